@@ -43,6 +43,8 @@ mod server_push_modes;
 mod server_remembered;
 mod server_rig;
 mod server_stages;
+mod server_tls;
+mod server_tokens;
 mod storage_faults;
 mod tidy;
 mod tour;

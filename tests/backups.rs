@@ -8,6 +8,7 @@ mod damage;
 mod dying;
 mod inspection;
 mod restoring;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -18,9 +18,11 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;
 
 use load::{Ledger, Load};
+pub(crate) use proxy::free_port;
 use proxy::{CLIENTS, Gates};
 use report::{Pauses, finish};
 use rig::Cluster;
+pub(crate) use rig::now;
 
 /// A session keeps its leases through every fault here: only a lease's own end gives a job back.
 const ARGUMENTS: [&str; 2] = ["--session-grace-ms", "60000"];

@@ -7,7 +7,7 @@ use adjourn::protocol::{
     ANY_REQUEST, ErrorCode, Frame, FrameDecoder, FrameHeader, MAGIC, Request, RequestOpcode, Response,
     ResponseOpcode, VERSION,
 };
-use adjourn::types::limits;
+use adjourn::types::{Right, limits};
 use bytes::BytesMut;
 
 const DOCUMENT: &str = include_str!("../protocol.md");
@@ -118,6 +118,17 @@ fn the_errors_of_each_request_are_those_that_the_code_lists() {
     assert_eq!(rows, expected, "the table of errors");
     for opcode in RequestOpcode::ALL {
         assert!(!opcode.refusals().iter().any(|code| ANY_REQUEST.contains(code)), "{opcode:?} twice");
+    }
+}
+
+#[test]
+fn the_rights_of_each_request_are_those_that_the_code_asks_for() {
+    let rights = Right::ALL.into_iter().map(Some);
+    for right in std::iter::once(None).chain(rights) {
+        let of_right = RequestOpcode::ALL.iter().filter(|opcode| opcode.right() == right);
+        let names: Vec<&str> = of_right.map(|opcode| opcode.name()).collect();
+        let row = format!("| {} | {} |", right.map_or("none", Right::name), names.join(", "));
+        assert!(DOCUMENT.contains(&row), "the table of rights has no {row}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod consumers;
 mod rig;
+mod rights;
 mod turns;
 
 use adjourn::protocol::{

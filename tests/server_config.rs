@@ -78,36 +78,11 @@ fn every_mistake_is_shown_with_its_line_and_its_reason() {
         ("node = 1\nnode = 2", "line 2", "duplicate key"),
         ("data = ", "line 1", "string values must be quoted"),
         ("server_name = \"\"", "line 1", "1 to 64 bytes"),
-        ("node = 1\nauth_tokens = [\"good\", \"\"]", "line 2", "a token has 1 to 256 bytes"),
     ];
     for (text, line, reason) in cases {
         let refused = refusal(text);
         assert!(refused.contains(line) && refused.contains(reason), "{text:?}: {refused}");
     }
-}
-
-#[test]
-fn a_refusal_never_shows_a_token_of_the_file() {
-    let long = "s3cret".repeat(100);
-    let (directory, path) = file("");
-    let tokens = directory.path().join("tokens");
-    fs::write(&tokens, format!("good\n{long}\n")).expect("a file");
-    fs::write(&path, format!("auth_tokens_file = {tokens:?}")).expect("a file");
-    let refused = Config::load(Some(&path), Settings::default()).expect_err("too long").to_string();
-    assert!(refused.contains("line 2") && !refused.contains("s3cret"), "{refused}");
-}
-
-#[test]
-fn tokens_come_from_the_list_and_from_the_file() {
-    let (directory, path) = file("");
-    let tokens = directory.path().join("tokens");
-    fs::write(&tokens, "# ours\n\n  second \nthird\n").expect("a file");
-    fs::write(&path, format!("auth_tokens = [\"first\"]\nauth_tokens_file = {tokens:?}")).expect("a file");
-    let config = Config::load(Some(&path), Settings::default()).expect("valid");
-    for token in ["first", "second", "third"] {
-        assert!(config.auth_tokens.iter().any(|known| known.matches(token.as_bytes())), "{token}");
-    }
-    assert_eq!(config.auth_tokens.len(), 3);
 }
 
 #[test]

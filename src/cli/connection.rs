@@ -35,10 +35,10 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CA", help_heading = "Server")]
     tls_ca: Option<PathBuf>,
     /// Certificate to show to a server that asks for one
-    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CERT", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_CERT", help_heading = "Server")]
     tls_cert: Option<PathBuf>,
     /// Its key
-    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_KEY", help_heading = "Server")]
+    #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_KEY", help_heading = "Server")]
     tls_key: Option<PathBuf>,
     /// The authentication token that the server requires
     #[arg(

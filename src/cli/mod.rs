@@ -34,6 +34,7 @@ mod serve;
 mod settle;
 mod stats;
 mod table;
+mod token;
 mod topic;
 
 use std::process::ExitCode;
@@ -68,6 +69,9 @@ enum Command {
     /// Make a CA and certificates for TLS
     #[command(subcommand)]
     Cert(cert::CertCommand),
+    /// Create, list and revoke the tokens that clients show
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     #[command(flatten)]
     Client(commands::ClientCommand),
 }
@@ -83,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Backup(command) => backup::run(command),
         Command::Restore(args) => restore::run(&args),
         Command::Cert(command) => cert::run(command),
+        Command::Token(command) => token::run(command),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

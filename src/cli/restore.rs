@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::backup::{progress, storage_failure};
+use super::backup::{Source, folder_of, progress, storage_failure};
 use super::contents::jobs_text;
 use super::exit::Failure;
 use super::output::print;
 use super::recover::draw_id;
 use crate::server::wall;
-use crate::storage::{Backup, RestoreOptions};
+use crate::storage::RestoreOptions;
 
 const EXAMPLE: &str = "\
 Example:
@@ -19,13 +19,15 @@ Example:
 
 The whole backup is verified first. The directory must be empty, or not exist yet; the queue in it is a new cluster
 with all jobs of the backup. No id and no fence of the old cluster is reused. Leases run on, and sessions that are
-not resumed lapse. Stop the old queue first: both would deliver the same jobs.";
+not resumed lapse. Stop the old queue first: both would deliver the same jobs.
+
+A backup from standard input is kept in a file beside the directory until it is restored.";
 
 /// What `adjourn restore` is told.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct RestoreArgs {
-    /// The backup
+    /// The backup, or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The data directory to create
@@ -38,7 +40,7 @@ pub(super) struct RestoreArgs {
 
 /// Carries it out.
 pub(super) fn run(args: &RestoreArgs) -> Result<(), Failure> {
-    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let Source { backup, .. } = &Source::open(&args.file, folder_of(&args.data))?;
     let options = RestoreOptions {
         path: args.data.clone(),
         node: args.node,

@@ -21,7 +21,7 @@ Examples:
 
 A flag overrides the environment, the environment the file, the file the default. adjourn.example.toml documents
 every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
-second signal ends it at once.";
+second signal ends it at once. On SIGHUP it reads the file of tokens anew.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]
@@ -67,6 +67,7 @@ pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
 
 async fn until_stopped(config: Config) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
+    let mut hangup = listen(SignalKind::hangup())?;
     let mut running = tokio::select! {
         running = Server::start(config) => running.map_err(failure)?,
         name = signals.next() => {
@@ -74,9 +75,15 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    tokio::select! {
-        outcome = running.ended() => return outcome.map_err(failure),
-        name = signals.next() => info!(signal = name, "asked to stop"),
+    loop {
+        tokio::select! {
+            outcome = running.ended() => return outcome.map_err(failure),
+            name = signals.next() => {
+                info!(signal = name, "asked to stop");
+                break;
+            }
+            _ = hangup.recv() => running.reload().await,
+        }
     }
     stop(running, &mut signals).await
 }
@@ -91,6 +98,10 @@ pub(super) async fn stop(running: Running, signals: &mut StopSignals) -> Result<
     }
 }
 
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
+}
+
 /// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
     terminate: Signal,
@@ -100,9 +111,6 @@ pub(super) struct StopSignals {
 impl StopSignals {
     /// From now on these signals do not end the process by themselves.
     pub(super) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
-        };
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
@@ -119,9 +127,11 @@ impl StopSignals {
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
-        ServerError::Config(_) => Exit::Usage,
+        ServerError::Config(_) | ServerError::Exposed { .. } => Exit::Usage,
         ServerError::NoAddress { .. }
         | ServerError::Tls(_)
+        | ServerError::Tokens(_)
+        | ServerError::AuditLog { .. }
         | ServerError::JoinsUnreachably
         | ServerError::Join(_)
         | ServerError::Thread(_)

@@ -142,6 +142,11 @@ impl Engine {
         self.sessions.room_at()
     }
 
+    /// Whether the queue knows this session, as a lapsed one or not.
+    pub fn has_session(&self, session: SessionId) -> bool {
+        self.sessions.has(session)
+    }
+
     /// How many sessions the queue knows, lapsed ones included.
     pub fn session_count(&self) -> u64 {
         self.sessions.len() as u64

@@ -139,6 +139,11 @@ impl Sessions {
         Ok(id)
     }
 
+    /// Whether it is known.
+    pub(super) fn has(&self, id: SessionId) -> bool {
+        self.known.contains_key(&id)
+    }
+
     /// All of them, by id.
     pub(super) fn save(&self) -> Vec<SavedSession> {
         let save =

@@ -20,7 +20,7 @@ use crate::types::limits::{
     BACKUP_READ_BYTES_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, KICK_JOBS_MAX,
     RESERVE_JOBS_MAX,
 };
-use crate::types::{Filter, GroupId, JobId, Lease, TopicName, When};
+use crate::types::{Filter, GroupId, JobId, Lease, Right, TopicName, When};
 
 /// Who answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,14 @@ pub const ANY_REQUEST: &[ErrorCode] = &[
 ///
 /// ```text
 /// /// What it does.
-/// Name = opcode, "NAME", Kind, Repeat, [what it may be told beside ANY_REQUEST]
+/// Name = opcode, "NAME", Kind, Repeat, [the Right that it needs], [what it may be told beside ANY_REQUEST]
 /// ```
 ///
 /// and then nothing, a message that has its own file, or the fields in the order of the wire, numbers with their range.
 macro_rules! requests {
     ($(
         $(#[$doc:meta])*
-        $name:ident = $number:literal, $text:literal, $kind:ident, $repeat:ident, [$($code:ident),*]
+        $name:ident = $number:literal, $text:literal, $kind:ident, $repeat:ident, [$($right:ident)?], [$($code:ident),*]
         $(($message:ident: $message_type:ty))?
         $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty $(= $range:expr)?,)+ })?
     )+) => {
@@ -95,6 +95,13 @@ macro_rules! requests {
             pub fn repeat(self) -> Repeat {
                 match self {
                     $(Self::$name => Repeat::$repeat,)+
+                }
+            }
+
+            /// The right that a client needs for it, to the topic that it is about if there is one.
+            pub fn right(self) -> Option<Right> {
+                match self {
+                    $(Self::$name => None$(.or(Some(Right::$right)))?,)+
                 }
             }
 
@@ -153,23 +160,23 @@ macro_rules! requests {
 
 requests! {
     /// Opens the conversation; the first frame on every connection.
-    Hello = 0x01, "HELLO", Own, Unsafe, [Invalid, Quota] (hello: Hello)
+    Hello = 0x01, "HELLO", Own, Unsafe, [], [Invalid, Quota, Busy] (hello: Hello)
     /// Asks for a PONG.
-    Ping = 0x02, "PING", Read, Safe, []
+    Ping = 0x02, "PING", Read, Safe, [], []
     /// Ends the session: its leases are given back at once (unless they outlive it).
-    Goodbye = 0x03, "GOODBYE", Own, Safe, []
+    Goodbye = 0x03, "GOODBYE", Own, Safe, [], []
 
     /// Adds jobs to one topic.
-    Push = 0x10, "PUSH", Own, Safe, [
+    Push = 0x10, "PUSH", Own, Safe, [Push], [
         Invalid, Busy, DiskFull, Quota, KeyExists, Reserved, OutcomeUnknown, ExpiresBeforeDue, SequenceReused
     ] (push: Push)
 
     /// Long-poll: waits for jobs of some topics.
-    Reserve = 0x20, "RESERVE", Own, Safe, [Invalid, Busy, Paused] (reserve: Reserve)
+    Reserve = 0x20, "RESERVE", Own, Safe, [Consume], [Invalid, Busy, Paused] (reserve: Reserve)
     /// Asks for jobs to be sent as they become ready.
-    Subscribe = 0x21, "SUBSCRIBE", Own, Safe, [Invalid, Quota] (subscribe: Subscribe)
+    Subscribe = 0x21, "SUBSCRIBE", Own, Safe, [Consume], [Invalid, Quota] (subscribe: Subscribe)
     /// Adds credit to a subscription.
-    Credit = 0x22, "CREDIT", Own, Unsafe, [Invalid, NotFound] {
+    Credit = 0x22, "CREDIT", Own, Unsafe, [], [Invalid, NotFound] {
         /// The request id of its SUBSCRIBE.
         subscription: u32,
         /// More jobs.
@@ -178,18 +185,18 @@ requests! {
         credit_bytes: u64 = 0..=CREDIT_BYTES_MAX,
     }
     /// Ends a subscription; jobs already sent stay leased.
-    Unsubscribe = 0x23, "UNSUBSCRIBE", Own, Unsafe, [NotFound] {
+    Unsubscribe = 0x23, "UNSUBSCRIBE", Own, Unsafe, [], [NotFound] {
         /// The request id of its SUBSCRIBE.
         subscription: u32,
     }
     /// Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
-    Cancel = 0x24, "CANCEL", Own, Unsafe, [NotFound] {
+    Cancel = 0x24, "CANCEL", Own, Unsafe, [], [NotFound] {
         /// The request id of the RESERVE.
         request: u32,
     }
     /// Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among
     /// them.
-    Leases = 0x25, "LEASES", Read, Safe, [Invalid, Unreadable] {
+    Leases = 0x25, "LEASES", Read, Safe, [Consume], [Invalid, Unreadable] {
         /// Only jobs with a greater id: 0 for the first page, then the last id of the page before.
         after: JobId,
         /// The maximum number: 1 to [`RESERVE_JOBS_MAX`].
@@ -197,12 +204,12 @@ requests! {
     }
 
     /// Says that jobs are done: they are removed.
-    Finish = 0x30, "FINISH", Change, Safe, [Busy, StaleLease] {
+    Finish = 0x30, "FINISH", Change, Safe, [Consume], [Busy, StaleLease] {
         /// Leases on the finished jobs.
         leases: Vec<Lease>,
     }
     /// Gives jobs back, to be attempted again.
-    Release = 0x31, "RELEASE", Change, Safe, [Invalid, Busy, StaleLease] {
+    Release = 0x31, "RELEASE", Change, Safe, [Consume], [Invalid, Busy, StaleLease] {
         /// Whether the attempt counts, and when the next one is.
         kind: ReleaseKind,
         /// Leases on the jobs to release.
@@ -212,14 +219,14 @@ requests! {
         reason: Option<String>,
     }
     /// Starts the time to run anew.
-    Touch = 0x32, "TOUCH", Change, Safe, [Invalid, Busy, StaleLease] {
+    Touch = 0x32, "TOUCH", Change, Safe, [Consume], [Invalid, Busy, StaleLease] {
         /// A new time to run in milliseconds; `None` keeps the job's own.
         ttr_ms: Option<u32>,
         /// Leases to extend.
         leases: Vec<Lease>,
     }
     /// Sets jobs aside until somebody kicks them.
-    Bury = 0x33, "BURY", Change, Safe, [Busy, StaleLease] {
+    Bury = 0x33, "BURY", Change, Safe, [Consume], [Busy, StaleLease] {
         /// Leases on the jobs to bury.
         leases: Vec<Lease>,
         /// As in [`Self::Release`].
@@ -227,12 +234,12 @@ requests! {
     }
 
     /// Reads one job.
-    Get = 0x40, "GET", Read, Safe, [Invalid, Unreadable, NotFound] (job: JobRef)
+    Get = 0x40, "GET", Read, Safe, [Read], [Invalid, Unreadable, NotFound] (job: JobRef)
     /// Removes one job, whatever its state.
-    Delete = 0x41, "DELETE", Change, SafeById, [Invalid, Busy, NotFound] (job: JobRef)
+    Delete = 0x41, "DELETE", Change, SafeById, [Manage], [Invalid, Busy, NotFound] (job: JobRef)
     // The next ones: the job may have gone on meanwhile, and would be moved a second time.
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
-    Reschedule = 0x42, "RESCHEDULE", Change, Unsafe, [
+    Reschedule = 0x42, "RESCHEDULE", Change, Unsafe, [Manage], [
         Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue
     ] {
         /// When it is due now.
@@ -241,99 +248,99 @@ requests! {
         job: JobRef,
     }
     /// Makes one delayed job ready at once.
-    RunNow = 0x43, "RUN_NOW", Change, Unsafe, [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)
+    RunNow = 0x43, "RUN_NOW", Change, Unsafe, [Manage], [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)
     /// Makes one buried job ready.
-    Kick = 0x44, "KICK", Change, Unsafe, [Invalid, Busy, NotFound, WrongState] (job: JobRef)
+    Kick = 0x44, "KICK", Change, Unsafe, [Manage], [Invalid, Busy, NotFound, WrongState] (job: JobRef)
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
-    Peek = 0x45, "PEEK", Read, Safe, [Invalid, Busy, Unreadable, NotFound] {
+    Peek = 0x45, "PEEK", Read, Safe, [Read], [Invalid, Busy, Unreadable, NotFound] {
         /// The topic to look at.
         topic: TopicName,
     }
     /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
-    KickMany = 0x46, "KICK_MANY", Change, Unsafe, [Invalid, Busy, NotFound] {
+    KickMany = 0x46, "KICK_MANY", Change, Unsafe, [Manage], [Invalid, Busy, NotFound] {
         /// The maximum number: 1 to [`KICK_JOBS_MAX`].
         jobs_max: u32 = 1..=KICK_JOBS_MAX,
         /// The topic of the buried jobs.
         topic: TopicName,
     }
     /// Shows jobs, a page at a time.
-    List = 0x47, "LIST", Read, Safe, [Invalid, Busy, Unreadable] (list: List)
+    List = 0x47, "LIST", Read, Safe, [Read], [Invalid, Busy, Unreadable] (list: List)
     /// Counts the jobs that match.
-    Count = 0x48, "COUNT", Read, Safe, [Invalid, Busy, Unreadable] (filter: Filter)
+    Count = 0x48, "COUNT", Read, Safe, [Read], [Invalid, Busy, Unreadable] (filter: Filter)
     // The jobs that were changed may match again meanwhile.
     /// Does the same to many jobs, a bounded number with each request.
-    Bulk = 0x49, "BULK", Read, Unsafe, [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
+    Bulk = 0x49, "BULK", Read, Unsafe, [Manage], [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
 
     // Below feature level 3 the next two make a topic that is new.
     /// Stops the reserving of a topic's jobs.
-    Pause = 0x50, "PAUSE", Change, Safe, [Invalid, Busy, Quota, NotFound] {
+    Pause = 0x50, "PAUSE", Change, Safe, [Manage], [Invalid, Busy, Quota, NotFound] {
         /// The topic to pause.
         topic: TopicName,
     }
     /// Starts it again.
-    Resume = 0x51, "RESUME", Change, Safe, [Invalid, Busy, Quota, NotFound] {
+    Resume = 0x51, "RESUME", Change, Safe, [Manage], [Invalid, Busy, Quota, NotFound] {
         /// The topic to resume.
         topic: TopicName,
     }
     /// Counts by topic.
-    Topics = 0x52, "TOPICS", Read, Safe, []
+    Topics = 0x52, "TOPICS", Read, Safe, [Read], []
     /// Counts of the whole queue, and by topic.
-    Stats = 0x53, "STATS", Read, Safe, []
+    Stats = 0x53, "STATS", Read, Safe, [Read], []
     /// Lists the clients that are connected to this node, by number.
-    Connections = 0x54, "CONNECTIONS", Read, Safe, [Invalid] {
+    Connections = 0x54, "CONNECTIONS", Read, Safe, [Admin], [Invalid] {
         /// Only connections with a greater number: 0 for the first page, then the last number of the page before.
         after: u64,
         /// The maximum number: 1 to [`CONNECTIONS_LISTED_MAX`].
         connections_max: u32 = 1..=CONNECTIONS_LISTED_MAX,
     }
     /// Closes the connection of another client to this node.
-    Disconnect = 0x55, "DISCONNECT", Own, Unsafe, [Invalid, Busy, NotFound] {
+    Disconnect = 0x55, "DISCONNECT", Own, Unsafe, [Admin], [Invalid, Busy, NotFound] {
         /// Its number, as [`Request::Connections`] shows it.
         connection: u64,
         /// Ends its session as well: its leases are given back at once. Otherwise the session's grace begins.
         ends_session: bool,
     }
     /// Changes what a topic decides for its jobs. The topic is made if it is new.
-    TopicSet = 0x56, "TOPIC_SET", Change, Safe, [Invalid, Busy, Quota] (set: TopicSet)
+    TopicSet = 0x56, "TOPIC_SET", Change, Safe, [Manage], [Invalid, Busy, Quota] (set: TopicSet)
     // Under the name there may be another topic meanwhile.
     /// Forgets a topic that has no jobs, with its settings.
-    TopicDelete = 0x57, "TOPIC_DELETE", Change, Unsafe, [Invalid, Busy, NotFound, WrongState] {
+    TopicDelete = 0x57, "TOPIC_DELETE", Change, Unsafe, [Manage], [Invalid, Busy, NotFound, WrongState] {
         /// The topic to forget.
         topic: TopicName,
     }
     /// Reads what a topic decides for its jobs.
-    TopicShow = 0x58, "TOPIC_SHOW", Read, Safe, [Invalid, NotFound] {
+    TopicShow = 0x58, "TOPIC_SHOW", Read, Safe, [Read], [Invalid, NotFound] {
         /// The topic that is asked for.
         topic: TopicName,
     }
 
     /// Asks for a backup of the state as it is now, to be read over this connection.
-    BackupBegin = 0x60, "BACKUP_BEGIN", Own, Unsafe, [Busy, DiskFull]
+    BackupBegin = 0x60, "BACKUP_BEGIN", Own, Unsafe, [Admin], [Busy, DiskFull]
     /// Reads a part of that backup.
-    BackupRead = 0x61, "BACKUP_READ", Own, Unsafe, [Invalid, Unreadable, NotFound] {
+    BackupRead = 0x61, "BACKUP_READ", Own, Unsafe, [], [Invalid, Unreadable, NotFound] {
         /// Where the part begins.
         offset: u64,
         /// The maximum number of bytes: 1 to [`BACKUP_READ_BYTES_MAX`].
         bytes: u32 = 1..=BACKUP_READ_BYTES_MAX,
     }
     /// Lets go of it. The end of the connection does the same.
-    BackupEnd = 0x62, "BACKUP_END", Own, Unsafe, []
+    BackupEnd = 0x62, "BACKUP_END", Own, Unsafe, [], []
 
     /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
     /// anything else.
-    ClusterStatus = 0x70, "CLUSTER_STATUS", Own, Safe, []
+    ClusterStatus = 0x70, "CLUSTER_STATUS", Own, Safe, [Read], []
     /// Adds the node that listens for its peers at an address; it votes when it has caught up.
-    ClusterAdd = 0x71, "CLUSTER_ADD", Own, Unsafe, [Invalid, Busy] {
+    ClusterAdd = 0x71, "CLUSTER_ADD", Own, Unsafe, [Admin], [Invalid, Busy] {
         /// `HOST:PORT`.
         address: String,
     }
     /// Removes a member. It cannot come back under its number.
-    ClusterRemove = 0x72, "CLUSTER_REMOVE", Own, Unsafe, [Invalid, Busy] {
+    ClusterRemove = 0x72, "CLUSTER_REMOVE", Own, Unsafe, [Admin], [Invalid, Busy] {
         /// The member's node number.
         node: u64,
     }
     /// Hands leadership to another member.
-    ClusterTransfer = 0x73, "CLUSTER_TRANSFER", Own, Unsafe, [Invalid, Busy] {
+    ClusterTransfer = 0x73, "CLUSTER_TRANSFER", Own, Unsafe, [Admin], [Invalid, Busy] {
         /// To which; 0 leaves it to the leader.
         node: u64,
     }

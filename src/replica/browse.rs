@@ -319,6 +319,8 @@ impl Replica {
                     }
                     return None;
                 }
+                (Purpose::List { asker, .. }, Ok(Listed::Job(view)))
+                    if !self.may_see(asker.0, view.topic) => {}
                 (Purpose::List { asker, list, jobs, bytes }, Ok(Listed::Job(view))) => {
                     match self.listed(&view, list.with_bodies) {
                         Ok(report) => {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
+use std::sync::Arc;
 
-use super::io::{ConnectionId, Output, Permit};
+use super::io::{Arrival, ConnectionId, Output, Permit};
 use crate::protocol::{ErrorReply, Request, RequestId, Response};
-use crate::types::{Millis, SessionId, SessionSecret};
+use crate::types::{Access, Millis, SessionId, SessionSecret};
 
 /// One client's connection.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     /// The heartbeat that its HELLO asked for; 0 for none.
     pub(super) heartbeat_wish_ms: u32,
+    /// What it may do.
+    access: Arc<Access>,
     /// Where it comes from.
     pub(super) address: String,
     /// When it came, by the wall clock.
@@ -92,9 +95,11 @@ impl Connections {
         }
     }
 
-    pub(super) fn add(&mut self, id: ConnectionId, secret: SessionSecret, address: String, since: Millis) {
+    pub(super) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
+        let Arrival { secret, access, address } = arrival;
         let connection = Connection {
             secret,
+            access,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,
             address,
@@ -154,6 +159,11 @@ impl Connections {
         if self.all.get(&id).is_some_and(|connection| !connection.asked.is_empty()) {
             self.askers.push_back(id);
         }
+    }
+
+    /// What a client may do.
+    pub(super) fn access(&self, id: ConnectionId) -> Option<Arc<Access>> {
+        self.all.get(&id).map(|one| Arc::clone(&one.access))
     }
 
     pub(super) fn one(&mut self, id: ConnectionId) -> Option<&mut Connection> {

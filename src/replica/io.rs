@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::engine::CapturedSessions;
-use crate::protocol::{Request, RequestId, Response};
+use crate::protocol::{Request, RequestId, RequestOpcode, Response};
 use crate::raft::{Message, Wanted};
 use crate::storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
 };
-use crate::types::{Lease, Member, Millis, SessionSecret};
+use crate::types::{Access, Lease, Member, Millis, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,39 @@ pub enum ProbeError {
     },
 }
 
+/// A client that has connected.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Fresh random bytes: the secret of its session, if it opens one.
+    pub secret: SessionSecret,
+    /// What it may do.
+    pub access: Arc<Access>,
+    /// Where it comes from, for operators to read.
+    pub address: String,
+}
+
+impl Arrival {
+    /// A client of a server without tokens, which may do everything.
+    pub fn open(secret: SessionSecret, address: impl Into<String>) -> Self {
+        Self { secret, access: Arc::new(Access::open()), address: address.into() }
+    }
+}
+
+/// Something that an auditor should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audited {
+    /// The name of the client's token; empty without one.
+    pub token: String,
+    /// Where the client is.
+    pub address: String,
+    /// What it asked for.
+    pub request: RequestOpcode,
+    /// On what.
+    pub about: String,
+    /// Why it was denied; `None` if it was not.
+    pub denied: Option<String>,
+}
+
 /// Something of the driver's that it gets back, by its being dropped, when the requests that came with it are taken up: it
 /// goes by that when it reads more.
 #[derive(Debug, Default)]
@@ -134,14 +167,12 @@ impl Permit {
 /// Something that happened.
 #[derive(Debug)]
 pub enum Input {
-    /// A client connected. `secret` is random and becomes the secret of its session, if it opens one.
+    /// A client connected.
     Connected {
         /// The new connection.
         connection: ConnectionId,
-        /// Fresh random bytes.
-        secret: SessionSecret,
-        /// Where it comes from, for operators to read.
-        address: String,
+        /// Who came.
+        arrival: Arrival,
     },
     /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
     /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
@@ -349,6 +380,8 @@ pub enum Output {
     Failed(StorageError),
     /// Something an operator should know.
     Notice(Notice),
+    /// Something an auditor should know. Never because of a push that is allowed.
+    Audited(Box<Audited>),
     /// After [`Input::Stop`]: nothing is under way any more.
     Stopped,
 }

@@ -92,6 +92,7 @@ impl Replica {
         }
         self.connections.forget_graces();
         self.lapsing.clear();
+        self.token_sessions.clear();
         self.given_back.clear();
     }
 
@@ -150,7 +151,7 @@ impl Replica {
             match reply {
                 Reply::Request(connection, request)
                 | Reply::Bulk(connection, request, _)
-                | Reply::Open(connection, request)
+                | Reply::Open(connection, request, _)
                 | Reply::Resume(connection, request, _) => {
                     self.connections.refuse(connection, request, error.clone());
                 }

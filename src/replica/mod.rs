@@ -32,19 +32,21 @@ mod queries;
 mod read_index;
 mod recovery;
 mod requests;
+mod rights;
 mod sessions;
 mod shares;
 mod snapshots;
 mod state_trust;
 mod stopping;
+mod token_sessions;
 mod turns;
 mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use io::{
-    Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, ProbeError,
-    ReplicaConfig, WriteBatch,
+    Arrival, Audited, Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit,
+    ProbeError, ReplicaConfig, WriteBatch,
 };
 pub use recovery::{Recovery, ReplayError};
 
@@ -66,6 +68,7 @@ use read_index::PendingReads;
 use snapshots::Incoming;
 use state_trust::Untrusted;
 use stopping::Stop;
+use token_sessions::TokenSessions;
 use turns::Turns;
 use waiters::Waiters;
 
@@ -131,6 +134,8 @@ pub struct Replica {
     next_proposal_us: u64,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
+    /// The sessions of each token, as far as this node opened them.
+    token_sessions: TokenSessions,
     /// Commands that end or resume these sessions, held back while reserves of theirs are in flight: undelivered grants are
     /// given back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
@@ -168,8 +173,8 @@ impl Replica {
     pub fn handle(&mut self, now: Now, input: Input) {
         self.look_at_clocks(now);
         match input {
-            Input::Connected { connection, secret, address } => {
-                self.connections.add(connection, secret, address, self.wall);
+            Input::Connected { connection, arrival } => {
+                self.connections.add(connection, arrival, self.wall);
             }
             Input::Requests { connection, requests, permit } => {
                 self.connections.ask(connection, requests, permit);

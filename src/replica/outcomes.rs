@@ -109,7 +109,7 @@ impl Replica {
                 };
                 self.connections.send(connection, request, response);
             }
-            Reply::Open(connection, request) => self.opened(connection, request, &outcome),
+            Reply::Open(connection, request, token) => self.opened(connection, request, &token, &outcome),
             Reply::Resume(connection, request, resumption) => {
                 self.resumed(connection, request, resumption, &outcome);
             }

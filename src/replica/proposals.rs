@@ -22,7 +22,7 @@ pub(super) enum Reply {
     /// A BULK, and the cursor to go on with.
     Bulk(ConnectionId, RequestId, Bytes),
     /// A HELLO that opens a session.
-    Open(ConnectionId, RequestId),
+    Open(ConnectionId, RequestId, String),
     /// A HELLO that resumes a lapsed session.
     Resume(ConnectionId, RequestId, Resumption),
     /// A GOODBYE.

@@ -12,7 +12,7 @@ use crate::protocol::{
     TopicSettings, Totals,
 };
 use crate::storage::StorageError;
-use crate::types::{Attributes, JobHistory, JobState, Key, Millis, TopicId, TopicName};
+use crate::types::{Attributes, JobHistory, JobState, Key, Millis, Right, TopicId, TopicName};
 
 impl Replica {
     /// # Errors
@@ -56,9 +56,9 @@ impl Replica {
             Request::Connections { after, connections_max } => {
                 Response::Connections(self.connection_list(ConnectionId(*after), *connections_max))
             }
-            Request::Topics => Response::Topics(self.topic_reports()),
+            Request::Topics => Response::Topics(self.topic_reports(connection)),
             Request::TopicShow { topic } => self.topic_settings(topic),
-            Request::Stats => Response::Stats(Box::new(self.stats())),
+            Request::Stats => Response::Stats(Box::new(self.stats(connection))),
             other => unreachable!("{other:?} is no read"),
         };
         self.connections.send(connection, id, response);
@@ -143,10 +143,11 @@ impl Replica {
         })))
     }
 
-    fn topic_reports(&mut self) -> Vec<TopicReport> {
-        let mut reports: Vec<TopicReport> =
-            self.engine.topics().map(|topic| self.topic_report(&topic)).collect();
-        self.turns.count(reports.len() as u64);
+    /// Those topics that the client may see.
+    fn topic_reports(&mut self, connection: ConnectionId) -> Vec<TopicReport> {
+        let seen = self.engine.topics().filter(|topic| self.may_see(connection, topic.id));
+        let mut reports: Vec<TopicReport> = seen.map(|topic| self.topic_report(&topic)).collect();
+        self.turns.count(self.engine.topics().count() as u64);
         reports.sort_by(|left, right| left.topic.cmp(&right.topic));
         reports
     }
@@ -179,9 +180,13 @@ impl Replica {
         Response::TopicSettings(Box::new(TopicSettings { policy, paused: view.paused, jobs, bytes }))
     }
 
-    fn stats(&mut self) -> StatsReport {
-        let topics = self.topic_reports();
-        let TopicTotals { pushed, finished, deleted, expired } = self.engine.forgotten_topics();
+    /// Of the topics that the client may see.
+    fn stats(&mut self, connection: ConnectionId) -> StatsReport {
+        let topics = self.topic_reports(connection);
+        let sees_all =
+            self.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
+        let forgotten = if sees_all { self.engine.forgotten_topics() } else { TopicTotals::default() };
+        let TopicTotals { pushed, finished, deleted, expired } = forgotten;
         let forgotten = Totals { pushed, finished, deleted, expired, ..Totals::default() };
         let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
         StatsReport {

@@ -20,7 +20,10 @@ use crate::types::{
 };
 
 impl Replica {
-    pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
+    pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, mut request: Request) {
+        if let Err(denied) = self.check_rights(connection, &mut request) {
+            return self.connections.refuse(connection, id, denied);
+        }
         if matches!(request, Request::ClusterStatus) {
             return self.cluster_status(connection, id);
         }

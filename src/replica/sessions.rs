@@ -113,21 +113,33 @@ impl Replica {
     }
 
     /// The outcome of a session's opening.
-    pub(super) fn opened(&mut self, connection: ConnectionId, request: RequestId, outcome: &Outcome) {
-        let Outcome::Session { session } = outcome else {
+    pub(super) fn opened(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        token: &str,
+        outcome: &Outcome,
+    ) {
+        let session = if let Outcome::Session { session } = outcome { Some(*session) } else { None };
+        self.token_sessions.end(token, session);
+        let Some(session) = session else {
             let full = "the queue has as many sessions as it can: say GOODBYE when one is done, or wait";
             let room_ms = self.engine.session_room_at().map(|at| at.since(self.clock.stamp()));
-            let retry_after_ms = narrow(room_ms.unwrap_or(SESSION_FULL_MS).max(SESSION_FULL_MS));
-            let error = ErrorReply { retry_after_ms, ..ErrorReply::new(ErrorCode::Quota, full) };
-            self.connections.refuse(connection, request, error);
-            return self.closes.push(connection);
+            let room_ms = room_ms.unwrap_or(SESSION_FULL_MS).max(SESSION_FULL_MS);
+            return self.refuse_session(connection, request, full, room_ms);
         };
         let Some(secret) = self.connections.one(connection).map(|one| one.secret) else {
             // The connection was gone before its session was open: no client will ever use it.
-            let command = Command::SessionClose { session: *session };
+            let command = Command::SessionClose { session };
             return self.add_command(&command, Reply::Nobody);
         };
-        self.welcome(connection, request, *session, secret, Resumed::No);
+        self.welcome(connection, request, session, secret, Resumed::No);
+    }
+
+    fn refuse_session(&mut self, connection: ConnectionId, request: RequestId, why: &str, retry_ms: u64) {
+        let error = ErrorReply { retry_after_ms: narrow(retry_ms), ..ErrorReply::new(ErrorCode::Quota, why) };
+        self.connections.refuse(connection, request, error);
+        self.closes.push(connection);
     }
 
     /// The outcome of a lapsed session's resumption.
@@ -159,8 +171,14 @@ impl Replica {
         secret: SessionSecret,
         leases_outlive: bool,
     ) {
+        let Some(access) = self.connections.access(connection) else { return };
+        let engine = &self.engine;
+        if !self.token_sessions.begin(&access, self.now_us, |session| engine.has_session(session)) {
+            let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
+            return self.refuse_session(connection, request, many, SESSION_FULL_MS);
+        }
         let command = Command::SessionOpen { secret, leases_outlive };
-        self.add_command(&command, Reply::Open(connection, request));
+        self.add_command(&command, Reply::Open(connection, request, access.token.clone()));
     }
 
     /// Lets the connection speak for the session.
@@ -179,6 +197,8 @@ impl Replica {
             self.connections.tell(before, RequestId(0), Response::GoingAway { message, reason });
             self.closes.push(before);
         }
+        let access = self.connections.access(connection);
+        let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(self.config.body_bytes_max);
         let wish_ms = self.connections.one(connection).map_or(0, |one| one.heartbeat_wish_ms);
         let welcome = Welcome {
             version: crate::protocol::VERSION,
@@ -191,7 +211,7 @@ impl Replica {
             heartbeat_ms: heartbeat_ms(wish_ms, self.config.heartbeat_ms),
             session_grace_ms: narrow(self.config.session_grace_ms),
             frame_bytes_max: narrow(self.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
-            body_bytes_max: narrow(self.config.body_bytes_max),
+            body_bytes_max: narrow(body_bytes_max),
             push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
             leases_max: narrow(limits::LEASES_MAX),
             reserve_jobs_max: limits::RESERVE_JOBS_MAX,

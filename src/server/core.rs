@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 
+use super::audit::Audit;
 use super::checkpoint::ToCheckpoint;
 use super::clock::Clock;
 use super::disk::{DiskHandle, Persisted, ToDisk};
@@ -22,9 +23,8 @@ use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
 use super::stages::Stages;
 use crate::protocol::{RequestId, Response};
-use crate::replica::{ConnectionId, Input, Notice, Output, ProbeError, Replica, WriteBatch};
+use crate::replica::{Arrival, ConnectionId, Input, Notice, Output, ProbeError, Replica, WriteBatch};
 use crate::storage::StorageError;
-use crate::types::SessionSecret;
 
 /// Inputs of the core.
 #[derive(Debug)]
@@ -33,10 +33,8 @@ pub(super) enum ToCore {
     Connected {
         /// The new connection.
         connection: ConnectionId,
-        /// Random bytes, should it open a session.
-        secret: SessionSecret,
-        /// Where it comes from.
-        address: String,
+        /// Who came.
+        arrival: Arrival,
         /// The way to it.
         outbox: Outbox,
     },
@@ -71,6 +69,7 @@ pub(super) struct Core {
     /// The number of checkpoint fetches ordered so far.
     fetches: u64,
     clock: Clock,
+    audit: Audit,
     stages: Stages,
     /// The wall clock by which jobs are due, when the last turn that applied entries had ended.
     wall: Duration,
@@ -155,6 +154,7 @@ impl Core {
         checkpoint: Sender<ToCheckpoint>,
         peers: Option<Peers>,
         clock: Clock,
+        audit: Audit,
         readiness: oneshot::Sender<()>,
     ) -> Self {
         Self {
@@ -167,6 +167,7 @@ impl Core {
             peers,
             fetches: 0,
             clock,
+            audit,
             stages: Stages::new(clock.elapsed()),
             wall: Duration::ZERO,
             next_unreadable: Duration::ZERO,
@@ -186,9 +187,9 @@ impl Core {
             match input {
                 ToCore::Abort => return Next::Aborted,
                 ToCore::Failed(error) => return self.fail(error),
-                ToCore::Connected { connection, secret, address, outbox } => {
+                ToCore::Connected { connection, arrival, outbox } => {
                     self.outboxes.insert(connection, outbox);
-                    self.replica.handle(now, Input::Connected { connection, secret, address });
+                    self.replica.handle(now, Input::Connected { connection, arrival });
                 }
                 // Once per connection: one that was found gone has been reported already.
                 ToCore::Input(Input::Disconnected { connection })
@@ -340,6 +341,7 @@ impl Core {
             | Output::FetchSnapshot { .. } => self.reach_out(output, done),
             Output::Failed(error) => done.failed = Some(error),
             Output::Notice(notice) => self.notice(&notice),
+            Output::Audited(audited) => self.audit.request(*audited),
             Output::Stopped => done.stopped = true,
         }
     }

@@ -37,6 +37,20 @@ struct Taken {
     given_up: CancellationToken,
 }
 
+/// How many connections each address has.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    most: usize,
+    count: Mutex<BTreeMap<IpAddr, usize>>,
+}
+
+/// One connection of an address, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Counted {
+    addresses: Arc<Addresses>,
+    address: IpAddr,
+}
+
 /// A place at the door, until it is dropped or given up.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -128,6 +142,37 @@ impl Drop for Place {
     }
 }
 
+impl Addresses {
+    /// Each may have as many; 0 for no limit.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most: if most == 0 { usize::MAX } else { most }, count: Mutex::default() })
+    }
+
+    /// Counts a connection from this address; `None` if it has as many as it may.
+    pub(super) fn count(self: &Arc<Self>, from: IpAddr) -> Option<Counted> {
+        let address = network(from);
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = count.entry(address).or_default();
+        if *own >= self.most {
+            return None;
+        }
+        *own += 1;
+        Some(Counted { addresses: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut count = self.addresses.count.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = count.get_mut(&self.address) {
+            *own -= 1;
+            if *own == 0 {
+                count.remove(&self.address);
+            }
+        }
+    }
+}
+
 /// What one party can have as many addresses of as it likes: of IPv6, a network of 64 bits.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -187,6 +232,18 @@ mod tests {
         tokio::time::advance(PATIENCE / 2).await;
         assert!(door.enter(ip("10.0.0.3")).is_some());
         assert_eq!([is_given_up(&first), is_given_up(&second)], [true, false]);
+    }
+
+    #[test]
+    fn an_address_has_no_more_connections_than_it_may() {
+        let addresses = Addresses::new(2);
+        let first = addresses.count(ip("10.0.0.1")).expect("the first");
+        let _second = addresses.count(ip("10.0.0.1")).expect("the second");
+        assert!(addresses.count(ip("10.0.0.1")).is_none() && addresses.count(ip("10.0.0.2")).is_some());
+        drop(first);
+        assert!(addresses.count(ip("10.0.0.1")).is_some());
+        let open = Addresses::new(0);
+        assert_eq!((0..5000).filter_map(|_| open.count(ip("10.0.0.1"))).count(), 5000);
     }
 
     #[tokio::test(start_paused = true)]

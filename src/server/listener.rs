@@ -1,4 +1,4 @@
-//! Accepts connections up to the limit, and refuses further ones with an error.
+//! Accepts connections, as many as there are places at the door.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{debug, warn};
 
-use super::connection::{self, ConnectionConfig};
+use super::connection::{self, ConnectionConfig, Entry};
+use super::door::Door;
 use super::entropy;
 use crate::protocol::{ErrorCode, ErrorReply};
 use crate::replica::ConnectionId;
@@ -17,6 +18,10 @@ use crate::types::SessionSecret;
 
 /// Connections that the system keeps waiting while the server is busy taking others in.
 const BACKLOG: u32 = 1024;
+/// Connections that have not said a HELLO that is good.
+const AT_THE_DOOR_MAX: usize = 1024;
+/// An address that has all these places takes none from itself that it has had for less.
+const DOOR_PATIENCE: Duration = Duration::from_secs(1);
 /// Clients that are being turned away at a time; beyond it they are closed without a word.
 const TURNED_AWAY_MAX: usize = 64;
 /// After an error that will not pass at once, such as no free file descriptor.
@@ -56,9 +61,10 @@ impl Reserved {
     }
 }
 
-/// Accepts until the server stops. Every connection holds one permit of `room` until it is closed.
-pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, config: Arc<ConnectionConfig>) {
+/// Accepts until the server stops.
+pub(super) async fn accept(listener: TcpListener, config: Arc<ConnectionConfig>) {
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let door = Door::new(AT_THE_DOOR_MAX, DOOR_PATIENCE);
     let mut next = first_number();
     loop {
         let accepted = tokio::select! {
@@ -70,8 +76,14 @@ pub(super) async fn accept(listener: TcpListener, room: Arc<Semaphore>, config: 
             Ok((stream, peer)) => {
                 next += 1;
                 debug!(connection = next, %peer, "connected");
-                if let Ok(permit) = room.clone().try_acquire_owned() {
-                    welcome(stream, ConnectionId(next), permit, config.clone());
+                let counted = config.addresses.count(peer.ip());
+                if let Some((counted, place)) = counted.zip(door.enter(peer.ip())) {
+                    welcome(
+                        stream,
+                        ConnectionId(next),
+                        Entry { address: peer, place, counted },
+                        config.clone(),
+                    );
                 } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
                     turn_away(stream, permit);
                 }
@@ -94,32 +106,22 @@ fn first_number() -> u64 {
     (drawn % RUNS) << RUN_BITS
 }
 
-fn welcome(
-    stream: TcpStream,
-    connection: ConnectionId,
-    permit: OwnedSemaphorePermit,
-    config: Arc<ConnectionConfig>,
-) {
+fn welcome(stream: TcpStream, connection: ConnectionId, entry: Entry, config: Arc<ConnectionConfig>) {
     // Answers are gathered before they are written: waiting for more would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(connection = connection.0, %error, "gone before it was served");
         return;
     }
-    let secret = match entropy::draw() {
-        Ok(bytes) => SessionSecret(bytes),
-        Err(error) => {
-            warn!(%error, "a connection is refused");
-            return;
+    match entropy::draw() {
+        Ok(bytes) => {
+            tokio::spawn(connection::serve(stream, connection, SessionSecret(bytes), entry, config));
         }
-    };
-    tokio::spawn(async move {
-        connection::serve(stream, connection, secret, config).await;
-        drop(permit);
-    });
+        Err(error) => warn!(%error, "a connection is refused"),
+    }
 }
 
 fn turn_away(stream: TcpStream, permit: OwnedSemaphorePermit) {
-    let message = "the server has as many connections as it may have: try again, or raise connections_max";
+    let message = "too many connections wait to be let in, or come from this address: try again";
     let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
     tokio::spawn(async move {
         connection::turn_away(stream, error).await;

@@ -17,6 +17,7 @@
 
 pub mod config;
 
+mod audit;
 mod checkpoint;
 mod clock;
 mod connection;
@@ -28,18 +29,20 @@ mod listener;
 mod mailbox;
 mod outbox;
 pub mod peers;
+mod ports;
+mod rate;
 mod stages;
 mod start;
 mod threads;
+pub mod tokens;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
@@ -51,6 +54,7 @@ use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
 use crate::transport::tls::{Acceptor, Members, TlsError};
+use audit::{Audit, Auditor};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
 #[cfg(feature = "cli")]
@@ -58,12 +62,15 @@ pub(crate) use clock::wall;
 use config::{Config, ConfigError};
 use connection::{ConnectionConfig, InputRoom};
 use disk::{Chores, Disk, DiskHandle};
+use door::Addresses;
 pub use entropy::NoEntropy;
-use listener::Reserved;
 pub use peers::JoinError;
 use peers::{Peers, Places, Timing};
-use start::{Addresses, Origin, Recovered};
+use ports::{Ports, listen};
+use rate::Rate;
+use start::{Origin, Recovered};
 use threads::Threads;
+use tokens::{TokenError, Tokens};
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +109,27 @@ pub enum ServerError {
     /// Certificates or keys cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The tokens cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
+    /// The audit log cannot be opened.
+    #[error("cannot open the audit log {}: {source}", path.display())]
+    AuditLog {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Whoever reaches the address could use the queue.
+    #[error("{key} is {address}, which others can reach, and nothing says who may use it: {missing}")]
+    Exposed {
+        /// The key of the configuration.
+        key: &'static str,
+        /// The address.
+        address: SocketAddr,
+        /// What is missing, and what to do.
+        missing: &'static str,
+    },
     /// The data directory cannot be used, or the disk failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -137,86 +165,32 @@ impl Server {
         }
         // Addresses come first: a mistake there should not cost the time of a recovery.
         let ports = Ports::reserve(&config).await?;
-        let certificates = Certificates::read(&config)?;
+        let gate = Gate::read(&config)?;
         let clock = Clock::start();
-        let origin = origin(&config, certificates.members.clone()).await?;
+        let origin = origin(&config, gate.members.clone()).await?;
         let recovering = tokio::task::spawn_blocking({
             let (config, addresses) = (config.clone(), ports.addresses.clone());
             move || start::recover(&config, &addresses, origin, clock)
         });
         let recovered = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
-        launch(&config, ports, certificates, recovered, clock).await
+        launch(&config, ports, gate, recovered, clock).await
     }
 }
 
-/// What a node shows on its two ports, and whom it believes there.
-struct Certificates {
+/// Who may come in at the two ports.
+struct Gate {
     clients: Option<Acceptor>,
     members: Option<Arc<Members>>,
+    tokens: Arc<Tokens>,
 }
 
-impl Certificates {
+impl Gate {
     fn read(config: &Config) -> Result<Self, ServerError> {
         let clients = config.tls()?.map(Acceptor::new).transpose()?;
         let members = config.peer_tls()?.map(|files| Members::new(files, config.node)).transpose()?;
-        Ok(Self { clients, members: members.map(Arc::new) })
+        let tokens = Tokens::read(config.tokens_file.as_deref())?;
+        Ok(Self { clients, members: members.map(Arc::new), tokens })
     }
-}
-
-/// The addresses of a node, taken but not listened on yet.
-struct Ports {
-    clients: Reserved,
-    /// `None` if the node stays alone.
-    peers: Option<Reserved>,
-    /// Where clients connect.
-    address: SocketAddr,
-    /// Where other nodes connect.
-    peer_address: Option<SocketAddr>,
-    /// What others are told.
-    addresses: Addresses,
-}
-
-impl Ports {
-    async fn reserve(config: &Config) -> Result<Self, ServerError> {
-        let (clients, address) = reserve(&config.listen).await?;
-        let client = config.client_address.clone().unwrap_or_else(|| address.to_string());
-        let Some(peer_listen) = &config.peer_listen else {
-            let addresses = Addresses { client, peer: String::new() };
-            return if config.join.is_empty() {
-                Ok(Self { clients, peers: None, address, peer_address: None, addresses })
-            } else {
-                Err(ServerError::JoinsUnreachably)
-            };
-        };
-        let (peers, peer_address) = reserve(peer_listen).await?;
-        let told = [
-            ("client_address", &config.client_address, address),
-            ("peer_address", &config.peer_address, peer_address),
-        ];
-        for (key, configured, address) in told {
-            if configured.is_none() && address.ip().is_unspecified() {
-                return Err(ServerError::NoAddress { key, address });
-            }
-        }
-        let peer = config.peer_address.clone().unwrap_or_else(|| peer_address.to_string());
-        let (peers, peer_address) = (Some(peers), Some(peer_address));
-        Ok(Self { clients, peers, address, peer_address, addresses: Addresses { client, peer } })
-    }
-}
-
-async fn reserve(address: &str) -> Result<(Reserved, SocketAddr), ServerError> {
-    let reserved = listener::reserve(address).await;
-    let reserved = reserved.and_then(|reserved| Ok((reserved.address()?, reserved)));
-    let (found, reserved) = reserved.map_err(|source| listening(address, source))?;
-    Ok((reserved, found))
-}
-
-fn listen(reserved: Reserved, address: &str) -> Result<TcpListener, ServerError> {
-    reserved.listen().map_err(|source| listening(address, source))
-}
-
-fn listening(address: &str, source: io::Error) -> ServerError {
-    ServerError::Listen { address: address.to_owned(), source }
 }
 
 /// What an empty data directory is to become: a node that joins asks those whom it was told to ask.
@@ -238,6 +212,8 @@ pub struct Running {
     stopping: CancellationToken,
     /// Cancelled when no more messages to other nodes are needed: accepted requests need them until then.
     talking: CancellationToken,
+    tokens: Arc<Tokens>,
+    audit: Audit,
     room: Arc<Semaphore>,
     connections_max: u32,
     threads: Threads,
@@ -265,7 +241,51 @@ impl Running {
         self.talking.cancel();
         // One that is at its end already needs no telling.
         let _ = self.core.send(ToCore::Abort);
+        self.audit.end();
         end.and(self.threads.join())
+    }
+
+    /// Reads the file of tokens anew. Certificates are read when they have changed.
+    pub async fn reload(&self) {
+        let tokens = Arc::clone(&self.tokens);
+        // A runtime that ends reads nothing any more.
+        let _ = tokio::task::spawn_blocking(move || tokens.reload()).await;
+    }
+
+    /// Waits until the core serves.
+    async fn until_served(&mut self, ready: oneshot::Receiver<()>) -> Result<(), ServerError> {
+        let is_served = tokio::select! {
+            served = ready => served.is_ok(),
+            ended = self.ended() => {
+                ended?;
+                false
+            }
+        };
+        if is_served {
+            return Ok(());
+        }
+        self.ended().await?;
+        Err(ServerError::Panicked("core"))
+    }
+
+    fn connection_config(&self, config: &Config, tls: Option<Acceptor>, clock: Clock) -> ConnectionConfig {
+        ConnectionConfig {
+            core: self.core.clone(),
+            clock,
+            tls,
+            handshakes: Rate::new(config.handshakes_per_second),
+            tokens: Arc::clone(&self.tokens),
+            room: Arc::clone(&self.room),
+            addresses: Addresses::new(config.connections_per_address_max),
+            audit: self.audit.clone(),
+            body_bytes_max: config.body_bytes_max,
+            input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),
+            in_flight_max: config.in_flight_max,
+            output_bytes_max: config.output_bytes_max,
+            frame_deadline: Duration::from_millis(config.frame_deadline_ms),
+            heartbeat_ms: config.heartbeat_ms,
+            stopping: self.stopping.clone(),
+        }
     }
 
     /// Takes no new work, completes and answers the accepted requests, says goodbye to every client and closes
@@ -297,7 +317,7 @@ impl Drop for Running {
 async fn launch(
     config: &Config,
     ports: Ports,
-    certificates: Certificates,
+    gate: Gate,
     recovered: Recovered,
     clock: Clock,
 ) -> Result<Running, ServerError> {
@@ -312,12 +332,13 @@ async fn launch(
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
+    let Gate { clients, members, tokens } = gate;
     let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
         let options = peers::Options {
             cluster_id: storage.cluster_id(),
             own,
             places,
-            tls: certificates.members,
+            tls: members,
             core: to_core.clone(),
             checkpoint: channels.to_checkpoint.clone(),
             clock,
@@ -327,9 +348,17 @@ async fn launch(
         Ok::<_, ServerError>(Peers::start(options, listen(reserved, address)?))
     });
     let peers = peers.transpose()?;
-    let threads = start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
-        let replica = recovery.start(clock.now());
-        runner.run(Box::new(Core::new(replica, to_disk, to_checkpoint, peers, clock, signal_ready)));
+    let (audit, auditor) = open_audit_log(config)?;
+    let to_audit = audit.clone();
+    let mut threads =
+        start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
+            let replica = recovery.start(clock.now());
+            let core = Core::new(replica, to_disk, to_checkpoint, peers, clock, to_audit, signal_ready);
+            runner.run(Box::new(core));
+        })?;
+    threads.spawn("audit", move || {
+        auditor.run();
+        None
     })?;
     let mut running = Running {
         address: ports.address,
@@ -337,26 +366,19 @@ async fn launch(
         core: to_core.clone(),
         stopping: CancellationToken::new(),
         talking,
+        tokens,
+        audit,
         room: Arc::new(Semaphore::new(config.connections_max)),
         connections_max: u32::try_from(config.connections_max).unwrap_or(u32::MAX),
         threads,
     };
-    let serves = !alone
-        || tokio::select! {
-            served = ready => served.is_ok(),
-            ended = running.ended() => {
-                ended?;
-                false
-            }
-        };
-    if !serves {
-        running.ended().await?;
-        return Err(ServerError::Panicked("core"));
+    if alone {
+        running.until_served(ready).await?;
     }
-    let connections =
-        Arc::new(connection_config(config, certificates.clients, clock, to_core, running.stopping.clone()));
+    let connections = Arc::new(running.connection_config(config, clients, clock));
     let listener = listen(ports.clients, &config.listen)?;
-    tokio::spawn(listener::accept(listener, running.room.clone(), connections));
+    tokio::spawn(listener::accept(listener, connections));
+    tokio::spawn(Arc::clone(&running.tokens).watch(running.stopping.clone()));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)
 }
@@ -422,31 +444,21 @@ fn start_threads(
     Ok(threads)
 }
 
-fn connection_config(
-    config: &Config,
-    tls: Option<Acceptor>,
-    clock: Clock,
-    core: CoreMailbox,
-    stopping: CancellationToken,
-) -> ConnectionConfig {
-    ConnectionConfig {
-        core,
-        clock,
-        tls,
-        tokens: config.auth_tokens.clone(),
-        body_bytes_max: config.body_bytes_max,
-        input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),
-        in_flight_max: config.in_flight_max,
-        output_bytes_max: config.output_bytes_max,
-        frame_deadline: Duration::from_millis(config.frame_deadline_ms),
-        heartbeat_ms: config.heartbeat_ms,
-        stopping,
-    }
+fn open_audit_log(config: &Config) -> Result<(Audit, Auditor), ServerError> {
+    let file = config.audit_log.as_deref();
+    Audit::new(file, config.audit_log_bytes).map_err(|source| {
+        let path = file.unwrap_or(Path::new("")).to_owned();
+        ServerError::AuditLog { path, source }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
+    use super::connection::Entry;
     use super::disk::ToDisk;
+    use super::door::Door;
     use super::*;
     use crate::engine::Engine;
     use crate::replica::{CheckpointOrder, ConnectionId};
@@ -466,17 +478,22 @@ mod tests {
         let channels = Channels::new(clock);
         let to_core = channels.to_core.clone();
         let threads = start_threads(&config, storage, clock, channels, core).expect("started");
-        let mut running = Running {
+        running(to_core, threads).ended().await
+    }
+
+    fn running(core: CoreMailbox, threads: Threads) -> Running {
+        Running {
             address: SocketAddr::from(([127, 0, 0, 1], 1)),
-            core: to_core,
+            core,
             peer_address: None,
             stopping: CancellationToken::new(),
             talking: CancellationToken::new(),
+            tokens: Tokens::read(None).expect("none"),
+            audit: Audit::new(None, 1).expect("no file").0,
             room: Arc::new(Semaphore::new(1)),
             connections_max: 1,
             threads,
-        };
-        running.ended().await
+        }
     }
 
     fn wait_for_abort(runner: &CoreRunner) {
@@ -533,14 +550,17 @@ mod tests {
     #[tokio::test]
     async fn the_core_hears_of_a_connection_whose_task_ends_before_its_time() {
         let (core, runner) = mailbox::mailbox(Clock::start());
-        let config =
-            connection_config(&Config::default(), None, Clock::start(), core, CancellationToken::new());
+        let running = running(core, Threads::new());
+        let config = running.connection_config(&Config::default(), None, Clock::start());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let _client = tokio::net::TcpStream::connect(address).await.expect("connected");
-        let (stream, _) = listener.accept().await.expect("accepted");
+        let (stream, address) = listener.accept().await.expect("accepted");
+        let place = Door::new(1, Duration::ZERO).enter(address.ip()).expect("a place");
+        let counted = config.addresses.count(address.ip()).expect("no limit");
+        let entry = Entry { address, place, counted };
         let (connection, secret) = (ConnectionId(7), SessionSecret([0; 16]));
-        let serving = connection::serve(stream, connection, secret, Arc::new(config));
+        let serving = connection::serve(stream, connection, secret, entry, Arc::new(config));
         // As when it panics: it is dropped in the middle.
         tokio::select! {
             biased;

@@ -3,8 +3,9 @@
 //! Nothing watches the files: whoever takes the value looks at them, once a second at most and outside the threads that
 //! serve connections. A value that cannot be made leaves the one before it in place; the log says why.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -31,7 +32,16 @@ struct Held<T> {
 }
 
 /// What tells one version of a file from the next: when it was written, its size and its number. `None` without a file.
-type Mark = Option<(SystemTime, u64, u64)>;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark(Option<(SystemTime, u64, u64)>);
+
+impl Mark {
+    /// That of the file as it is now.
+    pub fn of(file: &Path) -> Self {
+        let mark = |metadata: Metadata| Some((metadata.modified().ok()?, metadata.len(), metadata.ino()));
+        Self(std::fs::metadata(file).ok().and_then(mark))
+    }
+}
 
 impl<T: Send + Sync + 'static> Fresh<T> {
     /// Makes the value for the first time.
@@ -91,11 +101,7 @@ impl<T: Send + Sync + 'static> Fresh<T> {
 }
 
 fn marks(files: &[PathBuf]) -> Vec<Mark> {
-    let mark = |file: &PathBuf| {
-        let metadata = std::fs::metadata(file).ok()?;
-        Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
-    };
-    files.iter().map(mark).collect()
+    files.iter().map(|file| Mark::of(file)).collect()
 }
 
 impl<T> std::fmt::Debug for Fresh<T> {

@@ -7,4 +7,5 @@ mod fresh;
 mod stream;
 pub mod tls;
 
+pub use fresh::Mark;
 pub use stream::{ReadHalf, Stream, WriteHalf};

@@ -10,6 +10,7 @@ mod job;
 pub mod limits;
 mod member;
 mod names;
+mod rights;
 mod time;
 mod topic_policy;
 
@@ -23,5 +24,6 @@ pub use member::{
     FEATURE_SEQUENCE_CHECK, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, Member,
 };
 pub use names::{Key, NameError, TopicName};
+pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use time::{Millis, When, whole_ms};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};

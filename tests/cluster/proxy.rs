@@ -146,7 +146,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, rece
 }
 
 /// A port of the loopback that is free at this moment.
-fn free_port() -> SocketAddr {
+pub(crate) fn free_port() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address")
 }

@@ -9,7 +9,7 @@ use adjourn::protocol::{
 };
 use adjourn::raft::{MembershipChange, Message};
 use adjourn::replica::{
-    Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, Replica, ReplicaConfig,
+    Arrival, Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, Replica, ReplicaConfig,
 };
 use adjourn::storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
 use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
@@ -403,10 +403,8 @@ impl Rig {
     pub(crate) fn open(&mut self, node: u64) -> ConnectionId {
         self.next_connection += 1;
         let connection = ConnectionId(self.next_connection);
-        self.hand(
-            node,
-            Input::Connected { connection, secret: SessionSecret([3; 16]), address: String::new() },
-        );
+        let arrival = Arrival::open(SessionSecret([3; 16]), "");
+        self.hand(node, Input::Connected { connection, arrival });
         connection
     }
 

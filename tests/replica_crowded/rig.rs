@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use adjourn::protocol::{
     ErrorCode, Hello, NewJob, Push, PushResult, Request, RequestId, Response, Subscribe, VERSION, VERSION_MIN,
 };
-use adjourn::replica::{CheckpointOrder, ConnectionId, Input, Now, Output, Permit, Replica, ReplicaConfig};
+use adjourn::replica::{
+    Arrival, Audited, CheckpointOrder, ConnectionId, Input, Now, Output, Permit, Replica, ReplicaConfig,
+};
 use adjourn::storage::Recovered;
 use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
 
@@ -32,6 +34,8 @@ pub(crate) struct Rig {
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
     /// How many of them the replica says answer a request.
     pub(crate) answered: usize,
+    /// What an auditor was told.
+    pub(crate) audited: Vec<Audited>,
     /// How many checkpoints were begun.
     pub(crate) checkpoints: usize,
 }
@@ -74,8 +78,15 @@ impl Rig {
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
         let replica =
             Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
-        let mut rig =
-            Self { replica, at, orders: VecDeque::new(), answers: Vec::new(), answered: 0, checkpoints: 0 };
+        let mut rig = Self {
+            replica,
+            at,
+            orders: VecDeque::new(),
+            answers: Vec::new(),
+            answered: 0,
+            audited: Vec::new(),
+            checkpoints: 0,
+        };
         rig.poll();
         rig.settle();
         rig
@@ -94,6 +105,7 @@ impl Rig {
                     self.answers
                         .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
                 }
+                Output::Audited(audited) => self.audited.push(*audited),
                 _ => {}
             }
         }
@@ -130,11 +142,13 @@ impl Rig {
 
     /// Connects and says nothing.
     pub(crate) fn open(&mut self, number: u64) -> ConnectionId {
+        self.open_as(number, Arrival::open(SessionSecret([3; 16]), "10.0.0.9:1"))
+    }
+
+    /// The same, for one who may do this.
+    pub(crate) fn open_as(&mut self, number: u64, arrival: Arrival) -> ConnectionId {
         let connection = ConnectionId(number);
-        self.replica.handle(
-            self.at,
-            Input::Connected { connection, secret: SessionSecret([3; 16]), address: "10.0.0.9:1".to_owned() },
-        );
+        self.replica.handle(self.at, Input::Connected { connection, arrival });
         connection
     }
 

@@ -23,7 +23,11 @@ pub(crate) struct Raw {
 impl Raw {
     /// Connects and says nothing.
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("connected");
+        Self::over(TcpStream::connect(address).expect("connected"))
+    }
+
+    /// As [`Self::connect`], over this connection.
+    pub(crate) fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
         stream.set_write_timeout(Some(PATIENCE)).expect("set");
         stream.set_nodelay(true).expect("set");

@@ -2,7 +2,7 @@
 //! slowly waits twice: in the node until it is written, and in the sockets after that.
 
 use adjourn::protocol::{Push, Request, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input, Permit};
+use adjourn::replica::{Arrival, ConnectionId, Input, Permit};
 use adjourn::types::{Lease, SessionSecret};
 
 use super::mutants::Mutant;
@@ -57,9 +57,9 @@ impl World {
             return self.after(latency, Event::ClientSeesEnd { link: id });
         }
         self.see(&Seen::Connected { client, connection: id, slow: self.links[&id].slow_us > 0 });
-        let secret = SessionSecret(self.random.bytes());
+        let arrival = Arrival::open(SessionSecret(self.random.bytes()), "");
         self.link(id).node_open = true;
-        self.hand(node, Input::Connected { connection: id, secret, address: String::new() });
+        self.hand(node, Input::Connected { connection: id, arrival });
         self.down(id, Event::Opened { link: id });
     }
 

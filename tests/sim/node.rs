@@ -228,6 +228,7 @@ impl World {
             Output::Send { connection, responses, .. } => self.said(node, connection, responses),
             Output::Close { connection } => self.close_link(connection),
             Output::Persist(order) => self.ordered(node, life, order),
+            Output::Audited(_) => {}
             Output::Notice(notice) => {
                 self.see(&Seen::Noticed { node, notice: &notice });
                 self.noticed(node, life, &notice);

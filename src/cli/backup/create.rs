@@ -1,8 +1,8 @@
-//! `adjourn backup create`: reads a backup from a server and writes it to a file.
+//! `adjourn backup create`: reads a backup from a server and writes it to a file, or to standard output.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Stdout, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use super::super::connection::{Leases, failure, goodbye, runtime};
 use super::super::contents::jobs_text;
 use super::super::exit::{Exit, Failure};
 use super::super::output::print;
+use super::source::{folder_of, is_stream};
 use super::{CreateArgs, progress, storage_failure};
 use crate::client::{Client, ClientError};
 use crate::protocol::{BackupReady, ErrorCode};
@@ -30,19 +31,18 @@ const READ_BYTES: u32 = BACKUP_READ_BYTES_MAX / 4;
 
 /// Carries it out.
 pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
-    if args.file.exists() && !args.force {
-        let text =
-            format_args!("{} exists: name another file, or replace it with --force", args.file.display());
-        return Err(Failure::new(Exit::Refused, text));
-    }
-    let mut part = Part::create(&args.file)?;
+    let mut part = Part::create(args)?;
     let ready = runtime()?.block_on(async {
         let client = args.server.connect(Leases::EndWithIt).await?;
         let ready = receive(&client, &mut part, args.bytes_per_second).await?;
         goodbye(&client).await;
         Ok(ready)
     })?;
+    let streams = is_stream(&args.file);
     let bytes = part.finish(ready.bytes + FOOTER_BYTES, &args.file)?;
+    if streams {
+        return Ok(());
+    }
     print(|out| {
         let (file, BackupReady { index, jobs, state_hash, .. }) = (args.file.display(), ready);
         let jobs = jobs_text(jobs);
@@ -51,7 +51,7 @@ pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
 }
 
 async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Result<BackupReady, Failure> {
-    let backup = client.backup().await.map_err(|error| lost(&error, &part.path))?;
+    let backup = client.backup().await.map_err(|error| lost(&error))?;
     let ready = backup.ready();
     let bar = progress("backup", ready.bytes);
     // Until now the server wrote it: that time is not to be made up for.
@@ -62,12 +62,12 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
         while asked < ready.bytes && under_way.len() < READS_MAX {
             let bytes = u32::try_from(ready.bytes - asked).unwrap_or(u32::MAX).min(READ_BYTES);
             sleep_until(pace.turn(Instant::now(), bytes)).await;
-            let read = backup.read(asked, bytes).map_err(|error| lost(&error, &part.path))?;
+            let read = backup.read(asked, bytes).map_err(|error| lost(&error))?;
             under_way.push_back((bytes, read));
             asked += u64::from(bytes);
         }
         let Some((bytes, read)) = under_way.pop_front() else { break };
-        let data = read.await.map_err(|error| lost(&error, &part.path))?;
+        let data = read.await.map_err(|error| lost(&error))?;
         if data.len() != bytes as usize {
             let text = "the server sends fewer bytes than it said: its files were cut meanwhile";
             return Err(Failure::new(Exit::Refused, text));
@@ -104,7 +104,7 @@ impl Pace {
 }
 
 /// What happened to a backup that did not come whole.
-fn lost(error: &ClientError, part: &Path) -> Failure {
+fn lost(error: &ClientError) -> Failure {
     let gone = match error {
         ClientError::OutcomeUnknown | ClientError::Closed => true,
         ClientError::Refused(reply) => reply.code == ErrorCode::NotFound,
@@ -113,19 +113,73 @@ fn lost(error: &ClientError, part: &Path) -> Failure {
     if !gone {
         return failure(error);
     }
-    let text = format_args!("the connection was lost: begin again; {} is not whole", part.display());
-    Failure::new(Exit::Unreachable, text)
+    Failure::new(Exit::Unreachable, "the connection was lost: begin again; what was written is not whole")
 }
 
 /// A backup that is not whole yet.
 struct Part {
-    file: File,
-    path: PathBuf,
+    goes_to: Target,
     hasher: Xxh3,
     bytes: u64,
 }
 
+/// Where a backup is written.
+enum Target {
+    File(PartFile),
+    /// Whoever reads it checks it: the hash of the whole comes last.
+    Stdout(Stdout),
+}
+
+/// A file that gets its name when it is whole.
+struct PartFile {
+    file: File,
+    path: PathBuf,
+}
+
 impl Part {
+    fn create(args: &CreateArgs) -> Result<Self, Failure> {
+        let goes_to = if is_stream(&args.file) {
+            let stdout = io::stdout();
+            if stdout.is_terminal() {
+                let text = "a backup is no text for a terminal: name a file, or pipe it into a program";
+                return Err(Failure::new(Exit::Usage, text));
+            }
+            Target::Stdout(stdout)
+        } else if args.file.exists() && !args.force {
+            let text =
+                format_args!("{} exists: name another file, or replace it with --force", args.file.display());
+            return Err(Failure::new(Exit::Refused, text));
+        } else {
+            Target::File(PartFile::create(&args.file)?)
+        };
+        Ok(Self { goes_to, hasher: Xxh3::new(), bytes: 0 })
+    }
+
+    /// Adds to it.
+    fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
+        self.hasher.update(data);
+        self.bytes += data.len() as u64;
+        match &mut self.goes_to {
+            Target::File(part) => part.put(data),
+            Target::Stdout(stdout) => {
+                let written = stdout.write_all(data).and_then(|()| stdout.flush());
+                written.map_err(|error| disk_failure("write to", Path::new("standard output"), &error))
+            }
+        }
+    }
+
+    /// Ends it, and gives a file that is good its name. Returns its length.
+    fn finish(mut self, bytes: u64, target: &Path) -> Result<u64, Failure> {
+        let hash = self.hasher.digest128();
+        self.put(&footer(hash, bytes))?;
+        if let Target::File(part) = self.goes_to {
+            part.finish(self.bytes, target)?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl PartFile {
     fn create(target: &Path) -> Result<Self, Failure> {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(".part");
@@ -145,13 +199,11 @@ impl Part {
             return Err(Failure::new(Exit::Refused, text));
         }
         file.set_len(0).map_err(|error| disk_failure("write", &path, &error))?;
-        Ok(Self { file, path, hasher: Xxh3::new(), bytes: 0 })
+        Ok(Self { file, path })
     }
 
     /// Adds to it, durably.
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
-        self.hasher.update(data);
-        self.bytes += data.len() as u64;
         self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))?;
         // Without this sync, others on the disk, perhaps a server, would later wait for all the data at once.
         self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))
@@ -159,27 +211,21 @@ impl Part {
 
     /// Whether all of it is what the server's checkpoint was when it was written: a disk may have changed it since. It
     /// must not take the place of a backup that is whole.
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, bytes: u64) -> Result<(), Failure> {
         let backup = Backup::open(&self.path).map_err(|error| storage_failure(&error))?;
-        let bar = progress("checking", self.bytes);
+        let bar = progress("checking", bytes);
         let checked = backup.verify_files(|done| bar.set_position(done));
         bar.finish_and_clear();
         checked.map_err(|error| storage_failure(&error))
     }
 
-    /// Ends it, checks it and gives it its name. Returns its length.
-    fn finish(mut self, bytes: u64, target: &Path) -> Result<u64, Failure> {
-        let hash = self.hasher.digest128();
-        self.put(&footer(hash, bytes))?;
-        self.check()?;
+    /// Checks it and gives it its name.
+    fn finish(self, bytes: u64, target: &Path) -> Result<(), Failure> {
+        self.check(bytes)?;
         std::fs::rename(&self.path, target).map_err(|error| disk_failure("rename to", target, &error))?;
-        let folder = match target.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
+        let folder = folder_of(target);
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| disk_failure("sync", folder, &error))?;
-        Ok(bytes)
+        synced.map_err(|error| disk_failure("sync", folder, &error))
     }
 }
 
@@ -230,13 +276,13 @@ mod tests {
         let opened = || OpenOptions::new().write(true).open(&path).expect("opened");
         let file = opened();
         std::fs::rename(&path, &target).expect("renamed");
-        assert!(Part::begin(file, path.clone()).is_err(), "nothing has the name");
+        assert!(PartFile::begin(file, path.clone()).is_err(), "nothing has the name");
         std::fs::write(&path, b"another").expect("written");
         let file = opened();
         std::fs::rename(&path, &target).expect("renamed");
         std::fs::write(&path, b"a third one").expect("written");
-        assert!(Part::begin(file, path.clone()).is_err(), "another file has the name");
+        assert!(PartFile::begin(file, path.clone()).is_err(), "another file has the name");
         assert_eq!(std::fs::read(&target).expect("there"), b"another");
-        assert!(Part::begin(opened(), path).is_ok());
+        assert!(PartFile::begin(opened(), path).is_ok());
     }
 }

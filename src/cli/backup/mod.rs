@@ -1,6 +1,7 @@
 //! `adjourn backup`: takes a backup of a serving queue, verifies one, or shows its contents.
 
 mod create;
+mod source;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,16 @@ use super::output::{print, print_json, time_text};
 use super::serve::storage_exit;
 use crate::storage::backup::BackupFile;
 use crate::storage::{Backup, CheckpointReport, StorageError};
+pub(super) use source::{Source, folder_of};
 
 const EXAMPLES: &str = "\
 Examples:
   adjourn backup create queue.backup
   adjourn backup verify queue.backup
   adjourn backup inspect queue.backup --json
-  adjourn restore queue.backup --data /var/lib/adjourn-restored";
+  adjourn restore queue.backup --data /var/lib/adjourn-restored
+  adjourn backup create - | age -r KEY > queue.backup.age
+  age -d -i KEY-FILE queue.backup.age | adjourn backup verify -";
 
 /// What `adjourn backup` can do.
 #[derive(Debug, Subcommand)]
@@ -42,13 +46,14 @@ Example:
   adjourn backup create /backups/queue-$(date +%F).backup --server 10.0.0.5:7440
 
 The backup is the state after one log entry; it contains everything that was acknowledged before the command began.
-Until it is complete it is called FILE.part: such a file is incomplete and can be deleted.";
+Until it is complete it is called FILE.part: such a file is incomplete and can be deleted. As - it goes to standard output, for
+a program that encrypts or compresses it: see that no command of the pipe fails (`set -o pipefail`), and verify what it made.";
 
 /// What `adjourn backup create` is told.
 #[derive(Debug, Args)]
 #[command(after_help = CREATE_EXAMPLE)]
 pub(super) struct CreateArgs {
-    /// The file to write
+    /// The file to write, or - for standard output
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Replace an existing file
@@ -75,7 +80,7 @@ with 7, and names the byte, if anything was changed.";
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLE)]
 pub(super) struct VerifyArgs {
-    /// The backup
+    /// The backup, or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -89,7 +94,7 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = INSPECT_EXAMPLE)]
 pub(super) struct InspectArgs {
-    /// The backup
+    /// The backup, or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print one JSON object
@@ -122,7 +127,7 @@ pub(super) fn storage_failure(error: &StorageError) -> Failure {
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let Source { backup, name, .. } = &Source::open(&args.file, &std::env::temp_dir())?;
     let header = *backup.header();
     let bar = progress("verifying", 2 * header.bytes);
     let verified = backup.verify(|done| bar.set_position(done));
@@ -130,18 +135,18 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     verified.map_err(|error| storage_failure(&error))?;
     print(|out| {
         let (file, jobs, index, hash) =
-            (args.file.display(), jobs_text(header.jobs), header.index, header.state_hash);
+            (name.display(), jobs_text(header.jobs), header.index, header.state_hash);
         writeln!(out, "{file} is whole: {jobs} at entry {index}, state hash {hash:032x}")
     })
 }
 
 fn inspect(args: &InspectArgs) -> Result<(), Failure> {
-    let backup = Backup::open(&args.file).map_err(|error| storage_failure(&error))?;
+    let Source { backup, name, .. } = &Source::open(&args.file, &std::env::temp_dir())?;
     let checkpoint = backup.checkpoint();
     if args.json {
-        print_json(&json(&args.file, &backup, &checkpoint))
+        print_json(&json(name, backup, &checkpoint))
     } else {
-        print(|out| out.write_all(text(&backup, &checkpoint).as_bytes()))
+        print(|out| out.write_all(text(backup, &checkpoint).as_bytes()))
     }
 }
 

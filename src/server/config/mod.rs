@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
 
-pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, Token, ValueError, Within};
+pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within};
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
@@ -47,8 +47,10 @@ pub struct Config {
     pub session_grace_ms: u64,
     /// Longest time between two frames of a client, in milliseconds.
     pub heartbeat_ms: u32,
-    /// A client must send one of these; empty accepts every client.
-    pub auth_tokens: Vec<Token>,
+    /// The file of tokens, one of which a client must show; `None` lets every client do everything.
+    pub tokens_file: Option<PathBuf>,
+    /// Listen beyond this machine without TLS or tokens.
+    pub insecure: bool,
     /// The certificate that clients are shown, in PEM, with those between it and its CA; `None` serves them without TLS.
     pub tls_cert: Option<PathBuf>,
     /// Its key.
@@ -67,6 +69,14 @@ pub struct Config {
     pub peer_tls_crl: Option<PathBuf>,
     /// Most concurrent connections.
     pub connections_max: usize,
+    /// Most concurrent connections from one address; 0 for no limit.
+    pub connections_per_address_max: usize,
+    /// TLS handshakes a second; further clients wait.
+    pub handshakes_per_second: u32,
+    /// File of the audit log; `None` writes it to the log.
+    pub audit_log: Option<PathBuf>,
+    /// Size at which the audit log goes on with a new file, in bytes.
+    pub audit_log_bytes: u64,
     /// Most unanswered requests per connection.
     pub in_flight_max: u32,
     /// Unsent bytes per connection before deliveries and answers to reads pause.
@@ -134,12 +144,15 @@ pub struct Settings {
     /// Longest time between two frames of a client, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS"))]
     pub heartbeat_ms: Option<Within<100, 600_000>>,
-    /// A client must send one of these tokens. Not a flag: every user of the machine can read flags.
-    #[cfg_attr(feature = "cli", arg(skip))]
-    pub auth_tokens: Option<Vec<Token>>,
-    /// File with one token per line; a client must send one of them
-    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUTH_TOKENS_FILE", value_name = "FILE"))]
-    pub auth_tokens_file: Option<PathBuf>,
+    /// File of tokens (`adjourn token` makes it): a client must show one, and may do what it grants
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE"))]
+    pub tokens_file: Option<PathBuf>,
+    /// Listen beyond this machine without TLS or tokens: whoever reaches the address can use the queue
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true")
+    )]
+    pub insecure: Option<bool>,
     /// Certificate that clients are shown (PEM); turns TLS on
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE"))]
     pub tls_cert: Option<PathBuf>,
@@ -167,6 +180,18 @@ pub struct Settings {
     /// Most concurrent connections
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N"))]
     pub connections_max: Option<Within<1, 1_000_000>>,
+    /// Most concurrent connections from one address; 0 for no limit
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CONNECTIONS_PER_ADDRESS_MAX", value_name = "N"))]
+    pub connections_per_address_max: Option<Within<0, 1_000_000>>,
+    /// TLS handshakes a second; further clients wait
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HANDSHAKES_PER_SECOND", value_name = "N"))]
+    pub handshakes_per_second: Option<Within<1, 1_000_000>>,
+    /// File of the audit log; without one it goes to the log
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUDIT_LOG", value_name = "FILE"))]
+    pub audit_log: Option<PathBuf>,
+    /// Size at which the audit log goes on with a new file, in bytes
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_AUDIT_LOG_BYTES", value_name = "BYTES"))]
+    pub audit_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
     /// Most unanswered requests per connection
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_IN_FLIGHT_MAX", value_name = "N"))]
     pub in_flight_max: Option<Within<1, 65_536>>,
@@ -226,16 +251,6 @@ pub enum ConfigError {
         /// One that it needs.
         missing: &'static str,
     },
-    /// A line of the tokens' file is no token.
-    #[error("{}: line {line}: {source}", path.display())]
-    Tokens {
-        /// Path of the file.
-        path: PathBuf,
-        /// Which line, from 1.
-        line: usize,
-        /// The problem.
-        source: ValueError,
-    },
 }
 
 impl Default for Config {
@@ -253,7 +268,8 @@ impl Default for Config {
             body_bytes_max: BODY_BYTES_MAX_DEFAULT,
             session_grace_ms: SESSION_GRACE_MS_DEFAULT,
             heartbeat_ms: 3_000,
-            auth_tokens: Vec::new(),
+            tokens_file: None,
+            insecure: false,
             tls_cert: None,
             tls_key: None,
             tls_client_ca: None,
@@ -263,6 +279,10 @@ impl Default for Config {
             peer_tls_ca: None,
             peer_tls_crl: None,
             connections_max: 4096,
+            connections_per_address_max: 0,
+            handshakes_per_second: 1000,
+            audit_log: None,
+            audit_log_bytes: 16 << 20,
             in_flight_max: 1024,
             output_bytes_max: 8 << 20,
             frame_deadline_ms: 10_000,
@@ -282,9 +302,9 @@ impl Config {
     pub fn load(file: Option<&Path>, flags: Settings) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         if let Some(path) = file {
-            config.apply(Settings::read(path)?)?;
+            config.apply(Settings::read(path)?);
         }
-        config.apply(flags)?;
+        config.apply(flags);
         config.tls()?;
         config.peer_tls()?;
         Ok(config)
@@ -297,7 +317,7 @@ impl Config {
     }
 
     /// Sets every key that `settings` has.
-    pub fn apply(&mut self, settings: Settings) -> Result<(), ConfigError> {
+    pub fn apply(&mut self, settings: Settings) {
         let Settings { data, listen, client_address, node, server_name, .. } = settings;
         set(&mut self.data, data);
         set(&mut self.listen, listen.map(|listen| listen.0));
@@ -330,17 +350,15 @@ impl Config {
         set_file(&mut self.peer_tls_key, settings.peer_tls_key);
         set_file(&mut self.peer_tls_ca, settings.peer_tls_ca);
         set_file(&mut self.peer_tls_crl, settings.peer_tls_crl);
-        match (settings.auth_tokens, settings.auth_tokens_file) {
-            (None, None) => {}
-            (tokens, file) => {
-                // One source's tokens replace those of the sources below it; its list and its file add up.
-                self.auth_tokens = tokens.unwrap_or_default();
-                if let Some(path) = file.filter(|path| !path.as_os_str().is_empty()) {
-                    self.auth_tokens.extend(read_tokens(&path)?);
-                }
-            }
-        }
-        Ok(())
+        set_file(&mut self.tokens_file, settings.tokens_file);
+        set_file(&mut self.audit_log, settings.audit_log);
+        set(&mut self.insecure, settings.insecure);
+        set(
+            &mut self.connections_per_address_max,
+            settings.connections_per_address_max.map(Within::as_usize),
+        );
+        set(&mut self.handshakes_per_second, settings.handshakes_per_second.map(Within::as_u32));
+        set(&mut self.audit_log_bytes, settings.audit_log_bytes.map(Within::as_u64));
     }
 }
 
@@ -363,17 +381,4 @@ fn set<T>(place: &mut T, value: Option<T>) {
 /// An empty path names no file.
 fn set_file(place: &mut Option<PathBuf>, value: Option<PathBuf>) {
     set(place, value.map(|path| Some(path).filter(|path| !path.as_os_str().is_empty())));
-}
-
-/// A token a line; empty lines and lines that begin with `#` are passed over.
-fn read_tokens(path: &Path) -> Result<Vec<Token>, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    lines
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .map(|(line, text)| {
-            text.parse().map_err(|source| ConfigError::Tokens { path: path.to_owned(), line, source })
-        })
-        .collect()
 }

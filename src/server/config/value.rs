@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-use crate::types::limits::{PEER_ADDRESS_BYTES_MAX, TOKEN_BYTES_MAX};
+use crate::types::limits::PEER_ADDRESS_BYTES_MAX;
 
 /// Longest server name, in bytes.
 pub(super) const SERVER_NAME_BYTES_MAX: usize = 64;
@@ -27,10 +27,6 @@ pub struct MaybeHostPort(pub Option<String>);
 /// What a server calls itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName(pub String);
-
-/// What a client shows to be let in. Never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(Box<[u8]>);
 
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +68,6 @@ pub enum ValueError {
     /// Not an address.
     #[error("expected HOST:PORT, for example 127.0.0.1:7440 or [::1]:7440, found {0:?}")]
     Address(String),
-    /// Not a token. The text never shows it.
-    #[error("a token has 1 to {TOKEN_BYTES_MAX} bytes")]
-    Token,
     /// Not a name.
     #[error("a server name has 1 to {SERVER_NAME_BYTES_MAX} bytes without control characters")]
     ServerName,
@@ -123,30 +116,6 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Within<MIN, MAX> 
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         let number = i64::deserialize(source)?;
         Self::checked(u64::try_from(number).ok(), number).map_err(D::Error::custom)
-    }
-}
-
-impl Token {
-    /// Whether `shown` is this token. Takes as long for a near miss as for a far one.
-    pub fn matches(&self, shown: &[u8]) -> bool {
-        let differences =
-            self.0.iter().zip(shown).fold(0_u8, |differences, (ours, theirs)| differences | (ours ^ theirs));
-        std::hint::black_box(differences) == 0 && self.0.len() == shown.len()
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(..)")
-    }
-}
-
-impl FromStr for Token {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let fits = (1..=TOKEN_BYTES_MAX).contains(&text.len());
-        if fits { Ok(Self(text.as_bytes().into())) } else { Err(ValueError::Token) }
     }
 }
 
@@ -226,7 +195,7 @@ macro_rules! read_from_text {
     )+};
 }
 
-read_from_text!(HostPort, MaybeHostPort, ServerName, Token, LogLevel, LogFormat);
+read_from_text!(HostPort, MaybeHostPort, ServerName, LogLevel, LogFormat);
 
 #[cfg(test)]
 mod tests {
@@ -251,16 +220,5 @@ mod tests {
             assert_eq!(bad.parse::<HostPort>(), Err(ValueError::Address(bad.to_owned())));
         }
         assert_eq!("".parse(), Ok(MaybeHostPort(None)));
-    }
-
-    #[test]
-    fn a_token_matches_itself_alone_and_is_never_printed() {
-        let token: Token = "secret".parse().expect("a token");
-        assert!(token.matches(b"secret"));
-        for other in [&b""[..], b"secre", b"secrets", b"Secret", b"secret\0"] {
-            assert!(!token.matches(other), "{other:?}");
-        }
-        assert_eq!(format!("{token:?}"), "Token(..)");
-        assert_eq!("x".repeat(TOKEN_BYTES_MAX + 1).parse::<Token>(), Err(ValueError::Token));
     }
 }

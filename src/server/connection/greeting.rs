@@ -1,13 +1,13 @@
 //! The first frame: it decides whether a client may connect. Nothing reaches the core before that.
 
-use super::super::config::Token;
+use super::super::tokens::Guest;
 use super::ConnectionConfig;
 use crate::protocol::{
     ErrorCode, ErrorReply, Frame, Hello, Request, RequestOpcode, VERSION, VERSION_MIN, negotiate,
 };
 
-/// The HELLO in `frame`, if it is one, of a version that is spoken here, with a token that is known.
-pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, ErrorReply> {
+/// The HELLO in `frame`, if it is one, of a version that is spoken here, and what its token makes of the client.
+pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<(Hello, Guest), ErrorReply> {
     if frame.header.opcode != RequestOpcode::Hello as u8 {
         return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
     }
@@ -21,14 +21,6 @@ pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, E
         );
         return Err(ErrorReply::new(ErrorCode::Unsupported, message));
     }
-    if !is_known(&hello.token, &config.tokens) {
-        let message = "the token in HELLO is missing or wrong: ask whoever runs the server for one";
-        return Err(ErrorReply::new(ErrorCode::Unauthorised, message));
-    }
-    Ok(hello)
-}
-
-/// Compares with every token, whichever matches: the time tells nothing.
-fn is_known(shown: &[u8], tokens: &[Token]) -> bool {
-    tokens.is_empty() || tokens.iter().fold(false, |known, token| known | token.matches(shown))
+    let guest = config.tokens.admit(&hello.token)?;
+    Ok((hello, guest))
 }

@@ -11,24 +11,29 @@ mod input;
 mod reader;
 mod writer;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use super::audit::Audit;
 use super::clock::Clock;
-use super::config::Token;
 use super::core::{CoreMailbox, ToCore};
+use super::door::{Addresses, Counted, Place};
 use super::outbox::{Gauge, Inbox, Outbox};
+use super::rate::Rate;
+use super::tokens::Tokens;
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
 use crate::transport::Stream;
-use crate::transport::tls::Acceptor;
+use crate::transport::tls::{Acceptor, is_of_tls};
 use crate::types::SessionSecret;
 
 pub(super) use input::InputRoom;
@@ -45,8 +50,16 @@ pub(super) struct ConnectionConfig {
     pub(super) clock: Clock,
     /// For the handshake of TLS; `None` serves plain connections.
     pub(super) tls: Option<Acceptor>,
-    /// Who may connect; empty lets everybody.
-    pub(super) tokens: Vec<Token>,
+    /// Handshakes of TLS in a second.
+    pub(super) handshakes: Rate,
+    /// Who may connect.
+    pub(super) tokens: Arc<Tokens>,
+    /// Room for clients that were let in.
+    pub(super) room: Arc<Semaphore>,
+    /// How many connections each address has.
+    pub(super) addresses: Arc<Addresses>,
+    /// Who was not let in.
+    pub(super) audit: Audit,
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
     /// Room for bytes read but not yet taken by the core.
@@ -75,36 +88,49 @@ impl ConnectionConfig {
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 
+/// How a client came.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// From where.
+    pub(super) address: SocketAddr,
+    /// Its place at the door, until it is let in.
+    pub(super) place: Place,
+    /// Among the connections of its address.
+    pub(super) counted: Counted,
+}
+
 /// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops.
 pub(super) async fn serve(
     stream: TcpStream,
     connection: ConnectionId,
     secret: SessionSecret,
+    entry: Entry,
     config: Arc<ConnectionConfig>,
 ) {
+    let Entry { address, place, counted: _counted } = entry;
     let secured = tokio::select! {
         biased;
         () = config.stopping.cancelled() => None,
-        secured = secure(stream, connection, &config) => secured,
+        () = place.given_up() => None,
+        secured = secure(stream, address, &config) => secured,
     };
     let Some(mut stream) = secured else { return };
     let (outbox, Inbox { outgoing, backups, gauge }) =
         Outbox::new(config.in_flight_max, config.output_bytes_max);
-    let address = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
     let presence = Presence { connection, core: &config.core };
     let (input, output) = stream.split();
     let share = InputShare::new(&config.input, &gauge);
     let mut reader = Reader::new(input, connection, &config, &outbox, &gauge, &share);
     let reading = async {
-        match reader.serve(secret, address).await {
+        match reader.serve(secret, address, place).await {
             End::Gone => outbox.cut(),
             End::Stopped => outbox.close(),
             End::Refused(id, error) => {
                 debug!(connection = connection.0, %error, "refused");
                 outbox.say_last(id, Response::Error(error));
             }
-            End::Silent(message) => {
-                debug!(connection = connection.0, message, "silent");
+            End::Away(message) => {
+                debug!(connection = connection.0, message, "sent away");
                 outbox.say_last(RequestId(0), Response::GoingAway { message, reason: GoingAway::Unknown });
             }
         }
@@ -129,7 +155,7 @@ pub(super) async fn serve(
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// The stream that frames go over, after the handshake of TLS if this server speaks it. Whoever speaks no TLS then is told.
-async fn secure(stream: TcpStream, connection: ConnectionId, config: &ConnectionConfig) -> Option<Stream> {
+async fn secure(stream: TcpStream, address: SocketAddr, config: &ConnectionConfig) -> Option<Stream> {
     let Some(tls) = &config.tls else { return Some(Stream::Plain(stream)) };
     let mut first = [0];
     let handshake = async {
@@ -138,6 +164,9 @@ async fn secure(stream: TcpStream, connection: ConnectionId, config: &Connection
             turn_away(stream, ErrorReply::new(ErrorCode::Unsupported, message)).await;
             return Ok(None);
         }
+        while let Err(wait) = config.handshakes.take(1) {
+            sleep(wait).await;
+        }
         tls.accept(stream).await.map(Some)
     };
     let error = match timeout(config.frame_deadline, handshake).await {
@@ -145,7 +174,10 @@ async fn secure(stream: TcpStream, connection: ConnectionId, config: &Connection
         Ok(Err(error)) => error,
         Err(_) => std::io::ErrorKind::TimedOut.into(),
     };
-    debug!(connection = connection.0, %error, "no handshake of TLS");
+    if is_of_tls(&error) {
+        config.audit.login_failed(address.to_string(), format!("no handshake of TLS: {error}"));
+    }
+    debug!(%address, %error, "no handshake of TLS");
     None
 }
 

@@ -1,21 +1,24 @@
 //! From a client's bytes to requests for the core.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::super::core::{BRIEF_BYTES_MAX, ToCore};
+use super::super::door::Place;
 use super::super::outbox::{Gauge, Outbox, ToBackup};
+use super::super::tokens::Guest;
 use super::ConnectionConfig;
 use super::greeting;
 use super::input::{BUFFER_BYTES_MAX, BYTES_MIN, InputShare};
 use crate::protocol::frame::{HEADER_BYTES, frame_bytes_max};
 use crate::protocol::{ErrorCode, ErrorReply, Frame, FrameDecoder, Request, RequestId, Response};
-use crate::replica::{ConnectionId, Input, Permit};
+use crate::replica::{Arrival, ConnectionId, Input, Permit};
 use crate::transport::ReadHalf;
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
@@ -32,8 +35,8 @@ pub(super) enum End {
     Stopped,
     /// The client gets this error under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
-    /// The client said nothing for too long. It is told this, then the connection is closed: it may come back.
-    Silent(String),
+    /// The client is told this, then the connection is closed: it may come back.
+    Away(String),
 }
 
 /// The reading half of a connection.
@@ -46,6 +49,10 @@ pub(super) struct Reader<'a> {
     share: &'a InputShare<'a>,
     decoder: FrameDecoder,
     buffer: BytesMut,
+    /// Among all that were let in, until its last word is written.
+    room: Option<OwnedSemaphorePermit>,
+    /// Largest body, in bytes.
+    body_bytes_max: usize,
     /// Room for the frame that is being read, if it is larger than the buffer may be.
     frame_room: Option<OwnedSemaphorePermit>,
     /// Room to make before a read; adapts to the size of the input.
@@ -84,6 +91,8 @@ impl<'a> Reader<'a> {
             share,
             decoder: FrameDecoder::new(before_hello),
             buffer: BytesMut::new(),
+            room: None,
+            body_bytes_max: config.body_bytes_max,
             frame_room: None,
             read_bytes: BYTES_MIN,
             frame_begun: None,
@@ -91,22 +100,38 @@ impl<'a> Reader<'a> {
     }
 
     /// Hears the greeting, announces the client to the core, and hands over requests until there is an end.
-    pub(super) async fn serve(&mut self, secret: SessionSecret, address: String) -> End {
-        let Err(end) = self.converse(secret, address).await;
+    pub(super) async fn serve(&mut self, secret: SessionSecret, address: SocketAddr, place: Place) -> End {
+        let Err(end) = self.converse(secret, address, place).await;
         end
     }
 
-    async fn converse(&mut self, secret: SessionSecret, address: String) -> Result<Infallible, End> {
+    async fn converse(
+        &mut self,
+        secret: SessionSecret,
+        address: SocketAddr,
+        place: Place,
+    ) -> Result<Infallible, End> {
         let config = self.config;
-        let (id, hello) = tokio::select! {
-            hello = self.hello() => hello?,
+        let (id, hello, guest) = tokio::select! {
+            hello = self.hello(address) => hello?,
+            () = place.given_up() => return Err(End::Gone),
             () = config.stopping.cancelled() => {
                 let error = ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later");
                 return Err(End::Refused(RequestId(0), error));
             }
         };
-        let (connection, outbox) = (self.connection, self.outbox.clone());
-        self.tell(ToCore::Connected { connection, secret, address, outbox })?;
+        let Ok(room) = config.room.clone().try_acquire_owned() else {
+            let message =
+                "the server has as many connections as it may have: try again, or raise connections_max";
+            let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
+            return Err(End::Refused(id, error));
+        };
+        self.room = Some(room);
+        drop(place);
+        let (connection, outbox, access) = (self.connection, self.outbox.clone(), guest.access());
+        self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
+        let arrival = Arrival { secret, access, address: address.to_string() };
+        self.tell(ToCore::Connected { connection, arrival, outbox })?;
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
         self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
@@ -114,6 +139,17 @@ impl<'a> Reader<'a> {
         self.gauge.wait_until_answered().await;
         self.frame_begun = None;
         self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
+        tokio::select! {
+            biased;
+            () = guest.ended() => {
+                Err(End::Away("the token was changed, revoked or has expired: connect again".to_owned()))
+            }
+            end = self.take_turns(&guest) => end,
+        }
+    }
+
+    /// Takes requests as they come, until there is an end.
+    async fn take_turns(&mut self, guest: &Guest) -> Result<Infallible, End> {
         loop {
             let room = self.gauge.room();
             if room == 0 {
@@ -122,20 +158,34 @@ impl<'a> Reader<'a> {
                 self.frame_begun = None;
                 continue;
             }
-            if self.take_requests(room).await? {
+            let room = match guest.room(room) {
+                Ok(room) => room,
+                Err(wait) => {
+                    sleep(wait).await;
+                    // As above.
+                    self.frame_begun = None;
+                    continue;
+                }
+            };
+            if self.take_requests(room, guest).await? {
                 self.read(self.config.silence_max(self.gauge)).await?;
             }
         }
     }
 
     /// Waits for the first frame, which must be a HELLO that is acceptable.
-    async fn hello(&mut self) -> Result<(RequestId, Request), End> {
+    async fn hello(&mut self, address: SocketAddr) -> Result<(RequestId, Request, Guest), End> {
         loop {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
-                let hello = greeting::check(&frame, self.config).map_err(|error| End::Refused(id, error))?;
+                let (hello, guest) = greeting::check(&frame, self.config).map_err(|error| {
+                    if error.code == ErrorCode::Unauthorised {
+                        self.config.audit.login_failed(address.to_string(), error.message.clone());
+                    }
+                    End::Refused(id, error)
+                })?;
                 self.gauge.wish_for_heartbeat(hello.heartbeat_ms);
-                return Ok((id, Request::Hello(hello)));
+                return Ok((id, Request::Hello(hello), guest));
             }
             // Silence counts as a slow frame from the first moment on.
             self.frame_begun.get_or_insert_with(Instant::now);
@@ -144,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Decodes at most `room` frames and hands them over. Says whether more bytes are needed to go on.
-    async fn take_requests(&mut self, room: u32) -> Result<bool, End> {
+    async fn take_requests(&mut self, room: u32, guest: &Guest) -> Result<bool, End> {
         let mut batch = Batch::default();
         let mut taken = 0;
         let mut end = Ok(());
@@ -153,7 +203,7 @@ impl<'a> Reader<'a> {
             match self.next_frame() {
                 Ok(Some(frame)) => {
                     taken += 1;
-                    self.sort(&frame, &mut batch);
+                    self.sort(&frame, &mut batch, guest);
                 }
                 Ok(None) => {
                     starved = true;
@@ -166,6 +216,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.gauge.asked(taken);
+        guest.took(taken);
         let frame_room = if taken > 0 { self.frame_room.take() } else { None };
         if !batch.requests.is_empty() {
             let permit = self.share.hand_over(batch.bytes, frame_room).await;
@@ -182,9 +233,12 @@ impl<'a> Reader<'a> {
         end.map(|()| starved)
     }
 
-    fn sort(&mut self, frame: &Frame, batch: &mut Batch) {
+    fn sort(&mut self, frame: &Frame, batch: &mut Batch, guest: &Guest) {
         let id = frame.header.id;
-        match Request::decode(frame, self.config.body_bytes_max) {
+        match Request::decode(frame, self.body_bytes_max) {
+            Ok(Request::Push(push)) if let Err(error) = guest.push(&push) => {
+                batch.answers.push((id, Response::Error(error)));
+            }
             Ok(Request::BackupRead { offset, bytes }) => {
                 self.outbox.backup(ToBackup::Read { id, offset, bytes });
             }
@@ -234,7 +288,7 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             Ok(_) => Err(End::Gone),
-            Err(_) => Err(End::Silent(self.too_slow())),
+            Err(_) => Err(End::Away(self.too_slow())),
         }
     }
 

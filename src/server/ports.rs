@@ -1,0 +1,93 @@
+//! The addresses of a node: what it listens on, and what others are told.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use super::ServerError;
+use super::config::Config;
+use super::listener::{self, Reserved};
+use super::start::Addresses;
+
+/// The addresses of a node, taken but not listened on yet.
+pub(super) struct Ports {
+    pub(super) clients: Reserved,
+    /// `None` if the node stays alone.
+    pub(super) peers: Option<Reserved>,
+    /// Where clients connect.
+    pub(super) address: SocketAddr,
+    /// Where other nodes connect.
+    pub(super) peer_address: Option<SocketAddr>,
+    /// What others are told.
+    pub(super) addresses: Addresses,
+}
+
+impl Ports {
+    /// Takes the addresses that are configured.
+    pub(super) async fn reserve(config: &Config) -> Result<Self, ServerError> {
+        let (clients, address) = reserve(&config.listen).await?;
+        let knows_clients =
+            config.tls_cert.is_some() && (config.tokens_file.is_some() || config.tls_client_ca.is_some());
+        if !knows_clients {
+            refuse_exposed(config, "listen", address, CLIENTS_UNKNOWN)?;
+        }
+        let client = config.client_address.clone().unwrap_or_else(|| address.to_string());
+        let Some(peer_listen) = &config.peer_listen else {
+            let addresses = Addresses { client, peer: String::new() };
+            return if config.join.is_empty() {
+                Ok(Self { clients, peers: None, address, peer_address: None, addresses })
+            } else {
+                Err(ServerError::JoinsUnreachably)
+            };
+        };
+        let (peers, peer_address) = reserve(peer_listen).await?;
+        if config.peer_tls_cert.is_none() {
+            refuse_exposed(config, "peer_listen", peer_address, MEMBERS_UNKNOWN)?;
+        }
+        let told = [
+            ("client_address", &config.client_address, address),
+            ("peer_address", &config.peer_address, peer_address),
+        ];
+        for (key, configured, address) in told {
+            if configured.is_none() && address.ip().is_unspecified() {
+                return Err(ServerError::NoAddress { key, address });
+            }
+        }
+        let peer = config.peer_address.clone().unwrap_or_else(|| peer_address.to_string());
+        let (peers, peer_address) = (Some(peers), Some(peer_address));
+        Ok(Self { clients, peers, address, peer_address, addresses: Addresses { client, peer } })
+    }
+}
+
+const CLIENTS_UNKNOWN: &str = "set tls_cert and tls_key (`adjourn cert node` makes them) and tokens_file (`adjourn token \
+                               create`), listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted";
+const MEMBERS_UNKNOWN: &str = "set peer_tls_cert, peer_tls_key and peer_tls_ca (`adjourn cert node` makes them), or say \
+                               --insecure if everybody who can reach it is trusted";
+
+/// Others reach no port by accident at which everybody is let in.
+fn refuse_exposed(
+    config: &Config,
+    key: &'static str,
+    address: SocketAddr,
+    missing: &'static str,
+) -> Result<(), ServerError> {
+    let is_exposed = !address.ip().to_canonical().is_loopback() && !config.insecure;
+    if is_exposed { Err(ServerError::Exposed { key, address, missing }) } else { Ok(()) }
+}
+
+async fn reserve(address: &str) -> Result<(Reserved, SocketAddr), ServerError> {
+    let reserved = listener::reserve(address).await;
+    let reserved = reserved.and_then(|reserved| Ok((reserved.address()?, reserved)));
+    let (found, reserved) = reserved.map_err(|source| listening(address, source))?;
+    Ok((reserved, found))
+}
+
+/// Lets others come.
+pub(super) fn listen(reserved: Reserved, address: &str) -> Result<TcpListener, ServerError> {
+    reserved.listen().map_err(|source| listening(address, source))
+}
+
+fn listening(address: &str, source: io::Error) -> ServerError {
+    ServerError::Listen { address: address.to_owned(), source }
+}

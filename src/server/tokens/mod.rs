@@ -1,0 +1,248 @@
+//! Who may come in, and how much each may do.
+//!
+//! A server without a file of tokens lets everybody in and allows everything. Otherwise a client shows a secret; the token with
+//! its hash says what the client may do, and limits it together with all others that show the same. The file is read anew
+//! when it changes, and when the process is told to. The connections of a token that has changed, expired or gone end.
+
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::clock::wall;
+use super::rate::Rate;
+use crate::protocol::{ErrorCode, ErrorReply, Push};
+use crate::transport::Mark;
+use crate::types::{Access, Millis};
+pub use file::{Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret};
+
+/// The shortest time between two looks at the file, and at which tokens have expired.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// All tokens of a server.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    file: Option<PathBuf>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    tokens: Vec<Arc<Token>>,
+    mark: Option<Mark>,
+}
+
+/// One token, and what is done with it.
+#[derive(Debug)]
+struct Token {
+    /// `None` for whoever comes without one, where that is enough.
+    entry: Option<TokenEntry>,
+    access: Arc<Access>,
+    connections: AtomicU32,
+    requests: Option<Rate>,
+    jobs: Option<Rate>,
+    bytes: Option<Rate>,
+    /// It is worth nothing any more.
+    ended: CancellationToken,
+}
+
+/// A client that was let in.
+#[derive(Debug)]
+pub(super) struct Guest(Arc<Token>);
+
+impl Tokens {
+    /// Reads the file, if there is one.
+    pub(super) fn read(file: Option<&Path>) -> Result<Arc<Self>, TokenError> {
+        let mark = file.map(Mark::of);
+        let tokens = match file {
+            Some(path) => {
+                TokenFile::read(path)?.tokens.into_iter().map(|entry| Token::new(Some(entry))).collect()
+            }
+            None => vec![Token::new(None)],
+        };
+        Ok(Arc::new(Self { file: file.map(Path::to_owned), held: Mutex::new(Held { tokens, mark }) }))
+    }
+
+    /// Lets a client in that shows the secret of a token. All are compared, whichever matches: the time tells nothing.
+    pub(super) fn admit(&self, shown: &[u8]) -> Result<Guest, ErrorReply> {
+        let (shown, now) = (SecretHash::of(shown), wall());
+        let mut found = None;
+        for token in &self.held().tokens {
+            if token.entry.as_ref().is_none_or(|entry| entry.sha256.matches(&shown)) {
+                found = Some(Arc::clone(token));
+            }
+        }
+        let Some(token) = found else {
+            let unknown = "the token in HELLO is missing or unknown: ask whoever runs the server for one";
+            return Err(ErrorReply::new(ErrorCode::Unauthorised, unknown));
+        };
+        if token.has_ended(now) {
+            let expired = format!(
+                "the token {} has expired: ask whoever runs the server for another",
+                token.access.token
+            );
+            return Err(ErrorReply::new(ErrorCode::Unauthorised, expired));
+        }
+        let most = token.entry.as_ref().and_then(|entry| entry.limits.connections).unwrap_or(u32::MAX);
+        // From here on its drop counts it out again.
+        let guest = Guest(token);
+        if guest.0.connections.fetch_add(1, Ordering::Relaxed) >= most {
+            let many =
+                format!("the token {} has as many connections as it may: close some", guest.0.access.token);
+            let error = ErrorReply::new(ErrorCode::Busy, many);
+            return Err(ErrorReply { retry_after_ms: 1000, ..error });
+        }
+        Ok(guest)
+    }
+
+    /// Looks after the file, and after tokens that expire, until the server stops.
+    pub(super) async fn watch(self: Arc<Self>, stopping: CancellationToken) {
+        if self.file.is_none() {
+            return;
+        }
+        loop {
+            tokio::select! {
+                () = stopping.cancelled() => return,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            let tokens = Arc::clone(&self);
+            // A runtime that ends looks at nothing any more.
+            let _ = spawn_blocking(move || tokens.look()).await;
+        }
+    }
+
+    /// Reads the file if it has changed, and ends what has expired.
+    fn look(&self) {
+        if let Some(path) = &self.file
+            && self.held().mark.as_ref() != Some(&Mark::of(path))
+        {
+            self.reload();
+        }
+        let now = wall();
+        for token in &self.held().tokens {
+            if token.has_ended(now) {
+                token.ended.cancel();
+            }
+        }
+    }
+
+    /// Reads the file anew. One that cannot be used changes nothing; the log says why.
+    pub(super) fn reload(&self) {
+        let Some(path) = &self.file else { return };
+        // Before it is read: what changes meanwhile is seen at the next look.
+        let mark = Mark::of(path);
+        let read = TokenFile::read(path);
+        let mut held = self.held();
+        held.mark = Some(mark);
+        match read {
+            Ok(file) => {
+                info!(path = %path.display(), tokens = file.tokens.len(), "read the tokens");
+                held.replace(file.tokens);
+            }
+            Err(error) => warn!(%error, "the tokens cannot be used: those from before stay in use"),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// Tokens that stay as they are stay: with their connections, and what they have used of their limits.
+    fn replace(&mut self, entries: Vec<TokenEntry>) {
+        let before = std::mem::take(&mut self.tokens);
+        let same =
+            |entry: &TokenEntry| before.iter().find(|token| token.entry.as_ref() == Some(entry)).cloned();
+        self.tokens = entries
+            .into_iter()
+            .map(|entry| same(&entry).unwrap_or_else(|| Token::new(Some(entry))))
+            .collect();
+        for token in before {
+            if !self.tokens.iter().any(|now| Arc::ptr_eq(now, &token)) {
+                token.ended.cancel();
+            }
+        }
+    }
+}
+
+impl Token {
+    fn new(entry: Option<TokenEntry>) -> Arc<Self> {
+        let limits = entry.as_ref().map(|entry| entry.limits.clone()).unwrap_or_default();
+        let most =
+            |limit: Option<u32>| limit.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let access = entry.as_ref().map_or_else(Access::open, |entry| Access {
+            token: entry.name.to_string(),
+            grants: entry.allow.iter().map(|grant| grant.0.clone()).collect(),
+            body_bytes_max: most(limits.body_bytes),
+            sessions_max: most(limits.sessions),
+        });
+        Arc::new(Self {
+            entry,
+            access: Arc::new(access),
+            connections: AtomicU32::new(0),
+            requests: limits.requests_per_second.map(Rate::new),
+            jobs: limits.jobs_per_second.map(Rate::new),
+            bytes: limits.bytes_per_second.map(Rate::new),
+            ended: CancellationToken::new(),
+        })
+    }
+
+    fn has_ended(&self, now: Millis) -> bool {
+        self.ended.is_cancelled() || self.entry.as_ref().is_some_and(|entry| entry.has_expired(now))
+    }
+}
+
+impl Guest {
+    /// What the client may do.
+    pub(super) fn access(&self) -> Arc<Access> {
+        Arc::clone(&self.0.access)
+    }
+
+    /// Waits until the token has changed, or is worth nothing any more.
+    pub(super) async fn ended(&self) {
+        self.0.ended.cancelled().await;
+    }
+
+    /// How many requests may be taken now, up to `most`; without any, how long to wait.
+    pub(super) fn room(&self, most: u32) -> Result<u32, Duration> {
+        self.0.requests.as_ref().map_or(Ok(most), |rate| rate.room(most))
+    }
+
+    /// So many requests were taken.
+    pub(super) fn took(&self, requests: u32) {
+        if let Some(rate) = &self.0.requests {
+            // There was room for them; if another connection was quicker, the next ones wait longer.
+            let _ = rate.take(requests.into());
+        }
+    }
+
+    /// Why a push is too much now, if it is.
+    pub(super) fn push(&self, push: &Push) -> Result<(), ErrorReply> {
+        let jobs = self.0.jobs.as_ref().map(|rate| rate.take(push.jobs.len() as u64));
+        let of_bodies = || push.jobs.iter().map(|job| job.body.len() as u64).sum();
+        let bytes = self.0.bytes.as_ref().map(|rate| rate.take(of_bodies()));
+        let waits = [jobs, bytes].into_iter().flatten().filter_map(Result::err);
+        waits.max().map_or(Ok(()), |wait| {
+            let fast =
+                format!("the token {} pushes more a second than it may: slow down", self.0.access.token);
+            let retry_after_ms = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX).max(1);
+            Err(ErrorReply { retry_after_ms, ..ErrorReply::new(ErrorCode::Busy, fast) })
+        })
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! What a client may do, and where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+
+use super::TopicName;
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Right {
+    /// Add jobs.
+    Push,
+    /// Lease jobs, and settle leased ones.
+    Consume,
+    /// Look at jobs, counts and policies.
+    Read,
+    /// Change or delete waiting jobs, and topics.
+    Manage,
+    /// Look after the server: members, connections, backups.
+    Admin,
+}
+
+/// Some rights.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rights(u8);
+
+/// Some topics: one name, all that begin with a text (`orders.*`), or all (`*`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicPattern {
+    text: String,
+    is_prefix: bool,
+}
+
+/// Some rights to some topics, as in `push,consume:orders.*`. A right without `:` and topics is to all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// What is granted.
+    pub rights: Rights,
+    /// Where.
+    pub topics: TopicPattern,
+}
+
+/// Why a text is no grant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// Not a right.
+    #[error("expected push, consume, read, manage or admin, found {0:?}")]
+    Right(String),
+    /// Not topics.
+    #[error("expected a topic's name, its beginning and *, or *, found {0:?}")]
+    Topics(String),
+    /// What is not of one topic is granted for one.
+    #[error("admin is a right to the whole server: grant it for all topics, as in admin:*")]
+    AdminOfTopics,
+}
+
+impl Right {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Push, Self::Consume, Self::Read, Self::Manage, Self::Admin];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::Consume => "consume",
+            Self::Read => "read",
+            Self::Manage => "manage",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl Rights {
+    /// Every right.
+    pub const ALL: Self = Self(0b1_1111);
+
+    /// Whether this is one of them.
+    pub fn has(self, right: Right) -> bool {
+        self.0 & 1 << right as u8 != 0
+    }
+
+    /// With these as well.
+    #[must_use]
+    pub fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+}
+
+impl FromIterator<Right> for Rights {
+    fn from_iter<T: IntoIterator<Item = Right>>(rights: T) -> Self {
+        Self(rights.into_iter().fold(0, |bits, right| bits | 1 << right as u8))
+    }
+}
+
+impl TopicPattern {
+    /// All topics.
+    pub const fn all() -> Self {
+        Self { text: String::new(), is_prefix: true }
+    }
+
+    /// Whether a topic is among them.
+    pub fn has(&self, topic: &str) -> bool {
+        if self.is_prefix { topic.starts_with(&self.text) } else { topic == self.text }
+    }
+
+    /// Whether every topic is.
+    pub fn has_all(&self) -> bool {
+        self.is_prefix && self.text.is_empty()
+    }
+}
+
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Right::ALL.into_iter().filter(|right| self.has(*right)).map(Right::name);
+        f.write_str(&names.collect::<Vec<_>>().join(","))
+    }
+}
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Rights {
+    type Err = GrantError;
+
+    fn from_str(text: &str) -> Result<Self, GrantError> {
+        let right = |name: &str| {
+            let found = Right::ALL.into_iter().find(|right| right.name() == name.trim());
+            found.ok_or_else(|| GrantError::Right(name.trim().to_owned()))
+        };
+        text.split(',').map(right).collect()
+    }
+}
+
+impl fmt::Display for TopicPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.text, if self.is_prefix { "*" } else { "" })
+    }
+}
+
+impl FromStr for TopicPattern {
+    type Err = GrantError;
+
+    fn from_str(text: &str) -> Result<Self, GrantError> {
+        let (name, is_prefix) = text.strip_suffix('*').map_or((text, false), |name| (name, true));
+        let is_name = TopicName::new(Bytes::copy_from_slice(name.as_bytes())).is_ok();
+        if is_name || (is_prefix && name.is_empty()) {
+            return Ok(Self { text: name.to_owned(), is_prefix });
+        }
+        Err(GrantError::Topics(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.rights, self.topics)
+    }
+}
+
+impl FromStr for Grant {
+    type Err = GrantError;
+
+    fn from_str(text: &str) -> Result<Self, GrantError> {
+        let (rights, topics) = text.split_once(':').unwrap_or((text, "*"));
+        let grant = Self { rights: rights.parse()?, topics: topics.trim().parse()? };
+        if grant.rights.has(Right::Admin) && !grant.topics.has_all() {
+            return Err(GrantError::AdminOfTopics);
+        }
+        Ok(grant)
+    }
+}
+
+/// Who a client is, and what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The name of its token; empty without one.
+    pub token: String,
+    /// What it may do.
+    pub grants: Vec<Grant>,
+    /// The largest body that it may push, in bytes.
+    pub body_bytes_max: usize,
+    /// How many sessions this token may have.
+    pub sessions_max: usize,
+}
+
+impl Access {
+    /// What everybody may who reaches a server without tokens: all.
+    pub fn open() -> Self {
+        let everything = Grant { rights: Rights::ALL, topics: TopicPattern::all() };
+        Self {
+            token: String::new(),
+            grants: vec![everything],
+            body_bytes_max: usize::MAX,
+            sessions_max: usize::MAX,
+        }
+    }
+
+    /// Whether it has a right to this topic.
+    pub fn has(&self, right: Right, topic: &str) -> bool {
+        self.grants.iter().any(|grant| grant.rights.has(right) && grant.topics.has(topic))
+    }
+
+    /// Whether it has a right to any topic at all.
+    pub fn has_somewhere(&self, right: Right) -> bool {
+        self.grants.iter().any(|grant| grant.rights.has(right))
+    }
+
+    /// Whether it has a right to all topics.
+    pub fn has_everywhere(&self, right: Right) -> bool {
+        self.grants.iter().any(|grant| grant.rights.has(right) && grant.topics.has_all())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(grants: &[&str]) -> Access {
+        let grants = grants.iter().map(|grant| grant.parse().expect(grant)).collect();
+        Access { grants, ..Access::open() }
+    }
+
+    #[test]
+    fn a_grant_is_written_as_it_is_read() {
+        for text in ["push,consume:orders.*", "read:*", "push,consume,read,manage,admin:*", "manage:a.b"] {
+            assert_eq!(text.parse::<Grant>().expect(text).to_string(), text);
+        }
+        assert_eq!("read".parse::<Grant>().expect("all topics").to_string(), "read:*");
+        assert_eq!(" read , push : a*".parse::<Grant>().expect("spaces").to_string(), "push,read:a*");
+        for text in
+            ["", "write:*", "push:", "push:a*b", "push:**", "push,:a", "admin:a*", "push:a b", "push:-"]
+        {
+            assert!(text.parse::<Grant>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn rights_are_to_the_topics_that_a_grant_names() {
+        let access = access(&["push:orders.*", "read:orders.eu", "consume:*"]);
+        let has =
+            |right| ["orders.eu", "orders.", "orders", "order", "x"].map(|topic| access.has(right, topic));
+        assert_eq!(has(Right::Push), [true, true, false, false, false]);
+        assert_eq!(has(Right::Read), [true, false, false, false, false]);
+        assert_eq!(has(Right::Consume), [true; 5]);
+        assert_eq!(has(Right::Manage), [false; 5]);
+        let somewhere = Right::ALL.map(|right| (access.has_somewhere(right), access.has_everywhere(right)));
+        let [push, consume, read, manage, admin] = somewhere;
+        assert_eq!((push, consume, read), ((true, false), (true, true), (true, false)));
+        assert_eq!((manage, admin), ((false, false), (false, false)));
+    }
+
+    #[test]
+    fn without_tokens_everything_is_allowed() {
+        let access = Access::open();
+        assert!(Right::ALL.into_iter().all(|right| access.has(right, "x") && access.has_everywhere(right)));
+        assert_eq!(Right::ALL.into_iter().collect::<Rights>(), Rights::ALL);
+    }
+}

@@ -1,0 +1,313 @@
+//! What a token lets a client do: each request with each right, from the protocol's own list.
+
+use std::sync::Arc;
+
+use adjourn::protocol::{
+    Bulk, Change, ErrorCode, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve,
+    Response, StatsReport, Subscribe, TopicSet,
+};
+use adjourn::replica::{Arrival, ConnectionId};
+use adjourn::types::{
+    Access, Fence, Filter, JobId, Key, Lease, PolicyChange, Right, SessionSecret, TopicName, TopicPolicy,
+    When,
+};
+
+use super::rig::{Rig, hello};
+
+/// A queue with a job in each of two topics, and clients with tokens.
+struct Queue {
+    rig: Rig,
+    clients: u64,
+    mine: JobId,
+    others: JobId,
+}
+
+fn topic(name: &str) -> TopicName {
+    name.parse().expect("a name")
+}
+
+fn filter(name: &str) -> Filter {
+    Filter { topic: Some(topic(name)), ..Filter::default() }
+}
+
+fn by_key(name: &str) -> JobRef {
+    JobRef::Key { topic: topic(name), key: Key::new("key"[..].into()).expect("a key") }
+}
+
+fn bulk(change: Change, filter: Filter) -> Request {
+    Request::Bulk(Bulk { change, filter, jobs_max: 9, cursor: "".into() })
+}
+
+fn list(filter: Filter) -> Request {
+    let (order, cursor) = (adjourn::types::ListOrder::Due, "".into());
+    Request::List(List { filter, order, jobs_max: 9, with_bodies: true, cursor })
+}
+
+/// A request of each kind about a topic, and the leases on some jobs.
+fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
+    use RequestOpcode as Of;
+    let (topics, topic) = (vec![topic(name)], topic(name));
+    match opcode {
+        Of::Hello => Request::Hello(hello()),
+        Of::Ping => Request::Ping,
+        Of::Goodbye => Request::Goodbye,
+        Of::Push => Request::Push(Push { topic, sequence: 0, jobs: vec![NewJob::new("x")] }),
+        Of::Reserve => Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 0, weights: Vec::new() }),
+        Of::Subscribe => {
+            Request::Subscribe(Subscribe { topics, credit_jobs: 0, credit_bytes: 0, weights: Vec::new() })
+        }
+        Of::Credit => Request::Credit { subscription: 1, credit_jobs: 0, credit_bytes: 0 },
+        Of::Unsubscribe => Request::Unsubscribe { subscription: 1 },
+        Of::Cancel => Request::Cancel { request: 1 },
+        Of::Leases => Request::Leases { after: JobId(0), jobs_max: 1 },
+        Of::Finish => Request::Finish { leases },
+        Of::Release => Request::Release { kind: ReleaseKind::Backoff, leases, reason: None },
+        Of::Touch => Request::Touch { ttr_ms: None, leases },
+        Of::Bury => Request::Bury { leases, reason: None },
+        Of::Get => Request::Get(by_key(name)),
+        Of::Delete => Request::Delete(by_key(name)),
+        Of::Reschedule => Request::Reschedule { due: When::After(0), job: by_key(name) },
+        Of::RunNow => Request::RunNow(by_key(name)),
+        Of::Kick => Request::Kick(by_key(name)),
+        Of::Peek => Request::Peek { topic },
+        Of::KickMany => Request::KickMany { jobs_max: 1, topic },
+        Of::List => list(filter(name)),
+        Of::Count => Request::Count(filter(name)),
+        Of::Bulk => bulk(Change::Kick, filter(name)),
+        Of::Pause => Request::Pause { topic },
+        Of::Resume => Request::Resume { topic },
+        Of::Topics => Request::Topics,
+        Of::Stats => Request::Stats,
+        Of::Connections => Request::Connections { after: 0, connections_max: 1 },
+        Of::Disconnect => Request::Disconnect { connection: 9_999, ends_session: false },
+        Of::TopicSet => Request::TopicSet(TopicSet { topic, change: Box::default() }),
+        Of::TopicDelete => Request::TopicDelete { topic },
+        Of::TopicShow => Request::TopicShow { topic },
+        Of::BackupBegin => Request::BackupBegin,
+        Of::BackupRead => Request::BackupRead { offset: 0, bytes: 1 },
+        Of::BackupEnd => Request::BackupEnd,
+        Of::ClusterStatus => Request::ClusterStatus,
+        Of::ClusterAdd => Request::ClusterAdd { address: "127.0.0.1:1".to_owned() },
+        Of::ClusterRemove => Request::ClusterRemove { node: 9 },
+        Of::ClusterTransfer => Request::ClusterTransfer { node: 9 },
+    }
+}
+
+/// What is of no topic: a right to any topic is enough, or to the server.
+fn is_of_no_topic(opcode: RequestOpcode) -> bool {
+    use RequestOpcode as Of;
+    let of_what_it_may = matches!(opcode, Of::Leases | Of::Topics | Of::Stats | Of::ClusterStatus);
+    // Leases on jobs of other topics are stale.
+    let of_leases = matches!(opcode, Of::Finish | Of::Release | Of::Touch | Of::Bury);
+    of_what_it_may || of_leases || opcode.right() == Some(Right::Admin)
+}
+
+impl Queue {
+    fn new() -> Self {
+        let mut queue = Self { rig: Rig::new(), clients: 0, mine: JobId(0), others: JobId(0) };
+        let owner = queue.client(&["push,consume,read,manage,admin"]);
+        for name in ["mine", "others"] {
+            let job = NewJob { key: Some(Key::new("key"[..].into()).expect("a key")), ..NewJob::new(name) };
+            let job = NewJob { due: When::After(60_000), ..job };
+            let push = Push { topic: topic(name), sequence: 0, jobs: vec![job] };
+            queue.ask(owner, Request::Push(push));
+            let pushed = queue.rig.pushed(owner, 1);
+            *(if name == "mine" { &mut queue.mine } else { &mut queue.others }) = pushed;
+            queue.rig.answers.clear();
+        }
+        queue
+    }
+
+    /// A client whose token grants this.
+    fn client(&mut self, grants: &[&str]) -> ConnectionId {
+        let grants = grants.iter().map(|grant| grant.parse().expect("a grant")).collect();
+        let access = Access { token: "shop".to_owned(), grants, ..Access::open() };
+        self.arrive(access)
+    }
+
+    fn arrive(&mut self, access: Access) -> ConnectionId {
+        self.clients += 1;
+        let (secret, access) = (SessionSecret([3; 16]), Arc::new(access));
+        let arrival = Arrival { secret, access, address: "10.0.0.9:1".to_owned() };
+        let client = self.rig.open_as(self.clients, arrival);
+        self.rig.ask(client, 100, Request::Hello(hello()));
+        self.rig.settle();
+        client
+    }
+
+    /// What a request is told, if it is told anything at once.
+    fn ask(&mut self, client: ConnectionId, request: Request) -> Option<Response> {
+        self.rig.answers.retain(|(to, id, _)| (*to, id.0) != (client, 1));
+        self.rig.ask(client, 1, request);
+        self.rig.settle();
+        self.rig.is_answered(client, 1).then(|| self.rig.answer(client, 1).clone())
+    }
+
+    fn refusal(&mut self, client: ConnectionId, request: Request) -> Option<ErrorCode> {
+        match self.ask(client, request) {
+            Some(Response::Error(error)) => Some(error.code),
+            _ => None,
+        }
+    }
+
+    fn stats(&mut self, client: ConnectionId) -> StatsReport {
+        match self.ask(client, Request::Stats) {
+            Some(Response::Stats(stats)) => *stats,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_request_needs_the_right_that_the_table_names() {
+    for opcode in RequestOpcode::ALL.iter().copied() {
+        for right in Right::ALL {
+            let mut queue = Queue::new();
+            let lease = Lease { job: queue.mine, fence: Fence(7) };
+            let grant = match right {
+                Right::Admin => "admin".to_owned(),
+                right => format!("{}:mine", right.name()),
+            };
+            let mut denied = |name| {
+                let client = queue.client(&[&grant]);
+                let told = queue.refusal(client, example(opcode, name, vec![lease]));
+                told == Some(ErrorCode::Unauthorised)
+            };
+            let needs = opcode.right();
+            let has = needs.is_none_or(|needs| needs == right);
+            assert_eq!(denied("mine"), !has, "{opcode:?} with {grant}");
+            let has = needs.is_none() || (has && is_of_no_topic(opcode));
+            assert_eq!(denied("others"), !has, "{opcode:?} of another topic with {grant}");
+        }
+    }
+}
+
+#[test]
+fn a_job_of_a_topic_that_a_token_may_not_see_is_one_that_never_was() {
+    let mut queue = Queue::new();
+    let (mine, others) = (queue.mine, queue.others);
+    let client = queue.client(&["read,manage:mine", "manage:hidden"]);
+    let of = |job: JobId| JobRef::Id(job);
+    assert!(matches!(queue.ask(client, Request::Get(of(mine))), Some(Response::Job(_))));
+    assert_eq!(queue.refusal(client, Request::RunNow(of(mine))), None);
+    for request in [
+        Request::Get(of(others)),
+        Request::Delete(of(others)),
+        Request::RunNow(of(others)),
+        Request::Kick(of(others)),
+        Request::Reschedule { due: When::After(0), job: of(others) },
+        // Neither is one that may come soon.
+        Request::Delete(of(JobId(others.0 + 1))),
+    ] {
+        let shown = format!("{request:?}");
+        assert_eq!(queue.refusal(client, request), Some(ErrorCode::NotFound), "{shown}");
+    }
+    // Whoever may see a job is told what is missing.
+    let reader = queue.client(&["read"]);
+    assert_eq!(queue.refusal(reader, Request::Delete(of(others))), Some(ErrorCode::Unauthorised));
+    let owner = queue.client(&["read"]);
+    assert!(matches!(queue.ask(owner, Request::Get(of(others))), Some(Response::Job(_))));
+}
+
+#[test]
+fn leases_on_jobs_of_other_topics_are_stale() {
+    let mut queue = Queue::new();
+    let owner = queue.client(&["consume,manage:others"]);
+    queue.ask(owner, Request::RunNow(by_key("others")));
+    let (topics, weights) = (vec![topic("others")], Vec::new());
+    let reserve = Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 0, weights });
+    let Some(Response::Reserved(jobs)) = queue.ask(owner, reserve) else { panic!("no job") };
+    let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
+    let thief = queue.client(&["consume:mine"]);
+    let settled = |response: Option<Response>| match response {
+        Some(Response::Settled(results)) => format!("{results:?}"),
+        other => panic!("{other:?}"),
+    };
+    let stolen = settled(queue.ask(thief, Request::Finish { leases: leases.clone() }));
+    let finished = settled(queue.ask(owner, Request::Finish { leases }));
+    assert_ne!(stolen, finished, "the job was there for its owner");
+}
+
+#[test]
+fn lists_counts_and_stats_show_what_a_token_may_see() {
+    let mut queue = Queue::new();
+    let client = queue.client(&["read:mine", "manage:mine"]);
+    let Some(Response::Jobs { jobs, .. }) = queue.ask(client, list(Filter::default())) else {
+        panic!("a list")
+    };
+    assert_eq!(jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [queue.mine]);
+    let stats = queue.stats(client);
+    assert_eq!(stats.topics.iter().map(|topic| topic.topic.as_str()).collect::<Vec<_>>(), ["mine"]);
+    assert_eq!((stats.totals.delayed, stats.totals.pushed), (1, 1));
+    let Some(Response::Topics(topics)) = queue.ask(client, Request::Topics) else { panic!("topics") };
+    assert_eq!(topics.len(), 1);
+    // What would count or change the jobs of others needs a topic.
+    for request in [Request::Count(Filter::default()), bulk(Change::Delete, Filter::default())] {
+        assert_eq!(queue.refusal(client, request), Some(ErrorCode::Unauthorised));
+    }
+    let reader = queue.client(&["read"]);
+    assert_eq!(queue.stats(reader).topics.len(), 2);
+    assert!(matches!(
+        queue.ask(reader, Request::Count(Filter::default())),
+        Some(Response::Counted { jobs: 2 })
+    ));
+}
+
+#[test]
+fn jobs_go_to_no_topic_to_which_the_token_may_not_push() {
+    let mut queue = Queue::new();
+    let client = queue.client(&["manage:mine", "push:spare"]);
+    for (name, denied) in [("others", true), ("spare", false)] {
+        let refused = queue.refusal(client, bulk(Change::Move { to: topic(name) }, filter("mine")));
+        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "{name}");
+        let set = TopicPolicy { dead_letters: Some(topic(name)), ..TopicPolicy::default() };
+        let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+        let refused = queue.refusal(client, Request::TopicSet(TopicSet { topic: topic("mine"), change }));
+        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "{name}");
+    }
+}
+
+#[test]
+fn an_auditor_hears_of_denials_and_of_what_changes_much() {
+    let mut queue = Queue::new();
+    let client = queue.client(&["read,push,manage:mine", "admin"]);
+    queue.rig.audited.clear();
+    for request in [
+        example(RequestOpcode::Push, "mine", Vec::new()),
+        example(RequestOpcode::Delete, "mine", Vec::new()),
+        bulk(Change::Delete, filter("mine")),
+        example(RequestOpcode::Pause, "mine", Vec::new()),
+        example(RequestOpcode::Connections, "mine", Vec::new()),
+        example(RequestOpcode::Push, "others", Vec::new()),
+    ] {
+        queue.ask(client, request);
+    }
+    let audited: Vec<_> = queue.rig.audited.iter().map(|one| (one.request, one.denied.is_some())).collect();
+    let expected = [
+        (RequestOpcode::Bulk, false),
+        (RequestOpcode::Pause, false),
+        (RequestOpcode::Connections, false),
+        (RequestOpcode::Push, true),
+    ];
+    assert_eq!(audited, expected);
+    let last = queue.rig.audited.last().expect("the denial");
+    assert_eq!((last.token.as_str(), last.address.as_str()), ("shop", "10.0.0.9:1"));
+    assert_eq!(last.about, "topic others");
+}
+
+#[test]
+fn a_token_has_no_more_sessions_than_it_may() {
+    let mut queue = Queue::new();
+    let access = |token: &str| Access { token: token.to_owned(), sessions_max: 2, ..Access::open() };
+    let welcomed = |queue: &mut Queue, token| {
+        let client = queue.arrive(access(token));
+        matches!(queue.rig.answer(client, 100), Response::Welcome(_))
+    };
+    assert_eq!([0; 3].map(|_| welcomed(&mut queue, "flood")), [true, true, false]);
+    assert!(welcomed(&mut queue, "other"));
+    let last = ConnectionId(queue.clients - 2);
+    queue.ask(last, Request::Goodbye);
+    queue.rig.pass(1_000);
+    queue.rig.settle();
+    assert!(welcomed(&mut queue, "flood"), "one of them has ended");
+}
