@@ -1,5 +1,6 @@
 //! The integration tests but for the simulation: linking once keeps the build short.
 
+mod attacks;
 mod backups;
 mod checkpoint_formats;
 mod checkpoints;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use adjourn::protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role, Totals};
 use adjourn::replica::PeerInfo;
+use adjourn::server::config::Config;
 use adjourn::server::peers::frames::{
     ClusterInfo, Greeting, PeerDecoder, PeerFrame, Purpose, Refusal, RefusalCode,
 };
@@ -123,7 +124,13 @@ fn greeting(cluster_id: [u8; 16], node: u64, storage: u8) -> Greeting {
 
 /// Starts the first node of a cluster.
 fn founder(data: &Path) -> Node {
-    Node::start(data, |config| config.peer_listen = Some("127.0.0.1:0".to_owned()))
+    Node::start(data, found)
+}
+
+/// The configuration of such a node.
+fn found(config: &mut Config) {
+    config.peer_listen = Some("127.0.0.1:0".to_owned());
+    config.found = true;
 }
 
 /// Starts a node that waits to be added to the cluster of `member`.
@@ -221,7 +228,7 @@ fn one_node_becomes_three_and_no_job_is_lost() {
 fn a_node_that_is_far_behind_pulls_the_checkpoint() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let first = Node::start(one.path(), |config| {
-        config.peer_listen = Some("127.0.0.1:0".to_owned());
+        found(config);
         config.checkpoint_log_bytes = 64 << 10;
     });
     let mut client = client_of(&[&first]);
@@ -247,7 +254,7 @@ fn a_node_that_is_far_behind_pulls_the_checkpoint() {
 fn parts_of_the_newest_checkpoint_are_handed_out_to_whoever_asks() {
     let data = tempfile::tempdir().expect("a directory");
     let node = Node::start(data.path(), |config| {
-        config.peer_listen = Some("127.0.0.1:0".to_owned());
+        found(config);
         config.checkpoint_log_bytes = 64 << 10;
     });
     let mut client = client_of(&[&node]);

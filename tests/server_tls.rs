@@ -186,8 +186,9 @@ impl Secure {
             ]);
         }
         arguments.extend(["--peer-tls-ca".to_owned(), path("trusted.pem")]);
-        if number > 1 {
-            arguments.extend(["--join".to_owned(), self.ports[0].1.to_string()]);
+        match number {
+            1 => arguments.push("--found".to_owned()),
+            _ => arguments.extend(["--join".to_owned(), self.ports[0].1.to_string()]),
         }
         self.nodes[number - 1] = Some(start(&data, &arguments));
     }

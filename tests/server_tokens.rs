@@ -249,7 +249,7 @@ fn silent_connections_keep_nobody_out() {
 }
 
 /// A connection from this address of the loopback.
-fn from(address: &str, to: SocketAddr) -> TcpStream {
+pub(crate) fn from(address: &str, to: SocketAddr) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let stream = runtime.block_on(async {
         let socket = tokio::net::TcpSocket::new_v4()?;

@@ -266,7 +266,7 @@ func TestTokensAndHopelessServers(t *testing.T) {
 	if _, err := adjourn.Dial(ctx, adjourntest.FreeAddress(t)); !errors.As(err, &connect) {
 		t.Errorf("%v", err)
 	}
-	server := adjourntest.StartServer(t, "--auth-tokens-file", tokens(t, "sesame"))
+	server := adjourntest.StartServer(t, "--tokens-file", tokens(t, "sesame"))
 	if _, err := adjourn.Dial(ctx, server.Addr(), adjourn.Token("wrong")); !errors.Is(err, adjourn.ErrUnauthorised) {
 		t.Errorf("%v", err)
 	}

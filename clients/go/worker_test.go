@@ -2,7 +2,9 @@ package adjourn_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,8 @@ import (
 func tokens(t testing.TB, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+	file := fmt.Sprintf("[[token]]\nname = 'shop'\nsha256 = '%x'\nallow = ['push,consume']\n", sha256.Sum256([]byte(token)))
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -127,7 +127,7 @@ impl StopSignals {
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
-        ServerError::Config(_) | ServerError::Exposed { .. } => Exit::Usage,
+        ServerError::Config(_) | ServerError::Exposed { .. } | ServerError::FoundsUnasked(_) => Exit::Usage,
         ServerError::NoAddress { .. }
         | ServerError::Tls(_)
         | ServerError::Tokens(_)

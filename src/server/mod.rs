@@ -94,6 +94,13 @@ pub enum ServerError {
     /// A node without peers' port cannot be a member.
     #[error("a node that joins a cluster must be reached by its members: set peer_listen")]
     JoinsUnreachably,
+    /// A second cluster beside the first would be an accident.
+    #[error(
+        "{} is empty. If there is a cluster, name its members: --join HOST:PORT. If this node was a member, its data is lost: it \
+         joins under another number. If it is the first node of a new cluster, say --found",
+        .0.display()
+    )]
+    FoundsUnasked(PathBuf),
     /// The cluster does not want this node.
     #[error(transparent)]
     Join(#[from] JoinError),
@@ -195,8 +202,12 @@ impl Gate {
 
 /// What an empty data directory is to become: a node that joins asks those whom it was told to ask.
 async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, ServerError> {
-    if config.join.is_empty() || DiskStorage::is_founded(&config.data) {
+    if DiskStorage::is_founded(&config.data) {
         return Ok(Origin::Founds);
+    }
+    if config.join.is_empty() {
+        let may = config.found || config.peer_listen.is_none();
+        return if may { Ok(Origin::Founds) } else { Err(ServerError::FoundsUnasked(config.data.clone())) };
     }
     let cluster = peers::find_cluster(&config.join, config.node, tls, Timing::default()).await?;
     Ok(Origin::Joins { cluster_id: cluster.cluster_id })

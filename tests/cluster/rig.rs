@@ -124,7 +124,9 @@ impl<N: Network> Cluster<N> {
         for (name, text) in names.into_iter().zip(&texts) {
             command.args([name, text]);
         }
-        if number != 1 {
+        if number == 1 {
+            command.arg("--found");
+        } else {
             command.args(["--join", &join]);
         }
         // Other namespaces reach it.

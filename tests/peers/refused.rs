@@ -74,7 +74,7 @@ fn what_cannot_be_added_is_refused_with_the_reason() {
     assert!(text.contains(&nobody) && text.contains("nobody answers"), "{text}");
     let other_cluster = Node::start(two.path(), |config| {
         config.node = 2;
-        config.peer_listen = Some("127.0.0.1:0".to_owned());
+        found(config);
     });
     let text = refused(other_cluster.peer_address().to_string());
     assert!(text.contains("belongs to cluster"), "{text}");
@@ -106,6 +106,13 @@ fn a_member_whose_data_is_gone_does_not_come_back_under_its_number() {
     });
     let text = refused.err().expect("refused").to_string();
     assert!(text.contains("its data was lost") && text.contains("another number"), "{text}");
+    // Nor does it found another cluster, unless it is told to.
+    let alone = Node::try_start(emptied.path(), |config| {
+        config.node = 2;
+        config.peer_listen = Some("127.0.0.1:0".to_owned());
+    });
+    let text = alone.err().expect("refused").to_string();
+    assert!(text.contains("--found") && text.contains("its data is lost"), "{text}");
     // Nor does a copy that says it is of the cluster.
     let cluster_id = cluster_of(first.peer_address(), 3).expect("a cluster").cluster_id;
     let mut copy = RawPeer::connect(first.peer_address());

@@ -26,6 +26,8 @@ func StartCluster(t testing.TB, args ...string) *Cluster {
 		own := append([]string{"--node", fmt.Sprint(i + 1), "--peer-listen", peer}, args...)
 		if i > 0 {
 			own = append(own, "--join", peers[0])
+		} else {
+			own = append(own, "--found")
 		}
 		c.Nodes = append(c.Nodes, StartServer(t, own...))
 	}

@@ -18,7 +18,7 @@ async def three_nodes() -> AsyncIterator[dict[int, Server]]:
     nodes: dict[int, Server] = {}
     try:
         for node, peer in peers.items():
-            join = ("--join", peers[1]) if node > 1 else ()
+            join = ("--join", peers[1]) if node > 1 else ("--found",)
             nodes[node] = Server(None, "--node", str(node), "--peer-listen", peer, *join).start()
         async with adjourn.connect(nodes[1].url) as q:
             for node in (2, 3):

@@ -13,7 +13,7 @@ before(async () => {
   for (let node = 1; node <= 3; node += 1) {
     const peer = node === 1 ? founder : await freePort();
     const args = ['--node', String(node), '--peer-listen', `127.0.0.1:${peer}`, '--heartbeat-ms', '1000'];
-    if (node > 1) args.push('--join', `127.0.0.1:${founder}`);
+    args.push(...(node > 1 ? ['--join', `127.0.0.1:${founder}`] : ['--found']));
     const server = await Server.start({ args });
     server.peer = `127.0.0.1:${peer}`;
     nodes.push(server);

@@ -18,6 +18,7 @@ import {
   WrongStateError,
   connect,
 } from 'adjourn';
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server } from './support/server.mjs';
@@ -405,8 +406,9 @@ test('nobody there, and a wrong token', async () => {
   assert.ok(error instanceof ConnectionError);
   assert.deepEqual([error.code, error.applied], ['CANNOT_CONNECT', 'no']);
   const tokens = join(server.folder, 'tokens');
-  writeFileSync(tokens, 'sesame\n');
-  const closed = await Server.start({ args: ['--auth-tokens-file', tokens] });
+  const hash = createHash('sha256').update('sesame').digest('hex');
+  writeFileSync(tokens, `[[token]]\nname = "shop"\nsha256 = "${hash}"\nallow = ["push"]\n`);
+  const closed = await Server.start({ args: ['--tokens-file', tokens] });
   try {
     await assert.rejects(connect(closed.url, { token: 'open' }), UnauthorisedError);
     const own = await connect(`127.0.0.1:1,${closed.address}`, { token: 'sesame' });

@@ -37,6 +37,8 @@ pub struct Config {
     pub peer_address: Option<String>,
     /// Peer addresses of the cluster that a node without data joins; empty to found one.
     pub join: Vec<String>,
+    /// Found a new cluster if there is no data, although others are to be members.
+    pub found: bool,
     /// The highest feature level that this node supports.
     pub feature_level_max: u32,
     /// Name that the server reports to clients.
@@ -129,6 +131,11 @@ pub struct Settings {
         arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')
     )]
     pub join: Option<Vec<HostPort>>,
+    /// Found a new cluster, for a node with --peer-listen that has no data: the first one of all. Not a key: a start after a
+    /// loss of the data is to ask again.
+    #[cfg_attr(feature = "cli", arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL"))]
+    #[serde(skip)]
+    pub found: Option<bool>,
     /// Highest feature level that this node supports
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FEATURE_LEVEL_MAX", value_name = "N"))]
     pub feature_level_max: Option<Within<1, { FEATURE_LEVEL as u64 }>>,
@@ -263,6 +270,7 @@ impl Default for Config {
             peer_listen: None,
             peer_address: None,
             join: Vec::new(),
+            found: false,
             feature_level_max: FEATURE_LEVEL,
             server_name: "adjourn".to_owned(),
             body_bytes_max: BODY_BYTES_MAX_DEFAULT,
@@ -326,6 +334,7 @@ impl Config {
         set(&mut self.peer_listen, settings.peer_listen.map(|listen| listen.0));
         set(&mut self.peer_address, settings.peer_address.map(|address| address.0));
         set(&mut self.join, settings.join.map(|join| join.into_iter().map(|member| member.0).collect()));
+        set(&mut self.found, settings.found);
         set(&mut self.feature_level_max, settings.feature_level_max.map(Within::as_u32));
         set(&mut self.server_name, server_name.map(|name| name.0));
         set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));

@@ -145,8 +145,9 @@ final class ResilienceTest extends TestCase
     public function testTokens(): void
     {
         $file = tempnam(sys_get_temp_dir(), 'adjourn-tokens');
-        file_put_contents($file, "sesame\n");
-        $server = TestServer::start(['--auth-tokens-file', $file]);
+        $hash = hash('sha256', 'sesame');
+        file_put_contents($file, "[[token]]\nname = 'shop'\nsha256 = '$hash'\nallow = ['push']\n");
+        $server = TestServer::start(['--tokens-file', $file]);
         unlink($file);
         self::assertSame(1, (new Client(new Options($server->address(), token: 'sesame')))->push('t', 'x')->job);
         $this->expectException(Unauthorised::class);
@@ -159,9 +160,7 @@ final class ResilienceTest extends TestCase
         $nodes = [];
         foreach ([0, 1, 2] as $n) {
             $flags = ['--node', (string) ($n + 1), '--peer-listen', "127.0.0.1:{$ports[$n + 3]}"];
-            if ($n > 0) {
-                array_push($flags, '--join', "127.0.0.1:{$ports[3]}");
-            }
+            array_push($flags, ...($n > 0 ? ['--join', "127.0.0.1:{$ports[3]}"] : ['--found']));
             $nodes[$n + 1] = TestServer::start($flags, $ports[$n]);
         }
         $client = new Client(new Options($nodes[1]->address()));

@@ -30,7 +30,9 @@ class ClusterTest {
         void start(Path data, List<Node> others) throws IOException {
             List<String> options = new ArrayList<>(List.of("--node", String.valueOf(number), "--peer-listen", "127.0.0.1:" + peerPort,
                     "--heartbeat-ms", "1000"));
-            if (!others.isEmpty()) {
+            if (others.isEmpty()) {
+                options.add("--found");
+            } else {
                 options.addAll(List.of("--join", String.join(",", others.stream().map(node -> "127.0.0.1:" + node.peerPort).toList())));
             }
             process = TestServer.run(data.resolve("node" + number), port, options);

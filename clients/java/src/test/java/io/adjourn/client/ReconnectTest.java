@@ -111,8 +111,14 @@ class ReconnectTest {
     @Test
     void theTokenIsSentAndAWrongOneIsHopeless() throws Exception {
         Path tokens = Files.createTempFile("adjourn-java-", ".tokens");
-        Files.writeString(tokens, "sesame\n");
-        try (TestServer server = new TestServer("--auth-tokens-file", tokens.toString())) {
+        // Of "sesame".
+        Files.writeString(tokens, """
+                [[token]]
+                name = "shop"
+                sha256 = "d0c04f4b1951e4aeaaec8223ed2039e542f3aae805a6fa7f6d794e5afff5d272"
+                allow = ["push"]
+                """);
+        try (TestServer server = new TestServer("--tokens-file", tokens.toString())) {
             try (Client client = Client.builder().address(server.address()).token("sesame").connect()) {
                 client.push("t", NewJob.text("x"));
             }
