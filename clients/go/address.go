@@ -8,18 +8,31 @@ import (
 
 const (
 	scheme      = "adjourn://"
+	tlsScheme   = "adjourns://"
 	defaultPort = "7440"
 )
 
-// parseAddresses takes adjourn://host:port[,host:port], or the same without the scheme.
-func parseAddresses(text string) ([]string, error) {
-	rest := strings.TrimSuffix(strings.TrimPrefix(text, scheme), "/")
-	if strings.Contains(rest, "://") {
-		return nil, usage("the address %q has an unknown scheme: use %shost:port", text, scheme)
-	}
-	var addresses []string
-	for _, one := range strings.Split(rest, ",") {
+// parseAddresses takes adjourn://host:port[,host:port], the same with adjourns:// for TLS, or without a scheme. The scheme of
+// the first holds for all. It says whether TLS is spoken.
+func parseAddresses(text string) (addresses []string, secure bool, err error) {
+	written := ""
+	for _, one := range strings.Split(text, ",") {
 		one = strings.TrimSpace(one)
+		own := ""
+		for _, known := range []string{scheme, tlsScheme} {
+			if strings.HasPrefix(one, known) {
+				own, one = known, strings.TrimPrefix(one, known)
+			}
+		}
+		switch {
+		case strings.Contains(one, "://"):
+			return nil, false, usage("the address %q has an unknown scheme: use %shost:port, or %shost:port for TLS", text, scheme, tlsScheme)
+		case len(addresses) == 0:
+			written = own
+		case own != "" && own != written:
+			return nil, false, usage("%q: TLS is spoken with all servers or with none: write %s once, before the first", text, tlsScheme)
+		}
+		one = strings.TrimSuffix(one, "/")
 		if one == "" {
 			continue
 		}
@@ -28,14 +41,14 @@ func parseAddresses(text string) ([]string, error) {
 			host, port, err = net.SplitHostPort(one + ":" + defaultPort)
 		}
 		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || strings.ContainsAny(host, "/@?#") {
-			return nil, usage("the address %q is not host:port", one)
+			return nil, false, usage("the address %q is not host:port", one)
 		}
 		addresses = append(addresses, net.JoinHostPort(host, port))
 	}
 	if len(addresses) == 0 {
-		return nil, usage("%q has no address", text)
+		return nil, false, usage("%q has no address", text)
 	}
-	return addresses, nil
+	return addresses, written == tlsScheme, nil
 }
 
 // isSomewhere says whether an address that a server named is one to connect to: 0.0.0.0 would be this machine.

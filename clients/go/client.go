@@ -25,11 +25,20 @@ type Client struct {
 // refuses it. Once connected, the client reconnects by itself until it is closed.
 func Dial(ctx context.Context, address string, options ...Option) (*Client, error) {
 	cfg := newConfig(options)
-	addresses, err := parseAddresses(address)
+	addresses, secure, err := parseAddresses(address)
 	if err != nil {
 		return nil, err
 	}
 	cfg.addresses = addresses
+	if secure {
+		tlsConfig, err := cfg.tls.read()
+		if err != nil {
+			return nil, err
+		}
+		cfg.dialer = &tlsDialer{under: cfg.dialer, config: tlsConfig}
+	} else if !cfg.tls.areNone() {
+		return nil, usage("options of TLS need an address with %s", tlsScheme)
+	}
 	s := newSession(cfg)
 	found, err := s.firstLink(ctx)
 	if err != nil {

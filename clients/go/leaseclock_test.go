@@ -183,12 +183,24 @@ func TestAddresses(t *testing.T) {
 		"adjourn://a:1,b:2": 2, "a:1": 1, "a": 1, "[::1]:7440": 1, " a:1 , ": 1,
 		"": 0, "http://a:1": 0, "adjourn://": 0, "a:1/x@y": 0,
 	} {
-		got, err := parseAddresses(text)
+		got, _, err := parseAddresses(text)
 		if len(got) != want || (err != nil) != (want == 0) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	if got, _ := parseAddresses("adjourn://queue"); got[0] != "queue:7440" {
+	for text, want := range map[string]bool{
+		"a:1": false, "adjourn://a:1,b:2": false, "adjourns://a:1,b:2": true, "adjourns://a:1/,adjourns://b:2/": true,
+	} {
+		if _, secure, err := parseAddresses(text); secure != want || err != nil {
+			t.Errorf("%q: %v, %v", text, secure, err)
+		}
+	}
+	for _, text := range []string{"a:1,adjourns://b:2", "adjourns://a:1,adjourn://b:2", "tls://a:1"} {
+		if _, _, err := parseAddresses(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	if got, _, _ := parseAddresses("adjourn://queue"); got[0] != "queue:7440" {
 		t.Errorf("%v", got)
 	}
 }

@@ -24,6 +24,7 @@ type config struct {
 	waitMax        time.Duration
 	leasesOutlive  bool
 	dialer         Dialer
+	tls            tlsOptions
 	codec          Codec
 	pushHooks      []func(ctx context.Context, topic string, job *NewJob)
 	logf           func(format string, args ...any)

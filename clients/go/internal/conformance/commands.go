@@ -48,6 +48,13 @@ type lease struct {
 	Fence number `json:"fence"`
 }
 
+// tlsFiles are PEM files.
+type tlsFiles struct {
+	CA          string `json:"ca"`
+	Certificate string `json:"certificate"`
+	Key         string `json:"key"`
+}
+
 type command struct {
 	ID            int64           `json:"id"`
 	Do            string          `json:"do"`
@@ -56,6 +63,7 @@ type command struct {
 	Bytes         []byte          `json:"bytes"`
 	Client        string          `json:"client"`
 	Addresses     []string        `json:"addresses"`
+	TLS           *tlsFiles       `json:"tls"`
 	Token         []byte          `json:"token"`
 	Name          string          `json:"name"`
 	HeartbeatMs   uint32          `json:"heartbeat_ms"`
@@ -180,6 +188,9 @@ func (h *harness) connect(c *command) (any, error) {
 	}
 	if c.LeasesOutlive {
 		options = append(options, adjourn.LeasesOutlive())
+	}
+	if c.TLS != nil {
+		options = append(options, adjourn.CAFile(c.TLS.CA), adjourn.CertificateFiles(c.TLS.Certificate, c.TLS.Key))
 	}
 	q, err := adjourn.Dial(context.Background(), strings.Join(c.Addresses, ","), options...)
 	if err != nil {
