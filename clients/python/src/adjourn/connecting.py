@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Generator
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -12,9 +14,11 @@ from .errors import UsageError
 from .jobs import HeadersHook
 from .protocol.numbers import CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX
 from .queue import Queue
+from .session.connection import connect_tcp
 from .session.search import parse_servers
 from .session.session import Config, open_session
 from .times import Duration
+from .tls import Path, make_context
 from .version import VERSION
 
 
@@ -57,20 +61,35 @@ def connect(
     leases_outlive: bool = False,
     codec: Codec = DEFAULT_CODEC,
     headers: HeadersHook | None = None,
+    tls: ssl.SSLContext | None = None,
+    tls_ca: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
 ) -> Connecting:
     """Connects to a queue: `adjourn://host:port`, or any members of a cluster as `adjourn://host:port,host:port`.
 
     The first connection is made within `connect_timeout`; a client that lost its connection tries for ever. A call that has no
     answer within `request_timeout` fails, all reconnects included. `heartbeat` 0 takes the server's. With `leases_outlive`
     leases run to their deadline whatever becomes of this client. `headers` gives headers for each push.
+
+    With `adjourns://` TLS is spoken, and the certificate must be for the host that is dialled. `tls_ca` names the CAs to believe, without
+    it those of the system; `tls_cert` and `tls_key` what to show to a server that asks. `tls` takes the place of all three.
     """
     secret = token.encode() if isinstance(token, str) else token
     if len(secret) > TOKEN_BYTES_MAX:
         raise UsageError(f"a token has at most {TOKEN_BYTES_MAX} bytes")
     if len(name.encode()) > CLIENT_NAME_BYTES_MAX:
         raise UsageError(f"the name of a client has at most {CLIENT_NAME_BYTES_MAX} bytes")
+    addresses, is_secure = parse_servers(servers)
+    if is_secure:
+        connect_to = partial(connect_tcp, tls=make_context(tls, tls_ca, tls_cert, tls_key))
+    elif tls or tls_ca or tls_cert or tls_key:
+        raise UsageError("options of TLS need an address with adjourns://")
+    else:
+        connect_to = partial(connect_tcp)
     config = Config(
-        servers=parse_servers(servers),
+        servers=addresses,
+        connect=connect_to,
         name=name,
         token=secret,
         leases_outlive=leases_outlive,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -80,7 +81,7 @@ class TcpConnection(asyncio.Protocol):
     async def frame(self) -> Frame | None:
         while not self._waiting:
             if self.is_lost:
-                if isinstance(self.failure, MalformedFrame):
+                if isinstance(self.failure, (MalformedFrame, ssl.SSLError)):
                     raise self.failure
                 return None
             self._came.clear()
@@ -148,8 +149,8 @@ class TcpConnection(asyncio.Protocol):
             self.on_event()
 
 
-async def connect_tcp(address: Address) -> Connection:
-    """Opens a connection over TCP to the first address of the host that answers."""
+async def connect_tcp(address: Address, tls: ssl.SSLContext | None = None) -> Connection:
+    """Opens a connection over TCP to the first address of the host that answers, and speaks TLS over it."""
     loop = asyncio.get_running_loop()
     host, port = address
     failure: OSError | None = None
@@ -162,7 +163,8 @@ async def connect_tcp(address: Address) -> Connection:
             if sock.getsockname() == sock.getpeername():
                 # Where nothing listens on a port of the dynamic range, TCP can connect a socket to itself.
                 raise ConnectionRefusedError(f"nothing listens on {host}:{port}")
-            _, connection = await loop.create_connection(lambda sock=sock: TcpConnection(sock), sock=sock)  # type: ignore[misc]
+            secured = {"ssl": tls, "server_hostname": host} if tls else {}
+            _, connection = await loop.create_connection(lambda sock=sock: TcpConnection(sock), sock=sock, **secured)  # type: ignore[misc]
             return connection
         except OSError as error:
             sock.close()

@@ -110,6 +110,9 @@ class _Attempt:
                 return Link(connection, answer, said)
         except MalformedFrame as error:
             return ProtocolError(f"{host}:{port} does not speak the protocol: {error}")
+        except OSError as error:
+            # A server tells under TLS only now that it asks for a certificate.
+            raise unreachable(self.address, str(error)) from error
         finally:
             if not is_welcome:
                 connection.close()

@@ -11,19 +11,32 @@ from ..errors import UsageError
 
 DEFAULT_PORT = 7440
 _SCHEME = "adjourn://"
+_TLS_SCHEME = "adjourns://"
 
 Address = tuple[str, int]
 
 
-def parse_servers(text: str) -> tuple[Address, ...]:
-    """Reads `adjourn://host:port,host:port` or `host:port`. Without a port, 7440."""
-    rest = text.removeprefix(_SCHEME).removesuffix("/")
-    if "://" in rest:
-        raise UsageError(f"{text!r} is no address of a queue: write {_SCHEME}host:port")
-    found = [parse_address(part.strip()) for part in rest.split(",") if part.strip()]
-    if not found or None in found:
-        raise UsageError(f"{text!r} is no address of a queue: write {_SCHEME}host:port")
-    return tuple(address for address in found if address is not None)
+def parse_servers(text: str) -> tuple[tuple[Address, ...], bool]:
+    """Reads `adjourn://host:port,host:port`, `adjourns://` for TLS, or `host:port`. Without a port, 7440. Says whether TLS is spoken.
+
+    The scheme of the first address holds for all.
+    """
+    found: list[Address] = []
+    written = ""
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        own = next((scheme for scheme in (_SCHEME, _TLS_SCHEME) if part.startswith(scheme)), "")
+        if found and own and own != written:
+            raise UsageError(f"{text!r}: TLS is spoken with all servers or with none: write {_TLS_SCHEME} once, before the first")
+        if not found:
+            written = own
+        address = parse_address(part.removeprefix(own).removesuffix("/"))
+        if address is None:
+            break
+        found.append(address)
+    else:
+        if found:
+            return tuple(found), written == _TLS_SCHEME
+    raise UsageError(f"{text!r} is no address of a queue: write {_SCHEME}host:port, or {_TLS_SCHEME}host:port for TLS")
 
 
 def parse_address(text: str) -> Address | None:
