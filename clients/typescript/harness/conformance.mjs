@@ -1,5 +1,6 @@
 // The harness of the conformance suite: one command a line on stdin, one answer or event a line on stdout.
 
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
@@ -20,6 +21,7 @@ const client = ({ client: name }) => named(clients, name);
 const leasesOf = ({ leases }) => leases.map(({ job, fence }) => ({ id: BigInt(job), fence: BigInt(fence) }));
 const done = (call) => call.then(() => ({}));
 const settled = (results) => ({ results: results.map(({ error }) => (error ? { error: errorJson(error) } : {})) });
+const pem = (path) => path && readFileSync(path);
 const refOf = ({ job, topic, key }) => (job === undefined ? { topic, key } : BigInt(job));
 
 /** Does what the body of a job says. */
@@ -82,6 +84,7 @@ const commands = {
         requestTimeoutMs: milliseconds(options.request_timeout_ms),
         connectTimeoutMs: milliseconds(options.connect_timeout_ms),
         leasesOutlive: options.leases_outlive,
+        tls: options.tls && defined({ ca: pem(options.tls.ca), cert: pem(options.tls.certificate), key: pem(options.tls.key) }),
         log: ({ level, event, message, fields }) => process.stderr.write(`${name} ${level} ${event}: ${message} ${fields.error?.message ?? fields.why ?? ''}\n`),
       }),
     );

@@ -21,7 +21,7 @@ export type { JobFilter } from './filter.js';
 export type { Late, TopicPolicy, TopicPolicyChange } from './topic-policy.js';
 export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, Stage, TopicCounts, TopicSettings, Totals } from './reports.js';
 export type { ConnectOptions, LogEntry } from './options.js';
-export type { Address, Dialer, Transport, TransportEvents } from './transport.js';
+export type { Address, Dialer, TlsOptions, Transport, TransportEvents } from './transport.js';
 export { systemClock, type Clock } from './clock.js';
 export type { Instant } from './time.js';
 export { BodyError } from './body.js';

@@ -9,11 +9,28 @@ declare module 'node:net' {
     setNoDelay(on: boolean): void;
     write(bytes: Uint8Array, written?: () => void): boolean;
     destroy(): void;
-    on(event: 'connect' | 'close', listener: () => void): void;
+    on(event: 'connect' | 'secureConnect' | 'close', listener: () => void): void;
     on(event: 'data', listener: (bytes: Uint8Array) => void): void;
     on(event: 'error', listener: (error: Error) => void): void;
   }
   export function connect(options: { host: string; port: number }): Socket;
+  export function isIP(text: string): 0 | 4 | 6;
+}
+
+declare module 'node:tls' {
+  import type { Socket } from 'node:net';
+  type Pem = string | Uint8Array;
+  export interface SecureContext {
+    readonly context: unknown;
+  }
+  export function createSecureContext(options: { ca?: Pem | readonly Pem[]; cert?: Pem; key?: Pem; minVersion: 'TLSv1.3' }): SecureContext;
+  export function connect(options: {
+    host: string;
+    port: number;
+    servername?: string;
+    secureContext: SecureContext;
+    rejectUnauthorized: boolean;
+  }): Socket;
 }
 
 declare module 'node:worker_threads' {

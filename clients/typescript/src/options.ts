@@ -4,7 +4,7 @@ import { systemClock, type Clock } from './clock.js';
 import { UsageError } from './errors.js';
 import { CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
-import { dialTcp, type Address, type Dialer } from './transport.js';
+import { dialTcp, tlsDialer, type Address, type Dialer, type TlsOptions } from './transport.js';
 
 /** What the client has to tell besides the results of calls. */
 export interface LogEntry {
@@ -52,7 +52,9 @@ export interface ConnectOptions {
   log?: (entry: LogEntry) => void;
   /** Headers for a job that is pushed, for example `traceparent`. Headers of the job itself win. */
   pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
-  /** Makes connections; TCP by default. */
+  /** Whom to believe, and what to show, where an address begins with `adjourns://`. */
+  tls?: TlsOptions;
+  /** Makes the connections itself: a tunnel, or one in memory. Then addresses are plain. */
   dialer?: Dialer;
   /** Tests set another clock. */
   clock?: Clock;
@@ -84,8 +86,9 @@ export function configOf(url: string | readonly string[], options: ConnectOption
   const token = typeof options.token === 'string' ? utf8(options.token) : (options.token ?? new Uint8Array(0));
   if (utf8(name).byteLength > CLIENT_NAME_BYTES_MAX) throw new UsageError(`name has more than ${CLIENT_NAME_BYTES_MAX} bytes`);
   if (token.byteLength > TOKEN_BYTES_MAX) throw new UsageError(`token has more than ${TOKEN_BYTES_MAX} bytes`);
+  const { addresses, isSecure } = parseServers(url);
   return {
-    addresses: parseAddresses(url),
+    addresses,
     name,
     token,
     leasesOutlive: options.leasesOutlive ?? false,
@@ -98,7 +101,7 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
     log: guarded(options.log),
     pushHeaders: options.pushHeaders ?? (() => ({})),
-    dialer: options.dialer ?? dialTcp,
+    dialer: dialerOf(options, isSecure),
     clock: options.clock ?? systemClock,
   };
 }
@@ -119,19 +122,30 @@ function milliseconds(name: string, value: number, min = 0): number {
   return value;
 }
 
-const SCHEME = 'adjourn://';
+function dialerOf({ dialer, tls }: ConnectOptions, isSecure: boolean): Dialer {
+  if (tls && !isSecure) throw new UsageError('tls needs an address with adjourns://');
+  if (dialer && isSecure) throw new UsageError('dialer makes the connections, TLS included: write the address without adjourns://');
+  return dialer ?? (isSecure ? tlsDialer(tls ?? {}) : dialTcp);
+}
 
-/** `adjourn://host:port[,host:port]`, `host:port[,host:port]`, or a list of these. */
-export function parseAddresses(url: string | readonly string[]): string[] {
-  const parts = (typeof url === 'string' ? [url] : url).flatMap((part) => {
-    if (part.includes('://') && !part.startsWith(SCHEME)) throw new UsageError(`${part}: the scheme is ${SCHEME}`);
-    return (part.startsWith(SCHEME) ? part.slice(SCHEME.length).replace(/\/$/, '') : part).split(',');
-  });
-  const addresses = [...new Set(parts.map((part) => part.trim()))];
-  for (const address of addresses) {
-    if (!parseAddress(address)) throw new UsageError(`"${address}" is no address: write host:port`);
+/** Addresses, and whether TLS is spoken with them. */
+interface Servers {
+  readonly addresses: readonly string[];
+  readonly isSecure: boolean;
+}
+
+/** `adjourn://host:port[,host:port]`, `adjourns://` for TLS, `host:port[,host:port]`, or a list of these. The scheme of the first holds for all. */
+export function parseServers(url: string | readonly string[]): Servers {
+  const parts = (typeof url === 'string' ? [url] : url).flatMap((part) => part.split(','));
+  const written = parts.map((part) => /^(adjourns?:\/\/)?(.*?)\/?$/s.exec(part.trim())!);
+  const first = written[0]?.[1];
+  for (const [whole, scheme, address] of written) {
+    if (!parseAddress(address!)) throw new UsageError(`"${whole}" is no address: write host:port, or adjourns://host:port for TLS`);
+    if (scheme && scheme !== first) {
+      throw new UsageError(`"${whole}": TLS is spoken with all servers or with none: write adjourns:// once, before the first`);
+    }
   }
-  return addresses;
+  return { addresses: [...new Set(written.map(([, , address]) => address!))], isSecure: first === 'adjourns://' };
 }
 
 /** `host:port` or `[host]:port`; `null` if it is neither, or an address that nothing can be connected to. */
