@@ -37,6 +37,7 @@ use Adjourn\Release;
 use Adjourn\StageReport;
 use Adjourn\Subscription;
 use Adjourn\Time;
+use Adjourn\Tls;
 use Adjourn\TopicReport;
 use Adjourn\U64;
 use Adjourn\Worker\Context;
@@ -111,7 +112,7 @@ final class Commands
 
     private function do_connect(array $c): array
     {
-        $client = new Client(new Options(
+        $options = new Options(
             server: $c['addresses'],
             token: base64_decode($c['token'] ?? ''),
             clientName: $c['name'] ?? 'php',
@@ -119,7 +120,9 @@ final class Commands
             requestTimeoutMs: $c['request_timeout_ms'] ?? 30_000,
             leasesOutlive: $c['leases_outlive'] ?? false,
             heartbeatMs: $c['heartbeat_ms'] ?? 0,
-        ), new FiberDialer(), $this->clock);
+            tls: isset($c['tls']) ? new Tls(...$c['tls']) : null,
+        );
+        $client = new Client($options, new FiberDialer($options->tls), $this->clock);
         $this->clients[$c['client']] = $client;
         $client->connect();
         $this->loop->start(function () use ($client): void {

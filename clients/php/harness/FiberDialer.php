@@ -8,13 +8,18 @@ use Adjourn\Connection\Address;
 use Adjourn\Connection\Dialer;
 use Adjourn\Connection\TcpDialer;
 use Adjourn\Connection\Transport;
+use Adjourn\Tls;
 
 /** Lets other fibers run while one waits for its socket. */
 final class FiberDialer implements Dialer
 {
+    public function __construct(private readonly ?Tls $tls)
+    {
+    }
+
     public function dial(Address $address, int $timeoutMs): Transport
     {
-        return new class((new TcpDialer())->dial($address, $timeoutMs)) implements Transport {
+        return new class((new TcpDialer($this->tls))->dial($address, $timeoutMs)) implements Transport {
             public function __construct(private readonly Transport $inner)
             {
             }

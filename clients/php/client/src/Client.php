@@ -39,11 +39,11 @@ final class Client implements Queue
 
     public function __construct(
         Options|string $options = new Options(),
-        Dialer $dialer = new TcpDialer(),
+        ?Dialer $dialer = null,
         Clock $clock = new SystemClock(),
     ) {
         $this->options = is_string($options) ? new Options($options) : $options;
-        $this->session = new Session($this->options, $dialer, $clock);
+        $this->session = new Session($this->options, $dialer ?? new TcpDialer($this->options->tls), $clock);
     }
 
     public function __destruct()

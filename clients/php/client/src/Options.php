@@ -7,6 +7,7 @@ namespace Adjourn;
 use Adjourn\Body\BodyCodec;
 use Adjourn\Body\JsonCodec;
 use Adjourn\Connection\Address;
+use Adjourn\Connection\Servers;
 use Adjourn\Error\UsageError;
 use Psr\Log\LoggerInterface;
 use Psr\Log\NullLogger;
@@ -19,16 +20,20 @@ final readonly class Options
 
     /** @var non-empty-list<Address> */
     public array $addresses;
+    /** null: plain connections */
+    public ?Tls $tls;
     public int $heartbeatMs;
 
     /**
-     * @param string|list<string> $server `adjourn://host:port,host:port`, `host:port`, or a list of `host:port`
+     * @param string|list<string> $server `adjourn://host:port,host:port`, `adjourns://` for TLS, `host:port`, or a list of these. The scheme of the
+     *     first holds for all
      * @param int $connectTimeoutMs the longest time to connect to one address and be welcomed there
      * @param bool $leasesOutlive true: a lease lasts for the job's ttr whatever happens to the connection. Leave it true
      *     unless the client can speak while a handler runs: a PHP handler that blocks for longer than the session's grace
      *     would lose its lease
      * @param (\Closure(): array<string, string>)|null $pushHeaders headers for each job that is pushed, such as the
      *     `traceparent` of the present span. A header that the job names itself comes first
+     * @param Tls|null $tls whom to believe, and what to show, with `adjourns://`; null: the CAs of the system, and nothing
      * @param int|null $heartbeatMs null: 60,000 if leases outlive the session, else the server's
      */
     public function __construct(
@@ -43,11 +48,17 @@ final readonly class Options
         public BodyCodec $codec = new JsonCodec(),
         public LoggerInterface $logger = new NullLogger(),
         public ?\Closure $pushHeaders = null,
+        ?Tls $tls = null,
     ) {
-        $this->addresses = is_string($server) ? Address::parseList($server) : array_map(Address::parse(...), array_values($server));
-        if ($this->addresses === []) {
+        if ($server === []) {
             throw new UsageError('Name at least one address.');
         }
+        $servers = Servers::parse($server);
+        if ($tls !== null && !$servers->isSecure) {
+            throw new UsageError('tls needs an address with adjourns://.');
+        }
+        $this->addresses = $servers->addresses;
+        $this->tls = $servers->isSecure ? $tls ?? new Tls() : null;
         if (strlen($clientName) > 64 || strlen($token) > 256) {
             throw new UsageError('clientName has at most 64 bytes, token at most 256.');
         }

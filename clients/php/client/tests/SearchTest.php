@@ -6,6 +6,7 @@ namespace Adjourn\Tests;
 
 use Adjourn\Connection\Address;
 use Adjourn\Connection\Search;
+use Adjourn\Connection\Servers;
 use PHPUnit\Framework\TestCase;
 
 /** The order of addresses, and the time that each of them has. */
@@ -76,7 +77,7 @@ final class SearchTest extends TestCase
 
     private static function search(string $configured): Search
     {
-        return new Search(Address::parseList($configured), 1000);
+        return new Search(Servers::parse($configured)->addresses, 1000);
     }
 
     /** @return list<string> */

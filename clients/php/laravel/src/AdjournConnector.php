@@ -6,6 +6,7 @@ namespace Adjourn\Laravel;
 
 use Adjourn\Client;
 use Adjourn\Options;
+use Adjourn\Tls;
 use Illuminate\Queue\Connectors\ConnectorInterface;
 use Psr\Log\LoggerInterface;
 use Psr\Log\NullLogger;
@@ -26,6 +27,7 @@ class AdjournConnector implements ConnectorInterface
             connectTimeoutMs: (int) (1000 * ($config['connect_timeout'] ?? 5)),
             requestTimeoutMs: (int) (1000 * ($config['request_timeout'] ?? 30)),
             logger: $this->logger,
+            tls: Tls::ofFiles($config['tls_ca'] ?? null, $config['tls_cert'] ?? null, $config['tls_key'] ?? null),
         ));
 
         return new AdjournQueue(

@@ -117,6 +117,14 @@ final class AdjournQueueTest extends TestCase
         self::assertSame([], array_diff($this->reported, ['a fails']));
     }
 
+    public function testTheConfigurationNamesFilesOfTls(): void
+    {
+        $options = static fn (array $config) => (new AdjournConnector())->connect($config)->client()->options();
+        self::assertSame(__FILE__, $options(['server' => 'adjourns://a:1', 'tls_ca' => __FILE__, 'tls_cert' => ''])->tls?->ca);
+        self::assertNotNull($options(['server' => 'adjourns://a:1'])->tls);
+        self::assertNull($options(['server' => 'a:1', 'tls_ca' => null])->tls);
+    }
+
     public function testAJobIsHandledByTheRealWorker(): void
     {
         $id = $this->queue()->push(new Recorder('a'));

@@ -12,7 +12,7 @@ use Symfony\Component\Messenger\Transport\Serialization\SerializerInterface;
 use Symfony\Component\Messenger\Transport\TransportFactoryInterface;
 use Symfony\Component\Messenger\Transport\TransportInterface;
 
-/** Makes transports for `adjourn://` DSNs. Tag it with `messenger.transport_factory`. */
+/** Makes transports for `adjourn://` and `adjourns://` DSNs. Tag it with `messenger.transport_factory`. */
 final class AdjournTransportFactory implements TransportFactoryInterface
 {
     public function __construct(private readonly LoggerInterface $logger = new NullLogger())
@@ -30,6 +30,6 @@ final class AdjournTransportFactory implements TransportFactoryInterface
 
     public function supports(#[\SensitiveParameter] string $dsn, array $options): bool
     {
-        return str_starts_with($dsn, 'adjourn://');
+        return preg_match('~^adjourns?://~', $dsn) === 1;
     }
 }

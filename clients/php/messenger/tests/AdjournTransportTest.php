@@ -236,6 +236,11 @@ final class AdjournTransportTest extends TestCase
         self::assertFalse($factory->supports('redis://a', []));
         $options = $this->transport('adjourn://se%40same@a:1,[::1]:2/emails?ttr_ms=5000', ['client_name' => 'x'])->client()->options();
         self::assertSame(['se@same', 'x', ['a:1', '[::1]:2']], [$options->token, $options->clientName, array_map(strval(...), $options->addresses)]);
+        self::assertNull($options->tls);
+        self::assertTrue($factory->supports('adjourns://a', []));
+        $secured = $this->transport('adjourns://token@a:1/emails?tls_ca=' . rawurlencode(__FILE__))->client()->options();
+        self::assertSame([__FILE__, 'token'], [$secured->tls?->ca, $secured->token]);
+        self::assertNotNull($this->transport('adjourns:///emails')->client()->options()->tls);
         $this->expectException(InvalidArgumentException::class);
         $this->transport('adjourn://a/t?tttr=1');
     }

@@ -23,22 +23,10 @@ final readonly class Address implements \Stringable
         $isOne = preg_match('~^(\[[0-9A-Fa-f:.%a-z]+\]|[^\[\]:/@,\s]+)(?::(\d{1,5}))?$~', $text, $m) === 1;
         $port = (int) ($m[2] ?? self::PORT);
         if (!$isOne || $port < 1 || $port > 65_535) {
-            throw new UsageError("\"$text\" is no address: it looks like 127.0.0.1:7440.");
+            throw new UsageError("\"$text\" is no address: it looks like 127.0.0.1:7440, or adjourns://127.0.0.1:7440 for TLS.");
         }
 
         return new self($m[1], $port);
-    }
-
-    /**
-     * From `adjourn://host:port,host:port`, or the same without `adjourn://`.
-     *
-     * @return non-empty-list<self>
-     */
-    public static function parseList(string $text): array
-    {
-        $list = preg_replace('~^adjourn://~', '', rtrim($text, '/'));
-
-        return array_map(self::parse(...), explode(',', $list));
     }
 
     /** A member names an address that cannot be connected to if it is misconfigured. */

@@ -133,7 +133,7 @@ final class Connector
         return match (true) {
             $reply instanceof Welcome => new Welcomed($wire, $reply, $said),
             $reply instanceof ErrorReply => $reply,
-            default => throw new ConnectionError("$address did not answer HELLO."),
+            default => throw new ConnectionError("$address: " . ($wire->failure?->getMessage() ?? 'it did not answer HELLO.'), $wire->failure),
         };
     }
 }

@@ -57,7 +57,7 @@ final class Session
 
     public function __construct(
         private readonly Options $options,
-        private readonly Dialer $dialer = new TcpDialer(),
+        private readonly Dialer $dialer,
         public readonly Clock $clock = new SystemClock(),
     ) {
         $this->search = new Search($options->addresses, $options->reconnectWaitMaxMs);

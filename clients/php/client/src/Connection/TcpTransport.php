@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Error\ConnectionError;
+
+/** A socket, plain or under TLS. */
 final class TcpTransport implements Transport
 {
     private const READ_BYTES = 65_536;
@@ -19,8 +22,15 @@ final class TcpTransport implements Transport
 
     public function read(): ?string
     {
+        error_clear_last();
         $bytes = @fread($this->stream, self::READ_BYTES);
         if ($bytes === false || $bytes === '') {
+            $why = error_get_last()['message'] ?? '';
+            if (str_contains($why, 'SSL')) {
+                // A server that wants a certificate says so behind the handshake.
+                throw new ConnectionError('TLS failed: ' . self::reason($why) . '.');
+            }
+
             return feof($this->stream) ? null : '';
         }
 
@@ -46,6 +56,14 @@ final class TcpTransport implements Transport
         $except = null;
         // A signal ends it with a warning: the caller looks at its clock again.
         @stream_select($read, $write, $except, intdiv($ms, 1000), $ms % 1000 * 1000);
+    }
+
+    /** What OpenSSL says, without what PHP says around it. */
+    public static function reason(string $warning): string
+    {
+        $reason = preg_replace('~^.*?(?:OpenSSL Error messages:\s*|\(\): )~s', '', $warning);
+
+        return rtrim($reason === '' ? 'the connection was closed' : $reason, '.');
     }
 
     public function close(): void

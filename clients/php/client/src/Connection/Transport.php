@@ -4,10 +4,14 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
-/** A stream of bytes to one server. A second implementation may encrypt. */
+/** A stream of bytes to one server. */
 interface Transport
 {
-    /** What has come, without waiting; null at the end of the stream. */
+    /**
+     * What has come, without waiting; null at the end of the stream.
+     *
+     * @throws \Adjourn\Error\ConnectionError if the stream has failed, with the reason
+     */
     public function read(): ?string;
 
     /** Sends what it can without waiting; the number of bytes, or null if the stream is broken. */

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Error\ConnectionError;
 use Adjourn\Protocol\FrameBuffer;
 
 /** One connection: its output, which is always whole frames until it is sent, and its input, cut into frames. */
@@ -15,6 +16,8 @@ final class Wire
     /** Bytes that the socket took. */
     public int $sentBytes = 0;
     private bool $hasEnded = false;
+    /** Why it has ended, if that is known. */
+    public ?ConnectionError $failure = null;
 
     public function __construct(
         private readonly Transport $transport,
@@ -55,7 +58,12 @@ final class Wire
     /** Takes what has come. Says whether something came. */
     public function receive(): bool
     {
-        $bytes = $this->transport->read();
+        try {
+            $bytes = $this->transport->read();
+        } catch (ConnectionError $failure) {
+            $this->failure = $failure;
+            $bytes = null;
+        }
         if ($bytes === null) {
             $this->hasEnded = true;
 
