@@ -167,7 +167,13 @@ async fn secure(stream: TcpStream, address: SocketAddr, config: &ConnectionConfi
         while let Err(wait) = config.handshakes.take(1) {
             sleep(wait).await;
         }
-        tls.accept(stream).await.map(Some)
+        match tls.accept(stream).await {
+            Ok(secured) => Ok(Some(secured)),
+            Err((error, refused)) => {
+                hear_out(refused).await;
+                Err(error)
+            }
+        }
     };
     let error = match timeout(config.frame_deadline, handshake).await {
         Ok(Ok(secured)) => return secured,
@@ -199,10 +205,15 @@ pub(super) async fn turn_away(mut stream: TcpStream, error: ErrorReply) {
     let mut frame = BytesMut::new();
     Response::Error(error).encode(RequestId(0), &mut frame);
     if matches!(timeout(LINGER, stream.write_all(&frame)).await, Ok(Ok(()))) {
-        // Whether it hears the end of it is its own affair.
-        let _ = stream.shutdown().await;
-        linger(&mut stream).await;
+        hear_out(stream).await;
     }
+}
+
+/// Closes a connection whose client is to hear what was said last.
+async fn hear_out(mut stream: TcpStream) {
+    // Whether it hears the end of it is its own affair.
+    let _ = stream.shutdown().await;
+    linger(&mut stream).await;
 }
 
 /// Closing a socket while input waits in it resets the connection, and takes the last word back from the client.

@@ -40,9 +40,10 @@ impl Acceptor {
         Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || server_config(&files))?))
     }
 
-    /// The handshake. The caller sets a limit to its time.
-    pub async fn accept(&self, stream: TcpStream) -> io::Result<Stream> {
-        let stream = TlsAcceptor::from(self.0.take().await).accept(stream).await?;
+    /// The handshake. The caller sets a limit to its time. A client that is refused was told why: it hears it if the stream, which
+    /// comes back, is not closed at once.
+    pub async fn accept(&self, stream: TcpStream) -> Result<Stream, (io::Error, TcpStream)> {
+        let stream = TlsAcceptor::from(self.0.take().await).accept(stream).into_fallible().await?;
         Ok(Stream::Tls(Box::new(stream.into())))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SerialNumber,
     date_time_ymd,
 };
@@ -19,8 +19,10 @@ pub(crate) struct Certificates {
     ca: Issuer,
 }
 
-fn ca() -> Issuer {
+/// Each CA has a name of its own.
+fn ca(name: &str) -> Issuer {
     let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("a CA")
@@ -36,7 +38,8 @@ pub(crate) enum Flaw {
 
 impl Certificates {
     pub(crate) fn new() -> Self {
-        let (folder, ca) = (tempfile::tempdir().expect("a folder"), ca());
+        let folder = tempfile::tempdir().expect("a folder");
+        let ca = ca(&folder.path().to_string_lossy());
         let certificates = Self { folder, ca };
         certificates.put("ca.pem", &certificates.ca.pem());
         certificates
@@ -56,6 +59,7 @@ impl Certificates {
     /// Certificate and key for a name, under `file`.
     pub(crate) fn sign(&self, file: &str, name: &str, serial: u64, flaw: Flaw) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        params.distinguished_name.push(DnType::CommonName, name);
         params.serial_number = Some(SerialNumber::from(serial));
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];

@@ -47,7 +47,8 @@ async fn talk(
 async fn reach(server: &Acceptor, client: &ClientFiles) -> Result<(Stream, Stream), String> {
     let (address, dialled, accepted) = pair().await;
     let connector = Connector::new(client).expect("a client");
-    talk(connector.connect(&address, dialled), server.accept(accepted)).await
+    let accepting = async { server.accept(accepted).await.map_err(|(error, _)| error) };
+    talk(connector.connect(&address, dialled), accepting).await
 }
 
 async fn meet(one: &Members, two: &Members) -> Result<(Stream, Stream), String> {

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -212,6 +213,10 @@ public final class Conformance {
     private CompletableFuture<Map<String, Object>> connect(Json c) {
         ClientBuilder builder = Client.builder().token(c.bytes("token")).leasesOutlive(Boolean.TRUE.equals(c.get("leases_outlive")));
         c.texts("addresses").forEach(builder::address);
+        if (c.has("tls")) {
+            Json tls = c.object("tls");
+            builder.tlsCa(path(tls, "ca")).tlsCertificate(path(tls, "certificate"), path(tls, "key"));
+        }
         if (c.has("name")) {
             builder.name(c.text("name"));
         }
@@ -236,6 +241,10 @@ public final class Conformance {
             }
             return Map.of();
         });
+    }
+
+    private static Path path(Json tls, String name) {
+        return tls.has(name) ? Path.of(tls.text(name)) : null;
     }
 
     private CompletableFuture<Map<String, Object>> settle(Json c, java.util.function.Function<List<Lease>, Request> request) {

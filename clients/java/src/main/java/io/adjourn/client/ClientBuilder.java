@@ -1,21 +1,26 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Address;
+import io.adjourn.client.internal.session.Pem;
+import io.adjourn.client.internal.session.Servers;
 import io.adjourn.client.internal.session.Session;
 import io.adjourn.client.internal.session.SessionConfig;
 import io.adjourn.client.internal.session.TcpDialer;
 import io.adjourn.client.internal.wire.FrameWriter;
+import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.UnaryOperator;
+import javax.net.ssl.SSLContext;
 
 /** Makes a {@link Client}. */
 public final class ClientBuilder {
     private static final int NAME_BYTES_MAX = 64;
     private static final int TOKEN_BYTES_MAX = 256;
 
-    private final List<Address> addresses = new ArrayList<>();
+    private Servers servers = Servers.NONE;
+    private SSLContext sslContext;
+    private Path ca;
+    private Path certificate;
+    private Path key;
     private String name = "java";
     private byte[] token = new byte[0];
     private Duration heartbeat = Duration.ZERO;
@@ -27,9 +32,31 @@ public final class ClientBuilder {
     ClientBuilder() {
     }
 
-    /** {@code adjourn://host:port[,host:port]} or {@code host:port}. Any member of a cluster will do; may be repeated. */
+    /**
+     * {@code adjourn://host:port[,host:port]}, {@code adjourns://} for TLS, or {@code host:port}. Any member of a cluster will do;
+     * may be repeated. The scheme of the first holds for all.
+     */
     public ClientBuilder address(String address) {
-        addresses.addAll(Address.parseAll(address));
+        servers = servers.and(address);
+        return this;
+    }
+
+    /** The CAs to believe with {@code adjourns://}, a PEM file; without it those of the system. */
+    public ClientBuilder tlsCa(Path file) {
+        ca = file;
+        return this;
+    }
+
+    /** What to show to a server that asks for a certificate: PEM files of the certificate with its chain, and of its PKCS8 key. */
+    public ClientBuilder tlsCertificate(Path newCertificate, Path newKey) {
+        certificate = newCertificate;
+        key = newKey;
+        return this;
+    }
+
+    /** Takes the place of all files. The host name is checked, and only TLS 1.3 is spoken, with any context. */
+    public ClientBuilder sslContext(SSLContext context) {
+        sslContext = context;
         return this;
     }
 
@@ -89,13 +116,30 @@ public final class ClientBuilder {
 
     /** Starts to connect in the background; calls wait until there is a connection. */
     public Client build() {
-        if (addresses.isEmpty()) {
+        if (servers.addresses().isEmpty()) {
             throw new UsageException("a client needs an address");
         }
-        Session session = new Session(new SessionConfig(List.copyOf(addresses), name, token, heartbeat, leasesOutlive,
-                requestTimeout, connectTimeout, new TcpDialer()));
+        Session session = new Session(new SessionConfig(servers.addresses(), name, token, heartbeat, leasesOutlive,
+                requestTimeout, connectTimeout, new TcpDialer(tls())));
         session.start();
         return new Client(session, onPush);
+    }
+
+    private SSLContext tls() {
+        boolean hasFiles = ca != null || certificate != null || key != null;
+        if ((hasFiles || sslContext != null) && !servers.areSecure()) {
+            throw new UsageException("what is said of TLS needs an address with adjourns://");
+        }
+        if (hasFiles && sslContext != null) {
+            throw new UsageException("an SSLContext takes the place of all files: use one or the other");
+        }
+        if ((certificate == null) != (key == null)) {
+            throw new UsageException("a certificate needs its key, and a key its certificate");
+        }
+        if (!servers.areSecure()) {
+            return null;
+        }
+        return sslContext != null ? sslContext : Pem.context(ca, certificate, key);
     }
 
     /** As {@link #build}, and waits for the connection, for as long as a call waits for its answer. */

@@ -116,7 +116,7 @@ final class TestServer implements AutoCloseable {
         }
     }
 
-    private static String binary() {
+    static String binary() {
         String named = System.getenv("ADJOURN_BIN");
         if (named != null && !named.isEmpty()) {
             return named;

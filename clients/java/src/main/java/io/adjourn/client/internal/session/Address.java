@@ -1,34 +1,18 @@
 package io.adjourn.client.internal.session;
 
-import io.adjourn.client.UsageException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 
 /** Where a server listens. */
 public record Address(String host, int port) {
     private static final int PORT_DEFAULT = 7440;
-    private static final String SCHEME = "adjourn://";
-
-    /** Reads {@code adjourn://host:port[,host:port]}, {@code host:port} and {@code host}, separated by commas. */
-    public static List<Address> parseAll(String text) {
-        String rest = text.startsWith(SCHEME) ? text.substring(SCHEME.length()) : text;
-        if (rest.endsWith("/")) {
-            rest = rest.substring(0, rest.length() - 1);
-        }
-        List<Address> all = new ArrayList<>();
-        for (String part : rest.split(",", -1)) {
-            all.add(parse(part.strip()).orElseThrow(() -> new UsageException("not an address: " + text)));
-        }
-        return all;
-    }
 
     /** An address that a server names; empty if it is none, or one that nobody can connect to. */
     static Optional<Address> named(String text) {
         return parse(text).filter(address -> !address.host.equals("0.0.0.0") && !address.host.equals("::"));
     }
 
-    private static Optional<Address> parse(String text) {
+    /** Reads {@code host:port} and {@code host}; empty if it is neither. */
+    static Optional<Address> parse(String text) {
         int colon = text.lastIndexOf(':');
         boolean isBracketed = text.startsWith("[") && text.contains("]");
         boolean hasPort = colon >= 0 && (isBracketed ? colon > text.indexOf(']') : text.indexOf(':') == colon);

@@ -18,6 +18,7 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLException;
 
 /** Finds the leader, carries bytes, and reconnects for as long as there is hope. */
 final class Connector {
@@ -186,7 +187,8 @@ final class Connector {
                     }
                 } catch (IOException | MalformedFrameException e) {
                     LOG.log(Level.DEBUG, "cannot connect to {0}: {1}", address, e);
-                    session.failed(new ConnectionException("cannot connect to " + address + ": " + e.getMessage(), e));
+                    String what = e instanceof SSLException ? "TLS failed: " : "";
+                    session.failed(new ConnectionException("cannot connect to " + address + ": " + what + e.getMessage(), e));
                     if (e instanceof SocketTimeoutException) {
                         search.wasSilent(address);
                     } else {

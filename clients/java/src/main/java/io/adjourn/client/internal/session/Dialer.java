@@ -6,7 +6,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.time.Duration;
 
-/** Opens byte streams to servers. TLS is another implementation of this. */
+/** Opens byte streams to servers. */
 public interface Dialer {
     /** Connects, within the time. */
     Stream dial(Address address, Duration timeout) throws IOException;
