@@ -38,6 +38,7 @@ mod server_ends;
 mod server_history;
 mod server_hostile;
 mod server_lives;
+mod server_openssl;
 mod server_order;
 mod server_policies;
 mod server_push_modes;
