@@ -44,11 +44,12 @@ docs:
 fuzz-builds:
 	@cd fuzz && CARGO_TARGET_DIR=../target $(CARGO) check --quiet --locked
 
-## tests: every test
+## tests: every test; the clients' scenarios are played over TLS, too
 .PHONY: tests
 tests:
 	@$(CARGO) test --quiet --locked --no-run
 	@$(CARGO) test --quiet --locked
+	@ADJOURN_CONFORMANCE_TLS=1 $(CARGO) test --quiet --locked --test conformance
 
 ## clients: the tests of the client libraries; skips languages that are not installed, and says so
 .PHONY: clients
@@ -62,10 +63,10 @@ tools:
 	@apt-get update --quiet
 	@apt-get install --yes --quiet --no-install-recommends $$(sed 's/#.*//' tests/tools.txt)
 
-## conformance: every client against the scenarios in conformance/; CLIENTS=rust,python takes only those, WHAT=worker/ only these
+## conformance: every client against the scenarios in conformance/; CLIENTS=rust,python takes only those, WHAT=worker/ only these, TLS=1 speaks it
 .PHONY: conformance
 conformance:
-	@ADJOURN_CONFORMANCE=$(CLIENTS) $(CARGO) test --quiet --locked --test conformance -- $(WHAT)
+	@ADJOURN_CONFORMANCE=$(CLIENTS) ADJOURN_CONFORMANCE_TLS=$(TLS) $(CARGO) test --quiet --locked --test conformance -- $(WHAT)
 
 ## soak: push in one language, work in another, kill anything, for SOAK_MINUTES; SOAK_ON=cluster takes three nodes; CLIENTS=rust,python takes only those
 .PHONY: soak

@@ -1,7 +1,7 @@
 //! Every client against the same scenarios: `conformance/README.md` says what that is.
 //!
 //! `cargo test --test conformance -- worker/` plays what has that in its name. `ADJOURN_CONFORMANCE=rust,python` takes only those
-//! clients.
+//! clients. With `ADJOURN_CONFORMANCE_TLS` set, everything speaks TLS.
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
@@ -24,6 +24,7 @@ mod site;
 mod soak;
 mod stage;
 mod tagged;
+mod tls;
 mod vectors;
 mod wire;
 
@@ -36,6 +37,7 @@ use std::thread;
 use clients::Client;
 use codec_checks::Check;
 use scenarios::{LEVELS, Scenario};
+use tls::Tls;
 
 /// Scenarios that are played at the same time.
 const AT_ONCE: usize = 4;
@@ -64,12 +66,13 @@ fn main() -> ExitCode {
     if scenarios.is_empty() && checks.is_empty() && !soaks {
         return if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
+    let tls = Tls::new();
     let mut workers = Vec::new();
     for found in clients::find() {
         match found {
             Ok(client) => {
                 if !scenarios.is_empty() || !checks.is_empty() {
-                    failed |= !try_client(&client, &checks, &scenarios);
+                    failed |= !try_client(&client, &checks, &scenarios, &tls);
                 }
                 if client.supports("worker") && !client.skips.contains_key("soak") {
                     workers.push(client);
@@ -86,26 +89,26 @@ fn main() -> ExitCode {
         }
     }
     if soaks {
-        failed |= !soak(&workers);
+        failed |= !soak(&workers, tls.everywhere());
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// The mixed soak; prints a line.
-fn soak(workers: &[Client]) -> bool {
+fn soak(workers: &[Client], tls: Option<&Tls>) -> bool {
     let clients: Vec<&Client> = workers.iter().collect();
     let names: Vec<&str> = workers.iter().map(|client| client.name.as_str()).collect();
     let mut report = String::new();
-    let outcome = caught(|| soak::run(&clients).map(|found| report = found));
+    let outcome = caught(|| soak::run(&clients, tls).map(|found| report = found));
     match outcome {
-        Ok(()) => println!("soak with {}: {report}", names.join(", ")),
-        Err(why) => eprintln!("soak with {}: {why}", names.join(", ")),
+        Ok(()) => println!("soak with {}{}: {report}", names.join(", "), over(tls)),
+        Err(why) => eprintln!("soak with {}{}: {why}", names.join(", "), over(tls)),
     }
     !report.is_empty()
 }
 
 /// Plays everything that a client supports; prints a line, and what failed.
-fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario]) -> bool {
+fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario], tls: &Tls) -> bool {
     let unsupported: Vec<&str> = LEVELS.into_iter().filter(|level| !client.supports(level)).collect();
     let mut outcomes: Vec<Outcome> = Vec::new();
     if client.supports("codec") {
@@ -122,7 +125,7 @@ fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario]) -> bool
                     let next = queue.lock().expect("whole").next();
                     let Some(scenario) = next else { return };
                     let begun = rig::now();
-                    let outcome = caught(|| stage::play(client, scenario));
+                    let outcome = caught(|| stage::play(client, scenario, tls));
                     if shows_times {
                         println!("    {:>6} ms {}", begun.elapsed().as_millis(), scenario.name);
                     }
@@ -132,10 +135,10 @@ fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario]) -> bool
         }
     });
     outcomes.extend(played.into_inner().expect("whole"));
-    report(client, &outcomes, &unsupported)
+    report(client, &outcomes, &unsupported, over(tls.everywhere()))
 }
 
-fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str]) -> bool {
+fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str], over: &str) -> bool {
     let names: BTreeSet<&str> = outcomes.iter().map(|(name, _)| name.as_str()).collect();
     let (mut passed, mut skipped, mut wrong) = (0, 0, Vec::new());
     for (name, outcome) in outcomes {
@@ -163,7 +166,7 @@ fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str]) -> bool {
     };
     let version = client.about["client"].as_str().unwrap_or_default();
     println!(
-        "conformance of {} ({version}): {passed} passed, {skipped} skipped, {} failed{levels}",
+        "conformance of {} ({version}){over}: {passed} passed, {skipped} skipped, {} failed{levels}",
         client.name,
         wrong.len()
     );
@@ -171,6 +174,11 @@ fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str]) -> bool {
         eprintln!("  {why}");
     }
     wrong.is_empty()
+}
+
+/// What a line of the report says of TLS.
+fn over(tls: Option<&Tls>) -> &'static str {
+    tls.map_or("", |_| " over TLS")
 }
 
 /// A panic is a failure like any other.

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::proxy::Proxy;
 use super::rig::{Cluster, Network, Place};
 use super::server_rig::Process;
+use super::tls::Tls;
 
 /// One server, which can be ended and started again on its data.
 pub(crate) struct Server {
@@ -23,10 +24,12 @@ pub(crate) struct Server {
 }
 
 /// Three members on the loopback.
-pub(crate) struct Nodes(Cluster<Loopback>);
+pub(crate) struct Nodes<'a>(Cluster<Loopback<'a>>);
 
 #[derive(Default)]
-struct Loopback {
+struct Loopback<'a> {
+    /// Clients find each node behind a front that speaks TLS.
+    tls: Option<&'a Tls>,
     /// Each node has a proxy, and clients are told to find it there.
     is_proxied: bool,
     proxies: RefCell<BTreeMap<u64, Proxy>>,
@@ -61,17 +64,17 @@ impl Server {
     }
 }
 
-impl Nodes {
-    pub(crate) fn start(arguments: &[String]) -> Self {
-        Self::on(Loopback::default(), arguments)
+impl<'a> Nodes<'a> {
+    pub(crate) fn start(arguments: &[String], tls: Option<&'a Tls>) -> Self {
+        Self::on(Loopback { tls, ..Loopback::default() }, arguments)
     }
 
     /// Nodes with a proxy in front of each.
-    pub(crate) fn start_proxied(arguments: &[String]) -> Self {
-        Self::on(Loopback { is_proxied: true, ..Loopback::default() }, arguments)
+    pub(crate) fn start_proxied(arguments: &[String], tls: Option<&'a Tls>) -> Self {
+        Self::on(Loopback { tls, is_proxied: true, ..Loopback::default() }, arguments)
     }
 
-    fn on(network: Loopback, arguments: &[String]) -> Self {
+    fn on(network: Loopback<'a>, arguments: &[String]) -> Self {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         Self(Cluster::of_three(network, &arguments))
     }
@@ -144,11 +147,12 @@ impl Nodes {
     }
 }
 
-impl Network for Loopback {
+impl Network for Loopback<'_> {
     fn place(&self, number: u64, data: &Path) -> Place {
         let (listen, peer_listen) = (free_port(), free_port());
         let proxy = self.is_proxied.then(Proxy::start);
-        let client_front = proxy.as_ref().map_or(listen, |proxy| proxy.address);
+        let reached = proxy.as_ref().map_or(listen, |proxy| proxy.address);
+        let client_front = self.tls.map_or(reached, |tls| tls.front(reached));
         if let Some(proxy) = proxy {
             proxy.lead_to(listen);
             self.proxies.borrow_mut().insert(number, proxy);

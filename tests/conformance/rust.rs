@@ -6,6 +6,7 @@ mod shown;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -226,6 +227,9 @@ impl Harness {
         let mut config = ClientConfig::new(addresses.collect::<Vec<_>>().join(","));
         config.token = bytes_of(&command["token"]).map_err(shown::usage)?.into();
         config.leases_outlive = command["leases_outlive"] == true;
+        let file = |name: &str| command["tls"][name].as_str().map(PathBuf::from);
+        (config.tls.ca, config.tls.certificate, config.tls.key) =
+            (file("ca"), file("certificate"), file("key"));
         let number = |name: &str| command[name].as_u64();
         config.heartbeat_ms =
             number("heartbeat_ms").and_then(|ms| u32::try_from(ms).ok()).unwrap_or_default();

@@ -17,6 +17,7 @@ pub(crate) struct Scenario {
     pub(crate) arguments: Vec<String>,
     /// The client connects through a proxy.
     pub(crate) has_proxy: bool,
+    pub(crate) tls: Option<Tls>,
     /// What the fake server does.
     pub(crate) script: Vec<Value>,
     pub(crate) steps: Vec<Value>,
@@ -28,6 +29,16 @@ pub(crate) enum Where {
     Server,
     Cluster,
     Fake,
+}
+
+/// Who shows a certificate, whatever the other scenarios are played with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tls {
+    /// Nobody: the server speaks no TLS.
+    None,
+    Server,
+    /// The server asks clients for one, too.
+    Both,
 }
 
 /// The levels, each with those before it.
@@ -52,7 +63,7 @@ fn read_file(path: &Path) -> Vec<Scenario> {
 }
 
 fn parse(file: &str, data: &Value) -> Scenario {
-    const KNOWN: [&str; 8] = ["name", "why", "level", "on", "arguments", "proxy", "script", "steps"];
+    const KNOWN: [&str; 9] = ["name", "why", "level", "on", "arguments", "proxy", "tls", "script", "steps"];
     let name = format!("{file}/{}", data["name"].as_str().expect("a name"));
     for field in data.as_object().expect("a table").keys() {
         assert!(KNOWN.contains(&field.as_str()), "{name}: there is no {field}");
@@ -65,11 +76,18 @@ fn parse(file: &str, data: &Value) -> Scenario {
         Some("fake") => Where::Fake,
         Some(other) => panic!("{name}: there is no {other}"),
     };
+    let tls = match data["tls"].as_str() {
+        None => None,
+        Some("none") => Some(Tls::None),
+        Some("server") => Some(Tls::Server),
+        Some("both") => Some(Tls::Both),
+        Some(other) => panic!("{name}: there is no {other}"),
+    };
     let list = |field: &str| data[field].as_array().cloned().unwrap_or_default();
     let arguments = list("arguments").iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let steps = list("steps").iter().map(with_bodies).collect();
     let script = list("script").iter().map(with_bodies).collect();
-    Scenario { name, level, place, arguments, has_proxy: data["proxy"] == true, script, steps }
+    Scenario { name, level, place, arguments, has_proxy: data["proxy"] == true, tls, script, steps }
 }
 
 /// In scenarios a body is a text; everywhere else it is base64.

@@ -1,36 +1,45 @@
 //! What the clients of a soak talk to, and what happens to it: one server, or three nodes, each behind a proxy.
 
+use std::net::SocketAddr;
+
 use super::nodes::{Nodes, Server};
 use super::proxy::Proxy;
+use super::tls::Tls;
 
 const ARGUMENTS: [&str; 4] = ["--session-grace-ms", "1500", "--heartbeat-ms", "500"];
 
-pub(crate) enum Site {
-    Server { server: Server, proxy: Proxy },
-    Cluster(Nodes),
+pub(crate) enum Site<'a> {
+    /// Clients find the proxy at the address.
+    Server {
+        server: Server,
+        proxy: Proxy,
+        address: SocketAddr,
+    },
+    Cluster(Nodes<'a>),
 }
 
-impl Site {
+impl<'a> Site<'a> {
     /// One server.
-    pub(crate) fn server() -> Self {
+    pub(crate) fn server(tls: Option<&'a Tls>) -> Self {
         let proxy = Proxy::start();
+        let address = tls.map_or(proxy.address, |tls| tls.front(proxy.address));
         let mut arguments = arguments();
         // Else clients learn from WELCOME how to get around it.
-        arguments.extend(["--client-address".to_owned(), proxy.address.to_string()]);
+        arguments.extend(["--client-address".to_owned(), address.to_string()]);
         let server = Server::start(&arguments);
         proxy.lead_to(server.address);
-        Self::Server { server, proxy }
+        Self::Server { server, proxy, address }
     }
 
     /// Three nodes.
-    pub(crate) fn cluster() -> Self {
-        Self::Cluster(Nodes::start_proxied(&arguments()))
+    pub(crate) fn cluster(tls: Option<&'a Tls>) -> Self {
+        Self::Cluster(Nodes::start_proxied(&arguments(), tls))
     }
 
     /// Where clients find it.
     pub(crate) fn addresses(&self) -> Vec<String> {
         match self {
-            Self::Server { proxy, .. } => vec![proxy.address.to_string()],
+            Self::Server { address, .. } => vec![address.to_string()],
             Self::Cluster(nodes) => nodes.addresses(),
         }
     }

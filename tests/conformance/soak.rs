@@ -16,6 +16,7 @@ use super::harness::{Harness, PATIENCE};
 use super::rig::now;
 use super::server_rig::adjourn;
 use super::site::Site;
+use super::tls::{Tls, secured};
 use super::wire::base64_of;
 
 /// How long it takes if nobody says it.
@@ -38,7 +39,9 @@ struct Member<'a> {
 }
 
 struct Soak<'a> {
-    site: Site,
+    site: Site<'a>,
+    /// How its clients speak TLS, if they do.
+    tls: Option<&'a Tls>,
     producers: Vec<Member<'a>>,
     workers: Vec<Member<'a>>,
     /// Keys of the jobs, by what is known of their push.
@@ -53,17 +56,18 @@ struct Soak<'a> {
 }
 
 /// Runs it with these clients, all of which have the level worker.
-pub(crate) fn run(clients: &[&Client]) -> Result<String, String> {
+pub(crate) fn run(clients: &[&Client], tls: Option<&Tls>) -> Result<String, String> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("ADJOURN_SOAK_SECONDS").unwrap_or(SECONDS_DEFAULT);
     let seed = number("ADJOURN_SOAK_SEED").unwrap_or(0x5EED);
     let site = match std::env::var("ADJOURN_SOAK_ON").as_deref() {
-        Err(_) | Ok("" | "server") => Site::server(),
-        Ok("cluster") => Site::cluster(),
+        Err(_) | Ok("" | "server") => Site::server(tls),
+        Ok("cluster") => Site::cluster(tls),
         Ok(other) => return Err(format!("ADJOURN_SOAK_ON={other}: it is server or cluster")),
     };
     let mut soak = Soak {
         site,
+        tls,
         producers: Vec::new(),
         workers: Vec::new(),
         acknowledged: BTreeSet::new(),
@@ -104,8 +108,11 @@ impl<'a> Soak<'a> {
     fn join(&self, client: &'a Client, works: bool) -> Result<Member<'a>, String> {
         let mut harness = client.start()?;
         let addresses = self.site.addresses();
-        let connect =
+        let mut connect =
             json!({ "do": "connect", "client": "c", "addresses": addresses, "connect_timeout_ms": 5_000 });
+        if let Some(tls) = self.tls {
+            tls.secure(&mut connect);
+        }
         // While the server is down, a client may give up at once, or wait all the time for a node that is frozen.
         let begun = now();
         loop {
@@ -298,7 +305,9 @@ impl<'a> Soak<'a> {
     /// would be too much for one answer of a harness.
     fn finished(&self, mut visit: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), String> {
         let addresses = self.site.addresses().join(",");
-        let mut list = adjourn(&["list", "--server", &addresses, "--topic", "soak", "--state", "finished"]);
+        let servers = if self.tls.is_some() { secured(&addresses) } else { addresses };
+        let mut list = adjourn(&["list", "--server", &servers, "--topic", "soak", "--state", "finished"]);
+        list.args(self.tls.iter().flat_map(|tls| tls.believing()));
         list.args(["--all", "--json"]).stdout(Stdio::piped());
         let mut list = list.spawn().map_err(|error| error.to_string())?;
         for line in BufReader::new(list.stdout.take().expect("piped")).lines() {

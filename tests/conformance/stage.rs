@@ -1,7 +1,7 @@
 //! Plays a scenario: one step after the other, for one client.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 
 use serde_json::{Value, json};
 
@@ -12,16 +12,19 @@ use super::matching::{at_path, differs, filled_in};
 use super::nodes::{Nodes, Server};
 use super::proxy::Proxy;
 use super::rig::now;
-use super::scenarios::{Scenario, Where};
+use super::scenarios::{self, Scenario, Where};
+use super::tls::{Tls, secured};
 
 /// The fields of a step that are not for the harness.
 const OWN_FIELDS: [&str; 7] = ["expect", "error", "save", "as", "harness", "until", "of"];
 
 struct Stage<'a> {
     client: &'a Client,
+    /// How `connect` speaks TLS, if it does.
+    tls: Option<&'a Tls>,
     harnesses: BTreeMap<String, Harness>,
     server: Option<Server>,
-    nodes: Option<Nodes>,
+    nodes: Option<Nodes<'a>>,
     fake: Option<Fake>,
     proxy: Option<Proxy>,
     /// Takes connections and says nothing.
@@ -34,8 +37,8 @@ struct Stage<'a> {
 }
 
 /// Plays it, and says what went wrong.
-pub(crate) fn play(client: &Client, scenario: &Scenario) -> Result<(), String> {
-    let mut stage = Stage::set(client, scenario)?;
+pub(crate) fn play(client: &Client, scenario: &Scenario, tls: &Tls) -> Result<(), String> {
+    let mut stage = Stage::set(client, scenario, tls)?;
     for (step, number) in scenario.steps.iter().zip(1..) {
         stage.step(step).map_err(|why| format!("step {number}, {step}: {why}"))?;
     }
@@ -46,10 +49,15 @@ pub(crate) fn play(client: &Client, scenario: &Scenario) -> Result<(), String> {
 }
 
 impl<'a> Stage<'a> {
-    fn set(client: &'a Client, scenario: &Scenario) -> Result<Self, String> {
+    fn set(client: &'a Client, scenario: &Scenario, tls: &'a Tls) -> Result<Self, String> {
+        let is_secure = match scenario.tls {
+            None => tls.everywhere().is_some(),
+            Some(wanted) => wanted != scenarios::Tls::None,
+        };
         let harnesses = BTreeMap::from([(String::new(), client.start()?)]);
         let mut stage = Self {
             client,
+            tls: is_secure.then_some(tls),
             harnesses,
             server: None,
             nodes: None,
@@ -63,28 +71,44 @@ impl<'a> Stage<'a> {
         };
         let silent = stage.silent.local_addr().map_err(|error| error.to_string())?;
         stage.saved.insert("silent".to_owned(), json!(silent.to_string()));
+        let files = tls.named().map(|(name, path)| (name.to_owned(), json!(path)));
+        stage.saved.extend(files);
         let mut arguments = scenario.arguments.clone();
-        if scenario.has_proxy {
-            let proxy = stage.proxy.insert(Proxy::start());
-            // Else clients learn from WELCOME how to get around it.
-            arguments.extend(["--client-address".to_owned(), proxy.address.to_string()]);
-        }
+        let front = |address| if is_secure { tls.front(address) } else { address };
         let address = match scenario.place {
-            Where::Server => stage.server.insert(Server::start(&arguments)).address,
-            Where::Fake => stage.fake.insert(Fake::start(&scenario.script)).address,
+            Where::Server if scenario.has_proxy => {
+                let proxy = stage.proxy.insert(Proxy::start());
+                let address = front(proxy.address);
+                // Else clients learn from WELCOME how to get around it.
+                arguments.extend(["--client-address".to_owned(), address.to_string()]);
+                proxy.lead_to(stage.server.insert(Server::start(&arguments)).address);
+                address
+            }
+            Where::Server => {
+                if is_secure {
+                    arguments.extend(tls.serving(scenario.tls == Some(scenarios::Tls::Both)));
+                }
+                stage.server.insert(Server::start(&arguments)).address
+            }
+            Where::Fake => front(stage.fake.insert(Fake::start(&scenario.script)).address),
             Where::Cluster => {
-                let nodes = stage.nodes.insert(Nodes::start(&arguments));
+                let nodes = stage.nodes.insert(Nodes::start(&arguments, stage.tls));
                 stage.addresses = nodes.addresses();
                 return Ok(stage);
             }
         };
-        stage.saved.insert("server".to_owned(), json!(address.to_string()));
-        stage.addresses = vec![address.to_string()];
-        if let Some(proxy) = &stage.proxy {
-            proxy.lead_to(address);
-            stage.addresses = vec![proxy.address.to_string()];
-        }
+        stage.name_server(address);
         Ok(stage)
+    }
+
+    /// What the steps may say for the address of the server.
+    fn name_server(&mut self, address: SocketAddr) {
+        let plain = address.to_string();
+        let elsewhere = format!("localhost:{}", address.port());
+        let names =
+            [("server", plain.clone()), ("secured", secured(&plain)), ("elsewhere", secured(&elsewhere))];
+        self.saved.extend(names.map(|(name, address)| (name.to_owned(), json!(address))));
+        self.addresses = vec![plain];
     }
 
     fn step(&mut self, step: &Value) -> Result<(), String> {
@@ -133,8 +157,11 @@ impl<'a> Stage<'a> {
         let mut command = step.clone();
         let fields = command.as_object_mut().expect("a step");
         fields.retain(|name, _| !OWN_FIELDS.contains(&name.as_str()));
-        if step["do"] == "connect" && step["addresses"].is_null() {
-            command["addresses"] = json!(self.addresses);
+        if step["do"] == "connect" {
+            if step["addresses"].is_null() {
+                command["addresses"] = json!(self.addresses);
+            }
+            self.choose_tls(&mut command);
         }
         if let Some(other) = step["of"].as_str() {
             let (_, id) = self.under_way.get(other).ok_or("nothing of that name is under way")?;
@@ -153,6 +180,17 @@ impl<'a> Stage<'a> {
                 Err(_) if step["until"] == true && begun.elapsed() < PATIENCE => {}
                 checked => return checked,
             }
+        }
+    }
+
+    /// A step says itself which files `connect` is told, or `none`.
+    fn choose_tls(&self, connect: &mut Value) {
+        if connect["tls"] == "none" {
+            connect.as_object_mut().expect("a step").remove("tls");
+        } else if connect["tls"].is_null()
+            && let Some(tls) = self.tls
+        {
+            tls.secure(connect);
         }
     }
 
