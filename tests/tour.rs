@@ -3,10 +3,18 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::cluster::free_port;
 use super::server_rig::{Process, Raw, adjourn, push, topic};
 use adjourn::protocol::{Request, Reserve, Response};
 
 const README: &str = include_str!("../README.md");
+
+/// The configurations of nodes that the README names.
+const CONFIGURATIONS: [(&str, &str); 3] = [
+    ("node1.toml", include_str!("../cluster/node1.toml")),
+    ("node2.toml", include_str!("../cluster/node2.toml")),
+    ("node3.toml", include_str!("../cluster/node3.toml")),
+];
 
 /// A command of the tour and the lines that stand below it.
 struct Step<'a> {
@@ -14,10 +22,15 @@ struct Step<'a> {
     shown: Vec<&'a str>,
 }
 
+/// What stands between a tour's marks.
+fn tour(name: &str) -> &'static str {
+    let (_, rest) = README.split_once(&format!("<!-- {name} -->")).expect("the tour begins");
+    rest.split_once(&format!("<!-- /{name} -->")).expect("the tour ends").0
+}
+
 /// The commands for `adjourn` between a tour's marks.
 fn steps(name: &str) -> Vec<Step<'static>> {
-    let (_, rest) = README.split_once(&format!("<!-- {name} -->")).expect("the tour begins");
-    let (tour, _) = rest.split_once(&format!("<!-- /{name} -->")).expect("the tour ends");
+    let tour = tour(name);
     let mut steps: Vec<Step> = Vec::new();
     let mut in_block = false;
     for line in tour.lines() {
@@ -106,4 +119,40 @@ fn the_tour_of_backups_shows_what_is_printed() {
     let server = Process::start(&folder.path().join("data"), &[]);
     demo_was_here(&server);
     type_all("backups", folder.path(), &server);
+}
+
+/// The first block of this kind.
+fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("```{kind}\n")).expect("a block");
+    rest.split_once("```").expect("its end").0
+}
+
+#[test]
+fn a_cluster_with_tls_and_tokens_is_set_up_as_it_is_written() {
+    let folder = tempfile::tempdir().expect("a directory");
+    // Other tests have the usual ports.
+    let ports: Vec<(&str, String)> = ["7440", "7441", "7450", "7451", "7460", "7461"]
+        .map(|port| (port, free_port().port().to_string()))
+        .into();
+    let moved =
+        |text: &str| ports.iter().fold(text.to_owned(), |text, (usual, own)| text.replace(usual, own));
+    std::fs::create_dir(folder.path().join("cluster")).expect("created");
+    for (name, text) in CONFIGURATIONS {
+        std::fs::write(folder.path().join("cluster").join(name), moved(text)).expect("written");
+    }
+    let tour = tour("secure");
+    let typed = format!("trap 'kill $(jobs -p); wait' EXIT\n{}", moved(block(tour, "sh")));
+    let binaries = Path::new(env!("CARGO_BIN_EXE_adjourn")).parent().expect("a folder");
+    let path = std::env::join_paths([binaries, Path::new("/usr/bin"), Path::new("/bin")]).expect("a path");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &typed]).env_clear().env("PATH", path).env("ADJOURN_LOG_LEVEL", "error");
+    let output = shell.current_dir(folder.path()).stdin(Stdio::null()).output().expect("bash");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        printed.contains("node 2 is a member and votes\nnode 3 is a member and votes\n"),
+        "{printed} {errors}"
+    );
+    assert!(printed.contains("\"body\":\"close order 17\""), "{printed} {errors}");
+    assert!(errors.contains(block(tour, "text").trim_end()), "{errors}");
 }
