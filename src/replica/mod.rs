@@ -437,8 +437,11 @@ impl Replica {
         }
     }
 
-    /// Another node says something.
+    /// Another node says something: one that is connected, for only then the driver knows that it is who it says.
     fn heard(&mut self, from: u64, bundle: Bundle) {
+        if self.peers.one(from).is_none() {
+            return;
+        }
         let differs = self.peers.heard(from, &bundle, self.wall, self.now_us);
         self.compare_states(from, differs);
         let (stamp_us, applied) = (bundle.stamp_us, bundle.applied);

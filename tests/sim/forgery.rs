@@ -27,7 +27,7 @@ impl World {
             return;
         }
         for from in self.nodes.keys().copied().filter(|node| *node != leader).collect::<Vec<_>>() {
-            let bytes = append_response(leader, from, last.term, last.index);
+            let bytes = forged(APPEND_RESPONSE, leader, from, last.term, last.index);
             self.hand_forged(leader, from, &bytes);
         }
     }
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    fn hand_forged(&mut self, to: NodeId, from: NodeId, bytes: &Bytes) {
+    pub(super) fn hand_forged(&mut self, to: NodeId, from: NodeId, bytes: &Bytes) {
         let message = Message::decode(bytes).expect("a forgery that can be read");
         let wall = self.nodes[&to].wall.show(self.now);
         let bundle = Bundle { wall, stamp_us: 0, applied: 0, audited: (0, 0), messages: vec![message] };
@@ -104,10 +104,10 @@ impl World {
     }
 }
 
-/// Says that a node has the log up to an entry.
-fn append_response(to: NodeId, from: NodeId, term: u64, index: u64) -> Bytes {
+/// A message about an entry, by the number under which its kind goes.
+pub(super) fn forged(kind: u8, to: NodeId, from: NodeId, term: u64, index: u64) -> Bytes {
     let mut bytes = BytesMut::new();
-    bytes.put_u8(APPEND_RESPONSE);
+    bytes.put_u8(kind);
     let (log_term, commit, commit_term, request_snapshot) = (0, 0, 0, 0);
     for number in [to, from, term, log_term, index, commit, commit_term, request_snapshot] {
         put_number(&mut bytes, number);

@@ -36,6 +36,7 @@ mod random;
 mod seeds;
 mod seen;
 mod snapshots;
+mod strangers;
 mod tally;
 mod time;
 mod trace;

@@ -84,6 +84,10 @@ pub(super) enum Mutant {
     TopicsRepeated,
     /// A byte of a backup is another one.
     BackupDamaged,
+    /// Strangers may do everything.
+    StrangersMayAll,
+    /// The driver says that one is connected who was not let in.
+    StrangersHeard,
 }
 
 impl Mutant {
@@ -97,7 +101,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 19] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 20] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -113,14 +117,15 @@ impl Mutant {
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
         (Self::RequestForgotten, &["progress"]),
-        (Self::BodiesSwapped, &["acknowledged", "pushed once"]),
+        (Self::BodiesSwapped, &["acknowledged", "pushed once", "never early"]),
         (Self::OrderReversed, &["order"]),
         (Self::ReplacementLost, &["acknowledged"]),
         (Self::ExpiredTooSoon, &["acknowledged"]),
+        (Self::StrangersMayAll, &["strangers"]),
     ];
 
     /// Those that need several nodes to be seen.
-    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 16] = [
+    pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 17] = [
         (Self::TopicsRepeated, &["fresh reads"]),
         (Self::SessionsLeftBehind, &["same state"]),
         (Self::AcksForOthers, &["same state", "acknowledged", "never early"]),
@@ -142,6 +147,7 @@ impl Mutant {
         (Self::VersionHidden, &["known"]),
         (Self::WipedIsKnown, &["acknowledged", "members", "same state"]),
         (Self::DeliveredTwice, &["one lease"]),
+        (Self::StrangersHeard, &["no panic", "progress", "one leader", "same log", "starts"]),
     ];
 
     /// Those that need checkpoints to be seen.

@@ -2,8 +2,8 @@
 //! slowly waits twice: in the node until it is written, and in the sockets after that.
 
 use adjourn::protocol::{Push, Request, RequestId, Response};
-use adjourn::replica::{Arrival, ConnectionId, Input, Permit};
-use adjourn::types::{Lease, SessionSecret};
+use adjourn::replica::{ConnectionId, Input, Permit};
+use adjourn::types::Lease;
 
 use super::mutants::Mutant;
 use super::node::Node;
@@ -57,7 +57,7 @@ impl World {
             return self.after(latency, Event::ClientSeesEnd { link: id });
         }
         self.see(&Seen::Connected { client, connection: id, slow: self.links[&id].slow_us > 0 });
-        let arrival = Arrival::open(SessionSecret(self.random.bytes()), "");
+        let arrival = self.arrival(client);
         self.link(id).node_open = true;
         self.hand(node, Input::Connected { connection: id, arrival });
         self.down(id, Event::Opened { link: id });
@@ -84,12 +84,13 @@ impl World {
 
     pub(super) fn reach_node(&mut self, id: ConnectionId, requests: Vec<(RequestId, Request)>) {
         let Some(link) = self.links.get(&id).filter(|link| !link.broken && link.node_open) else { return };
-        let node = link.node;
+        let (node, client) = (link.node, link.client);
         let session = self.sessions.get(&id).copied();
         let mut handed = Vec::new();
         for (request_id, request) in requests {
             self.see(&Seen::Asked { node, connection: id, session, id: request_id, request: &request });
             self.asked.insert((id, request_id), request.clone());
+            self.overhear(client, &request);
             handed.extend(self.on_its_way(node, request).map(|request| (request_id, request)));
         }
         self.hand(node, Input::Requests { connection: id, requests: handed, permit: Permit::default() });

@@ -55,6 +55,11 @@ impl Wires {
         !self.cut.contains_key(&(from, to))
     }
 
+    /// Whether a node takes itself for connected with another.
+    pub(super) fn hears(&self, node: NodeId, other: NodeId) -> bool {
+        self.ends.contains(&(node, other))
+    }
+
     /// Whether a node reaches another, and is reached by it.
     pub(super) fn are_joined(&self, one: NodeId, other: NodeId) -> bool {
         self.passes(one, other) && self.passes(other, one)

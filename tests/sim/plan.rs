@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) operators: u64,
     /// Clients that only look, all the time.
     pub(super) readers: u64,
+    /// Clients that may do nothing, and ask for what others ask for. Others of their kind speak as nodes.
+    pub(super) strangers: u64,
     /// Time that a message takes.
     pub(super) network_us: (Us, Us),
     /// Time that the disk takes for one order.
@@ -165,7 +167,8 @@ impl Plan {
 
     /// The same world, around something that is broken on purpose.
     pub(super) fn with(self, mutant: Mutant) -> Self {
-        Self { mutant, ..self }
+        let needs_strangers = matches!(mutant, Mutant::StrangersMayAll | Mutant::StrangersHeard);
+        Self { mutant, strangers: self.strangers.max(u64::from(needs_strangers)), ..self }
     }
 
     /// The same one with these strikes.
@@ -208,6 +211,7 @@ impl Plan {
             subscribers: random.within((1, 3)),
             operators: 0,
             readers: 0,
+            strangers: u64::from(Random::new(seed).fork(0x5354_5247).percent(50)),
             network_us: (20, 300),
             disk_us: (50, 3 * MS),
             core_us: (0, 200),

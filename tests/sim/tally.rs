@@ -63,6 +63,8 @@ pub(super) struct Tally {
     pub(super) bulked: u64,
     /// Jobs that went to another topic.
     pub(super) moved: u64,
+    /// Answers to strangers.
+    pub(super) strangers_refused: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -229,6 +231,7 @@ impl Tally {
             self.listed,
             self.bulked,
             self.moved,
+            self.strangers_refused,
         ];
         self.remembered > 0 && counts.iter().all(|count| *count >= times)
     }
@@ -265,5 +268,6 @@ impl AddAssign<&Self> for Tally {
         self.listed += other.listed;
         self.bulked += other.bulked;
         self.moved += other.moved;
+        self.strangers_refused += other.strangers_refused;
     }
 }

@@ -27,6 +27,7 @@ use super::peers::{Parcel, Wires};
 use super::plan::Plan;
 use super::random::Random;
 use super::seen::{NodeId, Seen, When};
+use super::strangers::Strangers;
 use super::tally::{Tally, Teller};
 use super::time::{MS, SECOND, Us};
 use super::trace::Trace;
@@ -167,6 +168,8 @@ pub(super) enum Event {
     Mends {
         cuts: Cuts,
     },
+    /// Somebody speaks as a node.
+    Intrudes,
     Goes(Fault),
     Comes(Part),
 }
@@ -202,6 +205,7 @@ pub(super) struct World {
     pub(super) board: Board,
     pub(super) links: BTreeMap<ConnectionId, Link>,
     pub(super) wires: Wires,
+    pub(super) strangers: Strangers,
     /// Who said last that it leads, and has not said since that it does not.
     pub(super) leading: Option<NodeId>,
     pub(super) sessions: BTreeMap<ConnectionId, SessionId>,
@@ -229,6 +233,7 @@ impl World {
     pub(super) fn new(plan: Plan) -> Self {
         let random = Random::new(plan.seed).fork(0x0057_4f52_4c44);
         let clients = Client::all(&plan);
+        let strangers = Strangers::from(clients.len() - usize::try_from(plan.strangers).unwrap_or_default());
         let node = Node::new(NODE, &plan, random.fork(NODE));
         let mut world = Self {
             now: 0,
@@ -239,6 +244,7 @@ impl World {
             board: Board::default(),
             links: BTreeMap::new(),
             wires: Wires::default(),
+            strangers,
             leading: None,
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -266,6 +272,7 @@ impl World {
             world.wake_client(client, wake);
         }
         world.begin_cluster();
+        world.begin_intrusions();
         world.at(world.plan.turmoil_us, Event::Comes(Part::Healing));
         world.plan_faults();
         world
@@ -317,9 +324,14 @@ impl World {
         }
     }
 
-    /// Shows something to the trace and to every invariant.
+    /// Shows something to the trace and to every invariant. What strangers do and hear is none of theirs.
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         self.trace.line(self.now, || seen.to_string());
+        match self.strangers.see(seen, &mut self.teller.tally) {
+            Ok(false) => {}
+            Ok(true) => return,
+            Err(what) => return self.breaks("strangers", what),
+        }
         self.teller.see(seen);
         let wall = self.agreed_wall();
         let when = When { at: self.now, wall };
@@ -382,6 +394,7 @@ impl World {
             Event::ReadsBackup { node, life, backup } => self.read_backup(node, life, &backup),
             Event::Mends { cuts } => self.mend(&cuts),
             Event::Starts { node } => self.start(node),
+            Event::Intrudes => self.intrude(),
             Event::Goes(fault) => self.go(fault),
             Event::Comes(part) => self.come(part),
         }

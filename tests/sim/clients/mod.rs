@@ -8,8 +8,9 @@ mod many;
 mod operator;
 mod producer;
 mod steward;
+mod stranger;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN, Welcome};
 use adjourn::types::{JobId, Millis, TopicName};
@@ -25,6 +26,7 @@ use operator::Operator;
 use producer::Producer;
 use steward::Steward;
 pub(super) use steward::Wish;
+use stranger::Stranger;
 
 /// Every topic. The leases of `brief` may outlive their session, so its jobs have a short time to run.
 pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
@@ -43,6 +45,8 @@ pub(super) struct Board {
     pub(super) wishes: Vec<Wish>,
     /// Number of these that have come true.
     pub(super) wishes_done: usize,
+    /// What others asked for of late.
+    pub(super) overheard: VecDeque<Request>,
 }
 
 /// What a kind of client does.
@@ -178,6 +182,10 @@ impl Client {
         }
         for _ in 0..plan.readers {
             roles.push((Box::new(Operator::reader(plan)), false));
+        }
+        // The last ones.
+        for _ in 0..plan.strangers {
+            roles.push((Box::new(Stranger::new(plan)), false));
         }
         let random = Random::new(plan.seed);
         (0..)
