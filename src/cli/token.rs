@@ -165,6 +165,7 @@ fn limits(limits: &Limits) -> String {
     let named = [
         ("connections", limits.connections),
         ("sessions", limits.sessions),
+        ("topics", limits.topics),
         ("requests/s", limits.requests_per_second),
         ("jobs/s", limits.jobs_per_second),
         ("bytes/s", limits.bytes_per_second),

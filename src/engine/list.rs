@@ -268,7 +268,7 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Option<Position>, S::Error> {
-        if !self.meets(&listing.filter, listing.topic, job) {
+        if !listing.may_show(job.topic) || !self.meets(&listing.filter, listing.topic, job) {
             return Ok(None);
         }
         let position = self.unkeyed_position(listing.order, job);
@@ -367,7 +367,7 @@ impl Engine {
                 &spilled
             }
         };
-        if !self.meets(&listing.filter, listing.topic, job) {
+        if !listing.may_show(job.topic) || !self.meets(&listing.filter, listing.topic, job) {
             return Ok(None);
         }
         if let Some(now) = self.unkeyed_position(listing.order, job)

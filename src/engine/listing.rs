@@ -25,6 +25,8 @@ pub struct Listing<W> {
     pub(super) filter: Filter,
     /// The filter's topic; `None` for all.
     pub(super) topic: Option<TopicId>,
+    /// The topics whose jobs may be shown; `None` for all.
+    visible: Option<BTreeSet<TopicId>>,
     pub(super) goal: Goal,
     pub(super) order: ListOrder,
     /// The position of the last job shown; the next one comes after it.
@@ -125,6 +127,7 @@ impl<W> Listing<W> {
         Self {
             filter,
             topic,
+            visible: None,
             goal,
             order,
             page_after: after.clone(),
@@ -141,6 +144,17 @@ impl<W> Listing<W> {
             shown: BTreeSet::new(),
             looks_left: LIST_LOOKS_MAX,
         }
+    }
+
+    /// Passes over the jobs of all other topics, as if there were none.
+    #[must_use]
+    pub fn showing_only(self, visible: BTreeSet<TopicId>) -> Self {
+        Self { visible: Some(visible), ..self }
+    }
+
+    /// Whether the jobs of a topic may be shown.
+    pub(super) fn may_show(&self, topic: TopicId) -> bool {
+        self.visible.as_ref().is_none_or(|visible| visible.contains(&topic))
     }
 
     /// Goes on with the next page, behind the one that ended.
@@ -284,7 +298,8 @@ impl<W> Listing<W> {
     /// Whether it takes more than the index of the store to tell if a spilled job matches.
     pub(super) fn reads_spilled_jobs(&self) -> bool {
         let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
-        attempts_min.is_some() || attempts_max.is_some() || key_prefix.is_some() || reason.is_some()
+        let by_record = attempts_min.is_some() || attempts_max.is_some() || reason.is_some();
+        by_record || key_prefix.is_some() || self.visible.is_some()
     }
 }
 

@@ -142,9 +142,9 @@ impl Engine {
         self.sessions.room_at()
     }
 
-    /// Whether the queue knows this session, as a lapsed one or not.
-    pub fn has_session(&self, session: SessionId) -> bool {
-        self.sessions.has(session)
+    /// Whether this session has not lapsed.
+    pub fn is_session_live(&self, session: SessionId) -> bool {
+        self.sessions.is_live(session)
     }
 
     /// How many sessions the queue knows, lapsed ones included.

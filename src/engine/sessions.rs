@@ -139,9 +139,9 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Whether it is known.
-    pub(super) fn has(&self, id: SessionId) -> bool {
-        self.known.contains_key(&id)
+    /// Whether it is known and has not lapsed.
+    pub(super) fn is_live(&self, id: SessionId) -> bool {
+        self.known.get(&id).is_some_and(|session| session.lapsed.is_none())
     }
 
     /// All of them, by id.

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::io::{Arrival, ConnectionId, Output, Permit};
+use super::sessions::unmarked;
 use crate::protocol::{ErrorReply, Request, RequestId, Response};
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
@@ -98,7 +99,7 @@ impl Connections {
     pub(super) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
         let Arrival { secret, access, address } = arrival;
         let connection = Connection {
-            secret,
+            secret: unmarked(secret),
             access,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,

@@ -92,7 +92,7 @@ impl Replica {
         }
         self.connections.forget_graces();
         self.lapsing.clear();
-        self.token_sessions.clear();
+        self.token_limits.clear();
         self.given_back.clear();
     }
 

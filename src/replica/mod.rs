@@ -14,6 +14,7 @@
 //! that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed except
 //! bounded housekeeping, so an idle queue writes nothing.
 
+mod audited;
 mod browse;
 mod bulk;
 mod checkpoint;
@@ -38,7 +39,7 @@ mod shares;
 mod snapshots;
 mod state_trust;
 mod stopping;
-mod token_sessions;
+mod token_limits;
 mod turns;
 mod waiters;
 
@@ -68,7 +69,7 @@ use read_index::PendingReads;
 use snapshots::Incoming;
 use state_trust::Untrusted;
 use stopping::Stop;
-use token_sessions::TokenSessions;
+use token_limits::TokenLimits;
 use turns::Turns;
 use waiters::Waiters;
 
@@ -135,7 +136,7 @@ pub struct Replica {
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
     lapsing: BTreeSet<SessionId>,
     /// The sessions of each token, as far as this node opened them.
-    token_sessions: TokenSessions,
+    token_limits: TokenLimits,
     /// Commands that end or resume these sessions, held back while reserves of theirs are in flight: undelivered grants are
     /// given back first.
     held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,

@@ -10,7 +10,7 @@ use crate::protocol::{Delivered, ErrorCode, ErrorReply, Leased, PushResult, Requ
 use crate::raft::MembershipChange;
 use crate::storage::{EntryKind, LogEntry, StorageError};
 use crate::types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
-use crate::types::{Attributes, JobId, Key, Lease};
+use crate::types::{Attributes, JobId, Key, Lease, Right};
 
 impl Replica {
     /// Applies a committed entry and answers everybody who waited for it.
@@ -230,7 +230,8 @@ impl Replica {
         let mut held = self
             .engine
             .leases_of(session, after)
-            .filter(|grant| grant.deadline > least && !self.given_back.contains(&grant.lease));
+            .filter(|grant| grant.deadline > least && !self.given_back.contains(&grant.lease))
+            .filter(|grant| self.may(connection, Right::Consume, grant.topic));
         let (mut grants, mut bytes) = (Vec::new(), 0);
         while grants.len() < jobs_max as usize
             && bytes < bytes_max

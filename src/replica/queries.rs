@@ -145,7 +145,7 @@ impl Replica {
 
     /// Those topics that the client may see.
     fn topic_reports(&mut self, connection: ConnectionId) -> Vec<TopicReport> {
-        let seen = self.engine.topics().filter(|topic| self.may_see(connection, topic.id));
+        let seen = self.engine.topics().filter(|topic| self.may(connection, Right::Read, topic.id));
         let mut reports: Vec<TopicReport> = seen.map(|topic| self.topic_report(&topic)).collect();
         self.turns.count(self.engine.topics().count() as u64);
         reports.sort_by(|left, right| left.topic.cmp(&right.topic));

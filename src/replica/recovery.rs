@@ -13,7 +13,7 @@ use super::peers::Peers;
 use super::proposals::Proposals;
 use super::read_index::PendingReads;
 use super::snapshots::Incoming;
-use super::token_sessions::TokenSessions;
+use super::token_limits::TokenLimits;
 use super::turns::Turns;
 use super::waiters::Waiters;
 use super::{Failure, Replica, Stop};
@@ -250,7 +250,7 @@ impl Recovery {
             next_housekeeping_us: now.elapsed_us,
             next_proposal_us: now.elapsed_us,
             lapsing: BTreeSet::new(),
-            token_sessions: TokenSessions::default(),
+            token_limits: TokenLimits::default(),
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
             writes_in_flight: Vec::new(),

@@ -53,6 +53,7 @@ impl Replica {
 
     /// A request of a connection that speaks for a session.
     fn request_of(&mut self, session: SessionId, connection: ConnectionId, id: RequestId, request: Request) {
+        self.tell_of_change(connection, &request);
         match request.opcode().kind() {
             Kind::Change => self.command(connection, id, &request),
             Kind::Read => self.reads.add(self.clock.stamp(), connection, id, request),

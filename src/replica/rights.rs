@@ -6,7 +6,10 @@
 //!
 //! An auditor is told what was denied, and each request that changes more than single jobs.
 
+use std::collections::BTreeSet;
+
 use super::Replica;
+use super::audited::{about, changes_much};
 use super::io::{Audited, ConnectionId, Output};
 use crate::engine::JobSelect;
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Request};
@@ -15,14 +18,26 @@ use crate::types::{Access, JobId, Lease, Right, TopicId, TopicName};
 /// The id of no job.
 const NO_JOB: JobId = JobId(0);
 
+/// What is left of a request that is allowed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    All,
+    /// This job, and perhaps others, was taken out of it: the client may not see it.
+    But(JobId),
+}
+
 /// What a request is about.
 enum Subject<'a> {
     /// Nothing that belongs to anybody.
     Nothing,
     /// What the client may see of the queue.
     WhatItMay,
-    /// All topics, or the whole server.
-    All,
+    /// The members, for whoever may see anything, or look after the server.
+    Cluster,
+    /// The whole server.
+    Server,
+    /// All topics, and these by another right.
+    All(Vec<(Right, &'a TopicName)>),
     Topics(&'a [TopicName]),
     /// Topics, each with the right that is needed there.
     TopicsBy(Vec<(Right, &'a TopicName)>),
@@ -40,62 +55,100 @@ impl Replica {
         let Some(access) = self.connections.access(connection) else { return Ok(()) };
         let Some(right) = request.opcode().right() else { return Ok(()) };
         let checked = match subject(right, request) {
-            Subject::Nothing => Ok(()),
-            Subject::WhatItMay if access.has_somewhere(right) => Ok(()),
-            Subject::All | Subject::Job(_) | Subject::Leases(_) if access.has_everywhere(right) => Ok(()),
-            Subject::WhatItMay => Err(denied(&access, right, "any topic")),
-            Subject::All => Err(denied(&access, right, "all topics, which this needs: name a topic")),
+            Subject::Nothing => Ok(Seen::All),
+            Subject::WhatItMay | Subject::Cluster if access.has_somewhere(right) => Ok(Seen::All),
+            Subject::Cluster | Subject::Server if access.has_everywhere(Right::Admin) => Ok(Seen::All),
+            Subject::Job(_) | Subject::Leases(_) if access.has_everywhere(right) => Ok(Seen::All),
+            Subject::WhatItMay | Subject::Cluster => Err(denied(&access, right, "any topic")),
+            Subject::Server => Err(denied(&access, right, "the server")),
+            Subject::All(more) if access.has_everywhere(right) => check_topics(&access, more),
+            Subject::All(_) => Err(denied(&access, right, "all topics, which this needs: name a topic")),
             Subject::Topics(topics) => check_topics(&access, topics.iter().map(|topic| (right, topic))),
             Subject::TopicsBy(topics) => check_topics(&access, topics),
             Subject::Job(job) => self.check_job(&access, right, job),
             Subject::Leases(leases) => self.check_leases(&access, leases),
         };
-        match checked {
-            Ok(()) => {
-                if changes_much(right, request) {
-                    self.tell_auditor(connection, &access, request, None);
-                }
-                Ok(())
-            }
-            Err(reply) => {
-                self.tell_auditor(connection, &access, request, Some(reply.message.clone()));
-                Err(reply)
-            }
+        let checked = checked.and_then(|seen| self.check_new_topics(&access, request).map(|()| seen));
+        let (about, denied) = match &checked {
+            Ok(Seen::All) => return Ok(()),
+            Ok(Seen::But(job)) => (format!("job {job}"), "the token may not see it".to_owned()),
+            Err(reply) => (about(request), reply.message.clone()),
+        };
+        self.tell_auditor(connection, &access, request, about, Some(denied));
+        checked.map(|_| ())
+    }
+
+    /// Tells an auditor of a request that changes more than single jobs, when it is allowed and will be tried.
+    pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &Request) {
+        if request.opcode().right().is_some_and(|right| changes_much(right, request))
+            && let Some(access) = self.connections.access(connection)
+        {
+            self.tell_auditor(connection, &access, request, about(request), None);
         }
     }
 
-    /// Whether a client may see the jobs of a topic.
-    pub(super) fn may_see(&self, connection: ConnectionId, topic: TopicId) -> bool {
+    /// Whether a client has a right to a topic that is there.
+    pub(super) fn may(&self, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
         let Some(access) = self.connections.access(connection) else { return true };
-        access.has_everywhere(Right::Read)
-            || self.engine.topic(topic).is_some_and(|view| access.has(Right::Read, view.name.as_str()))
+        access.has_everywhere(right)
+            || self.engine.topic(topic).is_some_and(|view| access.has(right, view.name.as_str()))
     }
 
-    fn check_job(&mut self, access: &Access, right: Right, job: &mut JobId) -> Result<(), ErrorReply> {
+    /// The topics whose jobs a client may see; `None` for all.
+    pub(super) fn visible_topics(&self, connection: ConnectionId) -> Option<BTreeSet<TopicId>> {
+        let access = self.connections.access(connection)?;
+        if access.has_everywhere(Right::Read) {
+            return None;
+        }
+        let visible = self.engine.topics().filter(|view| access.has(Right::Read, view.name.as_str()));
+        Some(visible.map(|view| view.id).collect())
+    }
+
+    fn check_job(&mut self, access: &Access, right: Right, job: &mut JobId) -> Result<Seen, ErrorReply> {
         match self.topic_of(*job) {
-            Some(topic) if access.has(right, topic.as_str()) => Ok(()),
+            Some(topic) if access.has(right, topic.as_str()) => Ok(Seen::All),
             Some(topic) if access.has(Right::Read, topic.as_str()) => {
                 Err(denied(access, right, topic.as_str()))
             }
-            _ => {
-                *job = NO_JOB;
-                Ok(())
+            found => {
+                let hidden = std::mem::replace(job, NO_JOB);
+                Ok(found.map_or(Seen::All, |_| Seen::But(hidden)))
             }
         }
     }
 
     /// The leases of others are stale, for whoever may not consume from their topics.
-    fn check_leases(&mut self, access: &Access, leases: &mut [Lease]) -> Result<(), ErrorReply> {
+    fn check_leases(&mut self, access: &Access, leases: &mut [Lease]) -> Result<Seen, ErrorReply> {
         if !access.has_somewhere(Right::Consume) {
             return Err(denied(access, Right::Consume, "any topic"));
         }
+        let mut seen = Seen::All;
         for lease in leases {
             let topic = self.topic_of(lease.job);
-            if !topic.is_some_and(|topic| access.has(Right::Consume, topic.as_str())) {
-                lease.job = NO_JOB;
+            if !topic.as_ref().is_some_and(|topic| access.has(Right::Consume, topic.as_str())) {
+                let hidden = std::mem::replace(&mut lease.job, NO_JOB);
+                seen = topic.map_or(seen, |_| Seen::But(hidden));
             }
         }
-        Ok(())
+        Ok(seen)
+    }
+
+    /// Whether the token may make the topics that this would make.
+    fn check_new_topics(&mut self, access: &Access, request: &Request) -> Result<(), ErrorReply> {
+        let made = match request {
+            Request::Push(push) => &push.topic,
+            Request::TopicSet(set) => &set.topic,
+            Request::Bulk(Bulk { change: Change::Move { to }, .. }) => to,
+            _ => return Ok(()),
+        };
+        if self.token_limits.make(access, made, self.now_us, &self.engine) {
+            return Ok(());
+        }
+        let many = format!(
+            "the token {} makes no topic while there are {} that it may push to or manage: delete one",
+            access.token, access.topics_max
+        );
+        Err(ErrorReply::new(ErrorCode::Quota, many))
     }
 
     /// The topic of a job that is there, or is remembered.
@@ -115,11 +168,12 @@ impl Replica {
         connection: ConnectionId,
         access: &Access,
         request: &Request,
+        about: String,
         denied: Option<String>,
     ) {
         let address = self.connections.one(connection).map(|one| one.address.clone()).unwrap_or_default();
         let token = access.token.clone();
-        let audited = Audited { token, address, request: request.opcode(), about: about(request), denied };
+        let audited = Audited { token, address, request: request.opcode(), about, denied };
         self.due.push(Output::Audited(Box::new(audited)));
     }
 }
@@ -135,15 +189,14 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
         | Request::Cancel { .. }
         | Request::BackupRead { .. }
         | Request::BackupEnd => Subject::Nothing,
-        Request::Leases { .. } | Request::Topics | Request::Stats | Request::ClusterStatus => {
-            Subject::WhatItMay
-        }
+        Request::Leases { .. } | Request::Topics | Request::Stats => Subject::WhatItMay,
+        Request::ClusterStatus => Subject::Cluster,
         Request::Connections { .. }
         | Request::Disconnect { .. }
         | Request::BackupBegin
         | Request::ClusterAdd { .. }
         | Request::ClusterRemove { .. }
-        | Request::ClusterTransfer { .. } => Subject::All,
+        | Request::ClusterTransfer { .. } => Subject::Server,
         Request::Push(push) => Subject::Topics(std::slice::from_ref(&push.topic)),
         Request::Reserve(reserve) => Subject::Topics(&reserve.topics),
         Request::Subscribe(subscribe) => Subject::Topics(&subscribe.topics),
@@ -175,82 +228,24 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
             None => Subject::WhatItMay,
         },
         Request::Count(filter) => {
-            filter.topic.as_ref().map_or(Subject::All, |topic| Subject::Topics(std::slice::from_ref(topic)))
+            let all = Subject::All(Vec::new());
+            filter.topic.as_ref().map_or(all, |topic| Subject::Topics(std::slice::from_ref(topic)))
         }
         Request::Bulk(Bulk { filter, change, .. }) => match (&filter.topic, change) {
-            (None, _) => Subject::All,
+            (None, Change::Move { to }) => Subject::All(vec![(Right::Push, to)]),
+            (None, _) => Subject::All(Vec::new()),
             (Some(from), Change::Move { to }) => Subject::TopicsBy(vec![(right, from), (Right::Push, to)]),
             (Some(topic), _) => Subject::Topics(std::slice::from_ref(topic)),
         },
     }
 }
 
-/// Whether a request changes more than single jobs.
-fn changes_much(right: Right, request: &Request) -> bool {
-    match request {
-        Request::Delete(_) | Request::RunNow(_) | Request::Kick(_) | Request::Reschedule { .. } => false,
-        _ => matches!(right, Right::Manage | Right::Admin),
-    }
-}
-
-/// On what a request is, for an auditor to read.
-fn about(request: &Request) -> String {
-    let of_job = |job: &JobRef| match job {
-        JobRef::Id(id) => format!("job {id}"),
-        JobRef::Key { topic, key } => format!("topic {} key {}", topic.as_str(), key.as_str()),
-    };
-    let of_filter = |topic: &Option<TopicName>| {
-        topic.as_ref().map_or_else(|| "all topics".to_owned(), |topic| format!("topic {}", topic.as_str()))
-    };
-    let of_topics = |topics: &[TopicName]| {
-        let names: Vec<&str> = topics.iter().map(TopicName::as_str).collect();
-        format!("topics {}", names.join(" "))
-    };
-    match request {
-        Request::Push(push) => format!("topic {}", push.topic.as_str()),
-        Request::Reserve(reserve) => of_topics(&reserve.topics),
-        Request::Subscribe(subscribe) => of_topics(&subscribe.topics),
-        Request::Get(job)
-        | Request::Delete(job)
-        | Request::RunNow(job)
-        | Request::Kick(job)
-        | Request::Reschedule { job, .. } => of_job(job),
-        Request::Peek { topic }
-        | Request::KickMany { topic, .. }
-        | Request::Pause { topic }
-        | Request::Resume { topic }
-        | Request::TopicDelete { topic }
-        | Request::TopicShow { topic } => format!("topic {}", topic.as_str()),
-        Request::TopicSet(set) => format!("topic {}", set.topic.as_str()),
-        Request::List(list) => of_filter(&list.filter.topic),
-        Request::Count(filter) => of_filter(&filter.topic),
-        Request::Bulk(bulk) => match &bulk.change {
-            Change::Move { to } => format!("{} move to {}", of_filter(&bulk.filter.topic), to.as_str()),
-            change => format!("{} {}", of_filter(&bulk.filter.topic), verb(change)),
-        },
-        Request::Disconnect { connection, .. } => format!("connection {connection}"),
-        Request::ClusterAdd { address } => address.clone(),
-        Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
-        _ => String::new(),
-    }
-}
-
-fn verb(change: &Change) -> &'static str {
-    match change {
-        Change::Delete => "delete",
-        Change::Kick => "kick",
-        Change::RunNow => "run now",
-        Change::Reschedule { .. } => "reschedule",
-        Change::Move { .. } => "move",
-    }
-}
-
 fn check_topics<'a>(
     access: &Access,
     topics: impl IntoIterator<Item = (Right, &'a TopicName)>,
-) -> Result<(), ErrorReply> {
+) -> Result<Seen, ErrorReply> {
     let missing = topics.into_iter().find(|(right, topic)| !access.has(*right, topic.as_str()));
-    missing.map_or(Ok(()), |(right, topic)| Err(denied(access, right, topic.as_str())))
+    missing.map_or(Ok(Seen::All), |(right, topic)| Err(denied(access, right, topic.as_str())))
 }
 
 fn denied(access: &Access, right: Right, what: &str) -> ErrorReply {

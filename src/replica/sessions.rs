@@ -1,4 +1,9 @@
 //! HELLO, GOODBYE, lost connections and the grace of sessions.
+//!
+//! A session belongs to the token under which it was opened: no other resumes it. The state has a hash of its secret and the
+//! token's name, so a backup gives no session away.
+
+use ring::digest::{Context, SHA256};
 
 use super::Replica;
 use super::connections::Phase;
@@ -6,13 +11,16 @@ use super::io::ConnectionId;
 use super::proposals::{Reply, Resumption};
 use crate::engine::{Command, Outcome, SessionStatus};
 use crate::protocol::{
-    ErrorCode, ErrorReply, GoingAway, Hello, Member, RequestId, Response, Welcome, heartbeat_ms,
+    ErrorCode, ErrorReply, GoingAway, Hello, Member, RequestId, Response, Resume, Welcome, heartbeat_ms,
 };
 use crate::types::limits;
-use crate::types::{SessionId, SessionSecret};
+use crate::types::{FEATURE_SESSION_HASHES, SessionId, SessionSecret};
 
 /// A client that is refused a session waits at least this long before it tries again, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
+
+/// The last byte of every hash of a secret, and of no secret: nobody resumes a session with its hash.
+const HASH_MARK: u8 = 0xa5;
 
 impl Replica {
     pub(super) fn hello(&mut self, connection: ConnectionId, request: RequestId, hello: &Hello) {
@@ -29,18 +37,29 @@ impl Replica {
         let Some(resume) = hello.resume else {
             return self.open(connection, request, secret, hello.leases_outlive);
         };
-        match self.engine.session_matches(resume.session, &resume.secret) {
+        let kept = self.kept_secret(connection, resume);
+        match self.engine.session_matches(resume.session, &kept) {
             SessionStatus::Live { .. } if !self.lapsing.contains(&resume.session) => {
                 self.welcome(connection, request, resume.session, resume.secret, Resumed::WithLeases);
             }
             SessionStatus::Live { .. } | SessionStatus::Lapsed { .. } => {
-                let command = Command::SessionResume { session: resume.session, secret: resume.secret };
+                let command = Command::SessionResume { session: resume.session, secret: kept };
                 let resumption = Resumption { secret: resume.secret, leases_outlive: hello.leases_outlive };
                 let reply = Reply::Resume(connection, request, resumption);
                 self.propose_behind_grants(resume.session, command, reply);
             }
             SessionStatus::Unknown => self.open(connection, request, secret, hello.leases_outlive),
         }
+    }
+
+    /// What the state has of the secret that a client shows: its hash, or, of a session from a lower feature level, the secret.
+    fn kept_secret(&self, connection: ConnectionId, resume: Resume) -> SessionSecret {
+        let Resume { session, secret } = resume;
+        let access = self.connections.access(connection);
+        let hash = hash_of(secret, access.as_ref().map_or("", |access| &access.token));
+        let is_hashed = self.engine.session_matches(session, &hash) != SessionStatus::Unknown;
+        let may_be_kept = self.engine.feature_level() < FEATURE_SESSION_HASHES || !is_hash(secret);
+        if is_hashed || !may_be_kept { hash } else { secret }
     }
 
     pub(super) fn goodbye(&mut self, connection: ConnectionId, request: RequestId, session: SessionId) {
@@ -121,7 +140,7 @@ impl Replica {
         outcome: &Outcome,
     ) {
         let session = if let Outcome::Session { session } = outcome { Some(*session) } else { None };
-        self.token_sessions.end(token, session);
+        self.token_limits.opened(token, session);
         let Some(session) = session else {
             let full = "the queue has as many sessions as it can: say GOODBYE when one is done, or wait";
             let room_ms = self.engine.session_room_at().map(|at| at.since(self.clock.stamp()));
@@ -173,10 +192,12 @@ impl Replica {
     ) {
         let Some(access) = self.connections.access(connection) else { return };
         let engine = &self.engine;
-        if !self.token_sessions.begin(&access, self.now_us, |session| engine.has_session(session)) {
+        if !self.token_limits.open(&access, self.now_us, |session| engine.is_session_live(session)) {
             let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
             return self.refuse_session(connection, request, many, SESSION_FULL_MS);
         }
+        let hashes = engine.feature_level() >= FEATURE_SESSION_HASHES;
+        let secret = if hashes { hash_of(secret, &access.token) } else { secret };
         let command = Command::SessionOpen { secret, leases_outlive };
         self.add_command(&command, Reply::Open(connection, request, access.token.clone()));
     }
@@ -198,6 +219,9 @@ impl Replica {
             self.closes.push(before);
         }
         let access = self.connections.access(connection);
+        if let Some(access) = access.as_ref().filter(|_| resumed != Resumed::No) {
+            self.token_limits.resumed(access, session);
+        }
         let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(self.config.body_bytes_max);
         let wish_ms = self.connections.one(connection).map_or(0, |one| one.heartbeat_wish_ms);
         let welcome = Welcome {
@@ -250,6 +274,30 @@ impl Replica {
     }
 }
 
+/// A fresh secret that is not taken for a hash.
+pub(super) fn unmarked(mut secret: SessionSecret) -> SessionSecret {
+    if is_hash(secret) {
+        secret.0[15] = !HASH_MARK;
+    }
+    secret
+}
+
+fn is_hash(secret: SessionSecret) -> bool {
+    secret.0[15] == HASH_MARK
+}
+
+/// What the state has of the secret of a token's session.
+fn hash_of(secret: SessionSecret, token: &str) -> SessionSecret {
+    let mut context = Context::new(&SHA256);
+    context.update(b"adjourn session\0");
+    context.update(&secret.0);
+    context.update(token.as_bytes());
+    let digest = context.finish();
+    let mut hash: [u8; 16] = digest.as_ref().first_chunk().copied().unwrap_or_default();
+    hash[15] = HASH_MARK;
+    SessionSecret(hash)
+}
+
 /// How much of a session was there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resumed {
@@ -260,4 +308,18 @@ enum Resumed {
 
 fn narrow<T: TryInto<u32>>(value: T) -> u32 {
     value.try_into().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_one_token_and_never_a_secret() {
+        let secret = SessionSecret([7; 16]);
+        let hash = hash_of(secret, "shop");
+        assert!(hash == hash_of(secret, "shop") && hash != hash_of(secret, "mail") && hash != secret);
+        assert!(is_hash(hash) && hash_of(hash, "shop") != hash);
+        assert!(unmarked(secret) == secret && !is_hash(unmarked(hash)));
+    }
 }

@@ -67,10 +67,17 @@ pub struct Fence(pub u64);
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionId(pub u64);
 
-/// What a client must show, beside the id, to resume its session.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+/// What a client must show, beside the id, to resume its session. To compare two takes as long for a near miss as for a far one.
+#[derive(Clone, Copy, Default, Eq)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionSecret(pub [u8; 16]);
+
+impl PartialEq for SessionSecret {
+    fn eq(&self, other: &Self) -> bool {
+        let differences = self.0.iter().zip(other.0).fold(0, |all, (one, other)| all | (one ^ other));
+        std::hint::black_box(differences) == 0
+    }
+}
 
 impl fmt::Debug for SessionSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 
 /// How much this version can do together with others. A cluster does what all its members can: see
 /// [`Command::FeatureLevel`](crate::engine::Command::FeatureLevel).
-pub const FEATURE_LEVEL: u32 = 3;
+pub const FEATURE_LEVEL: u32 = 4;
 
 /// The feature level from which on [`Command::KickMany`](crate::engine::Command::KickMany) is proposed.
 pub const FEATURE_KICK_MANY: u32 = 2;
@@ -46,6 +46,9 @@ pub const FEATURE_TOPIC_DELETE: u32 = 3;
 /// The feature level from which on the state tells whether a sequence number is used again with another job: see
 /// [`Reject::SequenceReused`](crate::engine::Reject::SequenceReused).
 pub const FEATURE_SEQUENCE_CHECK: u32 = 3;
+
+/// The feature level from which on the state has a hash of a session's secret and its token's name, not the secret.
+pub const FEATURE_SESSION_HASHES: u32 = 4;
 
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

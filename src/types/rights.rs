@@ -185,6 +185,8 @@ pub struct Access {
     pub body_bytes_max: usize,
     /// How many sessions this token may have.
     pub sessions_max: usize,
+    /// It makes no topic while there are this many to which it may push, or that it may manage.
+    pub topics_max: usize,
 }
 
 impl Access {
@@ -196,6 +198,7 @@ impl Access {
             grants: vec![everything],
             body_bytes_max: usize::MAX,
             sessions_max: usize::MAX,
+            topics_max: usize::MAX,
         }
     }
 

@@ -198,6 +198,11 @@ impl TopicPolicy {
         *self == Self::default()
     }
 
+    /// What is set, by number.
+    pub fn settings(&self) -> impl Iterator<Item = Setting> {
+        Setting::ALL.into_iter().filter(|setting| self.value(*setting).is_some())
+    }
+
     /// The settings as bytes.
     pub fn encode(&self) -> Vec<u8> {
         PolicyChange { set: self.clone(), unset: BTreeSet::new() }.encode()

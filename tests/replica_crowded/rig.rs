@@ -159,6 +159,13 @@ impl Rig {
         connection
     }
 
+    /// A client is gone.
+    pub(crate) fn disconnect(&mut self, connection: ConnectionId) {
+        self.replica.handle(self.at, Input::Disconnected { connection });
+        self.poll();
+        self.settle();
+    }
+
     pub(crate) fn ask(&mut self, connection: ConnectionId, id: u32, request: Request) {
         self.replica.handle(
             self.at,

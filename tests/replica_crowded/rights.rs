@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use adjourn::protocol::{
-    Bulk, Change, ErrorCode, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve,
-    Response, StatsReport, Subscribe, TopicSet,
+    Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve,
+    Response, Resume, StatsReport, Subscribe, TopicSet,
 };
 use adjourn::replica::{Arrival, ConnectionId};
 use adjourn::types::{
-    Access, Fence, Filter, JobId, Key, Lease, PolicyChange, Right, SessionSecret, TopicName, TopicPolicy,
-    When,
+    Access, Fence, Filter, JobId, Key, Lease, PolicyChange, Right, SessionSecret, Setting, TopicName,
+    TopicPolicy, When,
 };
 
 use super::rig::{Rig, hello};
@@ -126,11 +126,15 @@ impl Queue {
     }
 
     fn arrive(&mut self, access: Access) -> ConnectionId {
+        self.arrive_with(access, hello())
+    }
+
+    fn arrive_with(&mut self, access: Access, hello: Hello) -> ConnectionId {
         self.clients += 1;
         let (secret, access) = (SessionSecret([3; 16]), Arc::new(access));
         let arrival = Arrival { secret, access, address: "10.0.0.9:1".to_owned() };
         let client = self.rig.open_as(self.clients, arrival);
-        self.rig.ask(client, 100, Request::Hello(hello()));
+        self.rig.ask(client, 100, Request::Hello(hello));
         self.rig.settle();
         client
     }
@@ -174,7 +178,8 @@ fn each_request_needs_the_right_that_the_table_names() {
                 told == Some(ErrorCode::Unauthorised)
             };
             let needs = opcode.right();
-            let has = needs.is_none_or(|needs| needs == right);
+            let of_cluster = opcode == RequestOpcode::ClusterStatus && right == Right::Admin;
+            let has = needs.is_none_or(|needs| needs == right) || of_cluster;
             assert_eq!(denied("mine"), !has, "{opcode:?} with {grant}");
             let has = needs.is_none() || (has && is_of_no_topic(opcode));
             assert_eq!(denied("others"), !has, "{opcode:?} of another topic with {grant}");
@@ -241,6 +246,15 @@ fn lists_counts_and_stats_show_what_a_token_may_see() {
     assert_eq!((stats.totals.delayed, stats.totals.pushed), (1, 1));
     let Some(Response::Topics(topics)) = queue.ask(client, Request::Topics) else { panic!("topics") };
     assert_eq!(topics.len(), 1);
+    let Some(Response::Jobs { jobs, cursor }) = queue.ask(client, one_of_all("k")) else { panic!("a list") };
+    assert_eq!((jobs.len(), cursor.len()), (1, 0), "behind it are only jobs that it may not see");
+    let other = queue.client(&["read:elsewhere"]);
+    for prefix in ["key", "no key"] {
+        let Some(Response::Jobs { jobs, cursor }) = queue.ask(other, one_of_all(prefix)) else {
+            panic!("a list")
+        };
+        assert_eq!((jobs.len(), cursor.len()), (0, 0), "a cursor tells of jobs that are not shown");
+    }
     // What would count or change the jobs of others needs a topic.
     for request in [Request::Count(Filter::default()), bulk(Change::Delete, Filter::default())] {
         assert_eq!(queue.refusal(client, request), Some(ErrorCode::Unauthorised));
@@ -253,6 +267,13 @@ fn lists_counts_and_stats_show_what_a_token_may_see() {
     ));
 }
 
+/// A page of one job of all topics, by key.
+fn one_of_all(key_prefix: &'static str) -> Request {
+    let filter = Filter { key_prefix: Some(key_prefix.into()), ..Filter::default() };
+    let (order, cursor) = (adjourn::types::ListOrder::Key, "".into());
+    Request::List(List { filter, order, jobs_max: 1, with_bodies: false, cursor })
+}
+
 #[test]
 fn jobs_go_to_no_topic_to_which_the_token_may_not_push() {
     let mut queue = Queue::new();
@@ -260,6 +281,9 @@ fn jobs_go_to_no_topic_to_which_the_token_may_not_push() {
     for (name, denied) in [("others", true), ("spare", false)] {
         let refused = queue.refusal(client, bulk(Change::Move { to: topic(name) }, filter("mine")));
         assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "{name}");
+        let of_all = queue.client(&["read,manage", "push:spare"]);
+        let refused = queue.refusal(of_all, bulk(Change::Move { to: topic(name) }, Filter::default()));
+        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "all jobs to {name}");
         let set = TopicPolicy { dead_letters: Some(topic(name)), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
         let refused = queue.refusal(client, Request::TopicSet(TopicSet { topic: topic("mine"), change }));
@@ -279,6 +303,9 @@ fn an_auditor_hears_of_denials_and_of_what_changes_much() {
         example(RequestOpcode::Pause, "mine", Vec::new()),
         example(RequestOpcode::Connections, "mine", Vec::new()),
         example(RequestOpcode::Push, "others", Vec::new()),
+        Request::Delete(JobRef::Id(queue.others)),
+        // It names nothing that is there.
+        Request::Delete(JobRef::Id(JobId(queue.others.0 + 1))),
     ] {
         queue.ask(client, request);
     }
@@ -288,11 +315,97 @@ fn an_auditor_hears_of_denials_and_of_what_changes_much() {
         (RequestOpcode::Pause, false),
         (RequestOpcode::Connections, false),
         (RequestOpcode::Push, true),
+        (RequestOpcode::Delete, true),
     ];
     assert_eq!(audited, expected);
-    let last = queue.rig.audited.last().expect("the denial");
-    assert_eq!((last.token.as_str(), last.address.as_str()), ("shop", "10.0.0.9:1"));
-    assert_eq!(last.about, "topic others");
+    let [.., denial, hidden] = queue.rig.audited.as_slice() else { panic!("two denials") };
+    assert_eq!((denial.token.as_str(), denial.address.as_str()), ("shop", "10.0.0.9:1"));
+    assert_eq!(denial.about, "topic others");
+    assert_eq!(hidden.about, format!("job {}", queue.others));
+}
+
+#[test]
+fn an_auditor_is_told_what_was_to_be_changed() {
+    let mut queue = Queue::new();
+    let client = queue.client(&["push,read,manage"]);
+    queue.rig.audited.clear();
+    let few = Filter { attempts_min: Some(3), key_prefix: Some("o-".into()), ..filter("mine") };
+    queue.ask(client, bulk(Change::Move { to: topic("spare") }, few));
+    let set = TopicPolicy { ttr_ms: Some(1000), ..TopicPolicy::default() };
+    let change = Box::new(PolicyChange { set, unset: [Setting::Rate].into() });
+    queue.ask(client, Request::TopicSet(TopicSet { topic: topic("mine"), change }));
+    let about: Vec<&str> = queue.rig.audited.iter().map(|one| one.about.as_str()).collect();
+    assert_eq!(
+        about,
+        ["topic mine key-prefix=o- attempts-min=3 move to spare", "topic mine set ttr unset rate"]
+    );
+}
+
+#[test]
+fn no_other_token_resumes_a_session() {
+    let mut queue = Queue::new();
+    let resume_as = |queue: &mut Queue, token: &str, resume| {
+        let access = Access { token: token.to_owned(), ..Access::open() };
+        let client = queue.arrive_with(access, Hello { resume, ..hello() });
+        match queue.rig.answer(client, 100) {
+            Response::Welcome(welcome) => welcome.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let own = resume_as(&mut queue, "shop", None);
+    let resume = Some(Resume { session: own.session, secret: own.secret });
+    let stolen = resume_as(&mut queue, "thief", resume);
+    assert!(!stolen.resumed && stolen.session != own.session, "the secret alone is not enough");
+    let resumed = resume_as(&mut queue, "shop", resume);
+    assert!(resumed.resumed && resumed.session == own.session);
+}
+
+#[test]
+fn a_token_is_shown_leases_only_where_it_may_consume() {
+    let mut queue = Queue::new();
+    let owner = queue.client(&["push,consume,read,manage"]);
+    for name in ["mine", "others"] {
+        queue.ask(owner, Request::RunNow(by_key(name)));
+    }
+    let reserve = Reserve {
+        topics: vec![topic("mine"), topic("others")],
+        jobs_max: 2,
+        wait_ms: 0,
+        weights: Vec::new(),
+    };
+    let Some(Response::Reserved(jobs)) = queue.ask(owner, Request::Reserve(reserve)) else { panic!("jobs") };
+    assert_eq!(jobs.len(), 2);
+    let Response::Welcome(welcome) = queue.rig.answer(owner, 100).clone() else { panic!("a welcome") };
+    // The token was changed, and may do less from now on.
+    let grants = vec!["consume:mine".parse().expect("a grant")];
+    let access = Access { token: "shop".to_owned(), grants, ..Access::open() };
+    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let client = queue.arrive_with(access, Hello { resume, ..hello() });
+    let asked = Request::Leases { after: JobId(0), jobs_max: 9 };
+    let Some(Response::Leased(leased)) = queue.ask(client, asked) else { panic!("leases") };
+    assert_eq!(leased.jobs.iter().map(|job| job.lease.job).collect::<Vec<_>>(), [queue.mine]);
+}
+
+#[test]
+fn a_token_makes_no_more_topics_than_it_may() {
+    let mut queue = Queue::new();
+    let grants = vec!["push,manage:mine*".parse().expect("a grant")];
+    let access = Access { token: "flood".to_owned(), grants, topics_max: 3, ..Access::open() };
+    let client = queue.arrive(access);
+    let push =
+        |name: &str| Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![NewJob::new("x")] });
+    // `mine` is there, and counts.
+    assert_eq!(queue.refusal(client, push("mine.1")), None);
+    queue.rig.ask(client, 1, push("mine.2"));
+    queue.rig.ask(client, 2, push("mine.3"));
+    queue.rig.settle();
+    let Response::Error(error) = queue.rig.answer(client, 2) else { panic!("the one before is on its way") };
+    assert_eq!(error.code, ErrorCode::Quota);
+    assert_eq!(
+        queue.refusal(client, example(RequestOpcode::TopicSet, "mine.4", Vec::new())),
+        Some(ErrorCode::Quota)
+    );
+    assert_eq!(queue.refusal(client, push("mine.2")), None, "what is there is not made");
 }
 
 #[test]
@@ -310,4 +423,12 @@ fn a_token_has_no_more_sessions_than_it_may() {
     queue.rig.pass(1_000);
     queue.rig.settle();
     assert!(welcomed(&mut queue, "flood"), "one of them has ended");
+    // Nobody says GOODBYE, and nothing else happens on the server.
+    for client in 1..=queue.clients {
+        queue.rig.disconnect(ConnectionId(client));
+    }
+    assert!(!welcomed(&mut queue, "flood"), "their grace is not over");
+    queue.rig.pass(60_000);
+    queue.rig.settle();
+    assert_eq!([0; 3].map(|_| welcomed(&mut queue, "flood")), [true, true, false]);
 }

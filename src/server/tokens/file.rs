@@ -64,10 +64,14 @@ pub struct Limits {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Most sessions, those that are still remembered included
+    /// Most sessions at a time
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
+    /// Make no topic while there are this many to which the token may push, or that it may manage
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topics: Option<u32>,
     /// Requests a second; more wait for their turn
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     #[serde(skip_serializing_if = "Option::is_none")]

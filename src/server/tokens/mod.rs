@@ -182,6 +182,7 @@ impl Token {
             grants: entry.allow.iter().map(|grant| grant.0.clone()).collect(),
             body_bytes_max: most(limits.body_bytes),
             sessions_max: most(limits.sessions),
+            topics_max: most(limits.topics),
         });
         Arc::new(Self {
             entry,

@@ -385,3 +385,22 @@ fn a_pass_that_was_kept_for_too_long_scans_again() {
     queue.engine.apply(&late, &mut queue.records).expect("applied");
     assert_eq!(page(&mut queue, &mut listing, 9), [4, 5]);
 }
+
+#[test]
+fn a_pass_for_some_topics_shows_nothing_of_others() {
+    for (order, spilled) in
+        [ListOrder::Due, ListOrder::Id].into_iter().flat_map(|order| [(order, false), (order, true)])
+    {
+        let mut queue = Queue::new();
+        for (topic, day) in [("mine", 1), ("others", 2), ("mine", 3), ("others", 4)] {
+            queue.push_to(topic, 1, day * DAY_MS, 10);
+        }
+        if spilled {
+            queue.checkpoint(Vec::new());
+        }
+        let mine = queue.engine.topic_id("mine").expect("it has jobs");
+        let listing = Listing::page(&queue.engine, Filter::default(), order, None, 9);
+        let mut listing = listing.expect("there is one").showing_only([mine].into());
+        assert_eq!(page(&mut queue, &mut listing, 9), [1, 3], "{order:?}, spilled: {spilled}");
+    }
+}

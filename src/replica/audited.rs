@@ -1,0 +1,96 @@
+//! What an auditor is told of requests.
+
+use crate::protocol::{Bulk, Change, JobRef, Request, TopicSet};
+use crate::types::{Filter, PolicyChange, Right, Setting, States, TopicName};
+
+/// Whether a request changes more than single jobs.
+pub(super) fn changes_much(right: Right, request: &Request) -> bool {
+    match request {
+        Request::Delete(_) | Request::RunNow(_) | Request::Kick(_) | Request::Reschedule { .. } => false,
+        _ => matches!(right, Right::Manage | Right::Admin),
+    }
+}
+
+/// On what a request is, for an auditor to read.
+pub(super) fn about(request: &Request) -> String {
+    match request {
+        Request::Push(push) => of_topic(&push.topic),
+        Request::Reserve(reserve) => of_topics(&reserve.topics),
+        Request::Subscribe(subscribe) => of_topics(&subscribe.topics),
+        Request::Get(job)
+        | Request::Delete(job)
+        | Request::RunNow(job)
+        | Request::Kick(job)
+        | Request::Reschedule { job, .. } => of_job(job),
+        Request::Peek { topic }
+        | Request::KickMany { topic, .. }
+        | Request::Pause { topic }
+        | Request::Resume { topic }
+        | Request::TopicDelete { topic }
+        | Request::TopicShow { topic } => of_topic(topic),
+        Request::TopicSet(set) => of_settings(set),
+        Request::List(list) => of_filter(&list.filter),
+        Request::Count(filter) => of_filter(filter),
+        Request::Bulk(bulk) => of_bulk(bulk),
+        Request::Disconnect { connection, .. } => format!("connection {connection}"),
+        Request::ClusterAdd { address } => address.clone(),
+        Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
+        _ => String::new(),
+    }
+}
+
+fn of_topic(topic: &TopicName) -> String {
+    format!("topic {topic}")
+}
+
+fn of_topics(topics: &[TopicName]) -> String {
+    let names: Vec<&str> = topics.iter().map(TopicName::as_str).collect();
+    format!("topics {}", names.join(" "))
+}
+
+fn of_job(job: &JobRef) -> String {
+    match job {
+        JobRef::Id(id) => format!("job {id}"),
+        JobRef::Key { topic, key } => format!("topic {topic} key {key}"),
+    }
+}
+
+fn of_settings(set: &TopicSet) -> String {
+    let PolicyChange { set: to, unset } = &*set.change;
+    let named = |settings: Vec<Setting>, verb: &str| match settings.as_slice() {
+        [] => String::new(),
+        some => format!(" {verb} {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+    };
+    let changed = named(to.settings().collect(), "set");
+    format!("topic {}{changed}{}", set.topic, named(unset.iter().copied().collect(), "unset"))
+}
+
+fn of_bulk(bulk: &Bulk) -> String {
+    let filter = of_filter(&bulk.filter);
+    match &bulk.change {
+        Change::Delete => format!("{filter} delete"),
+        Change::Kick => format!("{filter} kick"),
+        Change::RunNow => format!("{filter} run now"),
+        Change::Reschedule { due } => format!("{filter} reschedule to {}", due.0),
+        Change::Move { to } => format!("{filter} move to {to}"),
+    }
+}
+
+/// Each condition by the name that the command line gives it.
+fn of_filter(filter: &Filter) -> String {
+    let topic = filter.topic.as_ref().map_or_else(|| "all topics".to_owned(), of_topic);
+    let states: Vec<String> = filter.states.iter().map(|state| state.to_string()).collect();
+    let key = filter.key_prefix.as_ref().map(|prefix| String::from_utf8_lossy(prefix).into_owned());
+    let conditions = [
+        ("state", (filter.states != States::ALL).then(|| states.join(","))),
+        ("due-from", filter.due_from.map(|at| at.0.to_string())),
+        ("due-before", filter.due_before.map(|at| at.0.to_string())),
+        ("key-prefix", key),
+        ("attempts-min", filter.attempts_min.map(|attempts| attempts.to_string())),
+        ("attempts-max", filter.attempts_max.map(|attempts| attempts.to_string())),
+        ("buried", filter.buried.map(|why| why.to_string())),
+        ("reason", filter.reason.clone()),
+    ];
+    let said = conditions.into_iter().filter_map(|(name, value)| Some(format!(" {name}={}", value?)));
+    topic + &said.collect::<String>()
+}
