@@ -3,11 +3,14 @@
 //! A producer pushes a job with a due time; when the time comes, exactly one consumer holds it under a lease;
 //! when it says *finish*, the job is gone. `ARCHITECTURE.md` explains how the parts fit together.
 //!
-//! The layers, each importing only from those above it: [`types`], [`protocol`], [`transport`], `engine`, `storage`, `raft`,
+//! The layers, each importing only from those above it: [`types`], [`protocol`], `json`, [`transport`], `engine`, `storage`, `raft`,
 //! `replica`, `server`, [`client`], `cli`. With the feature `client` alone neither sled nor raft is built.
 
 pub mod protocol;
 pub mod types;
+
+#[cfg(feature = "json")]
+pub mod json;
 
 #[cfg(feature = "server")]
 pub mod engine;

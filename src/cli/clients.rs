@@ -2,12 +2,13 @@
 //! connection.
 
 use clap::Args;
-use serde::Serialize;
 
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
-use super::output::{print, time_text, write_json};
+use super::output::{print, write_json};
 use super::table::aligned;
+use crate::json::ConnectionJson;
+use crate::json::values::time_text;
 use crate::protocol::ConnectionReport;
 use crate::types::{SessionId, TopicName};
 
@@ -70,43 +71,6 @@ pub(super) fn disconnect(args: &DisconnectArgs) -> Result<(), Failure> {
     let (connection, end_session) = (args.connection, args.end_session);
     let talk = async |client: &crate::client::Client| client.disconnect(connection, end_session).await;
     args.server.with_client(Leases::EndWithIt, talk)
-}
-
-#[derive(Serialize)]
-struct ConnectionJson<'a> {
-    connection: u64,
-    session: Option<u64>,
-    since: String,
-    leases: u32,
-    subscriptions: u32,
-    reserves: u32,
-    credit_jobs: u64,
-    credit_bytes: u64,
-    unsent_bytes: u64,
-    address: &'a str,
-    client_name: &'a str,
-    topics: Vec<&'a str>,
-    has_more_topics: bool,
-}
-
-impl<'a> ConnectionJson<'a> {
-    fn of(report: &'a ConnectionReport) -> Self {
-        Self {
-            connection: report.connection,
-            session: report.session.map(|session| session.0),
-            since: time_text(report.since),
-            leases: report.leases,
-            subscriptions: report.subscriptions,
-            reserves: report.reserves,
-            credit_jobs: report.credit_jobs,
-            credit_bytes: report.credit_bytes,
-            unsent_bytes: report.unsent_bytes,
-            address: &report.address,
-            client_name: &report.client_name,
-            topics: report.topics.iter().map(TopicName::as_str).collect(),
-            has_more_topics: report.has_more_topics,
-        }
-    }
 }
 
 const COLUMNS: usize = 11;

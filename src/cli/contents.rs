@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::output::time_text;
 use super::table::aligned;
 use crate::engine::TopicCounts;
+use crate::json::values::time_text;
 use crate::storage::UnreadableJob;
 use crate::storage::inspect::{CheckpointReport, ChunkReport, PagesReport};
 
@@ -136,12 +136,6 @@ pub(super) fn unreadable_text(job: &UnreadableJob) -> String {
     let keyed = if *keyed { ", with a key" } else { "" };
     format!("  job {id} of {topic}, due {}{keyed}", time_text(*due))
 }
-
-/// 16 bytes as an id is written.
-pub(super) fn id_text(id: [u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(id))
-}
-
 fn counts_json(topic: &TopicCounts) -> CountsJson {
     let TopicCounts { delayed, ready, reserved, buried, paused, .. } = *topic;
     CountsJson { delayed, ready, reserved, buried, paused }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 
-use super::arguments::time;
+use crate::json::values::time;
 use crate::types::{BuryReason, Filter, JobState, Millis, States, TopicName};
 
 /// The conditions that a job has to meet.

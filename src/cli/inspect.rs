@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::contents::{
-    CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text, unreadable_text,
-};
+use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, jobs_text, unreadable_text};
 use super::exit::{Exit, Failure};
 use super::members;
-use super::output::{print, print_json, time_text};
+use super::output::{print, print_json};
 use super::recover::draw_id;
 use super::serve::storage_exit;
+use crate::json::id_text;
+use crate::json::values::time_text;
 use crate::raft::Membership;
 use crate::storage::inspect::{FileReport, LogReport};
 use crate::storage::{CheckpointReport, Depth, Inspection, UnreadableJob, inspect};

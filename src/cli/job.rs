@@ -7,12 +7,13 @@
 use clap::{ArgGroup, Args, value_parser};
 use serde::Serialize;
 
-use super::arguments::{delay_ms, time};
 use super::bulk::{Action, BulkArgs, Due};
 use super::connection::{Leases, ServerArgs, not_found};
 use super::exit::{Exit, Failure};
-use super::output::{changed_json, print_json, report_json};
+use super::output::print_json;
 use crate::client::{Changed, Client, ClientError};
+use crate::json::values::{delay_ms, time};
+use crate::json::{ChangedJson, JobJson};
 use crate::protocol::JobRef;
 use crate::types::{JobId, Key, Millis, TopicName, When};
 
@@ -141,7 +142,7 @@ struct JobArgs {
 pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
     let (server, job) = args.job.split()?;
     let report = server.with_client(Leases::EndWithIt, async |client| client.get(job).await)?;
-    print_json(&report_json(&report.ok_or_else(not_found)?))
+    print_json(&JobJson::of(&report.ok_or_else(not_found)?, true))
 }
 
 /// Removes a job, or many.
@@ -227,7 +228,7 @@ impl JobArgs {
     {
         let (server, job) = self.split()?;
         let changed = server.with_client(Leases::EndWithIt, async |client| request(client, job).await)?;
-        print_json(&changed_json(&changed))
+        print_json(&ChangedJson::new(changed.job, changed.state, changed.due))
     }
 }
 

@@ -5,12 +5,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 
-use super::arguments::ArgumentError;
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
 use super::filter::FilterArgs;
-use super::output::{JobsTable, listed_json, print, write_json};
+use super::output::{JobsTable, print, write_json};
 use crate::client::{Client, ClientError};
+use crate::json::JobJson;
+use crate::json::values::ValueError;
 use crate::protocol::{JobReport, List};
 use crate::types::ListOrder;
 use crate::types::limits::LIST_JOBS_MAX;
@@ -130,11 +131,11 @@ fn show(args: &ListArgs, jobs: &[JobReport], table: &mut JobsTable) -> Result<()
         if !args.json {
             return out.write_all(table.page(jobs).as_bytes());
         }
-        jobs.iter().try_for_each(|job| write_json(out, &listed_json(job, args.bodies)))
+        jobs.iter().try_for_each(|job| write_json(out, &JobJson::of(job, args.bodies)))
     })
 }
 
 /// Reads a cursor.
-pub(super) fn cursor(text: &str) -> Result<Bytes, ArgumentError> {
-    URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| ArgumentError::Cursor)
+pub(super) fn cursor(text: &str) -> Result<Bytes, ValueError> {
+    URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| ValueError::Cursor)
 }

@@ -4,7 +4,6 @@
 //! other commands are clients and are in [`commands`]. Nothing here makes decisions about jobs: it reads arguments
 //! and prints answers.
 
-mod arguments;
 mod backup;
 mod bench;
 mod bulk;

@@ -4,10 +4,11 @@
 
 use clap::{Args, value_parser};
 
-use super::arguments::wait_ms;
 use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
-use super::output::{delivered_json, print, write_json};
+use super::output::{print, write_json};
+use crate::json::DeliveredJson;
+use crate::json::values::wait_ms;
 use crate::protocol::Reserve;
 use crate::types::TopicName;
 use crate::types::limits::RESERVE_JOBS_MAX;
@@ -56,5 +57,5 @@ pub(super) fn run(args: ReserveArgs) -> Result<(), Failure> {
     if jobs.is_empty() {
         return Err(Failure::new(Exit::Nothing, "nothing to reserve: --wait 5s waits for a job"));
     }
-    print(|out| jobs.iter().try_for_each(|job| write_json(out, &delivered_json(job))))
+    print(|out| jobs.iter().try_for_each(|job| write_json(out, &DeliveredJson::of(job))))
 }

@@ -5,10 +5,10 @@
 
 use clap::Args;
 
-use super::arguments::{delay_ms, reason, ttr_ms};
 use super::connection::{Leases, ServerArgs, exit_of, refusal_text};
 use super::exit::Failure;
 use crate::client::{Client, ClientError};
+use crate::json::values::{delay_ms, reason, ttr_ms};
 use crate::protocol::{ErrorCode, ReleaseKind, SettleResult};
 use crate::types::Lease;
 

@@ -1,15 +1,13 @@
 //! `adjourn topics` and `adjourn stats`: counts, as a table for people or as JSON for scripts.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
-use serde::Serialize;
 
-use super::arguments::spelled;
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
-use super::output::{print, time_text, write_json};
+use super::output::{print, write_json};
 use super::table::aligned;
+use crate::json::values::spelled;
+use crate::json::{StatsJson, TopicJson};
 use crate::protocol::{StageReport, StatsReport, TopicReport, Totals};
 
 const TOPICS_EXAMPLE: &str = "\
@@ -64,7 +62,7 @@ pub(super) fn topics(args: &TopicsArgs) -> Result<(), Failure> {
         if !args.json {
             return out.write_all(topics_table(&topics).as_bytes());
         }
-        topics.iter().try_for_each(|topic| write_json(out, &topic_json(topic)))
+        topics.iter().try_for_each(|topic| write_json(out, &TopicJson::of(topic)))
     })
 }
 
@@ -75,37 +73,8 @@ pub(super) fn stats(args: &StatsArgs) -> Result<(), Failure> {
         if !args.json {
             return out.write_all(stats_table(&stats).as_bytes());
         }
-        write_json(out, &stats_json(&stats))
+        write_json(out, &StatsJson::of(&stats))
     })
-}
-
-/// Counts as `adjourn stats --json` prints them: the totals at the top level, then each topic's.
-fn stats_json(stats: &StatsReport) -> impl Serialize {
-    StatsJson {
-        totals: TotalsJson::of(&stats.totals),
-        now: time_text(stats.now),
-        uptime_ms: stats.uptime_ms,
-        connections: stats.connections,
-        sessions: stats.sessions,
-        waiting: stats.waiting,
-        applied_index: stats.applied_index,
-        term: stats.term,
-        state_hash: format!("{:032x}", stats.state_hash),
-        topics: stats
-            .topics
-            .iter()
-            .map(|topic| {
-                let counts = PausableJson { totals: TotalsJson::of(&topic.totals), paused: topic.paused };
-                (topic.topic.as_str(), counts)
-            })
-            .collect(),
-        stages: stats.stages.iter().map(|stage| (stage.stage.as_str(), StageJson::of(stage))).collect(),
-    }
-}
-
-/// One topic as `adjourn topics --json` prints it.
-fn topic_json(topic: &TopicReport) -> impl Serialize {
-    TopicJson { topic: topic.topic.as_str(), paused: topic.paused, totals: TotalsJson::of(&topic.totals) }
 }
 
 /// The counts of a whole queue, as a table.
@@ -140,82 +109,6 @@ fn stages_table(stages: &[StageReport]) -> String {
 /// The counts of topics, as a table.
 fn topics_table(topics: &[TopicReport]) -> String {
     aligned(&topic_rows(topics))
-}
-
-#[derive(Serialize)]
-struct StatsJson<'a> {
-    #[serde(flatten)]
-    totals: TotalsJson,
-    now: String,
-    uptime_ms: u64,
-    connections: u32,
-    sessions: u32,
-    waiting: u32,
-    applied_index: u64,
-    term: u64,
-    state_hash: String,
-    topics: BTreeMap<&'a str, PausableJson>,
-    stages: BTreeMap<&'a str, StageJson>,
-}
-
-#[derive(Serialize)]
-struct StageJson {
-    count: u64,
-    p50_us: u64,
-    p99_us: u64,
-    p999_us: u64,
-    max_us: u64,
-}
-
-impl StageJson {
-    fn of(stage: &StageReport) -> Self {
-        let StageReport { stage: _, count, p50_us, p99_us, p999_us, max_us } = stage;
-        Self { count: *count, p50_us: *p50_us, p99_us: *p99_us, p999_us: *p999_us, max_us: *max_us }
-    }
-}
-
-#[derive(Serialize)]
-struct PausableJson {
-    #[serde(flatten)]
-    totals: TotalsJson,
-    paused: bool,
-}
-
-#[derive(Serialize)]
-struct TopicJson<'a> {
-    topic: &'a str,
-    paused: bool,
-    #[serde(flatten)]
-    totals: TotalsJson,
-}
-
-#[derive(Serialize)]
-struct TotalsJson {
-    delayed: u64,
-    ready: u64,
-    reserved: u64,
-    buried: u64,
-    pushed: u64,
-    finished: u64,
-    deleted: u64,
-    expired: u64,
-    oldest_ready_ms: u64,
-}
-
-impl TotalsJson {
-    fn of(totals: &Totals) -> Self {
-        Self {
-            delayed: totals.delayed,
-            ready: totals.ready,
-            reserved: totals.reserved,
-            buried: totals.buried,
-            pushed: totals.pushed,
-            finished: totals.finished,
-            deleted: totals.deleted,
-            expired: totals.expired,
-            oldest_ready_ms: totals.oldest_ready_ms,
-        }
-    }
 }
 
 const COLUMNS: usize = 10;
@@ -283,25 +176,6 @@ mod tests {
                 max_us: 12_000,
             }],
         }
-    }
-
-    #[test]
-    fn stats_have_their_totals_at_the_top() {
-        let counts = concat!(
-            r#""delayed":3,"ready":1,"reserved":0,"buried":0,"pushed":12345,"finished":0,"deleted":0,"#,
-            r#""expired":0,"oldest_ready_ms":61234"#
-        );
-        let rest = concat!(
-            r#""now":"2026-01-01T00:00:00.005Z","uptime_ms":61000,"connections":2,"sessions":3,"waiting":1,"#,
-            r#""applied_index":77,"term":4,"state_hash":"00000000000000000000000000000abc""#
-        );
-        let stages = r#"{"commit":{"count":1000,"p50_us":210,"p99_us":1800,"p999_us":7000,"max_us":12000}}"#;
-        assert_eq!(
-            serde_json::to_string(&stats_json(&stats())).expect("JSON"),
-            format!(
-                "{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}},\"stages\":{stages}}}"
-            )
-        );
     }
 
     #[test]

@@ -7,9 +7,10 @@ use serde::Serialize;
 use super::bulk::all_steps;
 use super::connection::{Leases, ServerArgs, not_found};
 use super::exit::Failure;
-use super::output::{print_json, report_json};
+use super::output::print_json;
 use super::policy::{self, SetArgs, ShowArgs};
 use crate::client::{Client, ClientError};
+use crate::json::JobJson;
 use crate::protocol::{Bulk, Change, ErrorCode};
 use crate::types::limits::BULK_JOBS_MAX;
 use crate::types::{Filter, States, TopicName};
@@ -178,5 +179,5 @@ async fn delete(client: &Client, topic: &TopicName, force: bool) -> Result<(), C
 pub(super) fn peek(args: PeekArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
     let report = server.with_client(Leases::EndWithIt, async |client| client.peek(&topic).await)?;
-    print_json(&report_json(&report.ok_or_else(not_found)?))
+    print_json(&JobJson::of(&report.ok_or_else(not_found)?, true))
 }

@@ -291,6 +291,13 @@ impl TopicPolicy {
 }
 
 impl PolicyChange {
+    /// With another change after this one.
+    pub fn add(&mut self, next: &Self) {
+        self.set = self.set.changed(next);
+        self.unset.retain(|setting| next.set.value(*setting).is_none());
+        self.unset.extend(&next.unset);
+    }
+
     /// The change as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

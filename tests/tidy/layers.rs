@@ -3,9 +3,10 @@
 use super::source::{Finding, SourceFile, end_of_block, leading_name};
 
 /// Each layer with those that it may import: what stands above it. The table of `ARCHITECTURE.md`.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("types", &[]),
     ("protocol", &["types"]),
+    ("json", &["types", "protocol"]),
     ("transport", &[]),
     ("engine", &["types", "protocol"]),
     ("storage", &["types", "protocol", "engine"]),
@@ -13,7 +14,14 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("replica", &["types", "protocol", "engine", "storage", "raft"]),
     ("server", &["types", "protocol", "transport", "engine", "storage", "raft", "replica"]),
     ("client", &["types", "protocol", "transport"]),
-    ("cli", &["types", "protocol", "transport", "engine", "storage", "raft", "replica", "server", "client"]),
+    ("http", &["types", "protocol", "json", "transport", "server"]),
+    (
+        "cli",
+        &[
+            "types", "protocol", "json", "transport", "engine", "storage", "raft", "replica", "server", "client",
+            "http",
+        ],
+    ),
 ];
 
 /// The layers without sockets, files, threads and clocks.

@@ -11,10 +11,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::connection::ServerArgs;
-use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, id_text, jobs_text};
+use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, jobs_text};
 use super::exit::Failure;
-use super::output::{print, print_json, time_text};
+use super::output::{print, print_json};
 use super::serve::storage_exit;
+use crate::json::id_text;
+use crate::json::values::time_text;
 use crate::storage::backup::BackupFile;
 use crate::storage::{Backup, CheckpointReport, StorageError};
 pub(super) use source::{Source, folder_of};

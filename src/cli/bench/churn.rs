@@ -22,11 +22,11 @@ use super::footprint::{Footprint, FootprintArgs, Footprints};
 use super::load::{error_name, everlasting_body, key_of};
 use super::report::{Errors, rounded};
 use super::{BATCH_MAX, JobArgs, LinkArgs, clock, close, unclean};
-use crate::cli::arguments::{DelayRange, delay_ms, delay_range};
 use crate::cli::connection::runtime;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::print_json;
 use crate::client::{Client, ClientError};
+use crate::json::values::{DelayRange, delay_ms, delay_range};
 use crate::protocol::{Delivered, JobRef, NewJob, PushResult};
 use crate::types::{TopicName, When};
 

@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 use super::load::{Tally, everlasting_body, key_of, push_all, share};
 use super::report::{JSON_HELP, Phase, Report};
 use super::{LoadArgs, WindowArgs, clock, close, progress, show};
-use crate::cli::arguments::{DelayRange, delay_range, spelled};
 use crate::cli::connection::runtime;
 use crate::cli::exit::Failure;
+use crate::json::values::{DelayRange, delay_range, spelled};
 use crate::protocol::NewJob;
 use crate::types::TopicName;
 

@@ -1,6 +1,6 @@
 //! Numbers without visible order that are the same in every run: which delay a job gets, which job is asked for.
 
-use crate::cli::arguments::DelayRange;
+use crate::json::values::DelayRange;
 
 /// Rounds of [`Shuffle`]: four make a Feistel network a permutation that looks random (Luby and Rackoff 1988).
 const ROUNDS: u64 = 4;

@@ -173,7 +173,7 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     })?;
     let json = AddedJson {
         node: member.as_ref().map(|member| member.node),
-        role: member.as_ref().map(|member| status::role_text(member.role)),
+        role: member.as_ref().map(|member| crate::json::role_text(member.role)),
     };
     let text = match &member {
         Some(MemberReport { node, role: Role::Learner, .. }) => {

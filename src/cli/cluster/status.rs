@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::super::connection::{Leases, ServerArgs, failure, runtime};
-use super::super::contents::id_text;
 use super::super::exit::{Exit, Failure};
 use super::super::output::{print, print_json};
 use super::super::table::aligned;
 use crate::client::{Client, ClientConfig, ClientError, Servers};
+use crate::json::{ClusterJson, compared, id_text, lag, matched, role_text};
 use crate::protocol::{ClusterReport, MemberReport, Role};
 
 const STATUS_EXAMPLE: &str = "\
@@ -53,7 +52,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     });
     let report = found.map_err(|error| failure(&error))?;
     if args.json {
-        print_json(&report_json(&report))?;
+        print_json(&ClusterJson::of(&report))?;
     } else {
         print(|out| out.write_all(report_text(&report).as_bytes()))?;
     }
@@ -92,93 +91,6 @@ async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
         first = first.or(Ok(report));
     }
     first
-}
-
-#[derive(Serialize)]
-struct ReportJson<'a> {
-    node: u64,
-    cluster_id: String,
-    leader: Option<u64>,
-    term: u64,
-    last: u64,
-    commit: u64,
-    feature_level: u32,
-    members: Vec<MemberJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct MemberJson<'a> {
-    node: u64,
-    role: &'static str,
-    client_address: &'a str,
-    peer_address: &'a str,
-    connected: bool,
-    matched: Option<u64>,
-    applied: Option<u64>,
-    lag: Option<u64>,
-    clock_offset_ms: Option<i64>,
-    state: Option<&'static str>,
-    state_index: Option<u64>,
-}
-
-fn report_json(report: &ClusterReport) -> ReportJson<'_> {
-    let member = |member: &'_ MemberReport| {
-        let (state, state_index) = compared(member).unzip();
-        (state.map(|same| if same { "same" } else { "differs" }), state_index, lag(report, member))
-    };
-    ReportJson {
-        node: report.node,
-        cluster_id: id_text(report.cluster_id),
-        leader: report.leader,
-        term: report.term,
-        last: report.last,
-        commit: report.commit,
-        feature_level: report.feature_level,
-        members: report
-            .members
-            .iter()
-            .map(|one| {
-                let (state, state_index, lag) = member(one);
-                MemberJson {
-                    node: one.node,
-                    role: role_text(one.role),
-                    client_address: &one.client_address,
-                    peer_address: &one.peer_address,
-                    connected: one.is_connected,
-                    matched: matched(one),
-                    applied: one.applied,
-                    lag,
-                    clock_offset_ms: one.ahead_ms,
-                    state,
-                    state_index,
-                }
-            })
-            .collect(),
-    }
-}
-
-/// What a member has of the log. A leader that has not heard of it yet knows of no entry, and so of nothing.
-fn matched(member: &MemberReport) -> Option<u64> {
-    member.matched.filter(|matched| *matched > 0)
-}
-
-/// How many entries of the log a member lacks.
-fn lag(report: &ClusterReport, member: &MemberReport) -> Option<u64> {
-    matched(member).map(|matched| report.last.saturating_sub(matched))
-}
-
-/// Whether a member's state is that of the node that reports, and after which entry; `None` before any was compared.
-fn compared(member: &MemberReport) -> Option<(bool, u64)> {
-    member.same_state.filter(|_| member.audited > 0).map(|same| (same, member.audited))
-}
-
-/// What a member is, in a word.
-pub(super) fn role_text(role: Role) -> &'static str {
-    match role {
-        Role::Learner => "learner",
-        Role::Voter => "voter",
-        Role::Leader => "leader",
-    }
 }
 
 fn report_text(report: &ClusterReport) -> String {
@@ -339,7 +251,7 @@ NODE     ROLE  CLIENTS  PEERS   UP  MATCHED  LAG  CLOCK         STATE
 
     #[test]
     fn the_json_has_null_for_what_is_not_known() {
-        let json = serde_json::to_string(&report_json(&report())).expect("JSON");
+        let json = serde_json::to_string(&ClusterJson::of(&report())).expect("JSON");
         let expected = concat!(
             r#"{"node":1,"cluster_id":"10101010101010101010101010101010","leader":1,"term":3,"last":1234,"#,
             r#""commit":1233,"feature_level":1,"members":[{"node":1,"role":"leader","client_address":"c1:1","#,

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use bytes::Bytes;
 use clap::{Args, ValueEnum, value_parser};
 
-use super::arguments::{backoff, delay_ms, header, time, ttr_ms};
 use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::output::print;
+use crate::json::values::{backoff, delay_ms, header, time, ttr_ms};
 use crate::protocol::NewJob;
 use crate::types::limits::{BODY_BYTES_CEILING, PRIORITY_UNSAID};
 use crate::types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, Millis, TopicName, When};

@@ -1,4 +1,4 @@
-//! Parsers for command-line values: durations, times, backoffs, headers.
+//! Values as text: durations, times, backoffs, headers.
 //!
 //! An invalid value is answered with the expected form and an example. Durations are rounded up to whole
 //! milliseconds, so that nothing is ever early. Nothing here reads a clock.
@@ -12,9 +12,9 @@ use crate::types::limits::{
 };
 use crate::types::{Backoff, BackoffCurve, Millis};
 
-/// Why a value on the command line cannot be used.
+/// Why a text is no value.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ArgumentError {
+pub enum ValueError {
     /// Not a duration.
     #[error("expected a number and a unit, for example 1500ms, 60s, 10m or 3d ({0})")]
     Duration(#[from] humantime::DurationError),
@@ -50,48 +50,54 @@ pub(super) enum ArgumentError {
 }
 
 /// A delay or a retention, in milliseconds.
-pub(super) fn delay_ms(text: &str) -> Result<u64, ArgumentError> {
+pub fn delay_ms(text: &str) -> Result<u64, ValueError> {
     within(millis_of(text)?, 0..=DELAY_MS_MAX)
 }
 
 /// How long to wait for jobs, in milliseconds.
-pub(super) fn wait_ms(text: &str) -> Result<u64, ArgumentError> {
+pub fn wait_ms(text: &str) -> Result<u64, ValueError> {
     within(millis_of(text)?, 0..=WAIT_MS_MAX)
 }
 
 /// A time to run, in milliseconds.
-pub(super) fn ttr_ms(text: &str) -> Result<u32, ArgumentError> {
+pub fn ttr_ms(text: &str) -> Result<u32, ValueError> {
     narrow(millis_of(text)?, TTR_MS_MIN..=TTR_MS_MAX)
 }
 
 /// A point in time as RFC 3339 writes it, rounded up to the millisecond.
-pub(super) fn time(text: &str) -> Result<Millis, ArgumentError> {
+pub fn time(text: &str) -> Result<Millis, ValueError> {
     let nanos = text.parse::<Timestamp>()?.as_nanosecond();
     let millis = (nanos + 999_999).div_euclid(1_000_000);
-    u64::try_from(millis).map(Millis).map_err(|_| ArgumentError::TimeTooEarly)
+    u64::try_from(millis).map(Millis).map_err(|_| ValueError::TimeTooEarly)
+}
+
+/// A point in time as RFC 3339 writes it, in UTC, to the millisecond.
+pub fn time_text(at: Millis) -> String {
+    let at = i64::try_from(at.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+    format!("{:.3}", at.unwrap_or(Timestamp::MAX))
 }
 
 /// The reason of a release or a bury.
-pub(super) fn reason(text: &str) -> Result<String, ArgumentError> {
+pub fn reason(text: &str) -> Result<String, ValueError> {
     if text.len() > REASON_BYTES_MAX {
-        return Err(ArgumentError::ReasonTooLong(text.len()));
+        return Err(ValueError::ReasonTooLong(text.len()));
     }
     Ok(text.to_owned())
 }
 
 /// A header as NAME=VALUE.
-pub(super) fn header(text: &str) -> Result<(String, String), ArgumentError> {
+pub fn header(text: &str) -> Result<(String, String), ValueError> {
     match text.split_once('=') {
         Some((name, value)) if (1..=255).contains(&name.len()) => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(ArgumentError::Header),
+        _ => Err(ValueError::Header),
     }
 }
 
 /// The waits between attempts, without jitter: `1s` always, `1s..10m` doubling up to ten minutes, `+5s..1m`
 /// five seconds more each time up to a minute, `1s,5s,1m` one after the other.
-pub(super) fn backoff(text: &str) -> Result<Backoff, ArgumentError> {
+pub fn backoff(text: &str) -> Result<Backoff, ValueError> {
     let curve = if let Some(linear) = text.strip_prefix('+') {
-        let (step, max) = linear.split_once("..").ok_or(ArgumentError::BackoffLinear)?;
+        let (step, max) = linear.split_once("..").ok_or(ValueError::BackoffLinear)?;
         let (step_ms, max_ms) = rising(interval_ms(step)?, interval_ms(max)?)?;
         BackoffCurve::Linear { step_ms, max_ms }
     } else if let Some((first, max)) = text.split_once("..") {
@@ -100,7 +106,7 @@ pub(super) fn backoff(text: &str) -> Result<Backoff, ArgumentError> {
     } else if text.contains(',') {
         let waits = text.split(',').map(interval_ms).collect::<Result<Vec<u32>, _>>()?;
         if waits.len() > BACKOFF_LIST_MAX {
-            return Err(ArgumentError::BackoffTooMany);
+            return Err(ValueError::BackoffTooMany);
         }
         BackoffCurve::List(waits)
     } else {
@@ -111,15 +117,15 @@ pub(super) fn backoff(text: &str) -> Result<Backoff, ArgumentError> {
 
 /// One delay, or the shortest and the longest of delays that are spread evenly: `1h`, `1d..30d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DelayRange {
+pub struct DelayRange {
     /// The shortest, in milliseconds.
-    pub(super) min_ms: u64,
+    pub min_ms: u64,
     /// The longest, in milliseconds.
-    pub(super) max_ms: u64,
+    pub max_ms: u64,
 }
 
 /// A delay or a range of delays.
-pub(super) fn delay_range(text: &str) -> Result<DelayRange, ArgumentError> {
+pub fn delay_range(text: &str) -> Result<DelayRange, ValueError> {
     let (min_ms, max_ms) = match text.split_once("..") {
         Some((min, max)) => rising(delay_ms(min)?, delay_ms(max)?)?,
         None => (delay_ms(text)?, delay_ms(text)?),
@@ -128,7 +134,7 @@ pub(super) fn delay_range(text: &str) -> Result<DelayRange, ArgumentError> {
 }
 
 /// A backoff as [`backoff`] reads it.
-pub(super) fn backoff_text(backoff: &Backoff) -> String {
+pub fn backoff_text(backoff: &Backoff) -> String {
     let text = |wait_ms: &u32| spelled(u64::from(*wait_ms)).replace(' ', "");
     match &backoff.curve {
         BackoffCurve::Fixed(wait_ms) => text(wait_ms),
@@ -139,7 +145,7 @@ pub(super) fn backoff_text(backoff: &Backoff) -> String {
 }
 
 /// A duration as it could have been given, for example `1h 30m`; days are the longest unit.
-pub(super) fn spelled(millis: u64) -> String {
+pub fn spelled(millis: u64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
     let mut rest = millis;
     let mut parts = Vec::new();
@@ -158,30 +164,30 @@ fn millis_of(text: &str) -> Result<u64, humantime::DurationError> {
     Ok(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-fn interval_ms(text: &str) -> Result<u32, ArgumentError> {
+fn interval_ms(text: &str) -> Result<u32, ValueError> {
     narrow(millis_of(text)?, 0..=u32::MAX)
 }
 
-fn narrow(millis: u64, range: RangeInclusive<u32>) -> Result<u32, ArgumentError> {
+fn narrow(millis: u64, range: RangeInclusive<u32>) -> Result<u32, ValueError> {
     match u32::try_from(millis) {
         Ok(narrow) if range.contains(&narrow) => Ok(narrow),
-        _ => Err(ArgumentError::DurationRange(u64::from(*range.start())..=u64::from(*range.end()))),
+        _ => Err(ValueError::DurationRange(u64::from(*range.start())..=u64::from(*range.end()))),
     }
 }
 
-fn within(millis: u64, range: RangeInclusive<u64>) -> Result<u64, ArgumentError> {
-    if range.contains(&millis) { Ok(millis) } else { Err(ArgumentError::DurationRange(range)) }
+fn within(millis: u64, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
+    if range.contains(&millis) { Ok(millis) } else { Err(ValueError::DurationRange(range)) }
 }
 
-fn rising<T: PartialOrd>(first: T, last: T) -> Result<(T, T), ArgumentError> {
-    if first <= last { Ok((first, last)) } else { Err(ArgumentError::RangeReversed) }
+fn rising<T: PartialOrd>(first: T, last: T) -> Result<(T, T), ValueError> {
+    if first <= last { Ok((first, last)) } else { Err(ValueError::RangeReversed) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refusal<T: std::fmt::Debug>(outcome: Result<T, ArgumentError>) -> String {
+    fn refusal<T: std::fmt::Debug>(outcome: Result<T, ValueError>) -> String {
         outcome.expect_err("refused").to_string()
     }
 
@@ -214,6 +220,11 @@ mod tests {
         assert_eq!(refusal(time("1969-12-31T23:59:59Z")), "expected a time after 1970-01-01T00:00:00Z");
         assert!(refusal(time("2030-12-24T18:00:00")).contains("for example 2030-12-24T18:00:00Z"));
         assert!(refusal(time("tomorrow")).contains("RFC 3339"));
+    }
+
+    #[test]
+    fn times_beyond_the_calendar_are_its_end() {
+        assert_eq!(time_text(Millis(u64::MAX)), "9999-12-30T22:00:00.999Z");
     }
 
     #[test]

@@ -1,0 +1,19 @@
+//! How the queue's values are written for people and scripts: durations and times as text, answers as JSON.
+//!
+//! The command line and HTTP share it, so that both print a job alike. Scripts rely on the JSON: fields may be added, but none
+//! changes its meaning. It knows no connection and no clock.
+
+mod cluster;
+mod connection;
+mod job;
+mod policy;
+mod stats;
+pub mod values;
+
+pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
+pub use connection::ConnectionJson;
+pub use job::{
+    BodyJson, ChangedJson, DeliveredJson, FinishedJson, HeaderJson, JobJson, ReportJson, state_text,
+};
+pub use policy::{SettingError, TopicSettingsJson, setting_change, settings_text};
+pub use stats::{PausableJson, StageJson, StatsJson, TopicJson, TotalsJson};
