@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use std::net::SocketAddr;
+use std::io::Read as _;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,6 +99,21 @@ fn a_server_asks_for_certificates_of_clients() {
     let told = stats(&address, &["--tls-ca", &ca]);
     assert_ne!(told.code, Some(0));
     assert!(told.errors.contains("CertificateRequired"), "{}", told.errors);
+    assert!(server.terminate().success());
+}
+
+#[test]
+fn whoever_is_one_too_many_gets_no_plain_bytes_from_a_port_of_tls() {
+    let (certificates, data) = (Certificates::new(), tempfile::tempdir().unwrap());
+    certificates.make("node 1 --host localhost");
+    let one = ["--connections-per-address-max".to_owned(), "1".to_owned()];
+    let server = start(data.path(), &[certificates.serving(), one.to_vec()].concat());
+    let _first = TcpStream::connect(server.address).unwrap();
+    let mut second = TcpStream::connect(server.address).unwrap();
+    let mut said = Vec::new();
+    // It may be reset.
+    let _ = second.read_to_end(&mut said);
+    assert_eq!(said, b"");
     assert!(server.terminate().success());
 }
 

@@ -1,6 +1,6 @@
 //! `adjourn token`: the file of tokens, one of which a client of a server must show.
 //!
-//! The commands change the file, and nothing else: a server that reads it notices within a second.
+//! The commands change the file, and nothing else: a server that reads it notices within two seconds.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -130,9 +130,9 @@ impl Places {
 }
 
 impl Place {
-    /// Waits until another connection has taken this place.
-    pub(super) async fn given_up(&self) {
-        self.given_up.cancelled().await;
+    /// Cancelled when another connection has taken this place.
+    pub(super) fn loss(&self) -> CancellationToken {
+        self.given_up.clone()
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         tokio::time::advance(PATIENCE).await;
         let third = door.enter(ip("10.0.0.1")).expect("a place");
         assert_eq!([is_given_up(&first), is_given_up(&second), is_given_up(&third)], [true, false, false]);
-        first.given_up().await;
+        first.loss().cancelled().await;
     }
 
     #[tokio::test(start_paused = true)]

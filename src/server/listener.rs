@@ -1,16 +1,17 @@
 //! Accepts connections, as many as there are places at the door.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::connection::{self, ConnectionConfig, Entry};
-use super::door::Door;
+use super::door::{Addresses, Counted, Door, Place};
 use super::entropy;
 use crate::protocol::{ErrorCode, ErrorReply};
 use crate::replica::ConnectionId;
@@ -76,15 +77,14 @@ pub(super) async fn accept(listener: TcpListener, config: Arc<ConnectionConfig>)
             Ok((stream, peer)) => {
                 next += 1;
                 debug!(connection = next, %peer, "connected");
-                let counted = config.addresses.count(peer.ip());
-                if let Some((counted, place)) = counted.zip(door.enter(peer.ip())) {
-                    welcome(
-                        stream,
-                        ConnectionId(next),
-                        Entry { address: peer, place, counted },
-                        config.clone(),
-                    );
-                } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
+                if let Some((counted, place)) = admit(peer.ip(), &config.addresses, &door) {
+                    let hello_by = Instant::now() + config.frame_deadline;
+                    let entry = Entry { address: peer, place, counted, hello_by };
+                    welcome(stream, ConnectionId(next), entry, config.clone());
+                } else if config.tls.is_none()
+                    && let Ok(permit) = turned_away.clone().try_acquire_owned()
+                {
+                    // A client of TLS could read nothing before a handshake, and a crowd is not worth one.
                     turn_away(stream, permit);
                 }
             }
@@ -94,6 +94,13 @@ pub(super) async fn accept(listener: TcpListener, config: Arc<ConnectionConfig>)
             }
         }
     }
+}
+
+/// A place at the door for a connection from this address. One from an address that has as many connections as it may takes
+/// no place from others.
+fn admit(from: IpAddr, addresses: &Arc<Addresses>, door: &Arc<Door>) -> Option<(Counted, Place)> {
+    let counted = addresses.count(from)?;
+    Some((counted, door.enter(from)?))
 }
 
 /// Connections are numbered from here on. An operator names one by its number: that of another node, or of a time before a
@@ -127,4 +134,21 @@ fn turn_away(stream: TcpStream, permit: OwnedSemaphorePermit) {
         connection::turn_away(stream, error).await;
         drop(permit);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_has_enough_takes_no_place_from_others() {
+        let (addresses, door) = (Addresses::new(2), Door::new(3, Duration::ZERO));
+        let [greedy, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().expect("an address"));
+        // Two of its own, and the other's, which would give way to a third.
+        let admitted = [greedy, greedy, other].map(|from| admit(from, &addresses, &door).expect("a place"));
+        assert!(admit(greedy, &addresses, &door).is_none());
+        assert!(admitted.iter().all(|(_, place)| !place.loss().is_cancelled()));
+        assert!(admit(other, &addresses, &door).is_some(), "who has fewer comes in");
+        assert!(admitted.iter().any(|(_, place)| place.loss().is_cancelled()));
+    }
 }

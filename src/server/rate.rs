@@ -1,11 +1,11 @@
 //! How much may be done a second: the generic cell rate algorithm (ITU-T I.371), which is a token bucket without a bucket.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So much may be done at once after a pause: what a second brings.
+/// So much may be done at once after a pause, if it is not said otherwise: what a second brings.
 const BURST: Duration = Duration::from_secs(1);
 /// What timers can tell.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
@@ -15,6 +15,8 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 #[derive(Debug)]
 pub(super) struct Rate {
     per_second: u32,
+    /// What this time brings may be done at once.
+    burst: Duration,
     /// When all that was done would be paid for at this rate.
     paid: Mutex<Option<Instant>>,
 }
@@ -22,7 +24,17 @@ pub(super) struct Rate {
 impl Rate {
     /// So much a second.
     pub(super) fn new(per_second: u32) -> Self {
-        Self { per_second: per_second.max(1), paid: Mutex::default() }
+        Self::with_burst(per_second, BURST)
+    }
+
+    /// So much a second, and after a pause at once what this time brings.
+    pub(super) fn with_burst(per_second: u32, burst: Duration) -> Self {
+        Self { per_second: per_second.max(1), burst, paid: Mutex::default() }
+    }
+
+    /// How much may be done a second.
+    pub(super) fn per_second(&self) -> u32 {
+        self.per_second
     }
 
     /// Does this much. What is done at once may be more than a second's: then what follows waits as much longer.
@@ -31,28 +43,43 @@ impl Rate {
     ///
     /// Too much was done: nothing may be for this time.
     pub(super) fn take(&self, much: u64) -> Result<(), Duration> {
-        let now = Instant::now();
-        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = paid.map_or(now, |paid| paid.max(now));
-        let ahead = before.duration_since(now);
-        if ahead >= BURST {
-            return Err(ahead.saturating_sub(BURST) + self.costs(1));
-        }
-        *paid = Some(before + self.costs(much));
+        let (mut paid, now) = (self.paid(), Instant::now());
+        self.check_at(*paid, now)?;
+        *paid = Some(paid.map_or(now, |paid| paid.max(now)) + self.costs(much));
         Ok(())
+    }
+
+    /// Whether [`Self::take`] would do anything now.
+    pub(super) fn check(&self) -> Result<(), Duration> {
+        self.check_at(*self.paid(), Instant::now())
+    }
+
+    /// This much was done, whether it might be or not: what follows waits as much longer.
+    pub(super) fn charge(&self, much: u64) {
+        let (mut paid, now) = (self.paid(), Instant::now());
+        *paid = Some(paid.map_or(now, |paid| paid.max(now)) + self.costs(much));
     }
 
     /// How much may be done now, up to `much`; without any, how long to wait.
     pub(super) fn room(&self, much: u32) -> Result<u32, Duration> {
         let now = Instant::now();
-        let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-        let ahead = paid.map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
-        let left = BURST.saturating_sub(ahead).as_nanos() * u128::from(self.per_second) / NANOS_PER_SECOND;
+        let ahead = self.paid().map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
+        let left =
+            self.burst.saturating_sub(ahead).as_nanos() * u128::from(self.per_second) / NANOS_PER_SECOND;
         match u32::try_from(left).unwrap_or(u32::MAX).min(much) {
             // Rounded up: whoever waits so long finds room.
-            0 => Err((ahead + self.costs(1) + SHORTEST_WAIT).saturating_sub(BURST)),
+            0 => Err((ahead + self.costs(1) + SHORTEST_WAIT).saturating_sub(self.burst)),
             room => Ok(room),
         }
+    }
+
+    fn check_at(&self, paid: Option<Instant>, now: Instant) -> Result<(), Duration> {
+        let ahead = paid.map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
+        if ahead < self.burst { Ok(()) } else { Err(ahead.saturating_sub(self.burst) + self.costs(1)) }
+    }
+
+    fn paid(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn costs(&self, much: u64) -> Duration {
@@ -82,6 +109,25 @@ mod tests {
             (Ok(5), Ok(100)),
             "a long pause brings no more than a second"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_may_be_what_more_than_a_second_brings() {
+        let rate = Rate::with_burst(1, 10 * Duration::from_secs(1));
+        assert_eq!((0..20).filter(|_| rate.take(1).is_ok()).count(), 10);
+        tokio::time::advance(3000 * MS).await;
+        assert_eq!((0..20).filter(|_| rate.take(1).is_ok()).count(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_done_is_charged_whether_there_was_room_or_not() {
+        let rate = Rate::new(100);
+        assert_eq!(rate.check(), Ok(()));
+        rate.charge(100);
+        rate.charge(200);
+        assert_eq!(rate.check(), Err(2010 * MS));
+        tokio::time::advance(2010 * MS).await;
+        assert_eq!((rate.check(), rate.room(9)), (Ok(()), Ok(1)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,7 +19,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -83,8 +83,8 @@ impl ConnectionConfig {
     }
 }
 
-/// How long a client is read from after the last frame was sent to it, so that it reads that frame before
-/// its own sending fails.
+/// How long a client has to take the last frame, and how long it is read from after that, so that it reads the frame before its
+/// own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 
@@ -93,13 +93,16 @@ const LINGER_BYTES_MAX: usize = 16 << 20;
 pub(super) struct Entry {
     /// From where.
     pub(super) address: SocketAddr,
-    /// Its place at the door, until it is let in.
+    /// Its place at the door, until it is let in or its connection has ended.
     pub(super) place: Place,
     /// Among the connections of its address.
     pub(super) counted: Counted,
+    /// By then its HELLO must be complete, and before it the handshake of TLS.
+    pub(super) hello_by: Instant,
 }
 
-/// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops.
+/// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops. One that is not let in
+/// keeps its place at the door to the end, and ends when that is given up.
 pub(super) async fn serve(
     stream: TcpStream,
     connection: ConnectionId,
@@ -107,12 +110,27 @@ pub(super) async fn serve(
     entry: Entry,
     config: Arc<ConnectionConfig>,
 ) {
-    let Entry { address, place, counted: _counted } = entry;
+    let loss = entry.place.loss();
+    tokio::select! {
+        biased;
+        () = loss.cancelled() => {}
+        () = receive(stream, connection, secret, entry, &config) => {}
+    }
+    debug!(connection = connection.0, "closed");
+}
+
+async fn receive(
+    stream: TcpStream,
+    connection: ConnectionId,
+    secret: SessionSecret,
+    entry: Entry,
+    config: &ConnectionConfig,
+) {
+    let Entry { address, place, counted: _counted, hello_by } = entry;
     let secured = tokio::select! {
         biased;
         () = config.stopping.cancelled() => None,
-        () = place.given_up() => None,
-        secured = secure(stream, address, &config) => secured,
+        secured = secure(stream, address, hello_by, config) => secured,
     };
     let Some(mut stream) = secured else { return };
     let (outbox, Inbox { outgoing, backups, gauge }) =
@@ -120,23 +138,14 @@ pub(super) async fn serve(
     let presence = Presence { connection, core: &config.core };
     let (input, output) = stream.split();
     let share = InputShare::new(&config.input, &gauge);
-    let mut reader = Reader::new(input, connection, &config, &outbox, &gauge, &share);
+    let mut reader = Reader::new(input, connection, config, &outbox, &gauge, &share);
     let reading = async {
-        match reader.serve(secret, address, place).await {
-            End::Gone => outbox.cut(),
-            End::Stopped => outbox.close(),
-            End::Refused(id, error) => {
-                debug!(connection = connection.0, %error, "refused");
-                outbox.say_last(id, Response::Error(error));
-            }
-            End::Away(message) => {
-                debug!(connection = connection.0, message, "sent away");
-                outbox.say_last(RequestId(0), Response::GoingAway { message, reason: GoingAway::Unknown });
-            }
-        }
-        std::future::pending::<()>().await;
+        let end = reader.serve(secret, address, place, hello_by).await;
+        // The core has nothing more for it from here on, however long it takes to hear why.
+        drop(presence);
+        take_leave(end, connection, &outbox).await;
     };
-    let writing = Writer::new(output, connection, &config, &gauge).write(outgoing);
+    let writing = Writer::new(output, connection, config, &gauge).write(outgoing);
     let flushed = tokio::select! {
         biased;
         () = gauge.cut.cancelled() => false,
@@ -144,18 +153,41 @@ pub(super) async fn serve(
         () = reading => false,
         () = backup::serve(backups, &outbox, &gauge) => false,
     };
-    drop(presence);
     if flushed {
         linger(&mut stream).await;
     }
-    debug!(connection = connection.0, "closed");
+}
+
+/// Tells a client why nothing more is read from it. One that does not take that, and what was said before it, is cut off.
+async fn take_leave(end: End, connection: ConnectionId, outbox: &Outbox) {
+    match end {
+        End::Gone => outbox.cut(),
+        End::Stopped => {
+            outbox.close();
+            std::future::pending::<()>().await;
+        }
+        End::Refused(id, error) => {
+            debug!(connection = connection.0, %error, "refused");
+            outbox.say_last(id, Response::Error(error));
+        }
+        End::Away(message) => {
+            debug!(connection = connection.0, message, "sent away");
+            outbox.say_last(RequestId(0), Response::GoingAway { message, reason: GoingAway::Unknown });
+        }
+    }
+    sleep(LINGER).await;
 }
 
 /// The first byte of a connection under TLS: a handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// The stream that frames go over, after the handshake of TLS if this server speaks it. Whoever speaks no TLS then is told.
-async fn secure(stream: TcpStream, address: SocketAddr, config: &ConnectionConfig) -> Option<Stream> {
+async fn secure(
+    stream: TcpStream,
+    address: SocketAddr,
+    by: Instant,
+    config: &ConnectionConfig,
+) -> Option<Stream> {
     let Some(tls) = &config.tls else { return Some(Stream::Plain(stream)) };
     let mut first = [0];
     let handshake = async {
@@ -175,7 +207,7 @@ async fn secure(stream: TcpStream, address: SocketAddr, config: &ConnectionConfi
             }
         }
     };
-    let error = match timeout(config.frame_deadline, handshake).await {
+    let error = match timeout_at(by, handshake).await {
         Ok(Ok(secured)) => return secured,
         Ok(Err(error)) => error,
         Err(_) => std::io::ErrorKind::TimedOut.into(),
@@ -231,3 +263,6 @@ async fn linger(stream: &mut (impl AsyncRead + Unpin)) {
     // A client that goes on sending for longer gets no more time.
     let _ = timeout(LINGER, drain).await;
 }
+
+#[cfg(test)]
+mod tests;

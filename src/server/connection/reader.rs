@@ -49,6 +49,8 @@ pub(super) struct Reader<'a> {
     share: &'a InputShare<'a>,
     decoder: FrameDecoder,
     buffer: BytesMut,
+    /// At the door, until it is among those that were let in.
+    place: Option<Place>,
     /// Among all that were let in, until its last word is written.
     room: Option<OwnedSemaphorePermit>,
     /// Largest body, in bytes.
@@ -57,8 +59,8 @@ pub(super) struct Reader<'a> {
     frame_room: Option<OwnedSemaphorePermit>,
     /// Room to make before a read; adapts to the size of the input.
     read_bytes: usize,
-    /// When the first bytes of the frame that is not complete came.
-    frame_begun: Option<Instant>,
+    /// When the frame that was begun must be complete.
+    frame_by: Option<Instant>,
 }
 
 /// Frames that were read together.
@@ -91,30 +93,33 @@ impl<'a> Reader<'a> {
             share,
             decoder: FrameDecoder::new(before_hello),
             buffer: BytesMut::new(),
+            place: None,
+            frame_by: None,
             room: None,
             body_bytes_max: config.body_bytes_max,
             frame_room: None,
             read_bytes: BYTES_MIN,
-            frame_begun: None,
         }
     }
 
-    /// Hears the greeting, announces the client to the core, and hands over requests until there is an end.
-    pub(super) async fn serve(&mut self, secret: SessionSecret, address: SocketAddr, place: Place) -> End {
-        let Err(end) = self.converse(secret, address, place).await;
-        end
-    }
-
-    async fn converse(
+    /// Hears the greeting, announces the client to the core, and hands over requests until there is an end. A client that is not let
+    /// in keeps its place as long as this reader is there.
+    pub(super) async fn serve(
         &mut self,
         secret: SessionSecret,
         address: SocketAddr,
         place: Place,
-    ) -> Result<Infallible, End> {
+        hello_by: Instant,
+    ) -> End {
+        (self.place, self.frame_by) = (Some(place), Some(hello_by));
+        let Err(end) = self.converse(secret, address).await;
+        end
+    }
+
+    async fn converse(&mut self, secret: SessionSecret, address: SocketAddr) -> Result<Infallible, End> {
         let config = self.config;
         let (id, hello, guest) = tokio::select! {
             hello = self.hello(address) => hello?,
-            () = place.given_up() => return Err(End::Gone),
             () = config.stopping.cancelled() => {
                 let error = ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later");
                 return Err(End::Refused(RequestId(0), error));
@@ -127,7 +132,7 @@ impl<'a> Reader<'a> {
             return Err(End::Refused(id, error));
         };
         self.room = Some(room);
-        drop(place);
+        self.place = None;
         let (connection, outbox, access) = (self.connection, self.outbox.clone(), guest.access());
         self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
         let arrival = Arrival { secret, access, address: address.to_string() };
@@ -137,7 +142,7 @@ impl<'a> Reader<'a> {
         self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
         // A client without a WELCOME takes no memory: the bytes after its HELLO stay in the socket.
         self.gauge.wait_until_answered().await;
-        self.frame_begun = None;
+        self.frame_by = None;
         self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
         tokio::select! {
             biased;
@@ -155,7 +160,7 @@ impl<'a> Reader<'a> {
             if room == 0 {
                 self.gauge.wait_for_room().await;
                 // The client could not help it that its frame was left lying.
-                self.frame_begun = None;
+                self.frame_by = None;
                 continue;
             }
             let room = match guest.room(room) {
@@ -163,7 +168,7 @@ impl<'a> Reader<'a> {
                 Err(wait) => {
                     sleep(wait).await;
                     // As above.
-                    self.frame_begun = None;
+                    self.frame_by = None;
                     continue;
                 }
             };
@@ -187,8 +192,6 @@ impl<'a> Reader<'a> {
                 self.gauge.wish_for_heartbeat(hello.heartbeat_ms);
                 return Ok((id, Request::Hello(hello), guest));
             }
-            // Silence counts as a slow frame from the first moment on.
-            self.frame_begun.get_or_insert_with(Instant::now);
             self.read(self.config.frame_deadline).await?;
         }
     }
@@ -261,7 +264,7 @@ impl<'a> Reader<'a> {
     fn next_frame(&mut self) -> Result<Option<Frame>, End> {
         match self.decoder.next(&mut self.buffer) {
             Ok(Some(frame)) => {
-                self.frame_begun = None;
+                self.frame_by = None;
                 Ok(Some(frame))
             }
             Ok(None) => Ok(None),
@@ -273,11 +276,11 @@ impl<'a> Reader<'a> {
     /// was begun.
     async fn read(&mut self, silence_max: Duration) -> Result<(), End> {
         let bytes_max = self.room_to_read().await;
+        let now = Instant::now();
         if !self.buffer.is_empty() {
-            self.frame_begun.get_or_insert_with(Instant::now);
+            self.frame_by.get_or_insert(now + self.config.frame_deadline);
         }
-        let frame_left =
-            self.frame_begun.map(|begun| self.config.frame_deadline.saturating_sub(begun.elapsed()));
+        let frame_left = self.frame_by.map(|by| by.saturating_duration_since(now));
         let patience = frame_left.map_or(silence_max, |left| left.min(silence_max));
         self.decoder.prepare(&mut self.buffer);
         self.buffer.reserve(bytes_max.min(BUFFER_BYTES_MAX));
@@ -300,7 +303,7 @@ impl<'a> Reader<'a> {
         if self.frame_room.is_none() && buffered + missing > buffer_bytes_max.max(2 * BYTES_MIN) {
             self.frame_room = self.share.for_frame(buffered + missing).await;
             // As above.
-            self.frame_begun = None;
+            self.frame_by = None;
         }
         if self.frame_room.is_some() {
             return missing;
@@ -318,7 +321,7 @@ impl<'a> Reader<'a> {
     }
 
     fn too_slow(&self) -> String {
-        if self.frame_begun.is_some() {
+        if self.frame_by.is_some() {
             format!(
                 "a frame must be complete, and HELLO be said, within {} ms",
                 self.config.frame_deadline.as_millis()

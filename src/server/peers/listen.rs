@@ -55,9 +55,10 @@ async fn receive(
     shared: Arc<Shared>,
     complaints: Arc<Complaints>,
 ) {
+    let loss = place.loss();
     let handshake = tokio::select! {
         handshake = handshake::accept(stream, &shared.directory, &shared.opening) => handshake,
-        () = place.given_up() => {
+        () = loss.cancelled() => {
             debug!(%from, "another connection took its place before it said who it is");
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! A server without a file of tokens lets everybody in and allows everything. Otherwise a client shows a secret; the token with
 //! its hash says what the client may do, and limits it together with all others that show the same. The file is read anew
-//! when it changes, and when the process is told to. The connections of a token that has changed, expired or gone end.
+//! when it has changed and stayed the same for a second, and when the process is told to. The connections of a token that has changed, expired or gone end.
 
 mod file;
 
@@ -22,7 +22,7 @@ use crate::transport::Mark;
 use crate::types::{Access, Millis};
 pub use file::{Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret};
 
-/// The shortest time between two looks at the file, and at which tokens have expired.
+/// The time between two looks at the file, and at which tokens have expired.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// All tokens of a server.
@@ -35,7 +35,12 @@ pub(super) struct Tokens {
 #[derive(Debug)]
 struct Held {
     tokens: Vec<Arc<Token>>,
+    /// Of the file as it was read.
     mark: Option<Mark>,
+    /// Of the file as it was at the last look.
+    seen: Option<Mark>,
+    /// What the log was told last, if the file could not be used.
+    complaint: Option<String>,
 }
 
 /// One token, and what is done with it.
@@ -62,11 +67,16 @@ impl Tokens {
         let mark = file.map(Mark::of);
         let tokens = match file {
             Some(path) => {
-                TokenFile::read(path)?.tokens.into_iter().map(|entry| Token::new(Some(entry))).collect()
+                let entries = TokenFile::read(path)?.tokens;
+                if entries.is_empty() {
+                    warn!(path = %path.display(), "no token is in the file: every client is refused");
+                }
+                entries.into_iter().map(|entry| Token::new(Some(entry))).collect()
             }
             None => vec![Token::new(None)],
         };
-        Ok(Arc::new(Self { file: file.map(Path::to_owned), held: Mutex::new(Held { tokens, mark }) }))
+        let held = Held { tokens, mark, seen: None, complaint: None };
+        Ok(Arc::new(Self { file: file.map(Path::to_owned), held: Mutex::new(held) }))
     }
 
     /// Lets a client in that shows the secret of a token. All are compared, whichever matches: the time tells nothing.
@@ -93,8 +103,10 @@ impl Tokens {
         // From here on its drop counts it out again.
         let guest = Guest(token);
         if guest.0.connections.fetch_add(1, Ordering::Relaxed) >= most {
-            let many =
-                format!("the token {} has as many connections as it may: close some", guest.0.access.token);
+            let many = format!(
+                "the token {} has as many connections as it may, {most}: close some",
+                guest.0.access.token
+            );
             let error = ErrorReply::new(ErrorCode::Busy, many);
             return Err(ErrorReply { retry_after_ms: 1000, ..error });
         }
@@ -117,12 +129,17 @@ impl Tokens {
         }
     }
 
-    /// Reads the file if it has changed, and ends what has expired.
+    /// Reads the file if it has changed, and ends what has expired. A file that changes at each look is being written: it is read
+    /// when it has stayed the same for one.
     fn look(&self) {
-        if let Some(path) = &self.file
-            && self.held().mark.as_ref() != Some(&Mark::of(path))
-        {
-            self.reload();
+        if let Some(path) = &self.file {
+            let settled = self.held().settled(Mark::of(path));
+            if let Some(mark) = settled {
+                let read = TokenFile::read(path);
+                if Mark::of(path) == mark {
+                    self.take_over(path, mark, read);
+                }
+            }
         }
         let now = wall();
         for token in &self.held().tokens {
@@ -132,20 +149,31 @@ impl Tokens {
         }
     }
 
-    /// Reads the file anew. One that cannot be used changes nothing; the log says why.
+    /// Reads the file anew, as it is now. One that cannot be used changes nothing; the log says why.
     pub(super) fn reload(&self) {
         let Some(path) = &self.file else { return };
-        // Before it is read: what changes meanwhile is seen at the next look.
+        // Before it is read: what changes meanwhile is seen at a later look.
         let mark = Mark::of(path);
-        let read = TokenFile::read(path);
+        self.take_over(path, mark, TokenFile::read(path));
+    }
+
+    fn take_over(&self, path: &Path, mark: Mark, read: Result<TokenFile, TokenError>) {
         let mut held = self.held();
-        held.mark = Some(mark);
+        // What could not be read is read at the next look: nobody may come to change the file again.
+        if !matches!(read, Err(TokenError::Unreadable { .. })) {
+            held.mark = Some(mark);
+        }
         match read {
+            Ok(file) if file.tokens.is_empty() && !held.tokens.is_empty() && !names_none(path) => {
+                let empty = "no token is in the file: those from before stay in use. To let no client in, write `token = []`";
+                held.complain(format!("{}: {empty}", path.display()));
+            }
             Ok(file) => {
                 info!(path = %path.display(), tokens = file.tokens.len(), "read the tokens");
+                held.complaint = None;
                 held.replace(file.tokens);
             }
-            Err(error) => warn!(%error, "the tokens cannot be used: those from before stay in use"),
+            Err(error) => held.complain(format!("{error}: the tokens from before stay in use")),
         }
     }
 
@@ -154,7 +182,32 @@ impl Tokens {
     }
 }
 
+/// Whether a file says that there are no tokens, as it does when the last one was revoked. One that was cut off says nothing.
+fn names_none(path: &Path) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Says {
+        token: Option<Vec<serde::de::IgnoredAny>>,
+    }
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    toml::from_str(&text).is_ok_and(|says: Says| says.token.is_some_and(|tokens| tokens.is_empty()))
+}
+
 impl Held {
+    /// The mark of a file that was not read yet, if it is the same as at the look before.
+    fn settled(&mut self, mark: Mark) -> Option<Mark> {
+        let is_settled = self.seen.as_ref() == Some(&mark) && self.mark.as_ref() != Some(&mark);
+        self.seen = Some(mark.clone());
+        is_settled.then_some(mark)
+    }
+
+    /// Warns of what is wrong, once.
+    fn complain(&mut self, complaint: String) {
+        if self.complaint.as_ref() != Some(&complaint) {
+            warn!("{complaint}");
+            self.complaint = Some(complaint);
+        }
+    }
+
     /// Tokens that stay as they are stay: with their connections, and what they have used of their limits.
     fn replace(&mut self, entries: Vec<TokenEntry>) {
         let before = std::mem::take(&mut self.tokens);
@@ -220,22 +273,25 @@ impl Guest {
     pub(super) fn took(&self, requests: u32) {
         if let Some(rate) = &self.0.requests {
             // There was room for them; if another connection was quicker, the next ones wait longer.
-            let _ = rate.take(requests.into());
+            rate.charge(requests.into());
         }
     }
 
-    /// Why a push is too much now, if it is.
+    /// Why a push is too much now, if it is. One that is refused uses up nothing.
     pub(super) fn push(&self, push: &Push) -> Result<(), ErrorReply> {
-        let jobs = self.0.jobs.as_ref().map(|rate| rate.take(push.jobs.len() as u64));
-        let of_bodies = || push.jobs.iter().map(|job| job.body.len() as u64).sum();
-        let bytes = self.0.bytes.as_ref().map(|rate| rate.take(of_bodies()));
-        let waits = [jobs, bytes].into_iter().flatten().filter_map(Result::err);
-        waits.max().map_or(Ok(()), |wait| {
-            let fast =
-                format!("the token {} pushes more a second than it may: slow down", self.0.access.token);
+        let jobs = push.jobs.len() as u64;
+        let bytes = push.jobs.iter().map(|job| job.body.len() as u64).sum();
+        let limits = [(&self.0.jobs, jobs, "jobs"), (&self.0.bytes, bytes, "bytes of bodies")];
+        let limits = || limits.iter().filter_map(|(rate, much, what)| Some((rate.as_ref()?, much, what)));
+        let waits = limits().filter_map(|(rate, _, what)| Some((rate.check().err()?, rate, what)));
+        if let Some((wait, rate, what)) = waits.max_by_key(|(wait, ..)| *wait) {
+            let (token, most) = (&self.0.access.token, rate.per_second());
+            let fast = format!("the token {token} may push {most} {what} a second: slow down");
             let retry_after_ms = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX).max(1);
-            Err(ErrorReply { retry_after_ms, ..ErrorReply::new(ErrorCode::Busy, fast) })
-        })
+            return Err(ErrorReply { retry_after_ms, ..ErrorReply::new(ErrorCode::Busy, fast) });
+        }
+        limits().for_each(|(rate, much, _)| rate.charge(*much));
+        Ok(())
     }
 }
 

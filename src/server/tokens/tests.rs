@@ -99,10 +99,16 @@ async fn a_token_pushes_no_more_than_it_may() {
     assert_eq!(shop.push(&push(10, 1)), Ok(()));
     let slow = shop.push(&push(1, 1)).expect_err("ten a second");
     assert_eq!((slow.code, slow.retry_after_ms), (ErrorCode::Busy, 100));
+    assert!(slow.message.contains("the token shop may push 10 jobs a second"), "{slow}");
     tokio::time::advance(Duration::from_secs(5)).await;
     assert_eq!(shop.push(&push(1, 3000)), Ok(()));
     let slow = shop.push(&push(1, 1)).expect_err("a thousand bytes a second");
     assert_eq!(slow.retry_after_ms, 2001);
+    assert!(slow.message.contains("1000 bytes of bodies a second"), "{slow}");
+    // What the bytes refuse is not charged to the jobs.
+    (0..100).for_each(|_| _ = shop.push(&push(10, 1)).expect_err("too many bytes"));
+    tokio::time::advance(Duration::from_millis(2001)).await;
+    assert_eq!(shop.push(&push(10, 1)), Ok(()));
     let mail = rig.admit("mail").expect("known");
     assert_eq!(mail.push(&push(1000, 100)), Ok(()));
 }
@@ -128,11 +134,85 @@ async fn the_connections_of_a_token_that_has_changed_end_and_others_stay() {
 async fn a_changed_file_is_noticed_and_a_token_expires() {
     let rig = Rig::new();
     let (shop, mail) = (rig.admit("shop").expect("known"), rig.admit("mail").expect("known"));
-    put(&rig.folder.path().join("tokens.toml"), &FILE.replace("connections = 2", "connections = 1"));
+    let path = rig.folder.path().join("tokens.toml");
+    put(&path, &FILE.replace("connections = 2", "connections = 1"));
+    rig.tokens.look();
     rig.tokens.look();
     shop.ended().await;
     assert!(!mail.0.ended.is_cancelled());
     rig.write(&FILE.replace("2999", "1999"));
     mail.ended().await;
     assert!(rig.admit("mail").expect_err("it has expired").contains("the token mail has expired"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_requests_of_all_connections_of_a_token_are_charged() {
+    let rig = Rig::new();
+    rig.write(&FILE.replace("connections = 2", "requests_per_second = 100"));
+    let guests = [(); 16].map(|()| rig.admit("shop").expect("known"));
+    // All see the room before any takes it.
+    assert!(guests.iter().all(|guest| guest.room(100) == Ok(100)));
+    for guest in &guests {
+        guest.took(100);
+    }
+    tokio::time::advance(Duration::from_secs(14)).await;
+    assert!(guests.iter().all(|guest| guest.room(100).is_err()));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert!(guests.iter().all(|guest| guest.room(100) == Ok(100)));
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_believed() {
+    let rig = Rig::new();
+    let (shop, mail) = (rig.admit("shop").expect("known"), rig.admit("mail").expect("known"));
+    let path = rig.folder.path().join("tokens.toml");
+    let (half, _) = FILE.split_once("[[token]]\nname = \"mail\"").expect("two");
+    put(&path, half);
+    rig.tokens.look();
+    assert!(!mail.0.ended.is_cancelled(), "the rest may follow");
+    put(&path, &FILE.replace("push:orders.*", "push:*"));
+    rig.tokens.look();
+    assert!(!shop.0.ended.is_cancelled(), "it has changed again");
+    rig.tokens.look();
+    assert!(shop.0.ended.is_cancelled() && !mail.0.ended.is_cancelled());
+}
+
+#[test]
+fn a_file_that_could_not_be_read_is_read_at_the_next_look() {
+    let rig = Rig::new();
+    let mail = rig.admit("mail").expect("known");
+    let path = rig.folder.path().join("tokens.toml");
+    put(&path, FILE.split_once("[[token]]\nname = \"mail\"").expect("two").0);
+    // As with too few descriptors: the read fails, and the file does not change after it.
+    let source = std::io::Error::from(std::io::ErrorKind::Other);
+    let failed = Err(TokenError::Unreadable { path: path.clone(), source });
+    rig.tokens.take_over(&path, Mark::of(&path), failed);
+    assert!(!mail.0.ended.is_cancelled());
+    rig.tokens.look();
+    rig.tokens.look();
+    assert!(mail.0.ended.is_cancelled());
+}
+
+#[test]
+fn a_file_that_is_gone_is_told_once() {
+    let rig = Rig::new();
+    std::fs::remove_file(rig.folder.path().join("tokens.toml")).expect("removed");
+    (0..3).for_each(|_| rig.tokens.look());
+    assert!(rig.admit("shop").is_ok());
+    assert!(rig.tokens.held().complaint.as_ref().is_some_and(|told| told.contains("stay in use")));
+}
+
+#[test]
+fn no_tokens_at_all_are_believed_if_the_file_says_so() {
+    let rig = Rig::new();
+    for empty in ["", "# nothing yet\n"] {
+        rig.write(empty);
+        assert!(rig.admit("shop").is_ok(), "{empty:?}");
+        assert!(rig.tokens.held().complaint.as_ref().is_some_and(|told| told.contains("`token = []`")));
+    }
+    let shop = rig.admit("shop").expect("known");
+    // As it is when the last one was revoked.
+    TokenFile::default().write(&rig.folder.path().join("tokens.toml")).expect("written");
+    rig.tokens.reload();
+    assert!(shop.0.ended.is_cancelled() && rig.admit("shop").is_err());
 }
