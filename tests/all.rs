@@ -21,6 +21,7 @@ mod engine_history;
 mod engine_model;
 mod engine_remembered;
 mod formats;
+mod http;
 mod kept_bodies;
 mod kill;
 mod mutants;

@@ -123,7 +123,10 @@ fn reads_are_answered_as_the_socket_takes_the_answers() {
     rig.settle();
     let get = Request::Get(JobRef::Id(rig.pushed(producer, 1)));
     let requests = (1..=READS).map(|id| (RequestId(id), get.clone())).collect();
-    rig.replica.handle(rig.at, Input::Requests { connection: reader, requests, permit: Permit::default() });
+    rig.replica.handle(
+        rig.at,
+        Input::Requests { connection: reader, from: None, requests, permit: Permit::default() },
+    );
     rig.poll();
     assert_eq!(rig.take_all(reader).len(), READS as usize);
 }
@@ -141,7 +144,7 @@ fn a_search_of_one_that_reads_slowly_ends_although_it_asks_for_more_all_the_time
     let gets = |ids: std::ops::Range<u32>| -> Vec<_> { ids.map(|id| (RequestId(id), get.clone())).collect() };
     let ask = |rig: &mut Rig, requests| {
         let permit = Permit::default();
-        rig.replica.handle(rig.at, Input::Requests { connection: reader, requests, permit });
+        rig.replica.handle(rig.at, Input::Requests { connection: reader, from: None, requests, permit });
         rig.poll();
     };
     ask(&mut rig, gets(1000..1010));
@@ -185,7 +188,10 @@ fn what_was_granted_beyond_the_room_is_given_back_unattempted() {
         (RequestId(id), Request::Subscribe(subscribe))
     };
     let requests = vec![subscribe(1), subscribe(2)];
-    rig.replica.handle(rig.at, Input::Requests { connection: consumer, requests, permit: Permit::default() });
+    rig.replica.handle(
+        rig.at,
+        Input::Requests { connection: consumer, from: None, requests, permit: Permit::default() },
+    );
     rig.poll();
     rig.settle();
     assert_eq!(rig.ready(producer), 4);

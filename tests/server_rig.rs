@@ -9,6 +9,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
+use adjourn::http::Http;
 use adjourn::protocol::{
     ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
 };
@@ -27,6 +28,7 @@ pub(crate) struct Node {
     runtime: Runtime,
     running: Option<Running>,
     pub(crate) address: SocketAddr,
+    http: Option<SocketAddr>,
 }
 
 impl Node {
@@ -46,8 +48,18 @@ impl Node {
             .enable_all()
             .build()
             .expect("a runtime");
-        let running = runtime.block_on(Server::start(config))?;
-        Ok(Self { runtime, address: running.address(), running: Some(running) })
+        let (running, http) = runtime.block_on(async {
+            let http = Http::reserve(&config).await?;
+            let (address, running) = (http.address(), Server::start(config).await?);
+            http.serve(&running)?;
+            Ok::<_, ServerError>((running, address))
+        })?;
+        Ok(Self { runtime, address: running.address(), running: Some(running), http })
+    }
+
+    /// Where HTTP is spoken.
+    pub(crate) fn http_address(&self) -> SocketAddr {
+        self.http.expect("it listens for HTTP")
     }
 
     /// Where other nodes connect.

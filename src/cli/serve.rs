@@ -9,6 +9,7 @@ use tracing::{info, warn};
 use super::exit::{Exit, Failure};
 use super::logging;
 use super::memory;
+use crate::http::Http;
 use crate::replica::ReplayError;
 use crate::server::config::{Config, Settings};
 use crate::server::{Running, Server, ServerError};
@@ -68,8 +69,14 @@ pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
 async fn until_stopped(config: Config) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     let mut hangup = listen(SignalKind::hangup())?;
+    let started = async {
+        let http = Http::reserve(&config).await?;
+        let running = Server::start(config).await?;
+        http.serve(&running)?;
+        Ok(running)
+    };
     let mut running = tokio::select! {
-        running = Server::start(config) => running.map_err(failure)?,
+        running = started => running.map_err(failure)?,
         name = signals.next() => {
             info!(signal = name, "ended while starting");
             return Ok(());

@@ -51,7 +51,12 @@ pub enum ValueError {
 
 /// A delay or a retention, in milliseconds.
 pub fn delay_ms(text: &str) -> Result<u64, ValueError> {
-    within(millis_of(text)?, 0..=DELAY_MS_MAX)
+    delay_of(millis_of(text)?)
+}
+
+/// The same, of milliseconds.
+pub fn delay_of(millis: u64) -> Result<u64, ValueError> {
+    within(millis, 0..=DELAY_MS_MAX)
 }
 
 /// How long to wait for jobs, in milliseconds.
@@ -61,7 +66,12 @@ pub fn wait_ms(text: &str) -> Result<u64, ValueError> {
 
 /// A time to run, in milliseconds.
 pub fn ttr_ms(text: &str) -> Result<u32, ValueError> {
-    narrow(millis_of(text)?, TTR_MS_MIN..=TTR_MS_MAX)
+    ttr_of(millis_of(text)?)
+}
+
+/// The same, of milliseconds.
+pub fn ttr_of(millis: u64) -> Result<u32, ValueError> {
+    narrow(millis, TTR_MS_MIN..=TTR_MS_MAX)
 }
 
 /// A point in time as RFC 3339 writes it, rounded up to the millisecond.

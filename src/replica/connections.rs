@@ -19,8 +19,8 @@ pub(super) struct Connection {
     pub(super) heartbeat_wish_ms: u32,
     /// What it may do.
     access: Arc<Access>,
-    /// Where it comes from.
-    pub(super) address: String,
+    /// Where it comes from, or who asked last over it.
+    pub(super) address: Arc<str>,
     /// When it came, by the wall clock.
     pub(super) since: Millis,
     /// What its HELLO called it.
@@ -41,6 +41,7 @@ pub(super) struct Connection {
 
 #[derive(Debug)]
 struct Asked {
+    from: Option<Arc<str>>,
     requests: std::vec::IntoIter<(RequestId, Request)>,
     /// Given back with the last of them.
     _permit: Permit,
@@ -103,7 +104,7 @@ impl Connections {
             access,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,
-            address,
+            address: address.into(),
             since,
             client_name: String::new(),
             outbox: Vec::new(),
@@ -126,12 +127,18 @@ impl Connections {
     }
 
     /// Requests come, and wait for this connection's turn.
-    pub(super) fn ask(&mut self, id: ConnectionId, requests: Vec<(RequestId, Request)>, permit: Permit) {
+    pub(super) fn ask(
+        &mut self,
+        id: ConnectionId,
+        from: Option<Arc<str>>,
+        requests: Vec<(RequestId, Request)>,
+        permit: Permit,
+    ) {
         let Some(connection) = self.all.get_mut(&id).filter(|_| !requests.is_empty()) else { return };
         if connection.asked.is_empty() {
             self.askers.push_back(id);
         }
-        connection.asked.push_back(Asked { requests: requests.into_iter(), _permit: permit });
+        connection.asked.push_back(Asked { from, requests: requests.into_iter(), _permit: permit });
     }
 
     /// Whether a request waits for its connection's turn.
@@ -146,11 +153,14 @@ impl Connections {
 
     /// The first request of a connection that waits.
     pub(super) fn take_asked(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
-        let asked = &mut self.all.get_mut(&id)?.asked;
-        let first = asked.front_mut()?;
+        let connection = self.all.get_mut(&id)?;
+        let first = connection.asked.front_mut()?;
+        if let Some(from) = first.from.take() {
+            connection.address = from;
+        }
         let request = first.requests.next();
         if first.requests.as_slice().is_empty() {
-            asked.pop_front();
+            connection.asked.pop_front();
         }
         request
     }

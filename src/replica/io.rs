@@ -180,6 +180,8 @@ pub enum Input {
     Requests {
         /// The connection that sent them.
         connection: ConnectionId,
+        /// Who asks, if others ask over the same connection: where it comes from, for operators to read.
+        from: Option<Arc<str>>,
         /// The requests with their ids, in order.
         requests: Vec<(RequestId, Request)>,
         /// The driver's, for the room that they take until they are taken up.

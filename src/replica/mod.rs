@@ -177,8 +177,8 @@ impl Replica {
             Input::Connected { connection, arrival } => {
                 self.connections.add(connection, arrival, self.wall);
             }
-            Input::Requests { connection, requests, permit } => {
-                self.connections.ask(connection, requests, permit);
+            Input::Requests { connection, from, requests, permit } => {
+                self.connections.ask(connection, from, requests, permit);
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
             Input::NotSent { connection, leases } => self.not_sent(connection, leases),

@@ -70,7 +70,7 @@ impl Replica {
             credit_jobs,
             credit_bytes,
             unsent_bytes: one.unwritten_bytes() as u64,
-            address: one.address.clone(),
+            address: one.address.to_string(),
             client_name: one.client_name.clone(),
             topics: topics.into_iter().take(CONNECTION_TOPICS_MAX).collect(),
             has_more_topics,

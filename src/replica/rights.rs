@@ -171,7 +171,7 @@ impl Replica {
         about: String,
         denied: Option<String>,
     ) {
-        let address = self.connections.one(connection).map(|one| one.address.clone()).unwrap_or_default();
+        let address = self.connections.one(connection).map(|one| one.address.to_string()).unwrap_or_default();
         let token = access.token.clone();
         let audited = Audited { token, address, request: request.opcode(), about, denied };
         self.due.push(Output::Audited(Box::new(audited)));

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
@@ -62,11 +63,29 @@ impl Reserved {
     }
 }
 
-/// Accepts until the server stops.
-pub(super) async fn accept(listener: TcpListener, config: Arc<ConnectionConfig>) {
+/// Accepts clients until the server stops.
+pub(super) async fn accept_clients(listener: TcpListener, config: Arc<ConnectionConfig>) {
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let without_place = |stream| {
+        // A client of TLS could read nothing before a handshake, and a crowd is not worth one.
+        if config.tls.is_none()
+            && let Ok(permit) = turned_away.clone().try_acquire_owned()
+        {
+            turn_away(stream, permit);
+        }
+    };
+    accept(listener, &config, |stream, id, entry| welcome(stream, id, entry, config.clone()), without_place)
+        .await;
+}
+
+/// Accepts until the server stops: hands over those for whom there is a place at the door, and those for whom there is none.
+pub(super) async fn accept(
+    listener: TcpListener,
+    config: &ConnectionConfig,
+    with_place: impl Fn(TcpStream, ConnectionId, Entry),
+    without_place: impl Fn(TcpStream),
+) {
     let door = Door::new(AT_THE_DOOR_MAX, DOOR_PATIENCE);
-    let mut next = first_number();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -74,20 +93,19 @@ pub(super) async fn accept(listener: TcpListener, config: Arc<ConnectionConfig>)
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                next += 1;
-                debug!(connection = next, %peer, "connected");
-                if let Some((counted, place)) = admit(peer.ip(), &config.addresses, &door) {
-                    let hello_by = Instant::now() + config.frame_deadline;
-                    let entry = Entry { address: peer, place, counted, hello_by };
-                    welcome(stream, ConnectionId(next), entry, config.clone());
-                } else if config.tls.is_none()
-                    && let Ok(permit) = turned_away.clone().try_acquire_owned()
-                {
-                    // A client of TLS could read nothing before a handshake, and a crowd is not worth one.
-                    turn_away(stream, permit);
+            // Answers are gathered before they are written: waiting for more would only delay them.
+            Ok((stream, peer)) if stream.set_nodelay(true).is_ok() => {
+                let connection = config.numbers.next();
+                debug!(connection = connection.0, %peer, "connected");
+                match admit(peer.ip(), &config.addresses, &door) {
+                    Some((counted, place)) => {
+                        let hello_by = Instant::now() + config.frame_deadline;
+                        with_place(stream, connection, Entry { address: peer, place, counted, hello_by });
+                    }
+                    None => without_place(stream),
                 }
             }
+            Ok((_, peer)) => debug!(%peer, "gone before it was served"),
             Err(error) => {
                 warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -103,22 +121,28 @@ fn admit(from: IpAddr, addresses: &Arc<Addresses>, door: &Arc<Door>) -> Option<(
     Some((counted, door.enter(from)?))
 }
 
-/// Connections are numbered from here on. An operator names one by its number: that of another node, or of a time before a
-/// restart, is to name none. It leaves room for as many as a node will ever have, within the 53 bits that every reader of JSON
-/// keeps.
-fn first_number() -> u64 {
-    const RUN_BITS: u32 = 24;
-    const RUNS: u64 = 1 << 29;
-    let drawn = entropy::draw().map_or(0, u64::from_le_bytes);
-    (drawn % RUNS) << RUN_BITS
+/// The numbers of connections. An operator names one by its number: that of another node, or of a time before a restart, is to
+/// name none. So they begin anywhere, with room for as many as a node will ever have, within the 53 bits that every reader of
+/// JSON keeps.
+#[derive(Debug)]
+pub(super) struct ConnectionNumbers(AtomicU64);
+
+impl ConnectionNumbers {
+    /// Numbers that no other run of a node has.
+    pub(super) fn new() -> Self {
+        const RUN_BITS: u32 = 24;
+        const RUNS: u64 = 1 << 29;
+        let drawn = entropy::draw().map_or(0, u64::from_le_bytes);
+        Self(AtomicU64::new((drawn % RUNS) << RUN_BITS))
+    }
+
+    /// One that no connection had before.
+    pub(super) fn next(&self) -> ConnectionId {
+        ConnectionId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 fn welcome(stream: TcpStream, connection: ConnectionId, entry: Entry, config: Arc<ConnectionConfig>) {
-    // Answers are gathered before they are written: waiting for more would only delay them.
-    if let Err(error) = stream.set_nodelay(true) {
-        debug!(connection = connection.0, %error, "gone before it was served");
-        return;
-    }
     match entropy::draw() {
         Ok(bytes) => {
             tokio::spawn(connection::serve(stream, connection, SessionSecret(bytes), entry, config));

@@ -26,6 +26,7 @@ mod disk;
 mod door;
 mod entropy;
 mod listener;
+mod local;
 mod mailbox;
 mod outbox;
 pub mod peers;
@@ -35,6 +36,7 @@ mod stages;
 mod start;
 mod threads;
 pub mod tokens;
+mod visitor;
 
 use std::io;
 use std::net::SocketAddr;
@@ -64,13 +66,17 @@ use connection::{ConnectionConfig, InputRoom};
 use disk::{Chores, Disk, DiskHandle};
 use door::Addresses;
 pub use entropy::NoEntropy;
+use listener::ConnectionNumbers;
+pub use local::{Answering, Local, LocalSession};
 pub use peers::JoinError;
 use peers::{Peers, Places, Timing};
+pub use ports::Port;
 use ports::{Ports, listen};
 use rate::Rate;
 use start::{Origin, Recovered};
 use threads::Threads;
 use tokens::{TokenError, Tokens};
+pub use visitor::{Stay, Visitor};
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -218,16 +224,12 @@ async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, Se
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    core: CoreMailbox,
     peer_address: Option<SocketAddr>,
-    stopping: CancellationToken,
     /// Cancelled when no more messages to other nodes are needed: accepted requests need them until then.
     talking: CancellationToken,
-    tokens: Arc<Tokens>,
-    audit: Audit,
-    room: Arc<Semaphore>,
     connections_max: u32,
     threads: Threads,
+    connections: Arc<ConnectionConfig>,
 }
 
 /// At a stop, connections have this long to read the answers sent to them.
@@ -239,6 +241,11 @@ impl Running {
         self.address
     }
 
+    /// The way to the queue for whatever else serves others in this process.
+    pub fn local(&self) -> Local {
+        Local::new(Arc::clone(&self.connections))
+    }
+
     /// Where other nodes connect, if they can.
     pub fn peer_address(&self) -> Option<SocketAddr> {
         self.peer_address
@@ -248,17 +255,17 @@ impl Running {
     /// that was not durable by then was acknowledged.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
         let end = self.threads.first_end().await.unwrap_or(Ok(()));
-        self.stopping.cancel();
+        self.connections.stopping.cancel();
         self.talking.cancel();
         // One that is at its end already needs no telling.
-        let _ = self.core.send(ToCore::Abort);
-        self.audit.end();
+        let _ = self.connections.core.send(ToCore::Abort);
+        self.connections.audit.end();
         end.and(self.threads.join())
     }
 
     /// Reads the file of tokens anew. Certificates are read when they have changed.
     pub async fn reload(&self) {
-        let tokens = Arc::clone(&self.tokens);
+        let tokens = Arc::clone(&self.connections.tokens);
         // A runtime that ends reads nothing any more.
         let _ = tokio::task::spawn_blocking(move || tokens.reload()).await;
     }
@@ -279,36 +286,16 @@ impl Running {
         Err(ServerError::Panicked("core"))
     }
 
-    fn connection_config(&self, config: &Config, tls: Option<Acceptor>, clock: Clock) -> ConnectionConfig {
-        ConnectionConfig {
-            core: self.core.clone(),
-            clock,
-            tls,
-            handshakes: Rate::new(config.handshakes_per_second),
-            tokens: Arc::clone(&self.tokens),
-            room: Arc::clone(&self.room),
-            addresses: Addresses::new(config.connections_per_address_max),
-            audit: self.audit.clone(),
-            body_bytes_max: config.body_bytes_max,
-            input: InputRoom::new(config.memory_max_bytes, config.body_bytes_max),
-            in_flight_max: config.in_flight_max,
-            output_bytes_max: config.output_bytes_max,
-            frame_deadline: Duration::from_millis(config.frame_deadline_ms),
-            heartbeat_ms: config.heartbeat_ms,
-            stopping: self.stopping.clone(),
-        }
-    }
-
     /// Takes no new work, completes and answers the accepted requests, says goodbye to every client and closes
     /// the data directory.
     pub async fn stop(mut self) -> Result<(), ServerError> {
         info!("stopping");
-        self.stopping.cancel();
+        self.connections.stopping.cancel();
         // A core that has ended needs no telling.
-        let _ = self.core.send(ToCore::Input(Input::Stop));
+        let _ = self.connections.core.send(ToCore::Input(Input::Stop));
         self.ended().await?;
         // A client that does not read by then is closed all the same.
-        let _ = timeout(FLUSH_MAX, self.room.acquire_many(self.connections_max)).await;
+        let _ = timeout(FLUSH_MAX, self.connections.room.acquire_many(self.connections_max)).await;
         info!("stopped");
         Ok(())
     }
@@ -316,10 +303,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stopping.cancel();
+        self.connections.stopping.cancel();
         self.talking.cancel();
         // A core that has ended needs no telling.
-        let _ = self.core.send(ToCore::Abort);
+        let _ = self.connections.core.send(ToCore::Abort);
     }
 }
 
@@ -371,27 +358,52 @@ async fn launch(
         auditor.run();
         None
     })?;
+    let connections =
+        Arc::new(connection_config(config, to_core.clone(), clients, Arc::clone(&tokens), audit, clock));
     let mut running = Running {
         address: ports.address,
         peer_address: ports.peer_address,
-        core: to_core.clone(),
-        stopping: CancellationToken::new(),
         talking,
-        tokens,
-        audit,
-        room: Arc::new(Semaphore::new(config.connections_max)),
         connections_max: u32::try_from(config.connections_max).unwrap_or(u32::MAX),
         threads,
+        connections: Arc::clone(&connections),
     };
     if alone {
         running.until_served(ready).await?;
     }
-    let connections = Arc::new(running.connection_config(config, clients, clock));
     let listener = listen(ports.clients, &config.listen)?;
-    tokio::spawn(listener::accept(listener, connections));
-    tokio::spawn(Arc::clone(&running.tokens).watch(running.stopping.clone()));
+    tokio::spawn(tokens.watch(connections.stopping.clone()));
+    tokio::spawn(listener::accept_clients(listener, connections));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)
+}
+
+fn connection_config(
+    config: &Config,
+    core: CoreMailbox,
+    tls: Option<Acceptor>,
+    tokens: Arc<Tokens>,
+    audit: Audit,
+    clock: Clock,
+) -> ConnectionConfig {
+    ConnectionConfig {
+        core,
+        numbers: ConnectionNumbers::new(),
+        clock,
+        tls,
+        handshakes: Rate::new(config.handshakes_per_second),
+        tokens,
+        room: Arc::new(Semaphore::new(config.connections_max)),
+        addresses: Addresses::new(config.connections_per_address_max),
+        audit,
+        body_bytes_max: config.body_bytes_max,
+        input: Arc::new(InputRoom::new(config.memory_max_bytes, config.body_bytes_max)),
+        in_flight_max: config.in_flight_max,
+        output_bytes_max: config.output_bytes_max,
+        frame_deadline: Duration::from_millis(config.frame_deadline_ms),
+        heartbeat_ms: config.heartbeat_ms,
+        stopping: CancellationToken::new(),
+    }
 }
 
 /// The ways between the threads.

@@ -10,6 +10,33 @@ use super::config::Config;
 use super::listener::{self, Reserved};
 use super::start::Addresses;
 
+/// Another port for clients, taken but not listened on yet.
+#[derive(Debug)]
+pub struct Port {
+    reserved: Reserved,
+    configured: String,
+    /// Where clients connect.
+    pub address: SocketAddr,
+}
+
+impl Port {
+    /// Takes an address, which a key of the configuration names.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be taken, or others could reach it and nothing says who may.
+    pub async fn reserve(config: &Config, key: &'static str, address: &str) -> Result<Self, ServerError> {
+        let (reserved, found) = reserve(address).await?;
+        refuse_unknown_clients(config, key, found)?;
+        Ok(Self { reserved, configured: address.to_owned(), address: found })
+    }
+
+    /// Lets clients come.
+    pub(super) fn listen(self) -> Result<TcpListener, ServerError> {
+        listen(self.reserved, &self.configured)
+    }
+}
+
 /// The addresses of a node, taken but not listened on yet.
 pub(super) struct Ports {
     pub(super) clients: Reserved,
@@ -27,11 +54,7 @@ impl Ports {
     /// Takes the addresses that are configured.
     pub(super) async fn reserve(config: &Config) -> Result<Self, ServerError> {
         let (clients, address) = reserve(&config.listen).await?;
-        let knows_clients =
-            config.tls_cert.is_some() && (config.tokens_file.is_some() || config.tls_client_ca.is_some());
-        if !knows_clients {
-            refuse_exposed(config, "listen", address, CLIENTS_UNKNOWN)?;
-        }
+        refuse_unknown_clients(config, "listen", address)?;
         let client = config.client_address.clone().unwrap_or_else(|| address.to_string());
         let Some(peer_listen) = &config.peer_listen else {
             let addresses = Addresses { client, peer: String::new() };
@@ -64,6 +87,16 @@ const CLIENTS_UNKNOWN: &str = "set tls_cert and tls_key (`adjourn cert node` mak
                                create`), listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted";
 const MEMBERS_UNKNOWN: &str = "set peer_tls_cert, peer_tls_key and peer_tls_ca (`adjourn cert node` makes them), or say \
                                --insecure if everybody who can reach it is trusted";
+
+fn refuse_unknown_clients(
+    config: &Config,
+    key: &'static str,
+    address: SocketAddr,
+) -> Result<(), ServerError> {
+    let knows_clients =
+        config.tls_cert.is_some() && (config.tokens_file.is_some() || config.tls_client_ca.is_some());
+    if knows_clients { Ok(()) } else { refuse_exposed(config, key, address, CLIENTS_UNKNOWN) }
+}
 
 /// Others reach no port by accident at which everybody is let in.
 fn refuse_exposed(

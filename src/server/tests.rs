@@ -24,17 +24,16 @@ async fn end_of(
 }
 
 fn running(core: CoreMailbox, threads: Threads) -> Running {
+    let tokens = Tokens::read(None).expect("none");
+    let (audit, _) = Audit::new(None, 1).expect("no file");
+    let connections = connection_config(&Config::default(), core, None, tokens, audit, Clock::start());
     Running {
         address: SocketAddr::from(([127, 0, 0, 1], 1)),
-        core,
         peer_address: None,
-        stopping: CancellationToken::new(),
         talking: CancellationToken::new(),
-        tokens: Tokens::read(None).expect("none"),
-        audit: Audit::new(None, 1).expect("no file").0,
-        room: Arc::new(Semaphore::new(1)),
         connections_max: 1,
         threads,
+        connections: Arc::new(connections),
     }
 }
 

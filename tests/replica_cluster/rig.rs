@@ -423,6 +423,7 @@ impl Rig {
             node,
             Input::Requests {
                 connection,
+                from: None,
                 requests: vec![(RequestId(id), request)],
                 permit: Permit::default(),
             },

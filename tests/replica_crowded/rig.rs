@@ -171,6 +171,7 @@ impl Rig {
             self.at,
             Input::Requests {
                 connection,
+                from: None,
                 requests: vec![(RequestId(id), request)],
                 permit: Permit::default(),
             },

@@ -15,7 +15,8 @@ use super::rig::{Rig, hello, jobs};
 /// All of these come at once.
 fn ask_all(rig: &mut Rig, connection: ConnectionId, requests: &[Request]) {
     let requests = (1..).map(RequestId).zip(requests.iter().cloned()).collect();
-    rig.replica.handle(rig.at, Input::Requests { connection, requests, permit: Permit::default() });
+    rig.replica
+        .handle(rig.at, Input::Requests { connection, from: None, requests, permit: Permit::default() });
 }
 
 fn push_many(rig: &mut Rig, connection: ConnectionId, topic: &str, jobs: usize, delay_ms: u64) {
@@ -92,7 +93,7 @@ fn what_is_not_taken_up_keeps_its_permit() {
     for id in 1..=MANY {
         let requests = vec![(RequestId(id), Request::Finish { leases: leases.clone() })];
         let permit = Permit::new(Arc::clone(&held));
-        rig.replica.handle(rig.at, Input::Requests { connection: crowd, requests, permit });
+        rig.replica.handle(rig.at, Input::Requests { connection: crowd, from: None, requests, permit });
     }
     rig.poll();
     let waiting = Arc::strong_count(&held) - 1;

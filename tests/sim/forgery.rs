@@ -80,7 +80,7 @@ impl World {
             });
         for job in lost.collect::<Vec<_>>() {
             let requests = vec![(RequestId(u32::MAX), Request::Delete(JobRef::Id(job)))];
-            self.hand(node, Input::Requests { connection, requests, permit: Permit::default() });
+            self.hand(node, Input::Requests { connection, from: None, requests, permit: Permit::default() });
         }
     }
 

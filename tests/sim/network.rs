@@ -93,7 +93,10 @@ impl World {
             self.overhear(client, &request);
             handed.extend(self.on_its_way(node, request).map(|request| (request_id, request)));
         }
-        self.hand(node, Input::Requests { connection: id, requests: handed, permit: Permit::default() });
+        self.hand(
+            node,
+            Input::Requests { connection: id, from: None, requests: handed, permit: Permit::default() },
+        );
     }
 
     pub(super) fn send_down(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {

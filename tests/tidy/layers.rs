@@ -18,7 +18,16 @@ const LAYERS: [(&str, &[&str]); 12] = [
     (
         "cli",
         &[
-            "types", "protocol", "json", "transport", "engine", "storage", "raft", "replica", "server", "client",
+            "types",
+            "protocol",
+            "json",
+            "transport",
+            "engine",
+            "storage",
+            "raft",
+            "replica",
+            "server",
+            "client",
             "http",
         ],
     ),

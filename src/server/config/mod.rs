@@ -29,6 +29,8 @@ pub struct Config {
     pub listen: String,
     /// Address that clients are told to connect to; `None` for the one listened on.
     pub client_address: Option<String>,
+    /// Address for HTTP, `HOST:PORT`; port 0 lets the system choose. `None` for no HTTP.
+    pub http_listen: Option<String>,
     /// This node's number, from 1.
     pub node: u64,
     /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
@@ -116,6 +118,9 @@ pub struct Settings {
     /// Address that clients are told to connect to, if it differs from --listen
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CLIENT_ADDRESS", value_name = "HOST:PORT"))]
     pub client_address: Option<MaybeHostPort>,
+    /// Address for HTTP: the JSON API and metrics; without it there is no HTTP
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HTTP_LISTEN", value_name = "HOST:PORT"))]
+    pub http_listen: Option<MaybeHostPort>,
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
@@ -266,6 +271,7 @@ impl Default for Config {
             data: PathBuf::from("adjourn-data"),
             listen: "127.0.0.1:7440".to_owned(),
             client_address: None,
+            http_listen: None,
             node: 1,
             peer_listen: None,
             peer_address: None,
@@ -330,6 +336,7 @@ impl Config {
         set(&mut self.data, data);
         set(&mut self.listen, listen.map(|listen| listen.0));
         set(&mut self.client_address, client_address.map(|address| address.0));
+        set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));
         set(&mut self.node, node.map(Within::as_u64));
         set(&mut self.peer_listen, settings.peer_listen.map(|listen| listen.0));
         set(&mut self.peer_address, settings.peer_address.map(|address| address.0));

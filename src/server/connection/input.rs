@@ -36,9 +36,10 @@ pub(in crate::server) struct InputRoom {
 }
 
 /// One connection's part in it.
-pub(super) struct InputShare<'a> {
-    room: &'a InputRoom,
-    gauge: &'a Arc<Gauge>,
+#[derive(Debug)]
+pub(in crate::server) struct InputShare {
+    room: Arc<InputRoom>,
+    gauge: Arc<Gauge>,
 }
 
 /// Requests of one connection that are not taken up.
@@ -62,11 +63,11 @@ impl InputRoom {
     }
 }
 
-impl<'a> InputShare<'a> {
+impl InputShare {
     /// For one more connection.
-    pub(super) fn new(room: &'a InputRoom, gauge: &'a Arc<Gauge>) -> Self {
+    pub(in crate::server) fn new(room: &Arc<InputRoom>, gauge: &Arc<Gauge>) -> Self {
         room.readers.fetch_add(1, Ordering::Relaxed);
-        Self { room, gauge }
+        Self { room: Arc::clone(room), gauge: Arc::clone(gauge) }
     }
 
     /// How large this connection's buffer may be, in bytes.
@@ -83,15 +84,19 @@ impl<'a> InputShare<'a> {
     }
 
     /// Waits for room for requests of this size. `frame` is the permit already taken for a single large request.
-    pub(super) async fn hand_over(&self, bytes: usize, frame: Option<OwnedSemaphorePermit>) -> Permit {
+    pub(in crate::server) async fn hand_over(
+        &self,
+        bytes: usize,
+        frame: Option<OwnedSemaphorePermit>,
+    ) -> Permit {
         let is_little = bytes <= BYTES_MIN && self.gauge.input_bytes() == 0;
         let pool = if frame.is_some() || is_little { frame } else { self.for_frame(bytes).await };
         self.gauge.took_in(bytes);
-        Permit::new(UnderWay { gauge: Arc::clone(self.gauge), bytes, _pool: pool })
+        Permit::new(UnderWay { gauge: Arc::clone(&self.gauge), bytes, _pool: pool })
     }
 }
 
-impl Drop for InputShare<'_> {
+impl Drop for InputShare {
     fn drop(&mut self) {
         self.room.readers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -136,9 +141,9 @@ mod tests {
 
     #[test]
     fn the_more_connections_there_are_the_smaller_are_their_buffers() {
-        let (room, gauge) = (InputRoom::new(0, MIB), gauge());
+        let (room, gauge) = (Arc::new(InputRoom::new(0, MIB)), gauge());
         let mut shares: Vec<_> = (0..64).map(|_| InputShare::new(&room, &gauge)).collect();
-        let bytes = |share: &[InputShare<'_>]| share.last().map(InputShare::buffer_bytes_max);
+        let bytes = |share: &[InputShare]| share.last().map(InputShare::buffer_bytes_max);
         assert_eq!(bytes(&shares), Some(BUFFER_BYTES_MAX));
         shares.extend((0..64).map(|_| InputShare::new(&room, &gauge)));
         assert_eq!(bytes(&shares), Some(BUFFER_BYTES_MAX / 2));
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn large_requests_wait_for_each_other_and_small_ones_of_others_do_not() {
-        let room = InputRoom::new(0, 64 << 10);
+        let room = Arc::new(InputRoom::new(0, 64 << 10));
         let (large, small) = (gauge(), gauge());
         let (large, small) = (InputShare::new(&room, &large), InputShare::new(&room, &small));
         let all: Vec<Permit> =

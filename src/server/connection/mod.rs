@@ -27,6 +27,7 @@ use super::audit::Audit;
 use super::clock::Clock;
 use super::core::{CoreMailbox, ToCore};
 use super::door::{Addresses, Counted, Place};
+use super::listener::ConnectionNumbers;
 use super::outbox::{Gauge, Inbox, Outbox};
 use super::rate::Rate;
 use super::tokens::Tokens;
@@ -36,8 +37,7 @@ use crate::transport::Stream;
 use crate::transport::tls::{Acceptor, is_of_tls};
 use crate::types::SessionSecret;
 
-pub(super) use input::InputRoom;
-use input::InputShare;
+pub(super) use input::{InputRoom, InputShare};
 use reader::{End, Reader};
 use writer::Writer;
 
@@ -46,6 +46,8 @@ use writer::Writer;
 pub(super) struct ConnectionConfig {
     /// To the core.
     pub(super) core: CoreMailbox,
+    /// The numbers of connections.
+    pub(super) numbers: ConnectionNumbers,
     /// The clock by which the core tells when leases end.
     pub(super) clock: Clock,
     /// For the handshake of TLS; `None` serves plain connections.
@@ -63,7 +65,7 @@ pub(super) struct ConnectionConfig {
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
     /// Room for bytes read but not yet taken by the core.
-    pub(super) input: InputRoom,
+    pub(super) input: Arc<InputRoom>,
     /// Most requests that wait for their answer.
     pub(super) in_flight_max: u32,
     /// While this many bytes wait to be written, no request is taken.
@@ -182,7 +184,7 @@ async fn take_leave(end: End, connection: ConnectionId, outbox: &Outbox) {
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// The stream that frames go over, after the handshake of TLS if this server speaks it. Whoever speaks no TLS then is told.
-async fn secure(
+pub(super) async fn secure(
     stream: TcpStream,
     address: SocketAddr,
     by: Instant,

@@ -46,7 +46,7 @@ pub(super) struct Reader<'a> {
     config: &'a ConnectionConfig,
     outbox: &'a Outbox,
     gauge: &'a Gauge,
-    share: &'a InputShare<'a>,
+    share: &'a InputShare,
     decoder: FrameDecoder,
     buffer: BytesMut,
     /// At the door, until it is among those that were let in.
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         config: &'a ConnectionConfig,
         outbox: &'a Outbox,
         gauge: &'a Gauge,
-        share: &'a InputShare<'a>,
+        share: &'a InputShare,
     ) -> Self {
         let before_hello = u32::try_from(FRAME_BYTES_MAX_BEFORE_HELLO).unwrap_or(u32::MAX);
         Self {
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         self.tell(ToCore::Connected { connection, arrival, outbox })?;
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
-        self.tell(ToCore::Input(Input::Requests { connection, requests, permit }))?;
+        self.tell(ToCore::Input(Input::Requests { connection, from: None, requests, permit }))?;
         // A client without a WELCOME takes no memory: the bytes after its HELLO stay in the socket.
         self.gauge.wait_until_answered().await;
         self.frame_by = None;
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
             let permit = self.share.hand_over(batch.bytes, frame_room).await;
             let (connection, requests) = (self.connection, batch.requests);
             let is_brief = requests.len() <= BRIEF_REQUESTS_MAX && batch.bytes <= BRIEF_BYTES_MAX;
-            let message = ToCore::Input(Input::Requests { connection, requests, permit });
+            let message = ToCore::Input(Input::Requests { connection, from: None, requests, permit });
             let core = &self.config.core;
             let sent = if is_brief { core.send_brief(message) } else { core.send(message) };
             sent.map_err(|_| End::Stopped)?;

@@ -30,6 +30,7 @@ impl Rig {
         let (core, runner) = mailbox::mailbox(Clock::start());
         let config = ConnectionConfig {
             core,
+            numbers: ConnectionNumbers::new(),
             clock: Clock::start(),
             tls: None,
             handshakes: Rate::new(1000),
@@ -38,7 +39,7 @@ impl Rig {
             addresses: Addresses::new(0),
             audit: Audit::new(None, 1).expect("no file").0,
             body_bytes_max: 1 << 20,
-            input: InputRoom::new(0, 1 << 20),
+            input: Arc::new(InputRoom::new(0, 1 << 20)),
             in_flight_max: 8,
             output_bytes_max: 1 << 30,
             frame_deadline: LONG,

@@ -59,7 +59,7 @@ struct Token {
 
 /// A client that was let in.
 #[derive(Debug)]
-pub(super) struct Guest(Arc<Token>);
+pub struct Guest(Arc<Token>);
 
 impl Tokens {
     /// Reads the file, if there is one.
@@ -111,6 +111,11 @@ impl Tokens {
             return Err(ErrorReply { retry_after_ms: 1000, ..error });
         }
         Ok(guest)
+    }
+
+    /// Whether there is no file of tokens: then everybody may do everything.
+    pub(super) fn are_none(&self) -> bool {
+        self.file.is_none()
     }
 
     /// Looks after the file, and after tokens that expire, until the server stops.
@@ -255,22 +260,27 @@ impl Token {
 
 impl Guest {
     /// What the client may do.
-    pub(super) fn access(&self) -> Arc<Access> {
+    pub fn access(&self) -> Arc<Access> {
         Arc::clone(&self.0.access)
     }
 
+    /// Whether the token has changed, or is worth nothing any more.
+    pub fn has_ended(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
     /// Waits until the token has changed, or is worth nothing any more.
-    pub(super) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.0.ended.cancelled().await;
     }
 
     /// How many requests may be taken now, up to `most`; without any, how long to wait.
-    pub(super) fn room(&self, most: u32) -> Result<u32, Duration> {
+    pub fn room(&self, most: u32) -> Result<u32, Duration> {
         self.0.requests.as_ref().map_or(Ok(most), |rate| rate.room(most))
     }
 
     /// So many requests were taken.
-    pub(super) fn took(&self, requests: u32) {
+    pub fn took(&self, requests: u32) {
         if let Some(rate) = &self.0.requests {
             // There was room for them; if another connection was quicker, the next ones wait longer.
             rate.charge(requests.into());
@@ -278,7 +288,7 @@ impl Guest {
     }
 
     /// Why a push is too much now, if it is. One that is refused uses up nothing.
-    pub(super) fn push(&self, push: &Push) -> Result<(), ErrorReply> {
+    pub fn push(&self, push: &Push) -> Result<(), ErrorReply> {
         let jobs = push.jobs.len() as u64;
         let bytes = push.jobs.iter().map(|job| job.body.len() as u64).sum();
         let limits = [(&self.0.jobs, jobs, "jobs"), (&self.0.bytes, bytes, "bytes of bodies")];

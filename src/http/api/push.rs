@@ -1,0 +1,279 @@
+//! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
+
+use axum::extract::Request;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::super::caller::Caller;
+use super::super::input::{self, Part};
+use super::super::problem::{Problem, ProblemJson, about};
+use super::new_job::NewJobJson;
+use super::{Answer, json, ok, unexpected};
+use crate::protocol::frame::frame_bytes_max;
+use crate::protocol::{ErrorCode, ErrorReply, NewJob, Push, PushResult, Request as Asked, Response};
+use crate::types::limits::PUSH_JOBS_MAX;
+use crate::types::{JobId, TopicName};
+
+/// Most bytes of JSON at once.
+const JSON_BYTES_MAX: usize = 16 << 20;
+/// What a job takes in a frame beside its body, key and attributes, in bytes.
+const JOB_BYTES: usize = 64;
+
+/// A job that was pushed.
+#[derive(Serialize, ToSchema)]
+pub(super) struct PushedJson {
+    /// Its id; of a job that was kept or postponed, the one that is in the queue.
+    id: u64,
+    /// pushed, kept, replaced or postponed.
+    #[schema(example = "pushed")]
+    result: &'static str,
+}
+
+/// The outcome of one job of several.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum OutcomeJson {
+    /// It is in the queue.
+    Pushed(PushedJson),
+    /// It is not.
+    Refused(RefusedJson),
+}
+
+/// Why a job of several was refused.
+#[derive(Serialize, ToSchema)]
+pub(super) struct RefusedJson {
+    /// The error's name.
+    #[schema(example = "KEY_EXISTS")]
+    error: &'static str,
+    /// The error, for a person.
+    detail: String,
+    /// Whether it may be pushed later, as it is.
+    retryable: bool,
+    /// Whether it may be in the queue all the same: no or unknown.
+    applied: &'static str,
+    /// The job that is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+}
+
+/// The outcomes of several jobs.
+#[derive(Serialize, ToSchema)]
+pub(super) struct OutcomesJson {
+    /// One for each job, in their order.
+    results: Vec<OutcomeJson>,
+}
+
+/// What a request brings.
+enum Brought {
+    One(NewJob),
+    Many(Vec<NewJob>),
+}
+
+/// Push jobs
+///
+/// One job as an object, several as an array, or several as a line each (`application/x-ndjson`). Several jobs are taken one by one:
+/// each has its own outcome.
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/jobs",
+    tag = "jobs",
+    params(("topic" = String, Path, description = "The topic; it is made if it is new")),
+    request_body(content((NewJobJson = "application/json"), (Vec<NewJobJson> = "application/json"), (String = "application/x-ndjson"))),
+    responses(
+        (status = 201, description = "The job is on disk", body = PushedJson, content_type = "application/json"),
+        (status = 200, description = "The job was kept, replaced or postponed; or the outcomes of several jobs", body = OutcomesJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
+    match bring(&caller, request).await? {
+        Brought::One(job) => {
+            let results = push_part(&caller, &topic, vec![job]).await?;
+            one(results.first().copied().unwrap_or(PushResult::Refused(ErrorCode::Unknown, None)))
+        }
+        Brought::Many(jobs) => ok(&OutcomesJson { results: push_all(&caller, &topic, jobs).await? }),
+    }
+}
+
+async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
+    let (parts, body) = request.into_parts();
+    let is_lines = input::media_type(&parts.headers) == "application/x-ndjson";
+    if !is_lines {
+        input::check_json(&parts.headers)?;
+    }
+    let _room = caller.desk().room(&parts.headers, JSON_BYTES_MAX).await?;
+    let bytes = input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2))).await?;
+    if is_lines {
+        return lines(&bytes).map(Brought::Many);
+    }
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let jobs: Vec<NewJobJson<'_>> = input::of_json(&bytes)?;
+        let jobs = jobs.into_iter().enumerate().map(|(at, job)| {
+            job.job().map_err(|error| Problem::malformed(format!("job {}: {error}", at + 1)))
+        });
+        return jobs.collect::<Result<_, _>>().map(Brought::Many);
+    }
+    let job: NewJobJson<'_> = input::of_json(&bytes)?;
+    job.job().map(Brought::One).map_err(|error| Problem::malformed(error.to_string()))
+}
+
+/// A job a line; empty lines are none.
+fn lines(bytes: &[u8]) -> Result<Vec<NewJob>, Problem> {
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    let jobs = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(at, line)| {
+        let wrong = |error: &dyn std::fmt::Display| Problem::malformed(format!("line {}: {error}", at + 1));
+        let job: NewJobJson<'_> = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
+        job.job().map_err(|error| wrong(&error))
+    });
+    jobs.collect()
+}
+
+/// Pushes jobs, as many at once as a frame takes. What refuses a later part is the outcome of all jobs from there on.
+async fn push_all(
+    caller: &Caller,
+    topic: &TopicName,
+    jobs: Vec<NewJob>,
+) -> Result<Vec<OutcomeJson>, Problem> {
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    let mut parts = parts(topic, caller.body_bytes_max(), jobs).into_iter();
+    while let Some(part) = parts.next() {
+        let count = part.len();
+        match push_part(caller, topic, part).await {
+            Ok(results) => outcomes.extend(results.into_iter().map(OutcomeJson::of)),
+            Err(problem) if outcomes.is_empty() => return Err(problem),
+            Err(problem) => {
+                outcomes.extend((0..count).map(|_| OutcomeJson::Refused(RefusedJson::of(&problem))));
+                let rest = parts.flatten().map(|_| OutcomeJson::Refused(RefusedJson::untried(&problem)));
+                outcomes.extend(rest);
+                break;
+            }
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Jobs, as many together as a frame takes.
+fn parts(topic: &TopicName, body_bytes_max: usize, jobs: Vec<NewJob>) -> Vec<Vec<NewJob>> {
+    let bytes_max =
+        (frame_bytes_max(body_bytes_max) as usize).saturating_sub(topic.as_str().len() + JOB_BYTES);
+    let (mut parts, mut bytes) = (vec![Vec::new()], 0);
+    for job in jobs {
+        let weight = weight_bytes(&job);
+        match parts.last_mut() {
+            Some(part) if part.len() < PUSH_JOBS_MAX && (part.is_empty() || bytes + weight <= bytes_max) => {
+                bytes += weight;
+                part.push(job);
+            }
+            _ => {
+                bytes = weight;
+                parts.push(vec![job]);
+            }
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+async fn push_part(
+    caller: &Caller,
+    topic: &TopicName,
+    jobs: Vec<NewJob>,
+) -> Result<Vec<PushResult>, Problem> {
+    let push = Push { topic: topic.clone(), sequence: 0, jobs };
+    match caller.ask(Asked::Push(push)).await? {
+        Response::Pushed(results) => Ok(results),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn weight_bytes(job: &NewJob) -> usize {
+    let key_bytes = job.key.as_ref().map_or(0, |key| key.as_bytes().len());
+    JOB_BYTES + key_bytes + job.attributes.as_bytes().len() + job.body.len()
+}
+
+fn one(result: PushResult) -> Answer {
+    let pushed = match (OutcomeJson::of(result), result) {
+        (OutcomeJson::Pushed(pushed), _) => pushed,
+        (_, PushResult::Refused(code, _)) => return Err(ErrorReply::new(code, about(code)).into()),
+        _ => return Err(ErrorReply::new(ErrorCode::Unknown, about(ErrorCode::Unknown)).into()),
+    };
+    let status = if pushed.result == "pushed" { StatusCode::CREATED } else { StatusCode::OK };
+    let mut response = json(status, &pushed)?;
+    if let Ok(place) = HeaderValue::from_str(&format!("/v1/jobs/{}", pushed.id)) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    Ok(response)
+}
+
+impl OutcomeJson {
+    fn of(result: PushResult) -> Self {
+        let (JobId(id), result) = match result {
+            PushResult::Pushed(id) => (id, "pushed"),
+            PushResult::Kept(id) => (id, "kept"),
+            PushResult::Replaced(id) => (id, "replaced"),
+            PushResult::Postponed(id) => (id, "postponed"),
+            PushResult::Refused(code, id) => {
+                let error = ErrorReply::new(code, about(code));
+                return Self::Refused(RefusedJson {
+                    id: id.map(|id| id.0),
+                    ..RefusedJson::of(&error.into())
+                });
+            }
+        };
+        Self::Pushed(PushedJson { id, result })
+    }
+}
+
+impl RefusedJson {
+    fn of(problem: &Problem) -> Self {
+        let ProblemJson { code, detail, retryable, applied, .. } = problem.json();
+        Self { error: code, detail, retryable, applied, id: None }
+    }
+
+    /// Of a job that was not tried, because one before it met this.
+    fn untried(problem: &Problem) -> Self {
+        Self { applied: "no", ..Self::of(problem) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+
+    use super::*;
+    use crate::protocol::RequestId;
+
+    fn topic() -> TopicName {
+        "orders".parse().expect("a name")
+    }
+
+    #[test]
+    fn jobs_that_are_too_many_for_a_frame_go_in_parts() {
+        let large = || NewJob::new(vec![0; 1000]);
+        for (jobs, parts_min) in
+            [((0..100).map(|_| large()).collect(), 2), (vec![NewJob::new(""); 5000], 2), (Vec::new(), 0)]
+        {
+            let (count, parts) = (jobs.len(), parts(&topic(), 2048, jobs));
+            assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), count);
+            assert!(parts.len() >= parts_min && parts.len() <= parts_min * 3, "{} parts", parts.len());
+            for jobs in parts {
+                let mut frame = BytesMut::new();
+                let bytes =
+                    Asked::Push(Push { topic: topic(), sequence: 0, jobs }).encode(RequestId(1), &mut frame);
+                assert!(bytes <= frame_bytes_max(2048) as usize, "{bytes} bytes");
+            }
+        }
+        let too_large = vec![NewJob::new(vec![0; 1 << 20])];
+        assert_eq!(parts(&topic(), 2048, too_large).len(), 1, "it is refused as a whole");
+    }
+
+    #[test]
+    fn a_line_that_is_no_job_is_named() {
+        let jobs = lines(b"{\"body\":\"a\"}\n\n {\"body\":\"b\"} \r\n").expect("two jobs");
+        assert_eq!(jobs.iter().map(|job| &job.body[..]).collect::<Vec<_>>(), [b"a", b"b"]);
+        let error = lines(b"{}\n{\"delay\":\"soon\"}").expect_err("no job");
+        assert!(error.json().detail.starts_with("line 2: "), "{error:?}");
+    }
+}

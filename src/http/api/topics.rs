@@ -1,0 +1,212 @@
+//! Topics: counts, policies, pause and resume, the next job, buried jobs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::caller::Caller;
+use super::super::fields::{Field, Number};
+use super::super::input::{JsonBody, Part};
+use super::super::problem::{Problem, ProblemJson};
+use super::{Answer, done, ok, unexpected};
+use crate::json::{JobJson, TopicJson, TopicSettingsJson, setting_change};
+use crate::protocol::{Request, Response, TopicSet};
+use crate::types::limits::KICK_JOBS_MAX;
+use crate::types::{PolicyChange, Setting, TopicName};
+
+/// All topics.
+#[derive(Serialize, ToSchema)]
+pub(super) struct TopicsJson<'a> {
+    /// By name.
+    topics: Vec<TopicJson<'a>>,
+}
+
+/// Settings by name, each as `adjourn topic set` takes it; `null` takes one away. Those that are not named stay as they are.
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(value_type = BTreeMap<String, Option<String>>, example = json!({"ttr": "30s", "attempts": 5, "rate": null}))]
+pub(super) struct SettingsJson(BTreeMap<String, Option<SettingJson>>);
+
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+enum SettingJson {
+    Text(String),
+    Number(u64),
+}
+
+/// How many buried jobs become ready.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KickJson {
+    /// 1 to 4096; 4096 without it.
+    #[schema(value_type = Option<u32>)]
+    max: Option<Field<Number>>,
+}
+
+/// How many buried jobs became ready.
+#[derive(Serialize, ToSchema)]
+pub(super) struct KickedJson {
+    /// Jobs.
+    jobs: u32,
+}
+
+/// List topics
+#[utoipa::path(
+    get,
+    path = "/v1/topics",
+    tag = "topics",
+    responses(
+        (status = 200, description = "Counts by topic", body = TopicsJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn topics(caller: Caller) -> Answer {
+    match caller.ask(Request::Topics).await? {
+        Response::Topics(topics) => ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect() }),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Show a topic's policy
+#[utoipa::path(
+    get,
+    path = "/v1/topics/{topic}",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    responses(
+        (status = 200, description = "What is set", body = TopicSettingsJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn show(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
+    match caller.ask(Request::TopicShow { topic: topic.clone() }).await? {
+        Response::TopicSettings(settings) => ok(&TopicSettingsJson::of(topic.as_str(), &settings)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Change a topic's policy
+#[utoipa::path(
+    patch,
+    path = "/v1/topics/{topic}",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic; it is made if it is new")),
+    request_body = SettingsJson,
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn set(
+    caller: Caller,
+    Part(topic): Part<TopicName>,
+    JsonBody(settings): JsonBody<SettingsJson>,
+) -> Answer {
+    let change = Box::new(settings.change()?);
+    caller.ask(Request::TopicSet(TopicSet { topic, change })).await.map(done)
+}
+
+/// Forget a topic that has no jobs
+#[utoipa::path(
+    delete,
+    path = "/v1/topics/{topic}",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
+    caller.ask(Request::TopicDelete { topic }).await.map(done)
+}
+
+/// Stop the reserving of a topic's jobs
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/pause",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
+    caller.ask(Request::Pause { topic }).await.map(done)
+}
+
+/// Start it again
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/resume",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn resume(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
+    caller.ask(Request::Resume { topic }).await.map(done)
+}
+
+/// Make buried jobs of a topic ready
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/kick",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    request_body = KickJson,
+    responses(
+        (status = 200, description = "How many", body = KickedJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn kick(
+    caller: Caller,
+    Part(topic): Part<TopicName>,
+    JsonBody(kick): JsonBody<KickJson>,
+) -> Answer {
+    let jobs_max = kick.max.map_or(KICK_JOBS_MAX, |max| max.0);
+    match caller.ask(Request::KickMany { jobs_max, topic }).await? {
+        Response::Kicked { jobs } => ok(&KickedJson { jobs }),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Show a topic's next job: the first ready one, else the first delayed
+#[utoipa::path(
+    get,
+    path = "/v1/topics/{topic}/next",
+    tag = "topics",
+    params(("topic" = String, Path, description = "The topic")),
+    responses(
+        (status = 200, description = "The job", body = JobJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn peek(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
+    match caller.ask(Request::Peek { topic }).await? {
+        Response::Job(job) => ok(&JobJson::of(&job, true)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+impl SettingsJson {
+    fn change(self) -> Result<PolicyChange, Problem> {
+        let mut all = PolicyChange::default();
+        for (name, value) in self.0 {
+            let known = Setting::ALL.into_iter().find(|setting| setting.name() == name);
+            let setting = known.ok_or_else(|| Problem::malformed(format!("there is no setting {name}")))?;
+            let text = match value {
+                None => "none".to_owned(),
+                Some(SettingJson::Text(text)) => text,
+                Some(SettingJson::Number(number)) => number.to_string(),
+            };
+            let change = setting_change(setting, &text);
+            all.add(&change.map_err(|error| Problem::malformed(format!("{name}: {error}")))?);
+        }
+        Ok(all)
+    }
+}

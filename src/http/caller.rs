@@ -1,0 +1,226 @@
+//! Who asks: the token that a request shows, what it may do, and the way to the queue.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::BytesMut;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use super::problem::Problem;
+use crate::protocol::frame::frame_bytes_max;
+use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
+use crate::server::tokens::Guest;
+use crate::server::{Local, LocalSession, Stay};
+
+/// A second try finds the node's new session, or none.
+const TRIES: usize = 2;
+
+/// Large bodies of requests that are being read, and what becomes of them, take no more than this, in KiB.
+const ROOM_KIB: u32 = 64 << 10;
+/// A body up to this size needs no room, in bytes.
+const SMALL_BYTES: usize = 16 << 10;
+/// How long a large body waits for room.
+const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// What all requests share.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    local: Local,
+    /// Largest body of a job, in bytes.
+    body_bytes_max: usize,
+    room: Arc<Semaphore>,
+}
+
+impl Desk {
+    /// One that leads to this queue.
+    pub(crate) fn new(local: Local) -> Self {
+        let body_bytes_max = local.body_bytes_max();
+        Self { local, body_bytes_max, room: Arc::new(Semaphore::new(ROOM_KIB as usize)) }
+    }
+
+    /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
+    ///
+    /// # Errors
+    ///
+    /// Others have all of it for too long.
+    pub(crate) async fn room(
+        &self,
+        headers: &HeaderMap,
+        bytes_max: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let bytes = length.unwrap_or(bytes_max).min(bytes_max);
+        if bytes <= SMALL_BYTES {
+            return Ok(None);
+        }
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(ROOM_KIB);
+        // It is never closed.
+        let room = timeout(ROOM_TIME_MAX, Arc::clone(&self.room).acquire_many_owned(kib)).await;
+        room.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+            let message = "other requests with large bodies have all the room that there is: try again";
+            let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
+            error.into()
+        })
+    }
+}
+
+/// One connection, and the token that it showed last.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    from: Arc<str>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    stay: Stay,
+    shown: Option<(Vec<u8>, Arc<Guest>)>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    desk: Desk,
+    guest: Arc<Guest>,
+    from: Arc<str>,
+}
+
+impl Visit {
+    /// One that holds this of the server.
+    pub(crate) fn new(stay: Stay) -> Self {
+        let from = stay.address().to_string().into();
+        Self { from, held: Mutex::new(Held { stay, shown: None }) }
+    }
+
+    /// Lets in whoever shows this secret. It is compared with the tokens when it is another than before.
+    fn admit(&self, secret: &[u8], desk: &Desk) -> Result<Arc<Guest>, ErrorReply> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, guest)) = &held.shown
+            && before == secret
+            && !guest.has_ended()
+        {
+            return Ok(Arc::clone(guest));
+        }
+        // It counts as a connection of that token no longer.
+        held.shown = None;
+        let guest = Arc::new(desk.local.admit(secret, &self.from)?);
+        if !held.stay.let_in() {
+            let message =
+                "the server has as many connections as it may have: try again, or raise connections_max";
+            return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
+        }
+        held.shown = Some((secret.to_vec(), Arc::clone(&guest)));
+        Ok(guest)
+    }
+}
+
+impl<S> FromRequestParts<S> for Caller
+where
+    S: Send + Sync,
+    Desk: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let desk = Desk::from_ref(state);
+        let visit = parts.extensions.get::<Arc<Visit>>().cloned();
+        let visit = visit.ok_or_else(|| Problem::malformed("the request came over no connection"))?;
+        let guest = visit.admit(secret(&parts.headers), &desk).map_err(unknown)?;
+        let caller = Self { desk, guest, from: Arc::clone(&visit.from) };
+        while let Err(wait) = caller.guest.room(1) {
+            sleep(wait).await;
+        }
+        caller.guest.took(1);
+        Ok(caller)
+    }
+}
+
+/// The secret of `Authorization: Bearer …`; without it none.
+fn secret(headers: &HeaderMap) -> &[u8] {
+    let shown = headers.get(AUTHORIZATION).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
+    match shown.split_at_checked("bearer ".len()) {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case(b"bearer ") => secret.trim_ascii(),
+        _ => b"",
+    }
+}
+
+fn unknown(error: ErrorReply) -> Problem {
+    let is_unknown = error.code == ErrorCode::Unauthorised;
+    let problem = Problem::from(error);
+    if is_unknown { problem.with_status(StatusCode::UNAUTHORIZED) } else { problem }
+}
+
+impl Caller {
+    /// What all requests share.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// The largest body that it may push, in bytes.
+    pub(crate) fn body_bytes_max(&self) -> usize {
+        self.desk.body_bytes_max.min(self.guest.access().body_bytes_max)
+    }
+
+    /// Asks the queue.
+    ///
+    /// # Errors
+    ///
+    /// What the queue says.
+    pub(crate) async fn ask(&self, request: Request) -> Result<Response, Problem> {
+        if let Request::Push(push) = &request {
+            // Its own limits are the client's affair; a server that is busy is not.
+            self.guest
+                .push(push)
+                .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
+        }
+        let request = as_sent(&request, self.body_bytes_max())?;
+        tokio::select! {
+            biased;
+            answered = self.ask_until_answered(request) => answered.map_err(Problem::from),
+            () = self.guest.ended() => {
+                let ended = "the token was changed, revoked or has expired: show another one";
+                Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)))
+            }
+        }
+    }
+
+    async fn ask_until_answered(&self, request: Request) -> Result<Response, ErrorReply> {
+        let mut tries = TRIES;
+        loop {
+            tries -= 1;
+            let answered = match self.session().await {
+                Ok(session) => session.ask(Some(Arc::clone(&self.from)), request.clone()).await,
+                Err(error) => Err(error),
+            };
+            match answered {
+                Err(error) if tries > 0 && is_of_the_session(&error) => {}
+                answered => return answered,
+            }
+        }
+    }
+
+    async fn session(&self) -> Result<Arc<LocalSession>, ErrorReply> {
+        self.desk.local.session(&self.guest.access()).await
+    }
+}
+
+/// Whether another session may answer the same request.
+fn is_of_the_session(error: &ErrorReply) -> bool {
+    let has_ended = matches!(error.code, ErrorCode::SessionUnknown | ErrorCode::NoLeader);
+    has_ended && error.applied == Applied::No
+}
+
+/// A request as it would have been read from a client's frame: what no client may ask is refused in the same words.
+fn as_sent(request: &Request, body_bytes_max: usize) -> Result<Request, Problem> {
+    let mut bytes = BytesMut::new();
+    request.encode(RequestId(1), &mut bytes);
+    let mut decoder = FrameDecoder::new(frame_bytes_max(body_bytes_max));
+    let frame = decoder.next(&mut bytes).map_err(ErrorReply::from)?;
+    let frame = frame.ok_or_else(|| Problem::malformed("the request is cut short"))?;
+    Ok(Request::decode(&frame, body_bytes_max)?)
+}

@@ -1,0 +1,146 @@
+//! What a request brings: its body as JSON, its query, the parts of its path. Whatever is wrong with them is told as a problem.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::RequestPartsExt as _;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::problem::Problem;
+use crate::protocol::ErrorCode;
+
+/// Most bytes of a request's body that is no push.
+pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;
+/// A request's body is complete within this time.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What a request's body says, as JSON. Without a body, what is said by nothing.
+pub(crate) struct JsonBody<T>(pub T);
+
+/// What a request's query says.
+pub(crate) struct QueryOf<T>(pub T);
+
+/// The only part of a path that varies.
+pub(crate) struct Part<T>(pub T);
+
+/// The two parts of a path that vary.
+pub(crate) struct Parts2<T, U>(pub T, pub U);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(body, SMALL_BYTES_MAX).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        check_json(&parts.headers)?;
+        of_json(&bytes).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned + 'static> FromRequestParts<S> for QueryOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = parts.extract::<Query<T>>().await;
+        query.map(|Query(query)| Self(query)).map_err(|error| wrong(&error.body_text()))
+    }
+}
+
+impl<S, T> FromRequestParts<S> for Part<T>
+where
+    S: Send + Sync,
+    T: FromStr<Err: fmt::Display>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Path(text) = parts.extract::<Path<String>>().await.map_err(|error| wrong(&error.body_text()))?;
+        text.parse().map(Self).map_err(|error| wrong(&error))
+    }
+}
+
+impl<S, T, U> FromRequestParts<S> for Parts2<T, U>
+where
+    S: Send + Sync,
+    T: FromStr<Err: fmt::Display>,
+    U: FromStr<Err: fmt::Display>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Path((first, second)) =
+            parts.extract::<Path<(String, String)>>().await.map_err(|error| wrong(&error.body_text()))?;
+        let first = first.parse().map_err(|error| wrong(&error))?;
+        second.parse().map(|second| Self(first, second)).map_err(|error| wrong(&error))
+    }
+}
+
+/// A whole body of at most this size.
+///
+/// # Errors
+///
+/// It is larger, does not come in time, or breaks off.
+pub(crate) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let message = format!("the request has more than {bytes_max} bytes: send less at once");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message)
+    };
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large());
+    }
+    match timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(Problem::malformed(format!("the request's body broke off: {error}"))),
+        Err(_) => {
+            let message = format!("the request's body did not come within {} s", BODY_TIME_MAX.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Malformed, message))
+        }
+    }
+}
+
+/// What JSON says.
+///
+/// # Errors
+///
+/// It says something else: the problem names the place.
+pub(crate) fn of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Problem::malformed(format!("the JSON is not as it should be: {error}")))
+}
+
+/// Whether the body says that it is JSON. A browser asks before it lets a page send that elsewhere.
+///
+/// # Errors
+///
+/// It says that it is something else.
+pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
+    if media_type(headers) == "application/json" {
+        return Ok(());
+    }
+    let message = "send JSON, and say Content-Type: application/json (as curl --json does)";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message))
+}
+
+/// What the body says that it is, without parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
+    said.split(';').next().unwrap_or_default().trim()
+}
+
+fn wrong(error: &dyn fmt::Display) -> Problem {
+    Problem::malformed(error.to_string())
+}

@@ -1,0 +1,115 @@
+//! HTTP: the queue for callers that have no client library.
+//!
+//! A request is read as JSON, becomes a request of the protocol, and is asked over a [session](crate::server::LocalSession) of this
+//! process with its own core. So rights, limits and answers are those of any client; nothing of the queue is here.
+
+mod api;
+mod caller;
+mod fields;
+mod input;
+mod listener;
+mod patience;
+mod problem;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, StatusCode, Uri};
+use axum::routing::get;
+use tracing::info;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use self::caller::Desk;
+use self::listener::Site;
+use self::problem::Problem;
+use crate::protocol::ErrorCode;
+use crate::server::config::Config;
+use crate::server::{Port, Running, ServerError};
+
+/// The ports for HTTP, taken but not listened on yet.
+#[derive(Debug)]
+pub struct Http {
+    api: Option<Port>,
+}
+
+impl Http {
+    /// Takes the addresses that are configured.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be taken, or others could reach it and nothing says who may.
+    pub async fn reserve(config: &Config) -> Result<Self, ServerError> {
+        let api = match &config.http_listen {
+            Some(address) => Some(Port::reserve(config, "http_listen", address).await?),
+            None => None,
+        };
+        Ok(Self { api })
+    }
+
+    /// Where the JSON API is.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.api.as_ref().map(|port| port.address)
+    }
+
+    /// Serves them, until the server stops.
+    ///
+    /// # Errors
+    ///
+    /// The system does not let a port be listened on.
+    pub fn serve(self, running: &Running) -> Result<(), ServerError> {
+        let local = running.local();
+        if let Some(port) = self.api {
+            let address = port.address;
+            let site = Site::new(
+                router(Desk::new(local.clone())),
+                &local,
+                address.ip().to_canonical().is_loopback(),
+            );
+            local.accept(port, move |visitor| site.clone().serve(visitor))?;
+            info!(%address, "listening for HTTP");
+        }
+        Ok(())
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Adjourn",
+    description = "A persistent delay queue: push a job with a due time; when it comes, one consumer holds the job."
+))]
+struct Document;
+
+/// All routes.
+fn router(desk: Desk) -> Router {
+    let (router, document) = api_and_document();
+    let document: Arc<str> = document.to_pretty_json().unwrap_or_default().into();
+    let shown = move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.to_string()));
+    router
+        .route("/v1/openapi.json", get(shown))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .with_state(desk)
+}
+
+/// The routes of the JSON API, and the document that describes them.
+fn api_and_document() -> (Router<Desk>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Document::openapi()).merge(api::routes()).split_for_parts()
+}
+
+/// What the routes of the JSON API take and answer, as `OpenAPI` 3.1 in JSON.
+pub fn openapi() -> String {
+    api_and_document().1.to_pretty_json().unwrap_or_default()
+}
+
+async fn no_route(uri: Uri) -> Problem {
+    let message = format!("there is nothing at {}: /v1/openapi.json lists what there is", uri.path());
+    Problem::new(StatusCode::NOT_FOUND, ErrorCode::NotFound, message)
+}
+
+async fn no_method(method: Method, uri: Uri) -> Problem {
+    let message = format!("{} does not take {method}: /v1/openapi.json lists what it takes", uri.path());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::Unsupported, message)
+}

@@ -1,0 +1,461 @@
+//! Sessions of this process with its own core: HTTP, and whatever else serves others within the server, asks over them.
+//!
+//! A session is a connection without a socket. The replica sees no difference: rights, limits, turns and leases are those of any
+//! client. All who show the same token ask over one session, each for itself and at the same time; an answer goes to whoever
+//! asked. Leases outlive the session: they are settled by whoever shows them, over any session.
+//!
+//! Whoever is gone before the answer comes gets nothing: its RESERVE is cancelled, and jobs that were granted to it meanwhile
+//! are given back unattempted.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::ServerError;
+use super::connection::{ConnectionConfig, InputShare};
+use super::core::{BRIEF_BYTES_MAX, ToCore};
+use super::entropy;
+use super::outbox::{Gauge, Inbox, Outbox, Outgoing};
+use super::ports::Port;
+use super::tokens::Guest;
+use super::visitor::{self, Visitor};
+use crate::protocol::{
+    Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
+};
+use crate::replica::{Arrival, ConnectionId, Input};
+use crate::types::{Access, Lease, SessionSecret, whole_ms};
+
+/// Requests of one session that may wait for their answer; more wait before they are asked.
+const IN_FLIGHT_MAX: u32 = 16_384;
+/// Messages taken from the outbox at once.
+const MESSAGES_MAX: usize = 256;
+/// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
+const REPORT_PART: usize = 4;
+/// What a request weighs beside the bodies in it, in bytes.
+const REQUEST_BYTES: usize = 128;
+
+/// The sessions of this process, one for each token in use.
+#[derive(Clone, Debug)]
+pub struct Local {
+    config: Arc<ConnectionConfig>,
+    /// By the name of the token. The lock is held while one is opened: others with the token wait for it.
+    open: Arc<tokio::sync::Mutex<BTreeMap<String, Arc<LocalSession>>>>,
+}
+
+/// One session. It ends when nobody has it any more.
+#[derive(Debug)]
+pub struct LocalSession {
+    config: Arc<ConnectionConfig>,
+    connection: ConnectionId,
+    access: Arc<Access>,
+    share: InputShare,
+    room: Semaphore,
+    next: AtomicU32,
+    waiting: Arc<Waiting>,
+    welcome: OnceLock<Box<Welcome>>,
+}
+
+/// All that comes under the number of one request.
+#[derive(Debug)]
+pub struct Answering {
+    session: Arc<LocalSession>,
+    /// The request's number.
+    pub number: u32,
+    answers: UnboundedReceiver<Response>,
+}
+
+/// Who waits for which answer.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<Askers>);
+
+#[derive(Debug, Default)]
+struct Askers {
+    by_number: BTreeMap<u32, Asker>,
+    /// No answer comes any more.
+    has_ended: bool,
+}
+
+#[derive(Debug)]
+enum Asker {
+    /// One answer ends the wait.
+    Once(oneshot::Sender<Response>),
+    /// Answers come until it is gone.
+    Always(mpsc::UnboundedSender<Response>),
+}
+
+impl Local {
+    /// Sessions with the core that this configuration leads to.
+    pub(super) fn new(config: Arc<ConnectionConfig>) -> Self {
+        Self { config, open: Arc::default() }
+    }
+
+    /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
+    ///
+    /// # Errors
+    ///
+    /// The system does not let the port be listened on.
+    pub fn accept<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        port: Port,
+        serve: impl Fn(Visitor) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<(), ServerError> {
+        tokio::spawn(visitor::accept(port.listen()?, Arc::clone(&self.config), serve));
+        Ok(())
+    }
+
+    /// By when a visitor's first request must be complete, and any that was begun.
+    pub fn request_deadline(&self) -> Duration {
+        self.config.frame_deadline
+    }
+
+    /// Whether whoever reaches the server may do everything.
+    pub fn is_open(&self) -> bool {
+        self.config.tokens.are_none()
+    }
+
+    /// The largest body of a job, in bytes.
+    pub fn body_bytes_max(&self) -> usize {
+        self.config.body_bytes_max
+    }
+
+    /// Lets in one who comes from this address and shows the secret of a token.
+    ///
+    /// # Errors
+    ///
+    /// There is no such token, or it has as many connections as it may.
+    pub fn admit(&self, secret: &[u8], from: &str) -> Result<Guest, ErrorReply> {
+        self.config.tokens.admit(secret).inspect_err(|error| {
+            if error.code == ErrorCode::Unauthorised {
+                self.config.audit.login_failed(from.to_owned(), error.message.clone());
+            }
+        })
+    }
+
+    /// The session of all who may do this, opened if there is none.
+    ///
+    /// # Errors
+    ///
+    /// This node does not lead, or has no room.
+    pub async fn session(&self, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
+        let mut open = self.open.lock().await;
+        open.retain(|_, session| !session.has_ended());
+        if let Some(session) = open.get(&access.token).filter(|session| Arc::ptr_eq(&session.access, access))
+        {
+            return Ok(Arc::clone(session));
+        }
+        let session = LocalSession::open(&self.config, Arc::clone(access), "http").await?;
+        open.insert(access.token.clone(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// A session that is shared with nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::session`].
+    pub async fn own_session(
+        &self,
+        access: Arc<Access>,
+        client_name: &str,
+    ) -> Result<Arc<LocalSession>, ErrorReply> {
+        LocalSession::open(&self.config, access, client_name).await
+    }
+}
+
+impl LocalSession {
+    async fn open(
+        config: &Arc<ConnectionConfig>,
+        access: Arc<Access>,
+        client_name: &str,
+    ) -> Result<Arc<Self>, ErrorReply> {
+        let secret = entropy::draw().map_err(|error| ErrorReply::new(ErrorCode::Busy, error.to_string()))?;
+        let connection = config.numbers.next();
+        let (outbox, Inbox { outgoing, gauge, .. }) = Outbox::new(IN_FLIGHT_MAX, config.output_bytes_max);
+        let waiting = Arc::new(Waiting::default());
+        let session = Arc::new(Self {
+            config: Arc::clone(config),
+            connection,
+            access: Arc::clone(&access),
+            share: InputShare::new(&config.input, &gauge),
+            room: Semaphore::new(IN_FLIGHT_MAX as usize),
+            next: AtomicU32::new(1),
+            waiting: Arc::clone(&waiting),
+            welcome: OnceLock::new(),
+        });
+        let arrival = Arrival { secret: SessionSecret(secret), access, address: client_name.to_owned() };
+        config.core.send(ToCore::Connected { connection, arrival, outbox }).map_err(|_| stopping())?;
+        let taker = Taker { config: Arc::clone(config), connection, gauge, waiting, unreported_bytes: 0 };
+        tokio::spawn(taker.run(outgoing));
+        let hello = Hello {
+            version_min: VERSION_MIN,
+            version_max: VERSION,
+            client_name: client_name.to_owned(),
+            leases_outlive: true,
+            ..Hello::default()
+        };
+        if let Response::Welcome(welcome) = session.ask(None, Request::Hello(hello)).await? {
+            // Nobody else has it yet.
+            let _ = session.welcome.set(welcome);
+        }
+        Ok(session)
+    }
+
+    /// The server's side of the bargain; `None` before it is open.
+    pub fn welcome(&self) -> Option<&Welcome> {
+        self.welcome.get().map(Box::as_ref)
+    }
+
+    /// Whether it answers nothing more: this node leads no longer, or an operator has closed it.
+    pub fn has_ended(&self) -> bool {
+        self.waiting.lock().has_ended
+    }
+
+    /// Asks for something, on behalf of one who comes from this address.
+    ///
+    /// # Errors
+    ///
+    /// What the queue says, or [`ErrorCode::NoLeader`] if the session ends before the answer.
+    pub async fn ask(
+        self: &Arc<Self>,
+        from: Option<Arc<str>>,
+        request: Request,
+    ) -> Result<Response, ErrorReply> {
+        // It is never closed.
+        let _room = self.room.acquire().await;
+        let is_reserve = matches!(request, Request::Reserve(_));
+        let (sender, answer) = oneshot::channel();
+        let number = self.enter(Asker::Once(sender))?;
+        let mut left = Left { session: self, number, cancels: is_reserve };
+        self.send(from, number, request).await?;
+        let answer = answer.await;
+        left.cancels = false;
+        match answer {
+            Ok(Response::Error(error)) => Err(error),
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(lost()),
+        }
+    }
+
+    /// Asks for something to which more than one answer comes.
+    ///
+    /// # Errors
+    ///
+    /// The session has ended.
+    pub async fn subscribe(self: &Arc<Self>, request: Request) -> Result<Answering, ErrorReply> {
+        let (sender, answers) = mpsc::unbounded_channel();
+        let number = self.enter(Asker::Always(sender))?;
+        let answering = Answering { session: Arc::clone(self), number, answers };
+        self.send(None, number, request).await?;
+        Ok(answering)
+    }
+
+    /// Asks for something and does not wait for the answer.
+    fn mention(&self, request: Request) {
+        let (connection, number) = (self.connection, self.number());
+        let requests = vec![(RequestId(number), request)];
+        let permit = crate::replica::Permit::default();
+        // A core that has ended answers nobody.
+        let _ = self.config.core.send(ToCore::Input(Input::Requests {
+            connection,
+            from: None,
+            requests,
+            permit,
+        }));
+    }
+
+    async fn send(&self, from: Option<Arc<str>>, number: u32, request: Request) -> Result<(), ErrorReply> {
+        let bytes = REQUEST_BYTES + bodies_bytes(&request);
+        let permit = self.share.hand_over(bytes, None).await;
+        let (connection, requests) = (self.connection, vec![(RequestId(number), request)]);
+        let message = ToCore::Input(Input::Requests { connection, from, requests, permit });
+        let core = &self.config.core;
+        let sent = if bytes <= BRIEF_BYTES_MAX { core.send_brief(message) } else { core.send(message) };
+        sent.map_err(|_| stopping())
+    }
+
+    fn enter(&self, asker: Asker) -> Result<u32, ErrorReply> {
+        let mut askers = self.waiting.lock();
+        if askers.has_ended {
+            return Err(ErrorReply { applied: Applied::No, ..lost() });
+        }
+        // After four thousand million requests a long poll may still have its number.
+        let mut number = self.number();
+        while askers.by_number.contains_key(&number) {
+            number = self.number();
+        }
+        askers.by_number.insert(number, asker);
+        Ok(number)
+    }
+
+    /// The next number of a request; never 0.
+    fn number(&self) -> u32 {
+        match self.next.fetch_add(1, Ordering::Relaxed) {
+            0 => self.next.fetch_add(1, Ordering::Relaxed).max(1),
+            number => number,
+        }
+    }
+}
+
+impl Drop for LocalSession {
+    fn drop(&mut self) {
+        // A core that has ended needs no telling.
+        let _ = self.config.core.send(ToCore::Input(Input::Disconnected { connection: self.connection }));
+    }
+}
+
+impl Answering {
+    /// The next answer. `None` when the session has ended.
+    pub async fn next(&mut self) -> Option<Response> {
+        self.answers.recv().await
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.session.waiting.lock().by_number.remove(&self.number);
+        self.session.mention(Request::Unsubscribe { subscription: self.number });
+    }
+}
+
+/// One who waits. If it goes before the answer has come, a RESERVE is cancelled.
+struct Left<'a> {
+    session: &'a LocalSession,
+    number: u32,
+    cancels: bool,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.session.waiting.lock().by_number.remove(&self.number);
+        if self.cancels {
+            self.session.mention(Request::Cancel { request: self.number });
+        }
+    }
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Askers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands an answer over. Returns it if nobody waits for it.
+    fn hand_over(&self, number: RequestId, answer: Response) -> Result<(), Response> {
+        let mut askers = self.lock();
+        match askers.by_number.get(&number.0) {
+            Some(Asker::Always(asker)) => asker.send(answer).map_err(|unsent| unsent.0),
+            Some(Asker::Once(_)) => match askers.by_number.remove(&number.0) {
+                Some(Asker::Once(asker)) => asker.send(answer),
+                _ => Err(answer),
+            },
+            None => Err(answer),
+        }
+    }
+
+    /// No answer comes any more.
+    fn end(&self) {
+        let mut askers = self.lock();
+        askers.has_ended = true;
+        let waiting = mem::take(&mut askers.by_number);
+        drop(askers);
+        drop(waiting);
+    }
+}
+
+/// Takes what the core says to a session.
+struct Taker {
+    config: Arc<ConnectionConfig>,
+    connection: ConnectionId,
+    gauge: Arc<Gauge>,
+    waiting: Arc<Waiting>,
+    unreported_bytes: usize,
+}
+
+impl Taker {
+    /// Takes answers until the core ends the session, or is gone.
+    async fn run(mut self, mut outgoing: UnboundedReceiver<Outgoing>) {
+        let mut messages = Vec::new();
+        'taking: loop {
+            let received = tokio::select! {
+                biased;
+                () = self.gauge.cut.cancelled() => 0,
+                received = outgoing.recv_many(&mut messages, MESSAGES_MAX) => received,
+            };
+            if received == 0 {
+                break;
+            }
+            for message in messages.drain(..) {
+                match message {
+                    Outgoing::Replica { responses, answers } => self.take(responses, answers),
+                    Outgoing::Own(_) => {}
+                    Outgoing::Close => break 'taking,
+                }
+            }
+        }
+        self.waiting.end();
+    }
+
+    fn take(&mut self, responses: Vec<(RequestId, Response)>, answers: u32) {
+        let now_ms = whole_ms(self.config.clock.elapsed()) + 1;
+        let mut bytes = 0;
+        for (number, mut response) in responses {
+            bytes += response.weight_bytes();
+            let mut unsent = response.age(now_ms);
+            if matches!(response, Response::GoingAway { .. }) {
+                // What was asked is answered all the same.
+                self.waiting.lock().has_ended = true;
+            } else if response.is_worth_sending()
+                && let Err(response) = self.waiting.hand_over(number, response)
+            {
+                unsent.extend(leases_of(&response));
+            }
+            if !unsent.is_empty() {
+                self.tell(Input::NotSent { connection: self.connection, leases: unsent });
+            }
+        }
+        self.gauge.written(answers, bytes);
+        self.unreported_bytes += bytes;
+        if self.unreported_bytes >= self.config.output_bytes_max / REPORT_PART {
+            let bytes = mem::take(&mut self.unreported_bytes);
+            self.tell(Input::Written { connection: self.connection, bytes });
+        }
+    }
+
+    fn tell(&self, input: Input) {
+        // A core that is gone has nothing more to say.
+        let _ = self.config.core.send(ToCore::Input(input));
+    }
+}
+
+/// The leases of jobs that reach nobody.
+fn leases_of(response: &Response) -> Vec<Lease> {
+    match response {
+        Response::Reserved(jobs) | Response::Deliver(jobs) => jobs.iter().map(|job| job.lease).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn bodies_bytes(request: &Request) -> usize {
+    match request {
+        Request::Push(push) => push.jobs.iter().map(|job| REQUEST_BYTES + job.body.len()).sum(),
+        Request::Finish { leases }
+        | Request::Release { leases, .. }
+        | Request::Touch { leases, .. }
+        | Request::Bury { leases, .. } => size_of_val(leases.as_slice()),
+        _ => 0,
+    }
+}
+
+/// The session has ended before the answer came.
+fn lost() -> ErrorReply {
+    let message = "this node stopped leading before it answered: ask again";
+    ErrorReply { applied: Applied::Unknown, ..ErrorReply::new(ErrorCode::NoLeader, message) }
+}
+
+fn stopping() -> ErrorReply {
+    ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later")
+}

@@ -1,0 +1,7 @@
+//! HTTP, as programs without a client library speak it.
+
+mod api;
+mod document;
+mod hostile;
+mod rig;
+mod tokens;

@@ -1,0 +1,229 @@
+//! The JSON API does what its routes say.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use serde_json::{Value, json};
+
+use super::rig::{Site, Web};
+use crate::server_rig::{Raw, push};
+
+fn id(pushed: &Value) -> u64 {
+    pushed["id"].as_u64().expect("an id")
+}
+
+#[test]
+fn a_job_is_pushed_reserved_and_finished() {
+    let site = Site::new();
+    let mut web = site.web();
+    let new =
+        json!({"body": "close order 17", "delay": 1, "key": "order/17", "headers": {"trace": ["a", "b"]}});
+    let pushed = web.post("/v1/topics/orders.eu/jobs", &new);
+    assert_eq!(pushed.status, 201);
+    let job = id(&pushed.json());
+    assert_eq!(pushed.header("location"), Some(format!("/v1/jobs/{job}").as_str()));
+    let reserved = web.ask("POST", "/v1/reserve?topics=mails,orders.eu&wait=30s", None).json();
+    let [got] = &reserved["jobs"].as_array().expect("jobs")[..] else { panic!("{reserved}") };
+    assert_eq!((id(got), &got["body"], &got["attempts"]), (job, &json!("close order 17"), &json!(1)));
+    assert_eq!(got["headers"], json!({"trace": ["a", "b"]}));
+    let by_key = web.get("/v1/topics/orders.eu/keys/order%2F17").json();
+    assert_eq!((id(&by_key), &by_key["state"]), (job, &json!("reserved")));
+    let lease = got["lease"].as_str().expect("a lease");
+    for _ in 0..2 {
+        assert_eq!(web.ask("POST", &format!("/v1/leases/{lease}/finish"), None).status, 204);
+    }
+    assert_eq!(web.get(&format!("/v1/jobs/{job}")).json()["state"], json!("finished"));
+    assert_eq!(web.get("/v1/topics/orders.eu/keys/order%2F17").refusal(), (404, "NOT_FOUND".to_owned()));
+}
+
+#[test]
+fn bodies_are_bytes() {
+    let site = Site::new();
+    let mut web = site.web();
+    let job = id(&web.post("/v1/topics/t/jobs", &json!({"body_base64": "/wA="})).json());
+    assert_eq!(web.get(&format!("/v1/jobs/{job}")).json()["body_base64"], json!("/wA="));
+    let mut client = Raw::greeted(site.node.address);
+    client.ask(push("t", "text\u{0}", 0));
+    assert_eq!(web.get(&format!("/v1/jobs/{}", job + 1)).json()["body"], json!("text\u{0}"));
+}
+
+#[test]
+fn several_jobs_have_an_outcome_each() {
+    let site = Site::new();
+    let mut web = site.web();
+    let jobs = json!([{"key": "a"}, {"key": "a"}, {"key": "a", "if_exists": "keep"}, {"key": "a", "if_exists": "replace"}]);
+    let outcomes = web.post("/v1/topics/t/jobs", &jobs).json();
+    let results: Vec<&Value> =
+        outcomes["results"].as_array().expect("outcomes").iter().map(|one| &one["result"]).collect();
+    assert_eq!(results, [&json!("pushed"), &Value::Null, &json!("kept"), &json!("replaced")]);
+    let first = id(&outcomes["results"][0]);
+    let refused = &outcomes["results"][1];
+    assert_eq!((&refused["error"], id(refused)), (&json!("KEY_EXISTS"), first));
+    let again = web.post("/v1/topics/t/jobs", &json!({"key": "a"}));
+    assert_eq!(again.refusal(), (409, "KEY_EXISTS".to_owned()));
+    let lines = "{\"body\":\"1\"}\r\n\n{\"body\":\"2\"}";
+    let kind = "Content-Type: application/x-ndjson; charset=utf-8\r\n";
+    let outcomes = web.ask_with("POST", "/v1/topics/lines/jobs", kind, lines.as_bytes()).json();
+    assert_eq!(outcomes["results"].as_array().map(Vec::len), Some(2));
+    let bad = web.ask_with("POST", "/v1/topics/lines/jobs", kind, b"{}\n{\"dealy\":1}");
+    assert_eq!(bad.refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(web.get("/v1/jobs/count?topic=lines").json(), json!({"jobs": 2}), "all of them or none");
+}
+
+#[test]
+fn more_jobs_than_a_frame_takes_are_pushed_all_the_same() {
+    let site = Site::new();
+    let mut web = site.web();
+    let jobs: Vec<Value> = (0..5000).map(|_| json!({"body": "x".repeat(1000)})).collect();
+    let outcomes = web.post("/v1/topics/t/jobs", &Value::from(jobs)).json();
+    let ids: Vec<u64> = outcomes["results"].as_array().expect("outcomes").iter().map(id).collect();
+    assert_eq!((ids.len(), ids.is_sorted()), (5000, true));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 5000}));
+}
+
+#[test]
+fn a_list_goes_on_with_its_cursor() {
+    let site = Site::new();
+    let mut web = site.web();
+    let jobs: Vec<Value> = (0..7).map(|n| json!({"key": format!("k{n}"), "delay": "1h"})).collect();
+    web.post("/v1/topics/t/jobs", &Value::from(jobs));
+    let mut keys = Vec::new();
+    let mut path = "/v1/jobs?topic=t&state=delayed,ready&order=key&limit=3".to_owned();
+    loop {
+        let page = web.get(&path).json();
+        keys.extend(page["jobs"].as_array().expect("jobs").iter().map(|job| job["key"].clone()));
+        let Some(cursor) = page["cursor"].as_str() else { break };
+        path = format!("/v1/jobs?topic=t&state=delayed,ready&order=key&limit=3&cursor={cursor}");
+    }
+    assert_eq!(keys, (0..7).map(|n| json!(format!("k{n}"))).collect::<Vec<_>>());
+    for query in ["limit=x", "cursor=!", "order=best", "topics=t", "state=asleep", "due_from=today"] {
+        assert_eq!(web.get(&format!("/v1/jobs?{query}")).refusal(), (400, "MALFORMED".to_owned()), "{query}");
+    }
+    assert_eq!(web.get("/v1/jobs?limit=0").refusal(), (422, "INVALID".to_owned()));
+}
+
+#[test]
+fn a_job_is_changed_by_id_and_by_key() {
+    let site = Site::new();
+    let mut web = site.web();
+    let job = id(&web.post("/v1/topics/t/jobs", &json!({"key": "k", "delay": "1h"})).json());
+    let at = json!({"due": "2030-12-24T18:00:00Z"});
+    let changed = web.post(&format!("/v1/jobs/{job}/reschedule"), &at).json();
+    assert_eq!((&changed["state"], &changed["due"]), (&json!("delayed"), &json!("2030-12-24T18:00:00.000Z")));
+    assert_eq!(
+        web.post("/v1/topics/t/keys/k/reschedule", &json!({})).refusal(),
+        (400, "MALFORMED".to_owned())
+    );
+    assert_eq!(web.ask("POST", "/v1/topics/t/keys/k/run-now", None).json()["state"], json!("ready"));
+    assert_eq!(web.get("/v1/topics/t/next").json()["id"], json!(job));
+    assert_eq!(web.ask("POST", "/v1/topics/t/keys/k/kick", None).refusal(), (409, "WRONG_STATE".to_owned()));
+    assert_eq!(web.ask("DELETE", &format!("/v1/jobs/{job}"), None).json()["state"], json!("ready"));
+    assert_eq!(web.ask("DELETE", "/v1/topics/t/keys/k", None).refusal(), (404, "NOT_FOUND".to_owned()));
+}
+
+fn reserve(web: &mut Web) -> String {
+    let reserved = web.ask("POST", "/v1/reserve?topics=t&wait=30s", None).json();
+    reserved["jobs"][0]["lease"].as_str().expect("a job").to_owned()
+}
+
+#[test]
+fn leases_are_settled_one_by_one_and_together() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/t/jobs", &json!([{}, {}, {}, {}]));
+    let leases: Vec<String> = (0..4).map(|_| reserve(&mut web)).collect();
+    let path = |at: usize, what: &str| format!("/v1/leases/{}/{what}", leases[at]);
+    assert_eq!(web.post(&path(0, "touch"), &json!({"ttr": "5m"})).status, 204);
+    assert_eq!(web.post(&path(0, "bury"), &json!({"reason": "no such address"})).status, 204);
+    let shown = web.get("/v1/jobs?state=buried").json();
+    assert_eq!(shown["jobs"][0]["reason"], json!("no such address"));
+    assert_eq!(web.ask("POST", "/v1/topics/t/kick", None).json(), json!({"jobs": 1}));
+    assert_eq!(web.post(&path(1, "release"), &json!({"delay": "1h"})).status, 204);
+    assert_eq!(web.post(&path(1, "release"), &json!({})).refusal(), (409, "STALE_LEASE".to_owned()));
+    assert_eq!(web.post(&path(2, "release"), &json!({"not_started": true})).status, 204);
+    let all = json!({"finish": [leases[3], leases[1]], "touch": [leases[3]]});
+    let settled = web.post("/v1/leases", &all).json();
+    assert_eq!(settled["settled"], json!(1));
+    let failed: Vec<&Value> =
+        settled["failed"].as_array().expect("failures").iter().map(|one| &one["lease"]).collect();
+    assert_eq!(failed, [&json!(leases[1]), &json!(leases[3])], "it was finished before it was touched");
+}
+
+#[test]
+fn many_jobs_are_changed_in_steps() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/from/jobs", &Value::from(vec![json!({}); 5]));
+    let mut step = json!({"change": "move", "to": "to", "filter": {"topic": "from"}, "limit": 2});
+    let mut moved = 0;
+    loop {
+        let done = web.post("/v1/jobs/bulk", &step).json();
+        moved += done["jobs"].as_u64().expect("a number");
+        let Some(cursor) = done.get("cursor") else { break };
+        step["cursor"] = cursor.clone();
+    }
+    assert_eq!(moved, 5);
+    assert_eq!(web.get("/v1/jobs/count?topic=to").json(), json!({"jobs": 5}));
+    let typo = json!({"change": "delete", "filter": {"topik": "to"}});
+    assert_eq!(web.post("/v1/jobs/bulk", &typo).refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(
+        web.post("/v1/jobs/bulk", &json!({"change": "move"})).refusal(),
+        (400, "MALFORMED".to_owned())
+    );
+}
+
+#[test]
+fn a_topic_has_a_policy_and_a_pause() {
+    let site = Site::new();
+    let mut web = site.web();
+    let set = json!({"ttr": "30s", "attempts": 5, "late": "1h:drop"});
+    assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&set)).status, 204);
+    assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&json!({"late": null}))).status, 204);
+    assert_eq!(web.get("/v1/topics/t").json()["settings"], json!({"ttr": "30s", "attempts": "5"}));
+    let wrong = web.ask("PATCH", "/v1/topics/t", Some(&json!({"attempts": "many"})));
+    assert_eq!(wrong.refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(web.ask("POST", "/v1/topics/t/pause", None).status, 204);
+    assert_eq!(web.get("/v1/topics").json()["topics"][0]["paused"], json!(true));
+    assert_eq!(web.ask("POST", "/v1/topics/t/resume", None).status, 204);
+    let none = json!({"ttr": "none", "attempts": "none"});
+    assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&none)).status, 204);
+    assert_eq!(web.ask("DELETE", "/v1/topics/t", None).status, 204);
+}
+
+#[test]
+fn the_server_shows_itself() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/t/jobs", &json!({"delay": "1h"}));
+    let stats = web.get("/v1/stats").json();
+    assert_eq!((&stats["delayed"], &stats["topics"]["t"]["delayed"]), (&json!(1), &json!(1)));
+    assert_eq!(web.get("/v1/cluster").json()["members"][0]["role"], json!("leader"));
+    let mut other = Raw::greeted(site.node.address);
+    let connections = web.get("/v1/connections").json();
+    let names: Vec<&Value> = connections["connections"]
+        .as_array()
+        .expect("clients")
+        .iter()
+        .map(|one| &one["client_name"])
+        .collect();
+    assert!(names.contains(&&json!("http")) && names.len() == 2, "{names:?}");
+    let number =
+        other.connections().into_iter().find(|one| one.client_name != "http").expect("it").connection;
+    assert_eq!(web.ask("DELETE", &format!("/v1/connections/{number}?end_session=true"), None).status, 204);
+    assert!(other.receive().is_some(), "it is told that it is closed");
+    assert_eq!(web.post("/v1/cluster/members", &json!({"address": ""})).refusal().1, "INVALID");
+}
+
+#[test]
+fn one_who_leaves_while_it_waits_gets_no_job() {
+    let site = Site::new();
+    let mut leaving = site.web();
+    leaving.send(b"POST /v1/reserve?topics=t&wait=30s HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut web = site.web();
+    let waits = |web: &mut Web| web.get("/v1/stats").json()["waiting"] == json!(1);
+    while !waits(&mut web) {}
+    drop(leaving);
+    while waits(&mut web) {}
+    let job = id(&web.post("/v1/topics/t/jobs", &json!({})).json());
+    let shown = web.get(&format!("/v1/jobs/{job}")).json();
+    assert_eq!((&shown["state"], &shown["attempts"]), (&json!("ready"), &json!(0)));
+}

@@ -1,0 +1,83 @@
+//! Tokens say what a caller may do, as they do for any client.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use serde_json::json;
+
+use super::rig::{Site, Web};
+use crate::server_rig::adjourn;
+
+/// A node, and the tokens with these grants.
+fn site<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens.toml");
+    let mut number = 0;
+    let tokens = grants.map(|grants| {
+        number += 1;
+        let name = format!("token{number}");
+        let made = adjourn(&["token", "create", &name, "--file", file.to_str().expect("a path")])
+            .args(grants)
+            .output()
+            .expect("made");
+        String::from_utf8(made.stdout).expect("text").trim_end().to_owned()
+    });
+    let site = Site::with(|config| {
+        let kept = config.data.parent().expect("a folder").join("tokens.toml");
+        std::fs::copy(&file, &kept).expect("copied");
+        config.tokens_file = Some(kept);
+    });
+    (site, tokens)
+}
+
+#[test]
+fn a_caller_does_what_its_token_grants() {
+    let (site, [shop, reader]) = site([&["--allow", "push:orders.*"], &["--allow", "read"]]);
+    let push = |web: &mut Web, topic: &str| web.post(&format!("/v1/topics/{topic}/jobs"), &json!({}));
+    let mut stranger = site.web();
+    let refused = push(&mut stranger, "orders.eu");
+    assert_eq!(
+        (refused.refusal(), refused.header("www-authenticate")),
+        ((401, "UNAUTHORISED".to_owned()), Some("Bearer"))
+    );
+    assert_eq!(push(&mut site.web().with_token("adjourn_guess"), "orders.eu").status, 401);
+    let mut shop = site.web().with_token(&shop);
+    assert_eq!(push(&mut shop, "orders.eu").status, 201);
+    assert_eq!(push(&mut shop, "mails").refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(shop.get("/v1/jobs").refusal(), (403, "UNAUTHORISED".to_owned()));
+    let mut reader = site.web().with_token(&reader);
+    assert_eq!(reader.get("/v1/jobs/1").status, 200);
+    assert_eq!(reader.ask("DELETE", "/v1/jobs/1", None).refusal(), (403, "UNAUTHORISED".to_owned()));
+}
+
+#[test]
+fn a_token_that_is_revoked_ends_what_waits() {
+    let (site, [worker, other]) = site([&["--allow", "consume"], &["--allow", "read"]]);
+    let mut waiting = site.web().with_token(&worker);
+    waiting.send(
+        format!("POST /v1/reserve?topics=t&wait=1h HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {worker}\r\n\r\n")
+            .as_bytes(),
+    );
+    let mut other = site.web().with_token(&other);
+    while other.get("/v1/stats").json()["waiting"] != json!(1) {}
+    let file = site.folder().join("tokens.toml");
+    let revoked = adjourn(&["token", "revoke", "token1", "--file", file.to_str().expect("a path")]).status();
+    assert!(revoked.expect("it ran").success());
+    assert_eq!(waiting.reply().expect("an answer").refusal(), (401, "UNAUTHORISED".to_owned()));
+    assert_eq!(waiting.ask("POST", "/v1/reserve?topics=t", None).status, 401);
+    assert_eq!(other.get("/v1/stats").status, 200);
+}
+
+#[test]
+fn what_a_token_pushes_a_second_is_limited() {
+    let (site, [shop]) = site([&["--allow", "push", "--jobs-per-second", "1"]]);
+    let mut web = site.web().with_token(&shop);
+    let many = json!(vec![json!({}); 50]);
+    assert_eq!(web.post("/v1/topics/t/jobs", &many).status, 200);
+    let refused = web.post("/v1/topics/t/jobs", &json!({}));
+    assert_eq!(refused.refusal(), (429, "BUSY".to_owned()));
+    assert!(
+        refused
+            .header("retry-after")
+            .is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|wait| wait > 10))
+    );
+}
