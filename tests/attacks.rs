@@ -176,7 +176,7 @@ fn a05_a_session_with_its_secret_and_without_rights() {
     let leases = reserve(&mut shop, "shop.a");
     let resume = Resume { session: welcome.session, secret: welcome.secret };
     let (mut thief, told) = scene.greet(&scene.thief, Some(resume));
-    assert!(told.resumed);
+    assert!(!told.resumed && told.session != welcome.session);
     assert_eq!(finish(&mut thief, leases.clone()), [false]);
     let (mut shop, _) = scene.greet(&scene.shop, Some(resume));
     assert_eq!(finish(&mut shop, leases), [true]);

@@ -1,13 +1,19 @@
 //! How a server process ends that is not asked politely: a second signal, a disk that takes no more.
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use adjourn::protocol::{PushResult, Request, Response, Subscribe};
+use adjourn::protocol::{ErrorCode, PushResult, Request, Response, Subscribe};
 use adjourn::types::JobId;
+use rustix::fs::OFlags;
 use rustix::process::Signal;
 
-use super::server_rig::{Process, Raw, adjourn, push, topic};
+use super::cluster::now;
+use super::server_rig::{Process, Raw, adjourn, hello, push, topic};
 
 /// Starts `adjourn serve` where no file can grow beyond `file_kib`: a write that would is refused by the system, as
 /// it is on a full disk.
@@ -82,4 +88,35 @@ fn a_second_signal_ends_a_server_that_waits_for_a_client_that_does_not_read() {
     assert!(matches!(client.receive(), Some((_, Response::GoingAway { .. }))), "the first was heard");
     server.signal(Signal::INT);
     assert_eq!(server.wait().code(), Some(130));
+}
+
+#[test]
+fn a_stop_waits_for_no_audit_log_that_hangs() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("audit");
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    // A pipe that is full, and that nobody reads.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("a flag");
+    let mut pipe = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path).expect("a pipe");
+    while pipe.write(&[b'\n'; 1024]).is_ok() {}
+    let tokens = folder.path().join("tokens.toml");
+    std::fs::write(&tokens, "").expect("written");
+    let [tokens, audit] = [&tokens, &path].map(|path| path.to_str().expect("a path"));
+    let mut server =
+        Process::start(&folder.path().join("data"), &["--tokens-file", tokens, "--audit-log", audit]);
+    for _ in 0..3 {
+        let mut stranger = Raw::connect(server.address);
+        stranger.send(&[Request::Hello(hello())]);
+        assert_eq!(stranger.refusal().code, ErrorCode::Unauthorised);
+    }
+    server.signal(Signal::TERM);
+    let begun = now();
+    let ended = loop {
+        if let Some(status) = server.child.try_wait().expect("a child") {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not end");
+    };
+    assert_eq!(ended.code(), Some(0));
+    drop(pipe);
 }

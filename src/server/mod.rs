@@ -49,7 +49,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
 use crate::replica::{Input, ReplayError};
@@ -169,7 +169,7 @@ impl Server {
     pub async fn start(config: Config) -> Result<Running, ServerError> {
         if !config.grace_fits_heartbeat() {
             let (session_grace_ms, heartbeat_ms) = (config.session_grace_ms, config.heartbeat_ms);
-            tracing::warn!(
+            warn!(
                 session_grace_ms,
                 heartbeat_ms,
                 "the grace is shorter than three heartbeats: clients give up their leases when a connection falters. Raise \
@@ -234,6 +234,8 @@ pub struct Running {
 
 /// At a stop, connections have this long to read the answers sent to them.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
+/// At an end, the last lines of the audit log have this long to be written.
+const AUDIT_MAX: Duration = Duration::from_secs(2);
 
 impl Running {
     /// Where clients connect.
@@ -254,13 +256,16 @@ impl Running {
     /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing
     /// that was not durable by then was acknowledged.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
-        let end = self.threads.first_end().await.unwrap_or(Ok(()));
+        self.threads.first_end().await;
         self.connections.stopping.cancel();
         self.talking.cancel();
         // One that is at its end already needs no telling.
         let _ = self.connections.core.send(ToCore::Abort);
         self.connections.audit.end();
-        end.and(self.threads.join())
+        if timeout(AUDIT_MAX, self.connections.audit.written()).await.is_err() {
+            warn!("the audit log is not written in time: its last lines are lost");
+        }
+        self.threads.join().await
     }
 
     /// Reads the file of tokens anew. Certificates are read when they have changed.
@@ -307,6 +312,7 @@ impl Drop for Running {
         self.talking.cancel();
         // A core that has ended needs no telling.
         let _ = self.connections.core.send(ToCore::Abort);
+        self.connections.audit.end();
     }
 }
 
@@ -348,16 +354,12 @@ async fn launch(
     let peers = peers.transpose()?;
     let (audit, auditor) = open_audit_log(config)?;
     let to_audit = audit.clone();
-    let mut threads =
-        start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
-            let replica = recovery.start(clock.now());
-            let core = Core::new(replica, to_disk, to_checkpoint, peers, clock, to_audit, signal_ready);
-            runner.run(Box::new(core));
-        })?;
-    threads.spawn("audit", move || {
-        auditor.run();
-        None
+    let threads = start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
+        let replica = recovery.start(clock.now());
+        let core = Core::new(replica, to_disk, to_checkpoint, peers, clock, to_audit, signal_ready);
+        runner.run(Box::new(core));
     })?;
+    threads.spawn_apart("audit", move || auditor.run())?;
     let connections =
         Arc::new(connection_config(config, to_core.clone(), clients, Arc::clone(&tokens), audit, clock));
     let mut running = Running {

@@ -6,7 +6,7 @@
 
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender, unbounded_channel};
 
 use super::ServerError;
 
@@ -16,6 +16,10 @@ pub(super) struct Threads {
     tell: Option<UnboundedSender<End>>,
     ends: UnboundedReceiver<End>,
     running: Vec<JoinHandle<()>>,
+    /// How the node ends, as far as it was told.
+    end: Option<End>,
+    /// Waits for those that were running.
+    joining: Option<tokio::task::JoinHandle<()>>,
 }
 
 /// How the node ends, as one of its threads tells.
@@ -24,14 +28,18 @@ type End = Result<(), ServerError>;
 /// Tells that a thread panicked, if it does.
 struct Guard {
     name: &'static str,
-    tell: UnboundedSender<End>,
+    tell: WeakUnboundedSender<End>,
+    /// Of a thread whose end is waited for.
+    _waited_for: Option<UnboundedSender<End>>,
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if thread::panicking()
+            && let Some(tell) = self.tell.upgrade()
+        {
             // If the receiver is gone, the node is ending anyway.
-            let _ = self.tell.send(Err(ServerError::Panicked(self.name)));
+            let _ = tell.send(Err(ServerError::Panicked(self.name)));
         }
     }
 }
@@ -40,7 +48,7 @@ impl Threads {
     /// None yet.
     pub(super) fn new() -> Self {
         let (tell, ends) = unbounded_channel();
-        Self { tell: Some(tell), ends, running: Vec::new() }
+        Self { tell: Some(tell), ends, running: Vec::new(), end: None, joining: None }
     }
 
     /// Starts one. With `Some`, what `run` returns is the end of the node.
@@ -50,34 +58,62 @@ impl Threads {
         run: impl FnOnce() -> Option<End> + Send + 'static,
     ) -> Result<(), ServerError> {
         let Some(tell) = self.tell.clone() else { return Ok(()) };
-        let builder = thread::Builder::new().name(format!("adjourn-{name}"));
-        let spawned = builder.spawn(move || {
-            let guard = Guard { name, tell };
+        let guard = Guard { name, tell: tell.downgrade(), _waited_for: Some(tell.clone()) };
+        let spawned = spawn(guard, move || {
             if let Some(end) = run() {
                 // As above.
-                let _ = guard.tell.send(end);
+                let _ = tell.send(end);
             }
         });
-        self.running.push(spawned.map_err(ServerError::Thread)?);
+        self.running.push(spawned?);
         Ok(())
     }
 
-    /// Waits until the node ends, or a thread panics; it is told once. May be dropped and called again.
-    pub(super) async fn first_end(&mut self) -> Option<End> {
-        // When the last sender is gone, no thread can report an end.
-        self.tell = None;
-        self.ends.recv().await
+    /// Starts one that no end waits for: it may hang for as long as it likes.
+    pub(super) fn spawn_apart(
+        &self,
+        name: &'static str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let Some(tell) = &self.tell else { return Ok(()) };
+        spawn(Guard { name, tell: tell.downgrade(), _waited_for: None }, run).map(|_| ())
     }
 
-    /// Waits for the end of all of them. Blocks. Returns the first failure that was told meanwhile: a panic can be the reason
-    /// for an end that looks good and was told before it.
-    pub(super) fn join(&mut self) -> End {
-        for thread in self.running.drain(..) {
-            // That it panicked was told.
-            let _ = thread.join();
+    /// Waits until the node ends, or a thread panics. May be dropped and called again.
+    pub(super) async fn first_end(&mut self) {
+        // When the last sender is gone, no thread can report an end.
+        self.tell = None;
+        if self.end.is_none() {
+            self.end = self.ends.recv().await;
         }
-        std::iter::from_fn(|| self.ends.try_recv().ok()).find(Result::is_err).unwrap_or(Ok(()))
     }
+
+    /// Waits for the end of all of them but those apart. Returns how the node ended, or the first failure that was told after that: a
+    /// panic can be the reason for an end that looks good and was told before it. May be dropped and called again.
+    pub(super) async fn join(&mut self) -> End {
+        if !self.running.is_empty() {
+            let running = std::mem::take(&mut self.running);
+            // That one has panicked was told.
+            let join = move || running.into_iter().for_each(|thread| _ = thread.join());
+            self.joining = Some(tokio::task::spawn_blocking(join));
+        }
+        if let Some(joining) = &mut self.joining {
+            // A runtime that ends waits for nothing.
+            let _ = joining.await;
+            self.joining = None;
+        }
+        let later = std::iter::from_fn(|| self.ends.try_recv().ok()).find(Result::is_err);
+        self.end.take().unwrap_or(Ok(())).and(later.unwrap_or(Ok(())))
+    }
+}
+
+fn spawn(guard: Guard, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServerError> {
+    let builder = thread::Builder::new().name(format!("adjourn-{}", guard.name));
+    let guarded = move || {
+        let _guard = guard;
+        run();
+    };
+    builder.spawn(guarded).map_err(ServerError::Thread)
 }
 
 #[cfg(test)]
@@ -97,8 +133,36 @@ mod tests {
                 panic!("it was told to panic")
             })
             .expect("started");
-        assert!(matches!(threads.first_end().await, Some(Ok(()))));
+        threads.first_end().await;
+        assert!(matches!(threads.end, Some(Ok(()))));
         drop(go_on);
-        assert!(matches!(threads.join(), Err(ServerError::Panicked("bad"))));
+        assert!(matches!(threads.join().await, Err(ServerError::Panicked("bad"))));
+    }
+
+    #[tokio::test]
+    async fn no_end_waits_for_a_thread_apart_but_hears_of_its_panic() {
+        let mut threads = Threads::new();
+        let (go_on, told) = mpsc::channel::<()>();
+        threads
+            .spawn_apart("stuck", move || {
+                told.recv().expect_err("it is only dropped");
+            })
+            .expect("started");
+        threads.spawn("good", || Some(Ok(()))).expect("started");
+        threads.first_end().await;
+        assert!(matches!(threads.join().await, Ok(())));
+        drop(go_on);
+        let mut threads = Threads::new();
+        let (go_on, told) = mpsc::channel::<()>();
+        threads
+            .spawn("good", move || {
+                told.recv().expect_err("it is only dropped");
+                Some(Ok(()))
+            })
+            .expect("started");
+        threads.spawn_apart("bad", || panic!("it was told to panic")).expect("started");
+        threads.first_end().await;
+        drop(go_on);
+        assert!(matches!(threads.join().await, Err(ServerError::Panicked("bad"))));
     }
 }

@@ -1,0 +1,319 @@
+//! The audit log: who was denied what, and who did what changes more than single jobs. One JSON object a line.
+//!
+//! A thread of its own writes the lines; nobody waits for it, not even a stop. What somebody was refused is written down at a
+//! limited rate, for each token and for all failed logins: whoever is refused again and again decides neither how much is written
+//! nor what is lost. What is not written is counted, and the count written within seconds.
+
+mod file;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::{info, warn};
+
+use super::clock::wall;
+use super::rate::Rate;
+use crate::replica::Audited;
+use crate::types::Millis;
+use file::RotatedFile;
+
+/// Lines that wait to be written; what comes beyond is counted.
+const WAITING_MAX: usize = 4096;
+/// Lines among them that tell of refusals: the others have room however many of these wait.
+const REFUSALS_WAITING_MAX: usize = 2048;
+/// Refusals of one token, or failed logins, that are written down in a second; what comes beyond is counted.
+const REFUSALS_PER_SECOND: u32 = 1;
+/// What this time brings may come at once.
+const REFUSALS_BURST: Duration = Duration::from_secs(10);
+/// Tokens whose refusals are counted apart.
+const TOKENS_MAX: usize = 1024;
+/// A longer text in a line is cut off, in bytes.
+const TEXT_BYTES_MAX: usize = 256;
+/// What was not written is told after this time.
+const TELL_AFTER: Duration = Duration::from_secs(2);
+
+/// The way to the audit log.
+#[derive(Clone, Debug)]
+pub(super) struct Audit(Arc<Shared>);
+
+/// Writes the audit log.
+pub(super) struct Auditor {
+    shared: Arc<Shared>,
+    /// `None` writes to the log of the process.
+    file: Option<RotatedFile>,
+    /// Cancels [`Shared::written`].
+    _written: DropGuard,
+}
+
+#[derive(Debug)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// Something waits, or nothing more comes.
+    changed: Condvar,
+    /// Cancelled when everything is written.
+    written: CancellationToken,
+}
+
+/// What waits to be written.
+#[derive(Debug)]
+struct Waiting {
+    lines: VecDeque<Line>,
+    refusals: usize,
+    logins: Refusals,
+    by_token: BTreeMap<String, Refusals>,
+    /// Lines that found no room.
+    lost: u64,
+    /// When something was not written first that is not told yet.
+    untold_since: Option<Instant>,
+    is_over: bool,
+}
+
+/// What one source of refusals may have written down.
+#[derive(Debug)]
+struct Refusals {
+    rate: Rate,
+    unwritten: u64,
+}
+
+/// One line.
+#[derive(Debug, Default, Serialize)]
+struct Line {
+    at: String,
+    event: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    token: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'static str>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    about: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    why: String,
+    #[serde(skip)]
+    is_refusal: bool,
+}
+
+impl Audit {
+    /// The log, and who writes it: to the file, or to the log of the process.
+    pub(super) fn new(file: Option<&Path>, bytes_max: u64) -> io::Result<(Self, Auditor)> {
+        let file = file.map(|path| RotatedFile::open(path, bytes_max)).transpose()?;
+        let waiting = Waiting {
+            lines: VecDeque::new(),
+            refusals: 0,
+            logins: Refusals::new(),
+            by_token: BTreeMap::new(),
+            lost: 0,
+            untold_since: None,
+            is_over: false,
+        };
+        let written = CancellationToken::new();
+        let guard = written.clone().drop_guard();
+        let shared = Arc::new(Shared { waiting: Mutex::new(waiting), changed: Condvar::new(), written });
+        Ok((Self(Arc::clone(&shared)), Auditor { shared, file, _written: guard }))
+    }
+
+    /// A request was denied, or will change more than single jobs.
+    pub(super) fn request(&self, audited: Audited) {
+        let Audited { token, address, request, about, denied } = audited;
+        let is_refusal = denied.is_some();
+        let mut waiting = self.0.waiting();
+        if is_refusal && !waiting.may_tell_of(&token) {
+            drop(waiting);
+            self.0.changed.notify_one();
+            return;
+        }
+        waiting.add(Line {
+            at: at(wall()),
+            event: if is_refusal { "denied" } else { "allowed" },
+            token,
+            address,
+            request: Some(request.name()),
+            about: cut(about),
+            why: cut(denied.unwrap_or_default()),
+            is_refusal,
+        });
+        drop(waiting);
+        self.0.changed.notify_one();
+    }
+
+    /// Somebody was not let in.
+    pub(super) fn login_failed(&self, address: String, why: String) {
+        let mut waiting = self.0.waiting();
+        if waiting.logins.is_one_too_many() {
+            waiting.begin_to_count();
+        } else {
+            let (at, event, why) = (at(wall()), "login_failed", cut(why));
+            waiting.add(Line { at, event, address, why, is_refusal: true, ..Line::default() });
+        }
+        drop(waiting);
+        self.0.changed.notify_one();
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&self) {
+        self.0.waiting().is_over = true;
+        self.0.changed.notify_one();
+    }
+
+    /// Waits until everything is written.
+    pub(super) async fn written(&self) {
+        self.0.written.cancelled().await;
+    }
+}
+
+impl Auditor {
+    /// Writes until [`Audit::end`].
+    pub(super) fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        while let Some(lines) = shared.next() {
+            for line in lines {
+                self.write(&line);
+            }
+        }
+    }
+
+    fn write(&mut self, line: &Line) {
+        let Ok(mut text) = serde_json::to_string(line) else { return };
+        let Some(file) = &mut self.file else {
+            info!(target: "audit", "{text}");
+            return;
+        };
+        text.push('\n');
+        if let Err(error) = file.write(text.as_bytes()) {
+            let path = file.path().display();
+            warn!(%error, %path, line = text.trim_end(), "the audit log cannot be written");
+        }
+    }
+}
+
+impl Shared {
+    /// Waits for lines, or until it is time to tell what was not written. `None` when everything is written and nothing comes.
+    fn next(&self) -> Option<Vec<Line>> {
+        let mut waiting = self.waiting();
+        loop {
+            let told_in = waiting
+                .untold_since
+                .map(|since| (since + TELL_AFTER).saturating_duration_since(Instant::now()));
+            if told_in == Some(Duration::ZERO) || (waiting.is_over && waiting.lines.is_empty()) {
+                let untold = waiting.take_untold();
+                return if untold.is_empty() { None } else { Some(untold) };
+            }
+            if let Some(line) = waiting.lines.pop_front() {
+                waiting.refusals -= usize::from(line.is_refusal);
+                return Some(vec![line]);
+            }
+            waiting = match told_in {
+                Some(left) => {
+                    let woken = self.changed.wait_timeout(waiting, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Whether one more refusal of this token is written down. It is counted if it is not.
+    fn may_tell_of(&mut self, token: &str) -> bool {
+        if self.by_token.len() >= TOKENS_MAX && !self.by_token.contains_key(token) {
+            self.by_token.retain(|_, refusals| refusals.unwritten > 0);
+        }
+        if self.by_token.len() >= TOKENS_MAX {
+            self.lost += 1;
+            self.begin_to_count();
+            return false;
+        }
+        let refusals = self.by_token.entry(token.to_owned()).or_insert_with(Refusals::new);
+        let is_one_too_many = refusals.is_one_too_many();
+        if is_one_too_many {
+            self.begin_to_count();
+        }
+        !is_one_too_many
+    }
+
+    fn add(&mut self, line: Line) {
+        let is_full =
+            self.lines.len() >= WAITING_MAX || (line.is_refusal && self.refusals >= REFUSALS_WAITING_MAX);
+        if is_full {
+            self.lost += 1;
+            self.begin_to_count();
+            return;
+        }
+        self.refusals += usize::from(line.is_refusal);
+        self.lines.push_back(line);
+    }
+
+    fn begin_to_count(&mut self) {
+        self.untold_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Lines that tell what was not written, which is told from here on.
+    fn take_untold(&mut self) -> Vec<Line> {
+        self.untold_since = None;
+        let line = |token: &str, why: String| {
+            warn!(token, "lines are missing in the audit log: {why}");
+            Line { at: at(wall()), event: "lost", token: token.to_owned(), why, ..Line::default() }
+        };
+        let mut lines = Vec::new();
+        for (token, refusals) in &mut self.by_token {
+            let unwritten = std::mem::take(&mut refusals.unwritten);
+            if unwritten > 0 {
+                lines.push(line(token, format!("{unwritten} more requests were denied in a short time")));
+            }
+        }
+        let logins = std::mem::take(&mut self.logins.unwritten);
+        if logins > 0 {
+            lines.push(line("", format!("{logins} more logins failed in a short time")));
+        }
+        let lost = std::mem::take(&mut self.lost);
+        if lost > 0 {
+            lines.push(line("", format!("{lost} lines were lost: too many waited to be written")));
+        }
+        lines
+    }
+}
+
+impl Refusals {
+    fn new() -> Self {
+        Self { rate: Rate::with_burst(REFUSALS_PER_SECOND, REFUSALS_BURST), unwritten: 0 }
+    }
+
+    /// Whether this one is counted, and not written.
+    fn is_one_too_many(&mut self) -> bool {
+        let is_one_too_many = self.rate.take(1).is_err();
+        self.unwritten += u64::from(is_one_too_many);
+        is_one_too_many
+    }
+}
+
+/// A time, always in the same form, so that lines sort as text.
+fn at(time: Millis) -> String {
+    let millis = i64::try_from(time.0).ok();
+    let time = millis.and_then(|millis| Timestamp::from_millisecond(millis).ok()).unwrap_or_default();
+    format!("{time:.3}")
+}
+
+/// As much of a text as a line has room for.
+fn cut(mut text: String) -> String {
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
