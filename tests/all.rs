@@ -5,6 +5,7 @@ mod backups;
 mod checkpoint_formats;
 mod checkpoints;
 mod cli_bench;
+mod cli_cert;
 mod cli_commands;
 mod cli_recover;
 mod cli_usage;

@@ -27,6 +27,7 @@ mod output;
 mod policy;
 mod push;
 mod recover;
+mod replace;
 mod reserve;
 mod restore;
 mod serve;
