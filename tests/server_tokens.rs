@@ -250,6 +250,47 @@ fn a_file_without_tokens_locks_everybody_out_and_the_log_says_so() {
 }
 
 #[test]
+fn commands_need_no_right_but_the_one_that_they_are_for() {
+    let admin = ["admin", "--allow", "admin"];
+    let cleaner = ["cleaner", "--allow", "manage:a.*"];
+    let mover = ["mover", "--allow", "manage:a.1", "--allow", "push:b"];
+    let all = ["all", "--allow", "push,consume,read,manage"];
+    let (rig, secrets) = Rig::start(&[&admin, &cleaner, &mover, &all], &[]);
+    let [admin, cleaner, mover, all] = secrets.as_slice() else { panic!("four") };
+    let push = |topic: &str| assert_eq!(rig.run(all, &["push", topic, "x", "--delay", "1h"]).code, Some(0));
+    let ok = |secret: &str, arguments: &[&str]| {
+        let ended = rig.run(secret, arguments);
+        assert_eq!((ended.code, ended.errors.as_str()), (Some(0), ""), "{arguments:?}");
+        ended.out
+    };
+    push("a.1");
+    assert_eq!(ok(cleaner, &["reschedule", "--topic", "a.1", "--delay", "2h"]), "{\"changed\":1}\n");
+    assert_eq!(ok(mover, &["move", "--topic", "a.1", "--to", "b"]), "{\"changed\":1,\"in_the_way\":0}\n");
+    push("a.1");
+    assert_eq!(ok(cleaner, &["delete", "--topic", "a.1"]), "{\"changed\":1}\n");
+    push("a.1");
+    assert_eq!(ok(cleaner, &["topic", "clear", "a.1"]), "{\"deleted\":1}\n");
+    push("a.1");
+    ok(cleaner, &["topic", "delete", "a.1", "--force"]);
+    for (arguments, reason) in [
+        (&["delete", "--topic", "a.1", "--dry-run"][..], "the token cleaner has no right to read on a.1"),
+        (&["delete", "--topic", "b"], "the token cleaner has no right to manage on b"),
+        (&["move", "--topic", "a.1", "--to", "b"], "the token cleaner has no right to push on b"),
+    ] {
+        let ended = rig.run(cleaner, arguments);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(ended.errors.contains(reason) && !ended.errors.contains("go on with"), "{}", ended.errors);
+    }
+    assert!(ok(admin, &["cluster", "status", "--json"]).contains("\"leader\":1"));
+    ok(admin, &["connections"]);
+    let backup = rig.folder.path().join("queue.backup");
+    ok(admin, &["backup", "create", backup.to_str().unwrap()]);
+    // It gets as far as the leader, which cannot reach that node.
+    let added = rig.run(admin, &["cluster", "add", "127.0.0.1:1", "--wait"]);
+    assert!(!added.errors.contains("has no right"), "{}", added.errors);
+}
+
+#[test]
 fn the_connections_of_a_revoked_token_end_and_a_changed_one_resumes_its_session() {
     let (rig, secrets) = Rig::start(&[&["shop", "--allow", "push"], &["mail", "--allow", "push"]], &[]);
     let [shop, mail] = secrets.as_slice() else { panic!("two") };

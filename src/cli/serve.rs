@@ -109,16 +109,23 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
 }
 
-/// SIGTERM and SIGINT.
+/// SIGTERM and SIGINT, and SIGHUP where that means to stop.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Option<Signal>,
 }
 
 impl StopSignals {
     /// From now on these signals do not end the process by themselves.
     pub(super) fn listen() -> Result<Self, Failure> {
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        let (terminate, interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt, hangup: None })
+    }
+
+    /// SIGHUP, as well.
+    pub(super) fn and_hangup(self) -> Result<Self, Failure> {
+        Ok(Self { hangup: Some(listen(SignalKind::hangup())?), ..self })
     }
 
     /// Waits for the next one and names it.
@@ -126,7 +133,18 @@ impl StopSignals {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            () = received(self.hangup.as_mut()) => "SIGHUP",
         }
+    }
+}
+
+/// Waits for a signal; for ever if it is none.
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }
 
