@@ -8,6 +8,7 @@ mod cli_bench;
 mod cli_cert;
 mod cli_commands;
 mod cli_recover;
+mod cli_tls;
 mod cli_usage;
 mod client_chaos;
 mod client_cluster;
