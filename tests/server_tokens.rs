@@ -334,7 +334,7 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     std::fs::write(&file, text.replace("allow", "alow")).unwrap();
     let (code, log) =
         Process::try_start(data.path(), &["--tokens-file", file.to_str().unwrap()]).err().unwrap();
-    assert!(code != Some(0) && log.contains("unknown field"), "{code:?}: {log}");
+    assert!(code == Some(2) && log.contains("unknown field"), "{code:?}: {log}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod connection;
 mod contents;
 mod demo;
 mod exit;
+mod files_of_server;
 mod filter;
 mod in_flight;
 mod inspect;
