@@ -14,6 +14,7 @@ use super::exit::{Exit, Failure};
 use crate::client::{Client, ClientConfig, ClientError, TlsFault};
 use crate::protocol::ErrorCode;
 use crate::transport::tls::ClientFiles;
+use crate::types::Secret;
 
 /// A command that is done waits no longer than this for the end of its session.
 const GOODBYE_MAX: Duration = Duration::from_secs(1);
@@ -48,7 +49,7 @@ pub(super) struct ServerArgs {
         hide_env_values = true,
         help_heading = "Server"
     )]
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 /// What becomes of the leases of a command that ends.
@@ -86,7 +87,7 @@ impl ServerArgs {
     pub(super) fn config(&self, leases: Leases) -> ClientConfig {
         ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
-            token: self.token.clone().unwrap_or_default().into(),
+            token: self.token.clone().unwrap_or_default(),
             tls: ClientFiles {
                 ca: self.tls_ca.clone(),
                 certificate: self.tls_cert.clone(),
