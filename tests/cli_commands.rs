@@ -443,6 +443,13 @@ fn a_paused_topic_gives_nothing() {
 }
 
 #[test]
+fn a_wait_for_nothing_is_not_advised_to_wait() {
+    let rig = Rig::start();
+    rig.fails(&["reserve", "work"], 3, "nothing to reserve: --wait 5s waits for a job");
+    rig.fails(&["reserve", "work", "--wait", "1ms"], 3, "nothing to reserve within 1ms");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let rig = Rig::start();
     for (arguments, input) in [(&["push", "work", "--lines"][..], &b"a\nb\nc\n"[..]), (&["stats"], b"")] {

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::server_rig::adjourn;
+use super::server_rig::{Process, adjourn};
 
 /// The standard output of a command that must succeed.
 fn help_of(arguments: &[&str]) -> String {
@@ -85,6 +85,30 @@ fn mistakes_say_what_was_expected() {
         assert!(errors.contains(expected), "{arguments:?}: {errors}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_server_that_is_told_something_wrong_ends_with_2() {
+    let data = tempfile::tempdir().expect("a directory");
+    for (arguments, expected) in [
+        (&["--join", "127.0.0.1:1"][..], "set peer_listen"),
+        (&["--audit-log", "/nowhere/audit.log"], "cannot open the audit log /nowhere/audit.log"),
+        (&["--tokens-file", "/nowhere/tokens.toml"], "cannot read the tokens in /nowhere/tokens.toml"),
+        (&["--tls-cert", "/nowhere/a.pem", "--tls-key", "/nowhere/a.key"], "cannot read /nowhere/a.pem"),
+        (
+            &["--listen", "127.0.0.1:0", "--peer-listen", "0.0.0.0:0", "--insecure", "--found"],
+            "set peer_address",
+        ),
+    ] {
+        let (code, log) = Process::try_start(data.path(), arguments).err().expect("it does not start");
+        assert!(code == Some(2) && log.contains(expected), "{arguments:?}: {code:?} {log}");
+    }
+    let mut old = adjourn(&["serve", "--listen", "127.0.0.1:0"]);
+    let output = old.env("ADJOURN_AUTH_TOKENS_FILE", "hunter2").current_dir(data.path()).output();
+    let output = output.expect("the binary");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && !errors.contains("hunter2"), "{errors}");
+    assert!(errors.contains("is replaced by ADJOURN_TOKENS_FILE"), "{errors}");
 }
 
 #[test]

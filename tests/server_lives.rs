@@ -1,12 +1,15 @@
 //! A server over its life: slow readers, an orderly stop, a start after it, a directory that is taken.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use adjourn::protocol::{
     ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe, Totals,
 };
 use adjourn::types::{JobId, JobState, Lease};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::server_rig::{Node, Process, Raw, adjourn, push, topic};
 
@@ -306,6 +309,18 @@ fn the_demo_delivers_three_jobs_and_ends() {
         }
         assert_eq!(delivered.count(), 3, "run {run}: {text}");
     }
+}
+
+#[test]
+fn a_demo_stops_well_when_its_terminal_is_closed() {
+    let data = tempfile::tempdir().expect("a directory");
+    let path = data.path().to_str().expect("a path");
+    let mut demo = adjourn(&["demo", "--listen", "127.0.0.1:0", "--data", path]);
+    let mut demo = demo.stdout(std::process::Stdio::piped()).spawn().expect("the binary");
+    let mut lines = BufReader::new(demo.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("It listens on")));
+    kill_process(Pid::from_child(&demo), Signal::HUP).expect("signalled");
+    assert_eq!(demo.wait().expect("ended").code(), Some(0));
 }
 
 #[test]

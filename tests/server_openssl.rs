@@ -4,7 +4,7 @@
 
 #[path = "../src/transport/tls/test_certificates.rs"]
 #[expect(dead_code, reason = "other tests ask for more")]
-mod certificates;
+pub(crate) mod certificates;
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;

@@ -124,7 +124,7 @@ fn what_cannot_be_used_is_told_before_anything_is_served() {
     certificates.make("node 2 --host localhost");
     let fails = |arguments: &[&str], reason: &str| {
         let (code, log) = Process::try_start(data.path(), arguments).err().expect("it does not start");
-        assert!(code != Some(0) && log.contains(reason), "{code:?}: {log}");
+        assert!(code == Some(2) && log.contains(reason), "{code:?}: {log}");
     };
     let path = |name: &str| certificates.path(name);
     fails(&["--tls-cert", &path("node-1.pem")], "tls_cert needs tls_key");

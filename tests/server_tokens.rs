@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use std::io::{Read as _, Write as _};
+use std::fs::Permissions;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 
 use adjourn::protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response, Resume};
 use rustix::process::Signal;
@@ -102,6 +106,87 @@ fn the_file_is_managed_by_commands() {
 }
 
 #[test]
+fn commands_that_change_the_file_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens.toml").to_str().unwrap().to_owned();
+    create(&file, &["old", "--allow", "push"]);
+    let names: Vec<String> = (0..12).map(|number| format!("token-{number}")).collect();
+    std::thread::scope(|scope| {
+        for name in &names {
+            scope.spawn(|| create(&file, &[name, "--allow", "push"]));
+        }
+        scope.spawn(|| assert_eq!(token(&file, &["revoke", "old"]).code, Some(0)));
+    });
+    let listed: Value = serde_json::from_str(&token(&file, &["list", "--json"]).out).unwrap();
+    let mut found: Vec<&str> =
+        listed["tokens"].as_array().unwrap().iter().map(|token| token["name"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    let mut wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn the_file_keeps_its_comments_its_mode_and_the_link_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link) = (folder.path().join("tokens.toml"), folder.path().join("link"));
+    symlink("tokens.toml", &link).unwrap();
+    let link_text = link.to_str().unwrap();
+    create(link_text, &["shop", "--allow", "push"]);
+    let made = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, made.replace("[[token]]", "# Of the shop.\n[[token]]")).unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    create(link_text, &["mail", "--allow", "push"]);
+    assert_eq!(token(link_text, &["revoke", "mail"]).code, Some(0));
+    assert!(
+        std::fs::read_to_string(&file).unwrap().contains("\n# Of the shop.\n[[token]]\nname = \"shop\"\n")
+    );
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o640);
+}
+
+/// A user that has nothing, and what it may run.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn the_file_stays_that_of_the_servers_user() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root gives files to other users");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens.toml");
+    let text = file.to_str().unwrap();
+    create(text, &["shop", "--allow", "push"]);
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    let owner = |path: &Path| {
+        let found = std::fs::metadata(path).unwrap();
+        (found.uid(), found.gid(), found.mode() & 0o777)
+    };
+    for (user, group) in [(0, NOBODY), (NOBODY, NOBODY)] {
+        chown(&file, Some(user), Some(group)).unwrap();
+        create(text, &[&format!("of-{user}"), "--allow", "push"]);
+        assert_eq!(owner(&file), (user, group, 0o640));
+    }
+    // Another user may put a file in its place, and not give it its owner.
+    chown(&file, Some(0), Some(NOBODY)).unwrap();
+    let before = std::fs::read_to_string(&file).unwrap();
+    // The binary may be where others cannot go.
+    let program = folder.path().join("adjourn");
+    std::fs::copy(env!("CARGO_BIN_EXE_adjourn"), &program).unwrap();
+    let mut other = std::process::Command::new(&program);
+    other.args(["token", "revoke", "shop", "--file", text]).uid(NOBODY).gid(NOBODY);
+    let refused = other.output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("it belongs to user 0, group 65534"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    assert_eq!(owner(&file), (0, NOBODY, 0o640));
+}
+
+#[test]
 fn a_token_may_do_what_it_grants() {
     let shop = ["shop", "--allow", "push:orders.*"];
     let operator = ["operator", "--allow", "push,consume,read,manage,admin"];
@@ -131,6 +216,78 @@ fn a_token_may_do_what_it_grants() {
     assert_eq!(events, expected);
     assert!(audited[0]["token"] == "shop" && audited[0]["about"] == "topic mail", "{}", audited[0]);
     assert!(audited.iter().all(|line| !line.to_string().contains(&shop[8..20])), "no secret is logged");
+}
+
+/// The log of a server until it listens.
+fn log_of_start(data: &Path, arguments: &[&str]) -> String {
+    let mut serve = adjourn(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()]);
+    let mut server = serve.args(arguments).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(server.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut log = Vec::new();
+    for line in lines {
+        let is_ready = line.contains("listening");
+        log.push(line);
+        if is_ready {
+            break;
+        }
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    log.join("\n")
+}
+
+#[test]
+fn a_file_without_tokens_locks_everybody_out_and_the_log_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("tokens.toml"));
+    std::fs::write(&file, "# Nobody yet.\n").unwrap();
+    let arguments = ["--tokens-file", file.to_str().unwrap()];
+    let log = log_of_start(&data, &arguments);
+    assert!(log.contains("WARN no token is in the file: every client is refused"), "{log}");
+    create(file.to_str().unwrap(), &["shop", "--allow", "push"]);
+    let log = log_of_start(&data, &arguments);
+    assert!(log.contains("listening") && !log.contains("no token is"), "{log}");
+}
+
+#[test]
+fn commands_need_no_right_but_the_one_that_they_are_for() {
+    let admin = ["admin", "--allow", "admin"];
+    let cleaner = ["cleaner", "--allow", "manage:a.*"];
+    let mover = ["mover", "--allow", "manage:a.1", "--allow", "push:b"];
+    let all = ["all", "--allow", "push,consume,read,manage"];
+    let (rig, secrets) = Rig::start(&[&admin, &cleaner, &mover, &all], &[]);
+    let [admin, cleaner, mover, all] = secrets.as_slice() else { panic!("four") };
+    let push = |topic: &str| assert_eq!(rig.run(all, &["push", topic, "x", "--delay", "1h"]).code, Some(0));
+    let ok = |secret: &str, arguments: &[&str]| {
+        let ended = rig.run(secret, arguments);
+        assert_eq!((ended.code, ended.errors.as_str()), (Some(0), ""), "{arguments:?}");
+        ended.out
+    };
+    push("a.1");
+    assert_eq!(ok(cleaner, &["reschedule", "--topic", "a.1", "--delay", "2h"]), "{\"changed\":1}\n");
+    assert_eq!(ok(mover, &["move", "--topic", "a.1", "--to", "b"]), "{\"changed\":1,\"in_the_way\":0}\n");
+    push("a.1");
+    assert_eq!(ok(cleaner, &["delete", "--topic", "a.1"]), "{\"changed\":1}\n");
+    push("a.1");
+    assert_eq!(ok(cleaner, &["topic", "clear", "a.1"]), "{\"deleted\":1}\n");
+    push("a.1");
+    ok(cleaner, &["topic", "delete", "a.1", "--force"]);
+    for (arguments, reason) in [
+        (&["delete", "--topic", "a.1", "--dry-run"][..], "the token cleaner has no right to read on a.1"),
+        (&["delete", "--topic", "b"], "the token cleaner has no right to manage on b"),
+        (&["move", "--topic", "a.1", "--to", "b"], "the token cleaner has no right to push on b"),
+    ] {
+        let ended = rig.run(cleaner, arguments);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(ended.errors.contains(reason) && !ended.errors.contains("go on with"), "{}", ended.errors);
+    }
+    assert!(ok(admin, &["cluster", "status", "--json"]).contains("\"leader\":1"));
+    ok(admin, &["connections"]);
+    let backup = rig.folder.path().join("queue.backup");
+    ok(admin, &["backup", "create", backup.to_str().unwrap()]);
+    // It gets as far as the leader, which cannot reach that node.
+    let added = rig.run(admin, &["cluster", "add", "127.0.0.1:1", "--wait"]);
+    assert!(!added.errors.contains("has no right"), "{}", added.errors);
 }
 
 #[test]
@@ -177,7 +334,7 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     std::fs::write(&file, text.replace("allow", "alow")).unwrap();
     let (code, log) =
         Process::try_start(data.path(), &["--tokens-file", file.to_str().unwrap()]).err().unwrap();
-    assert!(code != Some(0) && log.contains("unknown field"), "{code:?}: {log}");
+    assert!(code == Some(2) && log.contains("unknown field"), "{code:?}: {log}");
 }
 
 #[test]

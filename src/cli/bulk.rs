@@ -1,8 +1,8 @@
 //! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job; `adjourn
 //! move`.
 //!
-//! The jobs are counted first, then changed step by step, with the progress on standard error. An interrupted
-//! command continues with `--cursor`; starting over is harmless, too.
+//! The jobs are counted first, then changed step by step, with the progress on standard error. A client that may change them,
+//! and not read them, is told no count. An interrupted command continues with `--cursor`; starting over is harmless, too.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -19,7 +19,7 @@ use super::filter::FilterArgs;
 use super::list::cursor;
 use super::output::print_json;
 use crate::client::{Client, ClientError};
-use crate::protocol::{Bulk, Change};
+use crate::protocol::{Bulk, Change, ErrorCode};
 use crate::types::limits::BULK_JOBS_MAX;
 use crate::types::{Filter, Millis, TopicName};
 
@@ -91,8 +91,9 @@ pub(super) struct MoveArgs {
 
 #[derive(Debug, Serialize)]
 struct BulkJson {
-    /// How many jobs matched when they were counted.
-    matched: u64,
+    /// How many jobs matched when they were counted, if the client may count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<u64>,
     /// How many were changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<u64>,
@@ -127,10 +128,10 @@ impl BulkArgs {
         let filter = self.filter.filter();
         let is_move = matches!(action, Action::Move(_));
         let (matched, done) = server.with_client(Leases::EndWithIt, async |client| {
-            let matched = client.count(filter.clone()).await?;
             if self.dry_run {
-                return Ok((matched, None));
+                return Ok((Some(client.count(filter.clone()).await?), None));
             }
+            let matched = count_if_allowed(client, filter.clone()).await?;
             let change = change(client, action).await?;
             let cursor = self.cursor.clone().unwrap_or_default();
             let bulk = Bulk { change, filter: filter.clone(), jobs_max: BULK_JOBS_MAX, cursor };
@@ -155,12 +156,27 @@ async fn change(client: &Client, action: Action) -> Result<Change, ClientError> 
     })
 }
 
+/// How many jobs there are; `None` for a client that may change them and not read them.
+pub(super) async fn count_if_allowed(client: &Client, filter: Filter) -> Result<Option<u64>, ClientError> {
+    match client.count(filter).await {
+        Err(error) if error.code() == Some(ErrorCode::Unauthorised) => Ok(None),
+        counted => counted.map(Some),
+    }
+}
+
 /// Carries out one step after the other until all are done.
-pub(super) async fn all_steps(client: &Client, mut bulk: Bulk, matched: u64) -> Result<Changes, ClientError> {
+pub(super) async fn all_steps(
+    client: &Client,
+    mut bulk: Bulk,
+    matched: Option<u64>,
+) -> Result<Changes, ClientError> {
     let target =
         if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} jobs, {eta} left");
-    let progress = ProgressBar::with_draw_target(Some(matched), target);
+    let style = ProgressStyle::with_template(match matched {
+        Some(_) => "{bar:40} {human_pos}/{human_len} jobs, {eta} left",
+        None => "{spinner} {human_pos} jobs",
+    });
+    let progress = ProgressBar::with_draw_target(matched, target);
     let progress = style.map(|style| progress.clone().with_style(style)).unwrap_or(progress);
     let mut changed = Changes::default();
     loop {
@@ -168,8 +184,10 @@ pub(super) async fn all_steps(client: &Client, mut bulk: Bulk, matched: u64) -> 
             Ok(step) => step,
             Err(error) => {
                 progress.abandon();
-                let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
-                eprintln!("{} jobs were changed; go on with --cursor \"{cursor}\"", changed.jobs);
+                if !bulk.cursor.is_empty() {
+                    let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
+                    eprintln!("{} jobs were changed; go on with --cursor \"{cursor}\"", changed.jobs);
+                }
                 return Err(error);
             }
         };

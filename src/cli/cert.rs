@@ -3,22 +3,23 @@
 //! The CA is two files in a folder, made when they are missing: `ca.pem`, which everyone may have, and `ca.key`, which signs. A
 //! node's certificate is for its host names and for `node-N.adjourn`, which proves its number to other nodes.
 
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+mod authority;
+mod der;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
-};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose};
+use rustls::pki_types::ServerName;
 
 use super::exit::{Exit, Failure};
 use super::output::print;
-use crate::server::wall;
+use super::replace::{self, replace};
 use crate::transport::tls::node_name;
+use authority::{Authority, named, new_key};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,18 +27,18 @@ Examples:
   adjourn cert client shop
   adjourn serve --tls-cert certs/node-1.pem --tls-key certs/node-1.key
   adjourn stats --server adjourns://queue-1.example:7440 --tls-ca certs/ca.pem
+  adjourn cert revoke certs/shop.pem
 
-The first call makes the CA. Who has ca.key can sign a certificate for any name: keep it off the nodes. A node reads changed
-files at the next connection, so that signing again before the end of its days is all that a renewal takes.";
+The first call makes the CA. Who has ca.key can sign a certificate for any name: keep it off the nodes. The user that runs a
+server must be able to read its key: give the file to that user (chown). Signing again before the end of its days is all that a
+renewal takes: the new file has the owner and the mode of the old one, and a node uses it within a second.";
 
-/// How long a CA lasts: longer than anybody wants to think of it.
-const CA_DAYS: u32 = 3650;
-/// A certificate is good from a day before it is made: clocks differ.
-const DAYS_BEFORE: u32 = 1;
-/// The name of every CA that this makes. Its key tells it from others.
-const CA_NAME: &str = "Adjourn CA";
 /// Names with this end are those of nodes.
 const NODE_SUFFIX: &str = ".adjourn";
+/// Files that begin like this are those of nodes.
+const NODE_PREFIX: &str = "node-";
+/// The list of revoked certificates.
+const LIST: &str = "crl.pem";
 
 /// Make a CA and certificates for TLS.
 #[derive(Debug, Subcommand)]
@@ -49,6 +50,9 @@ pub(super) enum CertCommand {
     /// Certificate of a client, for servers that ask for one
     #[command(after_help = EXAMPLES)]
     Client(ClientArgs),
+    /// Add certificates to the list of revoked ones, crl.pem
+    #[command(after_help = REVOKE_EXAMPLE)]
+    Revoke(RevokeArgs),
 }
 
 /// What `adjourn cert node` is told.
@@ -74,11 +78,36 @@ pub(super) struct ClientArgs {
     signing: SigningArgs,
 }
 
+const REVOKE_EXAMPLE: &str = "\
+Example:
+  adjourn cert revoke certs/shop.pem
+  adjourn serve --tls-client-ca certs/ca.pem --tls-client-crl certs/crl.pem ...
+
+Servers believe a certificate until its days are over, unless it is in the list that tls_client_crl names (of a node:
+peer_tls_crl, on all members). They read a changed list within a second, and refuse new connections; those that are open stay.
+A renewed certificate is another one: revoke a file before it is overwritten, or keep a copy.";
+
+/// What `adjourn cert revoke` is told.
 #[derive(Debug, Args)]
-struct SigningArgs {
+pub(super) struct RevokeArgs {
+    /// The certificates
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    folder: FolderArgs,
+}
+
+#[derive(Debug, Args)]
+struct FolderArgs {
     /// Folder of the CA and of the certificates
     #[arg(long, value_name = "DIR", default_value = "certs")]
     dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct SigningArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
     /// Days until the certificate ends
     #[arg(long, value_name = "DAYS", default_value_t = 397, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
@@ -89,20 +118,17 @@ pub(super) fn run(command: CertCommand) -> Result<(), Failure> {
     match command {
         CertCommand::Node(NodeArgs { node, mut hosts, signing }) => {
             refuse_names_of_nodes(&hosts)?;
+            hosts.iter().try_for_each(|host| refuse_no_host(host))?;
             hosts.push(node_name(node));
             let usages = [ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-            signing.sign(&format!("node-{node}"), &hosts, &usages)
+            signing.sign(&format!("{NODE_PREFIX}{node}"), &hosts, &usages)
         }
         CertCommand::Client(ClientArgs { name, signing }) => {
             refuse_names_of_nodes(std::slice::from_ref(&name))?;
-            if name.is_empty() || name == "ca" || name.starts_with('.') || name.contains(['/', '\0']) {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    "a client's name is the name of its files: choose another",
-                ));
-            }
+            refuse_no_file(&name)?;
             signing.sign(&name, std::slice::from_ref(&name), &[ExtendedKeyUsagePurpose::ClientAuth])
         }
+        CertCommand::Revoke(args) => revoke(&args),
     }
 }
 
@@ -117,6 +143,33 @@ fn refuse_names_of_nodes(names: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// A certificate for what no client can dial is of no use.
+fn refuse_no_host(host: &str) -> Result<(), Failure> {
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    let is_name = matches!(ServerName::try_from(name), Ok(ServerName::DnsName(_))) && !name.ends_with('.');
+    if host.parse::<IpAddr>().is_ok() || is_name {
+        return Ok(());
+    }
+    let text = format!(
+        "{host:?} is no host name and no IP address: give it alone, without a port, as in queue-1.example or 10.0.0.5"
+    );
+    Err(Failure::new(Exit::Usage, text))
+}
+
+/// A client's files take the place of no others.
+fn refuse_no_file(name: &str) -> Result<(), Failure> {
+    let lower = name.to_ascii_lowercase();
+    let is_taken = ["ca", "crl"].contains(&lower.as_str()) || lower.starts_with(NODE_PREFIX);
+    if is_taken {
+        let text = format!("{name} is the name of other files in the folder: choose another for the client");
+        return Err(Failure::new(Exit::Usage, text));
+    }
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+        return Err(Failure::new(Exit::Usage, "a client's name is the name of its files: choose another"));
+    }
+    Ok(())
+}
+
 impl SigningArgs {
     fn sign(&self, file: &str, names: &[String], usages: &[ExtendedKeyUsagePurpose]) -> Result<(), Failure> {
         let unfit =
@@ -124,76 +177,44 @@ impl SigningArgs {
         let mut params = CertificateParams::new(names).map_err(unfit)?;
         params.distinguished_name = named(file);
         params.extended_key_usages = usages.to_vec();
-        params.use_authority_key_identifier_extension = true;
-        lasting(&mut params, self.days)?;
-        let (issuer, mut written) = self.issuer()?;
-        let key = new_key()?;
-        let signed = params.signed_by(&key, &issuer).map_err(|error| failed(&error))?;
-        let (certificate, key_file) = (format!("{file}.pem"), format!("{file}.key"));
-        // A node that looks at the files between the two finds that they do not fit, and looks again.
-        written.push(self.write(&key_file, &key.serialize_pem(), Secret::Yes)?);
-        written.push(self.write(&certificate, &signed.pem(), Secret::No)?);
-        print(|out| {
-            for path in &written {
-                writeln!(out, "wrote {}", path.display())?;
-            }
-            Ok(())
-        })
-    }
-
-    /// The CA in the folder; a new one if there is none.
-    fn issuer(&self) -> Result<(Issuer<'static, KeyPair>, Vec<PathBuf>), Failure> {
-        let mut params = CertificateParams::default();
-        params.distinguished_name = named(CA_NAME);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        lasting(&mut params, CA_DAYS)?;
-        let (certificate, key) = (self.dir.join("ca.pem"), self.dir.join("ca.key"));
-        match std::fs::read_to_string(&key) {
-            Ok(text) if certificate.exists() => {
-                let unfit = |error: rcgen::Error| {
-                    Failure::new(Exit::Refused, format_args!("{} is no key of a CA: {error}", key.display()))
-                };
-                Ok((Issuer::new(params, KeyPair::from_pem(&text).map_err(unfit)?), Vec::new()))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !certificate.exists() => {
-                std::fs::create_dir_all(&self.dir).map_err(|error| unwritten(&self.dir, &error))?;
-                let ca = CertifiedIssuer::self_signed(params.clone(), new_key()?)
-                    .map_err(|error| failed(&error))?;
-                let written = vec![
-                    self.write("ca.key", &ca.key().serialize_pem(), Secret::Yes)?,
-                    self.write("ca.pem", &ca.pem(), Secret::No)?,
-                ];
-                let key = KeyPair::from_pem(&ca.key().serialize_pem()).map_err(|error| failed(&error))?;
-                Ok((Issuer::new(params, key), written))
-            }
-            Ok(_) => Err(halved(&key, &certificate)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(halved(&certificate, &key)),
-            Err(error) => {
-                Err(Failure::new(Exit::Refused, format_args!("cannot read {}: {error}", key.display())))
-            }
+        let dir = &self.folder.dir;
+        std::fs::create_dir_all(dir).map_err(|error| unwritten(dir, &error))?;
+        let _lock = replace::lock(dir).map_err(|error| unwritten(dir, &error))?;
+        let mut written = Vec::new();
+        let mut authority = Authority::read(dir)?;
+        if authority.is_none() {
+            let made = Authority::make()?;
+            written.push(self.folder.write("ca.key", &made.key, Secret::Yes)?);
+            written.push(self.folder.write("ca.pem", &made.certificate, Secret::No)?);
+            authority = Authority::read(dir)?;
         }
+        let authority = authority.ok_or_else(|| unwritten(dir, &"the CA is gone"))?;
+        let key = new_key()?;
+        let certificate = authority.sign(params, self.days, &key)?;
+        // A node that looks at the files between the two finds that they do not fit, and looks again.
+        written.push(self.folder.write(&format!("{file}.key"), &key.serialize_pem(), Secret::Yes)?);
+        written.push(self.folder.write(&format!("{file}.pem"), &certificate, Secret::No)?);
+        print(|out| written.iter().try_for_each(|path| writeln!(out, "wrote {}", path.display())))
     }
+}
 
-    /// Puts a file in its place at once: a server may be reading the one before.
-    fn write(&self, name: &str, text: &str, secret: Secret) -> Result<PathBuf, Failure> {
-        let (path, fresh) = (self.dir.join(name), self.dir.join(format!("{name}.new")));
-        let mode = if secret == Secret::Yes { 0o600 } else { 0o644 };
-        let write = || {
-            // Left over from a call that was cut off, with whatever rights.
-            std::fs::remove_file(&fresh).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            })?;
-            let mut file =
-                std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&fresh)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&fresh, &path)
-        };
-        write().map_err(|error| unwritten(&path, &error))?;
-        Ok(path)
-    }
+fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
+    let dir = &args.folder.dir;
+    let _lock = replace::lock(dir).map_err(|error| unwritten(dir, &error))?;
+    let authority = Authority::read(dir)?.ok_or_else(|| {
+        let text = format!("{} has no CA: name its folder with --dir", dir.display());
+        Failure::new(Exit::Usage, text)
+    })?;
+    let path = dir.join(LIST);
+    let before = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(|error| {
+            Failure::new(Exit::Refused, format_args!("cannot read {}: {error}", path.display()))
+        })?),
+    };
+    let list = authority.revoke(before.as_deref().map(|text| (text, path.as_path())), &args.files)?;
+    let path = args.folder.write(LIST, &list, Secret::No)?;
+    print(|out| writeln!(out, "wrote {}", path.display()))
 }
 
 /// Whether only its owner may read a file.
@@ -203,46 +224,19 @@ enum Secret {
     No,
 }
 
-fn named(name: &str) -> DistinguishedName {
-    let mut distinguished = DistinguishedName::new();
-    distinguished.push(DnType::CommonName, name);
-    distinguished
+impl FolderArgs {
+    /// Puts a file in its place at once: a server may be reading the one before.
+    fn write(&self, name: &str, text: &str, secret: Secret) -> Result<PathBuf, Failure> {
+        let path = self.dir.join(name);
+        let mode = if secret == Secret::Yes { 0o600 } else { 0o644 };
+        replace(&path, text, mode).map_err(|error| unwritten(&path, &error))?;
+        if secret == Secret::Yes && std::fs::metadata(&path).is_ok_and(|file| file.mode() & 0o007 != 0) {
+            eprintln!("adjourn: everybody on this machine may read {}: `chmod o= ` it", path.display());
+        }
+        Ok(path)
+    }
 }
 
-fn new_key() -> Result<KeyPair, Failure> {
-    KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|error| failed(&error))
-}
-
-/// From yesterday on, for this many days.
-fn lasting(params: &mut CertificateParams, days: u32) -> Result<(), Failure> {
-    let now = i64::try_from(wall().0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
-    let today = now.map(|now| now.to_zoned(TimeZone::UTC).date());
-    let date = |days: i64| {
-        let date = today.and_then(|today| today.checked_add(days.days()).ok())?;
-        let (month, day) = (u8::try_from(date.month()).ok()?, u8::try_from(date.day()).ok()?);
-        Some(date_time_ymd(date.year().into(), month, day))
-    };
-    let unset = || {
-        Failure::new(Exit::Refused, "the clock of this machine shows no date that a certificate could have")
-    };
-    params.not_before = date(-i64::from(DAYS_BEFORE)).ok_or_else(unset)?;
-    params.not_after = date(i64::from(days) + 1).ok_or_else(unset)?;
-    Ok(())
-}
-
-fn failed(error: &rcgen::Error) -> Failure {
-    Failure::new(Exit::Refused, format_args!("cannot make a certificate: {error}"))
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
+fn unwritten(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::Refused, format_args!("cannot write {}: {error}", path.display()))
-}
-
-fn halved(there: &Path, missing: &Path) -> Failure {
-    let text = format!(
-        "{} is there and {} is not: bring the other half of this CA, or choose another folder with --dir",
-        there.display(),
-        missing.display()
-    );
-    Failure::new(Exit::Refused, text)
 }

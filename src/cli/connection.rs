@@ -11,9 +11,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::exit::{Exit, Failure};
-use crate::client::{Client, ClientConfig, ClientError};
+use crate::client::{Client, ClientConfig, ClientError, TlsFault};
 use crate::protocol::ErrorCode;
-use crate::transport::tls::{ClientFiles, is_of_tls};
+use crate::transport::tls::ClientFiles;
+use crate::types::Secret;
 
 /// A command that is done waits no longer than this for the end of its session.
 const GOODBYE_MAX: Duration = Duration::from_secs(1);
@@ -40,7 +41,7 @@ pub(super) struct ServerArgs {
     /// Its key
     #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_KEY", help_heading = "Server")]
     tls_key: Option<PathBuf>,
-    /// The authentication token that the server requires
+    /// The token that the server requires. Better as the variable: others on this machine can see the arguments of a command
     #[arg(
         long,
         value_name = "TOKEN",
@@ -48,7 +49,7 @@ pub(super) struct ServerArgs {
         hide_env_values = true,
         help_heading = "Server"
     )]
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 /// What becomes of the leases of a command that ends.
@@ -86,7 +87,7 @@ impl ServerArgs {
     pub(super) fn config(&self, leases: Leases) -> ClientConfig {
         ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
-            token: self.token.clone().unwrap_or_default().into(),
+            token: self.token.clone().unwrap_or_default(),
             tls: ClientFiles {
                 ca: self.tls_ca.clone(),
                 certificate: self.tls_cert.clone(),
@@ -114,12 +115,8 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
 pub(super) fn failure(error: &ClientError) -> Failure {
     match error {
         ClientError::CannotConnect { server, source } => {
-            let advice = if is_of_tls(source) {
-                "name the CA that signed the server's certificate with --tls-ca, and the server by a host that it is for; \
-                 adjourn:// speaks no TLS"
-            } else {
-                "start a server with `adjourn serve`, or name another with --server"
-            };
+            let no_server = "start a server with `adjourn serve`, or name another with --server";
+            let advice = TlsFault::of(source).map_or(no_server, tls_advice);
             Failure::new(Exit::Unreachable, format_args!("cannot connect to {server}: {source}\n{advice}"))
         }
         ClientError::ItemRefused { code, job: Some(job) } => {
@@ -135,6 +132,31 @@ pub(super) fn failure(error: &ClientError) -> Failure {
         }
         _ if error.outcome_unknown() => Failure::new(Exit::OutcomeUnknown, error),
         _ => Failure::new(Exit::Refused, error),
+    }
+}
+
+/// What to do when TLS failed.
+fn tls_advice(fault: TlsFault) -> &'static str {
+    match fault {
+        TlsFault::NoTls => "the server speaks no TLS: write adjourn:// before its address",
+        TlsFault::Version | TlsFault::Other => "the server has to speak TLS 1.3",
+        TlsFault::OtherCa => {
+            "it is of another CA: name the one that signed the server's certificate with --tls-ca"
+        }
+        TlsFault::OtherHost => "name the server by a host that its certificate is for",
+        TlsFault::Expired => {
+            "the server's certificate has expired, or is not valid yet: renew it there, and compare the clocks"
+        }
+        TlsFault::Unusable => "the server needs another certificate",
+        TlsFault::NoneShown => {
+            "the server asks for a certificate: name one with --tls-cert and its key with --tls-key"
+        }
+        TlsFault::OwnExpired => "the certificate of --tls-cert has expired: have it renewed",
+        TlsFault::OwnRevoked => "the certificate of --tls-cert is revoked: have another one made",
+        TlsFault::OwnRefused => {
+            "the server does not believe the certificate of --tls-cert: it has to be of the CA that the server asks for, and for \
+             clients"
+        }
     }
 }
 

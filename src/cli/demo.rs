@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::connection;
 use super::exit::{Exit, Failure};
 use super::logging;
+use super::output::print;
 use super::serve::{self, StopSignals};
 use crate::client::{Client, ClientConfig, ClientError, Subscription};
 use crate::protocol::{Delivered, NewJob, Subscribe};
@@ -49,7 +50,8 @@ pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
 }
 
 async fn show(config: Config, exit: bool) -> Result<(), Failure> {
-    let mut signals = StopSignals::listen()?;
+    // A terminal that is closed ends it, too.
+    let mut signals = StopSignals::listen()?.and_hangup()?;
     let data = config.data.clone();
     println!("Starting a node. Its data is in {}.", data.display());
     let mut running = Server::start(config).await.map_err(serve::failure)?;
@@ -65,7 +67,9 @@ async fn show(config: Config, exit: bool) -> Result<(), Failure> {
         serve_on(&mut running, &mut signals).await?;
     }
     serve::stop(running, &mut signals).await?;
-    println!("Stopped. Whatever is still in the queue is safe in {}.", data.display());
+    // A terminal that was closed shows it to nobody.
+    let _ =
+        print(|out| writeln!(out, "Stopped. Whatever is still in the queue is safe in {}.", data.display()));
     Ok(())
 }
 

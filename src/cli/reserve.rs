@@ -8,7 +8,7 @@ use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::output::{print, write_json};
 use crate::json::DeliveredJson;
-use crate::json::values::wait_ms;
+use crate::json::values::{spelled, wait_ms};
 use crate::protocol::Reserve;
 use crate::types::TopicName;
 use crate::types::limits::RESERVE_JOBS_MAX;
@@ -55,7 +55,11 @@ pub(super) fn run(args: ReserveArgs) -> Result<(), Failure> {
     let request = Reserve { topics, jobs_max: args.max, wait_ms: args.wait.unwrap_or(0), weights };
     let jobs = args.server.with_client(Leases::OutliveIt, async |client| client.reserve(request).await)?;
     if jobs.is_empty() {
-        return Err(Failure::new(Exit::Nothing, "nothing to reserve: --wait 5s waits for a job"));
+        let text = match args.wait {
+            Some(wait_ms) => format!("nothing to reserve within {}", spelled(wait_ms)),
+            None => "nothing to reserve: --wait 5s waits for a job".to_owned(),
+        };
+        return Err(Failure::new(Exit::Nothing, text));
     }
     print(|out| jobs.iter().try_for_each(|job| write_json(out, &DeliveredJson::of(job))))
 }

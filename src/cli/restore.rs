@@ -21,7 +21,8 @@ The whole backup is verified first. The directory must be empty, or not exist ye
 with all jobs of the backup. No id and no fence of the old cluster is reused. Leases run on, and sessions that are
 not resumed lapse. Stop the old queue first: both would deliver the same jobs.
 
-A backup from standard input is kept in a file beside the directory until it is restored.";
+A backup that comes through a pipe is kept in a file without a name, on the disk of the directory, until it is restored: it needs the
+space twice.";
 
 /// What `adjourn restore` is told.
 #[derive(Debug, Args)]

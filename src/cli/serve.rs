@@ -7,6 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
 use super::exit::{Exit, Failure};
+use super::files_of_server;
 use super::logging;
 use super::memory;
 use crate::http::Http;
@@ -17,8 +18,11 @@ use crate::storage::{StorageError, StorageErrorKind};
 
 const EXAMPLES: &str = "\
 Examples:
-  adjourn serve --data /var/lib/adjourn --listen 10.0.0.5:7440
+  adjourn serve --data /var/lib/adjourn
+  adjourn serve --listen 10.0.0.5:7440 --tls-cert node-1.pem --tls-key node-1.key --tokens-file tokens.toml
   adjourn serve --config /etc/adjourn.toml --log-format json
+
+Clients on other machines reach it only with TLS (`adjourn cert`) and tokens (`adjourn token`), or with --insecure.
 
 A flag overrides the environment, the environment the file, the file the default. adjourn.example.toml documents
 every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
@@ -37,9 +41,11 @@ pub(super) struct ServeArgs {
 
 /// Runs a node until a signal comes or the disk fails.
 pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
+    refuse_old_variable()?;
     let config = Config::load(args.config.as_deref(), args.settings)
         .map_err(|error| Failure::new(Exit::Usage, error))?;
     logging::start(config.log_level, config.log_format);
+    files_of_server::warn_of(&config);
     let descriptors = allow_descriptors(config.connections_max);
     if let Some(allowed) = descriptors {
         warn!(
@@ -55,6 +61,19 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     runtime.shutdown_background();
     outcome
 }
+
+/// A server that was told to ask for tokens does not begin to let everybody in.
+fn refuse_old_variable() -> Result<(), Failure> {
+    if std::env::var_os(OLD_VARIABLE).is_none() {
+        return Ok(());
+    }
+    let text =
+        format!("{OLD_VARIABLE} is replaced by ADJOURN_TOKENS_FILE: `adjourn token create` makes that file");
+    Err(Failure::new(Exit::Usage, text))
+}
+
+/// What named a file of tokens before there were rights.
+const OLD_VARIABLE: &str = "ADJOURN_AUTH_TOKENS_FILE";
 
 /// The runtime that serves connections.
 pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
@@ -109,16 +128,23 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
 }
 
-/// SIGTERM and SIGINT.
+/// SIGTERM and SIGINT, and SIGHUP where that means to stop.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Option<Signal>,
 }
 
 impl StopSignals {
     /// From now on these signals do not end the process by themselves.
     pub(super) fn listen() -> Result<Self, Failure> {
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        let (terminate, interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt, hangup: None })
+    }
+
+    /// SIGHUP, as well.
+    pub(super) fn and_hangup(self) -> Result<Self, Failure> {
+        Ok(Self { hangup: Some(listen(SignalKind::hangup())?), ..self })
     }
 
     /// Waits for the next one and names it.
@@ -126,7 +152,18 @@ impl StopSignals {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            () = received(self.hangup.as_mut()) => "SIGHUP",
         }
+    }
+}
+
+/// Waits for a signal; for ever if it is none.
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -134,13 +171,15 @@ impl StopSignals {
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
-        ServerError::Config(_) | ServerError::Exposed { .. } | ServerError::FoundsUnasked(_) => Exit::Usage,
-        ServerError::NoAddress { .. }
+        ServerError::Config(_)
+        | ServerError::Exposed { .. }
+        | ServerError::FoundsUnasked(_)
+        | ServerError::NoAddress { .. }
         | ServerError::Tls(_)
         | ServerError::Tokens(_)
         | ServerError::AuditLog { .. }
-        | ServerError::JoinsUnreachably
-        | ServerError::Join(_)
+        | ServerError::JoinsUnreachably => Exit::Usage,
+        ServerError::Join(_)
         | ServerError::Thread(_)
         | ServerError::Entropy(_)
         | ServerError::Panicked(_) => Exit::Refused,

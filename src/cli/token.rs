@@ -2,15 +2,20 @@
 //!
 //! The commands change the file, and nothing else: a server that reads it notices within two seconds.
 
-use std::path::PathBuf;
+mod text;
+
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use super::backup::folder_of;
 use super::exit::{Exit, Failure};
 use super::output::print;
+use super::replace::{self, FolderLock};
 use super::table::aligned;
 use crate::server::tokens::{
     Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret,
@@ -28,7 +33,10 @@ Examples:
 
 A right is one of push, consume, read, manage and admin, several with commas between them; behind : stand the topics, as a name,
 a beginning and *, or * for all. `create` prints the secret once: the file has only its hash. To rotate a secret, create a
-token with another name, give it to the clients, then revoke the old one. Give all members of a cluster the same file.";
+token with another name, give it to the clients, then revoke the old one. Give all members of a cluster the same file.
+
+The user that runs the server must be able to read the file: make it as that user, or give it to that user (chown). `create` and
+`revoke` keep its owner, its mode and its comments; a comment right above a token goes with it.";
 
 /// Create, list and revoke the tokens that clients show.
 #[derive(Debug, Subcommand)]
@@ -101,7 +109,7 @@ pub(super) fn run(command: TokenCommand) -> Result<(), Failure> {
 
 fn create(args: CreateArgs) -> Result<(), Failure> {
     let CreateArgs { name, allow, expires_in, limits, file: FileArgs { path } } = args;
-    let mut file = if path.exists() { TokenFile::read(&path).map_err(failed)? } else { TokenFile::default() };
+    let Change { text, file, path, _lock } = Change::begin(&path)?;
     if file.tokens.iter().any(|token| token.name == name) {
         let text =
             format!("{} has a token called {name}: revoke it first, or choose another name", path.display());
@@ -110,8 +118,8 @@ fn create(args: CreateArgs) -> Result<(), Failure> {
     let secret = new_secret().map_err(|error| Failure::new(Exit::Refused, error))?;
     let expires = expires_in.map(expiry).transpose()?.map(Text);
     let allow = allow.into_iter().map(Text).collect();
-    file.tokens.push(TokenEntry { name, sha256: SecretHash::of(secret.as_bytes()), allow, expires, limits });
-    file.write(&path).map_err(failed)?;
+    let entry = TokenEntry { name, sha256: SecretHash::of(secret.as_bytes()), allow, expires, limits };
+    write(&path, text::with(&text, &file, entry))?;
     print(|out| writeln!(out, "{secret}"))
 }
 
@@ -132,16 +140,47 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
-    let path = &args.file.path;
-    let mut file = TokenFile::read(path).map_err(failed)?;
-    let before = file.tokens.len();
-    file.tokens.retain(|token| token.name != args.name);
-    if file.tokens.len() == before {
+    let Change { text, file, path, _lock } = Change::begin(&args.file.path)?;
+    if !file.tokens.iter().any(|token| token.name == args.name) {
         let text =
             format!("{} has no token called {}: `adjourn token list` shows them", path.display(), args.name);
         return Err(Failure::new(Exit::Nothing, text));
     }
-    file.write(path).map_err(failed)
+    write(&path, text::without(&text, &file, &args.name))
+}
+
+/// A file that is being changed. Other commands wait until it is done.
+struct Change {
+    text: String,
+    file: TokenFile,
+    path: PathBuf,
+    _lock: FolderLock,
+}
+
+impl Change {
+    /// Reads the file; one that is not there has no tokens.
+    fn begin(path: &Path) -> Result<Self, Failure> {
+        let path = replace::target(path).map_err(|error| unwritten(path, error))?;
+        let lock = replace::lock(folder_of(&path)).map_err(|error| unwritten(&path, error))?;
+        let text = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|source| failed(TokenError::Unreadable { path: path.clone(), source }))?,
+        };
+        let file = TokenFile::parse(&text, &path).map_err(failed)?;
+        Ok(Self { text, file, path, _lock: lock })
+    }
+}
+
+/// Nobody but its owner needs to read a file that is made.
+const MODE: u32 = 0o600;
+
+fn write(path: &Path, text: Result<String, toml::ser::Error>) -> Result<(), Failure> {
+    let text = text.map_err(|error| unwritten(path, error))?;
+    replace::replace(path, &text, MODE).map_err(|error| unwritten(path, error))
+}
+
+fn unwritten(path: &Path, error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Refused, format_args!("cannot write the tokens to {}: {error}", path.display()))
 }
 
 /// Whole seconds: nobody reads more.
@@ -178,7 +217,7 @@ fn limits(limits: &Limits) -> String {
 
 fn failed(error: TokenError) -> Failure {
     let exit = match error {
-        TokenError::Unreadable { .. } | TokenError::Unwritable { .. } => Exit::Refused,
+        TokenError::Unreadable { .. } => Exit::Refused,
         _ => Exit::Usage,
     };
     Failure::new(exit, error)

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::bulk::all_steps;
+use super::bulk::{all_steps, count_if_allowed};
 use super::connection::{Leases, ServerArgs, not_found};
 use super::exit::Failure;
 use super::output::print_json;
@@ -111,7 +111,8 @@ pub(super) struct DeleteArgs {
 
 #[derive(Debug, Serialize)]
 struct ClearedJson {
-    matched: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<u64>,
     deleted: u64,
 }
 
@@ -158,7 +159,7 @@ pub(super) fn run(command: TopicCommand) -> Result<(), Failure> {
 
 async fn clear(client: &Client, topic: &TopicName) -> Result<ClearedJson, ClientError> {
     let filter = Filter { topic: Some(topic.clone()), states: States::WITH_FINISHED, ..Filter::default() };
-    let matched = client.count(filter.clone()).await?;
+    let matched = count_if_allowed(client, filter.clone()).await?;
     let bulk = Bulk { change: Change::Delete, filter, jobs_max: BULK_JOBS_MAX, cursor: Bytes::new() };
     let deleted = all_steps(client, bulk, matched).await?.jobs;
     Ok(ClearedJson { matched, deleted })

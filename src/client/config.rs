@@ -1,8 +1,7 @@
 //! The configuration of a client.
 
-use bytes::Bytes;
-
 use crate::transport::tls::ClientFiles;
+use crate::types::Secret;
 
 /// How to reach a server, and how patient to be. [`ClientConfig::new`] fills in everything but the address.
 #[derive(Clone, Debug)]
@@ -16,7 +15,7 @@ pub struct ClientConfig {
     /// What the client calls itself, for the server's logs; at most 64 bytes.
     pub name: String,
     /// The authentication token, at most 256 bytes; empty for none.
-    pub token: Bytes,
+    pub token: Secret,
     /// Leases run to their deadline whatever becomes of this client, [`close`](super::Client::close) included. For
     /// programs that reserve in one process and finish in another.
     pub leases_outlive: bool,
@@ -43,7 +42,7 @@ impl ClientConfig {
             server: server.into(),
             tls: ClientFiles::default(),
             name: concat!("adjourn-client/", env!("CARGO_PKG_VERSION")).to_owned(),
-            token: Bytes::new(),
+            token: Secret::default(),
             leases_outlive: false,
             connect_timeout_ms: 5_000,
             request_timeout_ms: 30_000,

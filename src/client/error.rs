@@ -3,8 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use super::tls_fault::TlsFault;
 use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply, FrameError, ResponseOpcode};
-use crate::transport::tls::{TlsError, is_of_tls};
+use crate::transport::tls::TlsError;
 use crate::types::JobId;
 
 /// Why a call failed. Cheap to clone: one cause may end many calls.
@@ -158,12 +159,7 @@ impl ClientError {
 }
 
 fn connect_advice(source: &io::Error) -> &'static str {
-    if is_of_tls(source) {
-        "Does the server speak TLS, is its certificate for this host and of the CA that is believed here, and is the one shown \
-         to it of its CA?"
-    } else {
-        "Is the server running, and is this its address?"
-    }
+    TlsFault::of(source).map_or("Is the server running, and is this its address?", TlsFault::advice)
 }
 
 fn job_named(job: Option<JobId>) -> String {

@@ -93,6 +93,7 @@ mod servers;
 mod shared;
 mod subscription;
 mod ticket;
+mod tls_fault;
 mod undelivered;
 mod worker;
 
@@ -107,4 +108,5 @@ pub use producer::{Producer, ProducerConfig, SendTicket};
 pub(crate) use servers::Servers;
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
+pub use tls_fault::TlsFault;
 pub use worker::{Worker, WorkerConfig};

@@ -8,7 +8,7 @@ use super::field::Field;
 use super::response::{GoingAway, Member, Response, Welcome};
 use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
 use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
-use crate::types::{Millis, SessionId, SessionSecret};
+use crate::types::{Millis, Secret, SessionId, SessionSecret};
 
 /// The first bytes of a HELLO's payload: what else knocks on the port does not send them.
 pub const MAGIC: [u8; 4] = *b"ADJ1";
@@ -30,7 +30,7 @@ pub struct Hello {
     /// What the client calls itself, for logs.
     pub client_name: String,
     /// The authentication token; empty for none.
-    pub token: Bytes,
+    pub token: Secret,
     /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
     pub heartbeat_ms: u32,
     /// The session to go on with; `None` opens a new one.
@@ -91,7 +91,7 @@ impl Field for Hello {
             version_min,
             version_max,
             client_name: reader.text8(CLIENT_NAME_BYTES_MAX, "client_name")?,
-            token: reader.bytes16(TOKEN_BYTES_MAX, "token")?,
+            token: reader.bytes16(TOKEN_BYTES_MAX, "token")?.into(),
             heartbeat_ms,
             resume: (session != SessionId(0)).then_some(Resume { session, secret }),
             leases_outlive: options & OPTION_LEASES_OUTLIVE != 0,
@@ -99,7 +99,7 @@ impl Field for Hello {
     }
 
     fn detach(self) -> Self {
-        Self { token: Bytes::copy_from_slice(&self.token), ..self }
+        Self { token: Bytes::copy_from_slice(&self.token).into(), ..self }
     }
 }
 

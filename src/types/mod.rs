@@ -11,6 +11,7 @@ pub mod limits;
 mod member;
 mod names;
 mod rights;
+mod secret;
 mod time;
 mod topic_policy;
 
@@ -25,5 +26,6 @@ pub use member::{
 };
 pub use names::{Key, NameError, TopicName};
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
+pub use secret::Secret;
 pub use time::{Millis, When, whole_ms};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};

@@ -80,12 +80,6 @@ impl Rights {
     pub fn has(self, right: Right) -> bool {
         self.0 & 1 << right as u8 != 0
     }
-
-    /// With these as well.
-    #[must_use]
-    pub fn and(self, others: Self) -> Self {
-        Self(self.0 | others.0)
-    }
 }
 
 impl FromIterator<Right> for Rights {

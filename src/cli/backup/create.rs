@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -144,7 +144,17 @@ impl Part {
                 let text = "a backup is no text for a terminal: name a file, or pipe it into a program";
                 return Err(Failure::new(Exit::Usage, text));
             }
+            if is_closed(&stdout) {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    "standard output is closed: nothing would keep the backup",
+                ));
+            }
             Target::Stdout(stdout)
+        } else if std::fs::metadata(&args.file).is_ok_and(|found| !found.is_file()) {
+            let text =
+                format_args!("{} is no file: as - a backup goes to standard output", args.file.display());
+            return Err(Failure::new(Exit::Usage, text));
         } else if args.file.exists() && !args.force {
             let text =
                 format_args!("{} exists: name another file, or replace it with --force", args.file.display());
@@ -163,7 +173,7 @@ impl Part {
             Target::File(part) => part.put(data),
             Target::Stdout(stdout) => {
                 let written = stdout.write_all(data).and_then(|()| stdout.flush());
-                written.map_err(|error| disk_failure("write to", Path::new("standard output"), &error))
+                written.map_err(|error| stream_failure(&error))
             }
         }
     }
@@ -237,6 +247,25 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a process was started without a standard output. The runtime then opens the null device in its place, for reading and
+/// writing; a shell that is told to write there opens it for writing alone.
+fn is_closed(stdout: &Stdout) -> bool {
+    let null = std::fs::metadata("/dev/null").map(|null| null.rdev());
+    let is_null = matches!((rustix::fs::fstat(stdout), null), (Ok(found), Ok(null)) if found.st_rdev == null);
+    let flags = rustix::fs::fcntl_getfl(stdout);
+    is_null && flags.is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR)
+}
+
+/// A program that reads from a pipe may end before the backup does.
+fn stream_failure(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        let text =
+            "standard output was closed before the backup was whole: did the program that reads it fail?";
+        return Failure::new(Exit::Refused, text);
+    }
+    disk_failure("write to", Path::new("standard output"), error)
 }
 
 fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {

@@ -76,7 +76,10 @@ Example:
   adjourn backup verify queue.backup
 
 Needs no server. It checks every checksum, decodes and counts every job, and recomputes the hash of the state. Ends
-with 7, and names the byte, if anything was changed.";
+with 7, and names the byte, if anything was changed.
+
+What comes through a pipe is kept, as it is, in a file without a name in $TMPDIR (/tmp): it needs the space of the whole backup. A
+backup that was compressed or encrypted has to be unpacked first.";
 
 /// What `adjourn backup verify` is told.
 #[derive(Debug, Args)]
@@ -90,7 +93,9 @@ pub(super) struct VerifyArgs {
 const INSPECT_EXAMPLE: &str = "\
 Example:
   adjourn backup inspect queue.backup
-  adjourn backup inspect queue.backup --json | jq '.checkpoint.topics'";
+  adjourn backup inspect queue.backup --json | jq '.checkpoint.topics'
+
+What comes through a pipe is kept in a file without a name in $TMPDIR (/tmp): it needs the space of the whole backup.";
 
 /// What `adjourn backup inspect` is told.
 #[derive(Debug, Args)]

@@ -15,8 +15,7 @@
 //! them. Each node reads a file of its own; give all members the same.
 
 use std::fmt;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -95,7 +94,7 @@ pub struct Limits {
 pub struct TokenName(String);
 
 /// A SHA-256 of a secret, written in hex.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretHash([u8; 32]);
 
 /// A value that is written as text.
@@ -113,21 +112,16 @@ pub enum TokenError {
         /// What the system said.
         source: io::Error,
     },
-    /// It cannot be written.
-    #[error("cannot write the tokens to {}: {source}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A key is unknown, or a value is impossible. The text shows the line.
-    #[error("{}: {source}", path.display())]
+    /// A key is unknown, or a value is impossible. The text names the line and does not show it: somebody may have put a secret
+    /// there.
+    #[error("{}, line {line}: {reason}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Line, column and reason.
-        source: Box<toml::de::Error>,
+        /// Where in it, from 1.
+        line: usize,
+        /// What is wrong, without the values.
+        reason: String,
     },
     /// Two tokens have one name.
     #[error("{}: two tokens are called {name}: each needs a name of its own", path.display())]
@@ -136,6 +130,16 @@ pub enum TokenError {
         path: PathBuf,
         /// The name.
         name: TokenName,
+    },
+    /// Two tokens have one secret.
+    #[error("{}: the tokens {one} and {other} have the same sha256: each needs a secret of its own", path.display())]
+    SameSecret {
+        /// The file.
+        path: PathBuf,
+        /// One of them.
+        one: TokenName,
+        /// The other one.
+        other: TokenName,
     },
     /// Not a name.
     #[error("a token's name has 1 to {TOKEN_NAME_BYTES_MAX} characters of A-Z a-z 0-9 . _ -, found {0:?}")]
@@ -168,35 +172,43 @@ impl fmt::Display for Hex<'_> {
 impl TokenFile {
     /// Reads the file.
     pub fn read(path: &Path) -> Result<Self, TokenError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?;
-        let file: Self = toml::from_str(&text)
-            .map_err(|source| TokenError::Wrong { path: path.to_owned(), source: Box::new(source) })?;
-        let mut names: Vec<&TokenName> = file.tokens.iter().map(|token| &token.name).collect();
-        names.sort_unstable();
-        match names.array_windows().find(|[one, next]| one == next) {
-            Some([name, _]) => Err(TokenError::Twice { path: path.to_owned(), name: (*name).clone() }),
-            None => Ok(file),
-        }
+        let text = std::fs::read_to_string(path);
+        Self::parse(&text.map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?, path)
     }
 
-    /// Puts the file in its place at once: a server may be reading the one before.
-    pub fn write(&self, path: &Path) -> Result<(), TokenError> {
-        let fresh = path.with_extension("new");
-        let write = || {
-            let text = toml::to_string(self).map_err(io::Error::other)?;
-            let mut file = std::fs::OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(&fresh)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&fresh, path)
-        };
-        write().map_err(|source| TokenError::Unwritable { path: path.to_owned(), source })
+    /// What the text of this file says.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, TokenError> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let (line, reason) = (before.matches('\n').count() + 1, without_values(error.message()));
+            TokenError::Wrong { path: path.to_owned(), line, reason }
+        })?;
+        let mut tokens: Vec<&TokenEntry> = file.tokens.iter().collect();
+        tokens.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        if let Some([one, _]) = tokens.array_windows().find(|[one, other]| one.name == other.name) {
+            return Err(TokenError::Twice { path: path.to_owned(), name: one.name.clone() });
+        }
+        tokens.sort_by_key(|token| token.sha256);
+        if let Some([one, other]) = tokens.array_windows().find(|[one, other]| one.sha256 == other.sha256) {
+            let (one, other) = (one.name.clone(), other.name.clone());
+            return Err(TokenError::SameSecret { path: path.to_owned(), one, other });
+        }
+        Ok(file)
     }
+}
+
+/// A reason without what stands in quotes, and without what looks like a secret.
+fn without_values(reason: &str) -> String {
+    let parts = reason.split('"').enumerate();
+    let reason: String = parts.map(|(at, part)| if at % 2 == 0 { part } else { "\"...\"" }).collect();
+    let mut pieces = reason.split(SECRET_PREFIX);
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        shown.push_str(SECRET_PREFIX);
+        shown.push_str("...");
+        shown.push_str(piece.trim_start_matches(|character: char| character.is_ascii_alphanumeric()));
+    }
+    shown
 }
 
 impl TokenEntry {
@@ -340,10 +352,7 @@ allow = ["consume:mail"]
         let expires = Millis(1_801_353_600_000);
         assert!(shop.has_expired(expires) && !shop.has_expired(Millis(expires.0 - 1)));
         assert!(!mail.has_expired(Millis(u64::MAX)));
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("tokens.toml");
-        file.write(&path).expect("written");
-        assert_eq!(TokenFile::read(&path).expect("read"), file);
+        assert_eq!(read(&toml::to_string(&file).expect("written")).expect("read"), file);
         assert!(!format!("{file:?}").contains("2bb8"), "hashes are not logged");
     }
 
@@ -354,7 +363,7 @@ allow = ["consume:mail"]
             ("2bb8", "2bb", "64 hex digits"),
             ("2bb8", "2bbx", "64 hex digits"),
             ("\"shop\"", "\"a shop\"", "a token's name has"),
-            ("2027-01-31T", "some day ", "expires"),
+            ("2027-01-31T", "some day ", "integer as year"),
             ("connections", "conections", "unknown field"),
             ("\"mail\"", "\"shop\"", "two tokens are called shop"),
         ] {
@@ -362,6 +371,39 @@ allow = ["consume:mail"]
             assert!(error.contains(reason) && error.contains("tokens.toml"), "{error}");
             assert!(error.contains("line") || error.contains("two"), "{error}");
         }
+        let wrong = read(&WHOLE.replace("\"mail\"", "1")).expect_err("no name");
+        assert!(wrong.to_string().contains("tokens.toml, line 12: invalid type: integer `1`"), "{wrong}");
         assert!(read("").expect("none").tokens.is_empty());
+    }
+
+    #[test]
+    fn each_token_has_a_secret_of_its_own() {
+        let hash = SecretHash::of(b"secret").to_string();
+        let error = read(&WHOLE.replace(&"0".repeat(64), &hash)).expect_err("refused").to_string();
+        assert!(error.contains("the tokens mail and shop have the same sha256"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_that_somebody_put_into_the_file_is_not_shown() {
+        let secret = new_secret().expect("drawn");
+        let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+        for (from, to) in [
+            (hash, secret.clone()),
+            ("\"shop\"", format!("\"{secret}\"")),
+            ("\"shop\"", secret.clone()),
+            ("[\"push:orders.*\", \"read\"]", format!("\"{secret}\"")),
+            ("\"read\"", format!("\"{secret}\"")),
+            ("\"read\"", format!("\"read:{secret}*x\"")),
+            ("allow", secret.clone()),
+            ("\"2027", format!("\"{secret}")),
+            ("100", format!("\"{secret}\"")),
+            ("[[token]]", secret.clone()),
+        ] {
+            let error = read(&WHOLE.replacen(from, &to, 1)).expect_err(&to);
+            for shown in [error.to_string(), format!("{error:?}")] {
+                assert!(!shown.contains(&secret[SECRET_PREFIX.len()..]), "{to}: {shown}");
+                assert!(shown.contains("line"), "{shown}");
+            }
+        }
     }
 }

@@ -54,6 +54,11 @@ impl Backup {
     /// Opens a backup: checks its length, its header, its table, its manifest and how it ends, and nothing else of it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         let file = DiskFile::open(path)?.ok_or_else(|| StorageError::NoBackup { path: path.to_owned() })?;
+        Self::of(file, path)
+    }
+
+    /// As [`open`](Self::open), for a file that is open, and perhaps has no name. Errors call it `path`.
+    pub fn of(file: DiskFile, path: &Path) -> Result<Self, StorageError> {
         let part = |at, part| damaged(path, at, BackupDamage::Part(part));
         let read = |at, bytes| read_part(&file, path, at, bytes);
         let found = file.bytes()?;

@@ -58,6 +58,11 @@ impl DiskFile {
         Self::open_for(OpenOptions::new().read(true), path)
     }
 
+    /// A file that is open, and perhaps has no name: `name` is for the texts of errors.
+    pub fn of(file: File, name: &Path) -> Self {
+        Self { file, path: name.to_owned() }
+    }
+
     fn open_for(options: &OpenOptions, path: &Path) -> Result<Option<Self>, StorageError> {
         match options.open(path) {
             Ok(file) => Ok(Some(Self { file, path: path.to_owned() })),

@@ -102,6 +102,25 @@ final class TlsTest extends TestCase
         self::assertGreaterThan(0, $queue->push('t', 'x')->job);
     }
 
+    public function testAPushToAServerThatDoesNotLetTheClientInIsNotApplied(): void
+    {
+        $ca = self::path('ca.pem');
+        $foreign = self::certificates();
+        $strict = self::server('--tls-client-ca', $ca);
+        foreach ([[new Tls($ca), 'certificate required'], [new Tls($ca, "$foreign/shop.pem", "$foreign/shop.key"), 'alert']] as [$tls, $reason]) {
+            try {
+                (new Client(new Options("adjourns://{$strict->address()}", tls: $tls)))->push('t', 'x');
+                self::fail("pushed: $reason");
+            } catch (ConnectionError $error) {
+                self::assertStringContainsString('TLS failed: ', $error->getMessage());
+                self::assertStringContainsString($reason, $error->getMessage());
+                self::assertFalse($error->mayBeApplied);
+            }
+        }
+        $queue = new Client(new Options("adjourns://{$strict->address()}", tls: new Tls($ca, self::path('shop.pem'), self::path('shop.key'))));
+        self::assertSame(0, $queue->count(new Filter(topic: 't')));
+    }
+
     public function testAPlainClientIsToldWhatToWrite(): void
     {
         $server = self::server();

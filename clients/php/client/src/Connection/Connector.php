@@ -120,8 +120,8 @@ final class Connector
                 $this->search->gaveUpHello();
             }
             if (!$reply instanceof Welcome) {
-                if ($reply instanceof ErrorReply) {
-                    // Nothing that was sent behind a refused HELLO is applied.
+                if ($reply instanceof ErrorReply || $wire->isRefused) {
+                    // Nothing that was sent behind a refused HELLO is applied, and nothing that was not read.
                     $wire->sentBytes = 0;
                 }
                 $wire->close();

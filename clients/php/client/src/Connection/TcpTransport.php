@@ -10,6 +10,8 @@ use Adjourn\Error\ConnectionError;
 final class TcpTransport implements Transport
 {
     private const READ_BYTES = 65_536;
+    /** What a server says of a certificate, as OpenSSL writes it. It says nothing of that when the handshake is over. */
+    private const REFUSALS = '~alert (certificate |bad certificate|no certificate|unsupported certificate|unknown ca|access denied|decrypt error|handshake failure)~';
 
     /** @param resource $stream */
     public function __construct(private $stream)
@@ -28,7 +30,8 @@ final class TcpTransport implements Transport
             $why = error_get_last()['message'] ?? '';
             if (str_contains($why, 'SSL')) {
                 // A server that wants a certificate says so behind the handshake.
-                throw new ConnectionError('TLS failed: ' . self::reason($why) . '.');
+                $message = 'TLS failed: ' . self::reason($why) . '.';
+                throw preg_match(self::REFUSALS, $why) === 1 ? new CertificateRefused($message) : new ConnectionError($message);
             }
 
             return feof($this->stream) ? null : '';

@@ -11,6 +11,7 @@ interface Transport
      * What has come, without waiting; null at the end of the stream.
      *
      * @throws \Adjourn\Error\ConnectionError if the stream has failed, with the reason
+     * @throws CertificateRefused if the server did not let this client in, and has read nothing
      */
     public function read(): ?string;
 

@@ -18,6 +18,8 @@ final class Wire
     private bool $hasEnded = false;
     /** Why it has ended, if that is known. */
     public ?ConnectionError $failure = null;
+    /** The server has read nothing: it did not let this client in. */
+    public bool $isRefused = false;
 
     public function __construct(
         private readonly Transport $transport,
@@ -62,6 +64,10 @@ final class Wire
             $bytes = $this->transport->read();
         } catch (ConnectionError $failure) {
             $this->failure = $failure;
+            $bytes = null;
+        } catch (CertificateRefused $refusal) {
+            $this->failure = new ConnectionError($refusal->getMessage(), $refusal);
+            $this->isRefused = true;
             $bytes = null;
         }
         if ($bytes === null) {

@@ -464,7 +464,7 @@ public final class Client implements AutoCloseable {
         return exchange.isConnected();
     }
 
-    /** Waits for a connection. */
+    /** Waits for a connection. Before the first one, a certificate that one side does not believe ends it at once. */
     public void awaitConnected(Duration timeout) {
         exchange.awaitConnected(timeout);
     }

@@ -142,7 +142,10 @@ public final class ClientBuilder {
         return sslContext != null ? sslContext : Pem.context(ca, certificate, key);
     }
 
-    /** As {@link #build}, and waits for the connection, for as long as a call waits for its answer. */
+    /**
+     * As {@link #build}, and waits for the connection, for as long as a call waits for its answer. A certificate that one side does not
+     * believe ends it at once.
+     */
     public Client connect() {
         Client client = build();
         try {

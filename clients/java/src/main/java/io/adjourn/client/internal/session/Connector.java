@@ -161,6 +161,7 @@ final class Connector {
             if (greeted != null || round.isHopeless) {
                 return greeted;
             }
+            session.missed(round.isOfCertificates() ? round.failure : null);
             hint = round.hint;
             pauseMs = round.pauseMs;
         }
@@ -171,6 +172,13 @@ final class Connector {
         private String hint = "";
         private long pauseMs;
         private boolean isHopeless;
+        private ConnectionException failure;
+        private boolean wasOtherwise;
+
+        /** Whether TLS failed with every server for a reason that will be the same next time. */
+        boolean isOfCertificates() {
+            return failure != null && !wasOtherwise;
+        }
 
         Greeted run() {
             while (!isHopeless && session.pause(0)) {
@@ -185,10 +193,13 @@ final class Connector {
                         search.found();
                         return greeted;
                     }
+                    wasOtherwise = true;
                 } catch (IOException | MalformedFrameException e) {
                     LOG.log(Level.DEBUG, "cannot connect to {0}: {1}", address, e);
                     String what = e instanceof SSLException ? "TLS failed: " : "";
-                    session.failed(new ConnectionException("cannot connect to " + address + ": " + what + e.getMessage(), e));
+                    failure = new ConnectionException("cannot connect to " + address + ": " + what + e.getMessage(), e);
+                    wasOtherwise |= !isFinal(e);
+                    session.failed(failure);
                     if (e instanceof SocketTimeoutException) {
                         search.wasSilent(address);
                     } else {
@@ -264,6 +275,19 @@ final class Connector {
                 session.giveUp(refusal);
             }
         }
+    }
+
+    /** Whether a certificate is not believed, or the other side speaks no TLS: not that a connection ended in the handshake. */
+    private static boolean isFinal(Exception e) {
+        if (!(e instanceof SSLException)) {
+            return false;
+        }
+        for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause instanceof IOException && !(cause instanceof SSLException)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** While HELLO has no answer: all reads together have a deadline. */

@@ -3,6 +3,7 @@ package io.adjourn.client.internal.session;
 import io.adjourn.client.AdjournException;
 import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
+import io.adjourn.client.ConnectionException;
 import io.adjourn.client.Lease;
 import io.adjourn.client.WrongClusterException;
 import io.adjourn.client.internal.wire.FrameWriter;
@@ -218,6 +219,9 @@ public final class Session implements Exchange {
         try {
             long left = timeout.toNanos();
             while (requests.ended() == null && (now ? !wire.isUp() : wire.welcome() == null)) {
+                if (now && wire.welcome() == null && wire.missed() != null) {
+                    throw wire.missed();
+                }
                 if (left <= 0) {
                     throw wire.notConnected(timeout);
                 }
@@ -339,6 +343,14 @@ public final class Session implements Exchange {
     void failed(Throwable failure) {
         guard.lock();
         wire.failed(failure);
+        guard.unlock();
+    }
+
+    /** No address of a round led to the leader; with this reason if that will be the same next time. */
+    void missed(ConnectionException reason) {
+        guard.lock();
+        wire.missed(reason);
+        guard.changed.signalAll();
         guard.unlock();
     }
 

@@ -54,6 +54,8 @@ final class Wire {
     private long membersDue;
     private long drainUntil;
     private Throwable lastFailure;
+    /** Why the last round led nowhere, if the next one will not either. */
+    private ConnectionException missed;
 
     Wire(Guard guard, Ticker ticker, List<Address> addresses) {
         this.guard = guard;
@@ -111,7 +113,16 @@ final class Wire {
         lastFailure = failure;
     }
 
+    /** A round led nowhere; with this reason if the next one will not either. */
+    void missed(ConnectionException reason) {
+        missed = reason;
+    }
+
     // ---- what is known of it
+
+    ConnectionException missed() {
+        return missed;
+    }
 
     Throwable lastFailure() {
         return lastFailure;

@@ -1,0 +1,83 @@
+//! What an operator should hear about the files that a server was told to use, and that does not keep it from starting.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use tracing::warn;
+
+use crate::server::config::Config;
+
+/// The right to read a file, for users that are neither its owner nor of its group.
+const OTHERS_READ: u32 = 0o004;
+/// The number of the extension that says what a certificate is for, and of "a server" in it.
+const PURPOSES: &[u8] = &[0x06, 3, 0x55, 0x1d, 0x25];
+const FOR_SERVERS: &[u8] = &[0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
+
+/// Logs a warning for each of the files that somebody should look at.
+pub(super) fn warn_of(config: &Config) {
+    for (name, file) in [("tls_key", &config.tls_key), ("peer_tls_key", &config.peer_tls_key)] {
+        if let Some(path) = file.as_deref().filter(|path| everybody_reads(path)) {
+            warn!(path = %path.display(), "everybody on this machine may read {name}: `chmod o= ` it");
+        }
+    }
+    for (name, file) in [("tls_cert", &config.tls_cert), ("peer_tls_cert", &config.peer_tls_cert)] {
+        if let Some(path) = file.as_deref().filter(|path| is_for_clients_alone(path)) {
+            warn!(
+                path = %path.display(),
+                "{name} is a certificate for clients: nobody who connects believes it. `adjourn cert node` makes those of servers"
+            );
+        }
+    }
+}
+
+fn everybody_reads(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.mode() & OTHERS_READ != 0)
+}
+
+/// Whether a certificate says what it is for, and does not name servers.
+fn is_for_clients_alone(path: &Path) -> bool {
+    let Ok(certificate) = CertificateDer::from_pem_file(path) else { return false };
+    let has = |bytes: &[u8]| certificate.windows(bytes.len()).any(|found| found == bytes);
+    has(PURPOSES) && !has(FOR_SERVERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_everybody_may_read_is_found() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        for (mode, expected) in [(0o600, false), (0o640, false), (0o644, true)] {
+            file.as_file().set_permissions(Permissions::from_mode(mode)).expect("set");
+            assert_eq!(everybody_reads(file.path()), expected, "{mode:o}");
+        }
+        assert!(!everybody_reads(Path::new("/nowhere")));
+    }
+
+    #[test]
+    fn a_certificate_for_clients_alone_is_found() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let key = KeyPair::generate().expect("a key");
+        let (client, server) = (ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth);
+        for (purposes, expected) in [
+            (vec![client.clone()], true),
+            (vec![server.clone()], false),
+            (vec![server, client], false),
+            (vec![], false),
+        ] {
+            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+            params.extended_key_usages.clone_from(&purposes);
+            let certificate = params.self_signed(&key).expect("signed");
+            std::fs::write(file.path(), certificate.pem()).expect("written");
+            assert_eq!(is_for_clients_alone(file.path()), expected, "{purposes:?}");
+        }
+    }
+}
