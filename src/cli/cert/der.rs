@@ -105,6 +105,9 @@ impl<'a> Revoked<'a> {
 /// The day of a time, which has four digits of the year or two.
 fn day(time: &[u8], whole_year: bool) -> Option<Date> {
     let (year, rest) = time.split_at_checked(if whole_year { 4 } else { 2 })?;
+    if !year.iter().chain(rest.get(..4)?).all(u8::is_ascii_digit) {
+        return None;
+    }
     let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u8>().ok();
     let year: i16 = std::str::from_utf8(year).ok()?.parse().ok()?;
     let year = match year {
