@@ -85,15 +85,18 @@ fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
     let Some(disk) = known(opened)? else { return Ok(true) };
     let (mut shown, mut memory) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES + PAGE_BYTES]);
     let begin = memory.as_ptr().align_offset(PAGE_BYTES);
-    let there = memory.get_mut(begin..begin + PIECE_BYTES).unwrap_or_default();
     let mut at = 0;
     loop {
+        // Not past the last block: a process that was killed while it wrote may leave blocks behind the end that have no place on
+        // the disk yet, and Linux fails a direct read that comes across them.
+        let left = usize::try_from(file.metadata()?.len().saturating_sub(at)).unwrap_or(PIECE_BYTES);
+        let wanted = left.next_multiple_of(PAGE_BYTES).min(PIECE_BYTES);
+        let there = memory.get_mut(begin..begin + wanted).unwrap_or_default();
         let Some(bytes) = known(read_at(&disk, there, at))? else { return Ok(true) };
         if read_at(file, &mut shown, at)? != bytes || shown.get(..bytes) != there.get(..bytes) {
             return Ok(false);
         }
-        // A short read is the end of the file.
-        if bytes < PIECE_BYTES {
+        if bytes >= left {
             return Ok(true);
         }
         at += bytes as u64;
