@@ -83,7 +83,12 @@ impl Scene {
 
 fn push(client: &mut Raw, name: &str, delay_ms: u64) -> JobId {
     let job = NewJob { due: When::After(delay_ms), ..NewJob::new("body") };
-    match client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![job] })) {
+    match client.ask(Request::Push(Push {
+        topic: topic(name),
+        sequence: 0,
+        jobs: vec![job],
+        idempotency: None,
+    })) {
         Response::Pushed(results) => match results[0] {
             PushResult::Pushed(job) => job,
             ref other => panic!("{other:?}"),

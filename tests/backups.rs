@@ -87,7 +87,7 @@ fn download(client: &mut Raw, file: &Path) -> BackupReady {
 
 /// Pushes jobs to a topic, all with the same delay, and returns their ids.
 fn push_all(client: &mut Raw, name: &str, jobs: impl IntoIterator<Item = NewJob>) -> Vec<JobId> {
-    let push = Push { topic: topic(name), sequence: 0, jobs: jobs.into_iter().collect() };
+    let push = Push { topic: topic(name), sequence: 0, jobs: jobs.into_iter().collect(), idempotency: None };
     let Response::Pushed(results) = client.ask(Request::Push(push)) else { panic!("not pushed") };
     let id = |result| match result {
         PushResult::Pushed(id) => id,
@@ -244,7 +244,7 @@ fn every_row_that_counts_as_live_is_somebodys() {
     // They are in a chunk, and spilled: they are written once more.
     for id in &ids[..3] {
         let due = When::After(FAR_MS);
-        client.ask(Request::Reschedule { job: JobRef::Id(*id), due });
+        client.ask(Request::Reschedule { job: JobRef::Id(*id), due, if_version: None });
     }
     assert_eq!(live(&mut client), 9);
     assert_eq!(live(&mut client), 9);

@@ -42,7 +42,7 @@ fn job(number: u32) -> NewJob {
 }
 
 fn push_all(client: &mut Raw, jobs: Vec<NewJob>) -> Vec<PushResult> {
-    match client.ask(Request::Push(Push { topic: topic("orders"), sequence: 0, jobs })) {
+    match client.ask(Request::Push(Push { topic: topic("orders"), sequence: 0, jobs, idempotency: None })) {
         Response::Pushed(results) => results,
         other => panic!("{other:?}"),
     }
@@ -321,7 +321,7 @@ fn with_no_memory_left_pushes_are_refused_and_nothing_else() {
     // So little that what a checkpoint would take does not fit.
     let server = Process::start(data.path(), &["--memory-max-bytes", "50331648"]);
     let mut client = Raw::greeted(server.address);
-    let push = Push { topic: topic("orders"), sequence: 0, jobs: vec![job(1)] };
+    let push = Push { topic: topic("orders"), sequence: 0, jobs: vec![job(1)], idempotency: None };
     let Response::Error(error) = client.ask(Request::Push(push)) else { panic!("it was taken") };
     assert_eq!((error.code, error.code.retryable()), (ErrorCode::Busy, true), "{error}");
     let reserve = Reserve { topics: vec![topic("orders")], jobs_max: 10, wait_ms: 0, weights: Vec::new() };
@@ -346,7 +346,7 @@ fn process_bytes(server: &Process, name: &str) -> u64 {
 
 fn large_push(jobs: usize) -> Request {
     let job = NewJob::new(vec![7; LARGE_BYTES]);
-    Request::Push(Push { topic: topic("large"), sequence: 0, jobs: vec![job; jobs] })
+    Request::Push(Push { topic: topic("large"), sequence: 0, jobs: vec![job; jobs], idempotency: None })
 }
 
 fn large_reserve(jobs_max: u32) -> Request {

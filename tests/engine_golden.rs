@@ -295,7 +295,7 @@ impl Talk {
                     result.map_or_else(|reject| format!("refused {reject:?}"), |()| "settled".into())
                 })
                 .collect(),
-            Outcome::Changed { job, state, due } => vec![format!("changed {job} {state} due={due}")],
+            Outcome::Changed { job, state, due, .. } => vec![format!("changed {job} {state} due={due}")],
             Outcome::ChangedMany { jobs } => vec![format!("kicked {jobs}")],
             Outcome::Moved { jobs, in_the_way } => vec![format!("moved {jobs}, in the way {in_the_way}")],
             Outcome::TopicHasJobs { jobs } => vec![format!("has {jobs} jobs")],

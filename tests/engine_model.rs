@@ -3,8 +3,10 @@
 
 mod bulk;
 mod commands;
+pub(crate) mod drawn;
 mod model;
 mod policies;
+mod pushes;
 pub(crate) mod steps;
 
 use std::collections::BTreeSet;
@@ -48,6 +50,8 @@ impl Both {
         self.known.offset = self.model.offset;
         let keys = self.model.jobs.iter().map(|job| (JobId(job.id), job.key.clone()));
         self.known.keys = keys.collect();
+        self.known.versions =
+            self.model.versions.iter().map(|(id, (version, _))| (JobId(*id), *version)).collect();
         self.known.wall = self.model.wall(stamp);
         let mut known = std::mem::take(&mut self.known);
         let entry =
@@ -60,7 +64,12 @@ impl Both {
 
     fn apply(&mut self, entry: &Entry<'_>) -> Applied {
         let expected = self.model.apply(entry);
-        let Ok(applied) = self.engine.apply(entry, &mut self.bodies);
+        let Ok(mut applied) = self.engine.apply(entry, &mut self.bodies);
+        for outcome in &mut applied.outcomes {
+            if let Outcome::Changed { version, .. } = outcome {
+                assert_ne!(std::mem::take(version), 0);
+            }
+        }
         assert_eq!(applied, expected, "{entry:?}");
         let opened = |command: &&Command<'_>| matches!(command, Command::SessionOpen { .. });
         self.next_session += entry.commands.iter().filter(opened).count() as u64;
@@ -98,7 +107,12 @@ impl Both {
                 assert_eq!(view, None);
                 continue;
             };
-            let view = view.expect("it lives");
+            let mut view = view.expect("it lives");
+            let version = std::mem::take(&mut view.version);
+            let state = job.without_place();
+            if let Some((before, seen)) = self.model.versions.insert(id, (version, state.clone())) {
+                assert_eq!(before == version, seen == state, "{seen:?} {state:?}");
+            }
             assert_eq!(view, self.model.view(id));
             let kept = self.bodies.read(view.body);
             assert_eq!((&kept.key, &kept.attributes, &kept.body), (&job.key, &job.attributes, &job.body));
@@ -208,6 +222,9 @@ impl Known {
     /// Keeps in mind what later steps may refer to.
     pub(crate) fn learn(&mut self, applied: &Applied) {
         for outcome in &applied.outcomes {
+            if let Outcome::Changed { job, version, .. } = outcome {
+                self.versions.insert(*job, *version);
+            }
             if let Outcome::Granted(grants) | Outcome::GrantedByShares { grants, .. } = outcome {
                 self.leases.extend(grants.iter().map(|grant| grant.lease));
             }
@@ -219,7 +236,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_engine_does_what_the_model_does(steps in steps::steps()) {
+    fn the_engine_does_what_the_model_does(steps in drawn::steps()) {
         let mut both = Both::new();
         for step in &steps {
             both.step(step);

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 30;
+const COMMANDS: usize = 32;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -68,7 +68,11 @@ fn an_entry_with_every_command() {
     let modes = vec![push_modes()];
     let (to_topics, topics) =
         (moves(), vec![Command::TopicDelete { topic: TopicSelect::Name("orders.unpaid") }]);
-    let all = [&commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy, &to_topics, &topics];
+    let level_4 = known_and_unchanged();
+    let all = [
+        &commands, &later, &latest, &reasons, &weighted, &bulk, &modes, &policy, &to_topics, &topics,
+        &level_4,
+    ];
     let mut kinds: Vec<usize> = all.into_iter().flatten().map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -85,6 +89,7 @@ fn an_entry_with_every_command() {
         ("entry-v1-push-modes.bin", modes),
         ("entry-v1-moves.bin", to_topics),
         ("entry-v1-topic-delete.bin", topics),
+        ("entry-v1-level-4.bin", level_4),
     ];
     for (name, commands) in files {
         let frozen = frozen(name, || entry(&commands));
@@ -112,6 +117,15 @@ fn push_modes() -> Command<'static> {
     };
     let topic = TopicSelect::Name("orders.unpaid");
     Command::Push { session: SessionId(300), sequence: 9, topic, jobs: vec![any, postponing] }
+}
+
+fn known_and_unchanged() -> Vec<Command<'static>> {
+    let Command::Push { topic, jobs, .. } = push_modes() else { unreachable!("a push") };
+    let by_key = JobSelect::Key { topic, key: b"order 17" };
+    vec![
+        Command::PushIdempotent { key: 0xc0 << 120 | 7, topic, jobs },
+        Command::RescheduleIf { job: by_key, due: When::After(250), version: u64::MAX },
+    ]
 }
 
 fn bulk_changes() -> Vec<Command<'static>> {
@@ -367,5 +381,7 @@ fn kind(command: &Command<'_>) -> usize {
         Command::Move { .. } => 27,
         Command::TopicDelete { .. } => 28,
         Command::TopicPolicy { .. } => 29,
+        Command::PushIdempotent { .. } => 30,
+        Command::RescheduleIf { .. } => 31,
     }
 }

@@ -1,5 +1,6 @@
 //! HTTP, as programs without a client library speak it.
 
+mod again;
 mod api;
 mod document;
 mod hostile;

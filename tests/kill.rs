@@ -241,7 +241,7 @@ impl Pushes {
             at => ("far", FAR_MS + at as u64 * 60_000, Fate::IsDeleted(body.clone())),
         };
         let jobs = vec![NewJob::new(body).after(delay_ms)];
-        let push = Request::Push(Push { topic: topic(name), sequence: self.next, jobs });
+        let push = Request::Push(Push { topic: topic(name), sequence: self.next, jobs, idempotency: None });
         self.open.insert(self.next, (push.clone(), fate));
         self.next += 1;
         (push, Sent::Push(self.next - 1))

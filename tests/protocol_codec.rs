@@ -94,6 +94,7 @@ proptest! {
             let cut = with_payload(&frame, frame.payload.slice(..length));
             match (Response::decode(&cut), &response) {
                 (Ok(Response::Pong { clock_ms: 0, .. }), Response::Pong { .. })
+                | (Ok(Response::Changed { version: 0, .. }), Response::Changed { .. })
                     if length == frame.payload.len() - 8 => {}
                 (Ok(Response::Bulked { in_the_way: 0, .. }), Response::Bulked { .. })
                     if length == frame.payload.len() - 4 => {}
@@ -192,11 +193,13 @@ fn encoded(request: &Request) -> Frame {
     only_frame(&out)
 }
 
-/// As older clients send it, who know no reasons and no weights.
+/// As older clients send it, who know no reasons, no weights, no keys of pushes and no versions.
 fn of_older(request: Request) -> Request {
     match request {
         Request::Release { leases, kind, .. } => Request::Release { leases, kind, reason: None },
         Request::Bury { leases, .. } => Request::Bury { leases, reason: None },
+        Request::Push(push) => Request::Push(Push { idempotency: None, ..push }),
+        Request::Reschedule { job, due, .. } => Request::Reschedule { job, due, if_version: None },
         Request::Reserve(reserve) => Request::Reserve(Reserve { weights: Vec::new(), ..reserve }),
         Request::Subscribe(subscribe) => Request::Subscribe(Subscribe { weights: Vec::new(), ..subscribe }),
         other => other,
@@ -217,20 +220,31 @@ fn absent(request: &Request) -> &'static [u8] {
         {
             &[2, 0, 0, 0, 0, 0]
         }
+        Request::Push(Push { idempotency: None, .. }) => &[0; 16],
+        Request::Reschedule { if_version: None, .. } => &[0; 8],
         _ => &[],
     }
 }
 
 fn without_history(job: &JobReport) -> JobReport {
-    JobReport { history: JobHistory::default(), ..job.clone() }
+    JobReport { history: JobHistory::default(), version: 0, ..job.clone() }
 }
 
 /// So many bytes before the end of a JOB a field begins that older servers do not send.
-fn late_fields(job: &JobReport) -> [usize; 6] {
-    let finished_bytes = 8;
+fn late_fields(job: &JobReport) -> [usize; 7] {
+    let version_bytes = 8;
+    let finished_bytes = version_bytes + 8;
     let reason_bytes = 2 + job.history.reason.as_ref().map_or(0, String::len);
     let from_reason = finished_bytes + reason_bytes;
-    [finished_bytes, from_reason, from_reason + 8, from_reason + 16, from_reason + 24, from_reason + 32]
+    [
+        version_bytes,
+        finished_bytes,
+        from_reason,
+        from_reason + 8,
+        from_reason + 16,
+        from_reason + 24,
+        from_reason + 32,
+    ]
 }
 
 /// The frames that a decoder finds in `stream` when reads bring these numbers of bytes.
@@ -264,7 +278,7 @@ fn refused(request: &Request) -> Option<ErrorCode> {
 }
 
 fn push_of(jobs: Vec<NewJob>) -> Request {
-    Request::Push(Push { topic: "orders".parse().expect("a topic"), sequence: 0, jobs })
+    Request::Push(Push { topic: "orders".parse().expect("a topic"), sequence: 0, jobs, idempotency: None })
 }
 
 #[test]
@@ -447,7 +461,12 @@ fn the_largest_body_fits_the_largest_frame_with_all_its_fields() {
     job.key = Some("k".repeat(256).parse().expect("a key"));
     let filling = vec![0; ATTRIBUTES_BYTES_MAX - 4];
     job.attributes = AttributesBuilder::default().raw(900, filling).build().expect("valid");
-    let push = Push { topic: "t".repeat(128).parse().expect("a topic"), sequence: 1, jobs: vec![job] };
+    let push = Push {
+        topic: "t".repeat(128).parse().expect("a topic"),
+        sequence: 1,
+        jobs: vec![job],
+        idempotency: None,
+    };
     let mut out = BytesMut::new();
     let written = Request::Push(push).encode(ID, &mut out);
     let max = frame::frame_bytes_max(BODY_BYTES_CEILING);
@@ -459,7 +478,12 @@ fn the_largest_body_fits_the_largest_frame_with_all_its_fields() {
 fn the_last_sequence_number_of_a_push_is_a_number() {
     let code = |sequence, count| {
         let jobs = vec![NewJob::new("x"); count];
-        refused(&Request::Push(Push { topic: "orders".parse().expect("a topic"), sequence, jobs }))
+        refused(&Request::Push(Push {
+            topic: "orders".parse().expect("a topic"),
+            sequence,
+            jobs,
+            idempotency: None,
+        }))
     };
     assert_eq!([code(u64::MAX, 1), code(u64::MAX - 1, 2), code(0, 3)], [None; 3]);
     assert_eq!([code(u64::MAX, 2), code(u64::MAX - 1, 3)], [Some(ErrorCode::Invalid); 2]);
@@ -476,7 +500,7 @@ fn numbers_that_only_a_newer_server_knows_cost_nothing_else() {
             .expect("a frame of a newer server")
     };
     let (job, due) = (JobId(7), Millis(1));
-    let changed = |state| Response::Changed { job, state, due };
+    let changed = |state| Response::Changed { job, state, due, version: 0 };
     assert_eq!(newer(&changed(Some(JobState::Ready)), 16, 9), changed(None));
 
     let report = |state, buried| {
@@ -495,6 +519,7 @@ fn numbers_that_only_a_newer_server_knows_cost_nothing_else() {
             body_bytes: 2,
             body: "hi".into(),
             history: JobHistory::default(),
+            version: 0,
         }))
     };
     let buried = report(Some(JobState::Buried), Some(BuryReason::Consumer));

@@ -64,7 +64,11 @@ fn reads_show_what_is_due_though_nobody_waits_for_it() {
     let many = vec![later(5_000); DUE_PER_ENTRY_MAX];
     let pushes = [vec![later(200)], vec![later(200); 100], many.clone(), many.clone(), many.clone(), many];
     for (id, jobs) in (1..).zip(pushes) {
-        rig.ask(producer, id, Request::Push(Push { topic: topic.clone(), sequence: 0, jobs }));
+        rig.ask(
+            producer,
+            id,
+            Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency: None }),
+        );
     }
     rig.settle();
     // The pushes are more work than one turn does.
@@ -100,7 +104,11 @@ fn a_stop_answers_reads_though_something_is_due() {
     let mut rig = Rig::new();
     let [producer, reader] = [1, 2].map(|number| rig.connect(number));
     let jobs = vec![NewJob::new("").after(50)];
-    rig.ask(producer, 1, Request::Push(Push { topic: "later".parse().expect("a name"), sequence: 0, jobs }));
+    rig.ask(
+        producer,
+        1,
+        Request::Push(Push { topic: "later".parse().expect("a name"), sequence: 0, jobs, idempotency: None }),
+    );
     rig.settle();
     let job = rig.pushed(producer, 1);
     rig.pass(60);
@@ -137,7 +145,8 @@ fn a_search_of_one_that_reads_slowly_ends_although_it_asks_for_more_all_the_time
     let [producer, reader] = [1, 2].map(|number| rig.connect(number));
     rig.push(producer, 1, "jobs", LARGE_BYTES);
     let later = NewJob::new("").after(60_000);
-    let push = Push { topic: "later".parse().expect("a name"), sequence: 0, jobs: vec![later] };
+    let push =
+        Push { topic: "later".parse().expect("a name"), sequence: 0, jobs: vec![later], idempotency: None };
     rig.ask(producer, 2, Request::Push(push));
     rig.settle();
     let get = Request::Get(JobRef::Id(rig.pushed(producer, 1)));
@@ -209,7 +218,7 @@ fn grant_to_one_that_leaves(leave: impl FnOnce(&mut Rig, ConnectionId)) {
     let mut job = NewJob::new("once");
     job.attributes = AttributesBuilder::default().attempts_max(1).build().expect("attributes");
     let topic = "jobs".parse().expect("a name");
-    rig.ask(producer, 1, Request::Push(Push { topic, sequence: 0, jobs: vec![job] }));
+    rig.ask(producer, 1, Request::Push(Push { topic, sequence: 0, jobs: vec![job], idempotency: None }));
     rig.settle();
     rig.ask(consumer, 1, reserve(60_000));
     leave(&mut rig, consumer);
@@ -252,11 +261,11 @@ fn a_job_behind_thousands_that_expired_comes_at_once() {
     let expiring = NewJob { attributes: expiring, ..NewJob::new("").after(900) };
     for id in 0..3 {
         let (topic, jobs) = ("other".parse().expect("a name"), vec![expiring.clone(); DUE_PER_ENTRY_MAX]);
-        rig.ask(producer, 10 + id, Request::Push(Push { topic, sequence: 0, jobs }));
+        rig.ask(producer, 10 + id, Request::Push(Push { topic, sequence: 0, jobs, idempotency: None }));
         rig.settle();
     }
     let (topic, one) = ("jobs".parse().expect("a name"), vec![NewJob::new("late").after(1500)]);
-    rig.ask(producer, 20, Request::Push(Push { topic, sequence: 0, jobs: one }));
+    rig.ask(producer, 20, Request::Push(Push { topic, sequence: 0, jobs: one, idempotency: None }));
     rig.settle();
     // Nothing is looked at for a while, as after a long pause of the machine.
     rig.pass(5_000);
@@ -383,7 +392,7 @@ fn a_large_checkpoint_may_take_its_time() {
     for id in 1..=10 {
         let jobs = vec![NewJob::new(b"x".to_vec()).after(60_000); MANY as usize / 10];
         let topic = "jobs".parse().expect("a name");
-        rig.ask(client, id, Request::Push(Push { topic, sequence: 0, jobs }));
+        rig.ask(client, id, Request::Push(Push { topic, sequence: 0, jobs, idempotency: None }));
         rig.settle();
     }
     let mut id = 11;

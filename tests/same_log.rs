@@ -12,7 +12,8 @@ use adjourn::types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::engine_model::steps::{Action, Known, Step, steps};
+use crate::engine_model::drawn::steps;
+use crate::engine_model::steps::{Action, Known, Step};
 use crate::kept_bodies::{KeptBodies, peek};
 
 const START: u64 = 1_790_000_000_000;

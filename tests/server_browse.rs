@@ -22,7 +22,7 @@ fn fill(client: &mut Raw, name: &str, jobs: usize) -> Vec<JobId> {
         };
         let jobs = (first..jobs.min(first + 1000)).map(one).collect();
         let Response::Pushed(results) =
-            client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs }))
+            client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs, idempotency: None }))
         else {
             panic!("not pushed")
         };
@@ -180,7 +180,7 @@ fn a_step_ends_when_it_has_met_many_bytes() {
     let mut client = Raw::greeted(node.address);
     for _ in 0..11 {
         let jobs = vec![NewJob::new(vec![7; 1 << 20]).after(2 * HOUR_MS)];
-        client.ask(Request::Push(Push { topic: topic("large"), sequence: 0, jobs }));
+        client.ask(Request::Push(Push { topic: topic("large"), sequence: 0, jobs, idempotency: None }));
     }
     let first = client.ask(Request::Bulk(bulk(Change::RunNow, "large", 1024)));
     let Response::Bulked { jobs: 8, cursor, .. } = first else { panic!("{first:?}") };

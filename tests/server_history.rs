@@ -15,7 +15,7 @@ const DAY_MS: u64 = 86_400_000;
 const SMALL: [&str; 2] = ["--checkpoint-log-bytes", "65536"];
 
 fn push_one(client: &mut Raw, name: &str, job: NewJob) -> JobId {
-    let push = Push { topic: topic(name), sequence: 0, jobs: vec![job] };
+    let push = Push { topic: topic(name), sequence: 0, jobs: vec![job], idempotency: None };
     match client.ask(Request::Push(push)) {
         Response::Pushed(results) => match results.first() {
             Some(PushResult::Pushed(id)) => *id,

@@ -44,7 +44,8 @@ fn what_a_slow_reader_is_told_of_is_not_over() {
     for _ in 0..JOBS {
         let mut job = NewJob::new(vec![7; BODY_BYTES]);
         job.ttr_ms = 2_000;
-        let push = Request::Push(Push { topic: topic("big"), sequence: 0, jobs: vec![job] });
+        let push =
+            Request::Push(Push { topic: topic("big"), sequence: 0, jobs: vec![job], idempotency: None });
         assert!(matches!(producer.ask(push), Response::Pushed(_)));
     }
     let mut slow = Raw::greeted(node.address);

@@ -172,7 +172,8 @@ fn kinds_that_are_not_known_are_unsupported() {
     let mut bytes = bytes::BytesMut::new();
     let expires = adjourn::types::AttributesBuilder::default().expires(adjourn::types::When::After(60_000));
     let jobs = vec![NewJob { attributes: expires.build().expect("valid"), ..NewJob::new("body") }];
-    Request::Push(Push { topic: topic("t"), sequence: 0, jobs }).encode(RequestId(77), &mut bytes);
+    Request::Push(Push { topic: topic("t"), sequence: 0, jobs, idempotency: None })
+        .encode(RequestId(77), &mut bytes);
     // The kind stands behind the tag and the length of the attribute.
     let at = bytes.windows(4).position(|at| at == [0x02, 0x80, 9, 0]).expect("it has the attribute") + 4;
     *bytes.get_mut(at).expect("a kind") = 9;

@@ -39,7 +39,12 @@ fn reserve(client: &mut Raw, name: &str, jobs_max: u32, wait_ms: u64) -> Vec<Del
 
 fn push_due(client: &mut Raw, name: &str, due: When) -> PushResult {
     let job = NewJob { due, ..NewJob::new("body") };
-    match client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![job] })) {
+    match client.ask(Request::Push(Push {
+        topic: topic(name),
+        sequence: 0,
+        jobs: vec![job],
+        idempotency: None,
+    })) {
         Response::Pushed(results) => *results.first().expect("a result"),
         other => panic!("{other:?}"),
     }
@@ -147,7 +152,7 @@ fn deliveries_are_spread_by_the_rate_and_go_on_by_themselves() {
     let (_data, _node, mut client) = start();
     set(&mut client, "t", |policy| policy.per_second_max = Some(20));
     let jobs = vec![NewJob::new("body"); 8];
-    client.ask(Request::Push(Push { topic: topic("t"), sequence: 0, jobs }));
+    client.ask(Request::Push(Push { topic: topic("t"), sequence: 0, jobs, idempotency: None }));
     let begun = Instant::now();
     let mut taken = 0;
     while taken < 8 {
@@ -201,7 +206,7 @@ fn what_would_be_buried_goes_to_the_dead_letters() {
     });
     let keyed = |body: &str| {
         let job = NewJob { key: Some("k".parse().expect("a key")), ..NewJob::new(body.to_owned()) };
-        Request::Push(Push { topic: topic("t"), sequence: 0, jobs: vec![job] })
+        Request::Push(Push { topic: topic("t"), sequence: 0, jobs: vec![job], idempotency: None })
     };
     // Both have the same key, one after the other: neither is lost among the dead letters.
     for (body, reason) in [("1", Some("no such address")), ("2", None)] {

@@ -16,7 +16,12 @@ fn job(mode: IfExists, delay_ms: u64, body: &str) -> NewJob {
 }
 
 fn push(client: &mut Raw, sequence: u64, job: NewJob) -> PushResult {
-    match client.ask(Request::Push(Push { topic: topic("index"), sequence, jobs: vec![job] })) {
+    match client.ask(Request::Push(Push {
+        topic: topic("index"),
+        sequence,
+        jobs: vec![job],
+        idempotency: None,
+    })) {
         Response::Pushed(results) => *results.first().expect("a result"),
         other => panic!("{other:?}"),
     }
@@ -98,7 +103,8 @@ fn a_job_is_postponed_until_it_is_quiet_or_its_cap_is_reached() {
 
     let attributes = AttributesBuilder::default().postpone_max(DELAY_MS_MAX + 1).build().expect("built");
     let seven = NewJob { attributes, ..job(IfExists::Postpone, 0, "seven") };
-    let too_long = Request::Push(Push { topic: topic("index"), sequence: 0, jobs: vec![seven] });
+    let too_long =
+        Request::Push(Push { topic: topic("index"), sequence: 0, jobs: vec![seven], idempotency: None });
     let Response::Error(error) = client.ask(too_long) else { panic!("it is too long") };
     assert_eq!(error.code, ErrorCode::Invalid);
     assert!(error.message.contains("0x0009 is at most 315360000000"), "{error}");

@@ -23,7 +23,12 @@ fn remembered(retention_ms: u64) -> Attributes {
 
 fn push(client: &mut Raw, if_exists: IfExists, attributes: Attributes) -> Response {
     let job = NewJob { if_exists, key: Some(key()), attributes, ..NewJob::new("charge") };
-    client.ask(Request::Push(Push { topic: topic("payments"), sequence: 0, jobs: vec![job] }))
+    client.ask(Request::Push(Push {
+        topic: topic("payments"),
+        sequence: 0,
+        jobs: vec![job],
+        idempotency: None,
+    }))
 }
 
 fn result(response: &Response) -> PushResult {

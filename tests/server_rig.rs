@@ -184,5 +184,10 @@ pub(crate) fn topic(name: &str) -> TopicName {
 
 /// A PUSH of one job that is due after `delay_ms`.
 pub(crate) fn push(name: &str, body: impl Into<Bytes>, delay_ms: u64) -> Request {
-    Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![NewJob::new(body).after(delay_ms)] })
+    Request::Push(Push {
+        topic: topic(name),
+        sequence: 0,
+        jobs: vec![NewJob::new(body).after(delay_ms)],
+        idempotency: None,
+    })
 }

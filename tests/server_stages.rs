@@ -35,7 +35,7 @@ impl Stages {
 fn push_late(client: &mut Raw) {
     let due = Millis(stats(client).now.0 - LATE_MS);
     let job = NewJob { due: When::At(due), ..NewJob::new("late") };
-    let push = Push { topic: topic("t"), sequence: 0, jobs: vec![job] };
+    let push = Push { topic: topic("t"), sequence: 0, jobs: vec![job], idempotency: None };
     assert!(matches!(client.ask(Request::Push(push)), Response::Pushed(_)));
 }
 

@@ -356,7 +356,12 @@ fn a_token_has_its_limits() {
     assert_eq!(refusal(first.ask(push("t", vec![0; 101], 0))).0, ErrorCode::TooLarge);
     let jobs = vec![NewJob::new("x"); 50];
     assert!(matches!(
-        first.ask(Request::Push(Push { topic: topic("t"), sequence: 1, jobs: jobs.clone() })),
+        first.ask(Request::Push(Push {
+            topic: topic("t"),
+            sequence: 1,
+            jobs: jobs.clone(),
+            idempotency: None
+        })),
         Response::Pushed(_)
     ));
     let (code, retry_after_ms) = refusal(first.ask(push("t", "x", 2)));
@@ -364,7 +369,7 @@ fn a_token_has_its_limits() {
     assert!((1_000..10_000).contains(&retry_after_ms), "{retry_after_ms}");
     let mut other = rig.client(mail);
     assert!(matches!(
-        other.ask(Request::Push(Push { topic: topic("t"), sequence: 1, jobs })),
+        other.ask(Request::Push(Push { topic: topic("t"), sequence: 1, jobs, idempotency: None })),
         Response::Pushed(_)
     ));
     assert!(rig.server.terminate().success());

@@ -63,7 +63,7 @@ impl Dialect for Adjourn {
         let sequence = self.sequence;
         self.sequence += jobs.len() as u64;
         let topic = self.topic.clone();
-        self.write(out, &Request::Push(Push { topic, sequence, jobs }));
+        self.write(out, &Request::Push(Push { topic, sequence, jobs, idempotency: None }));
     }
 
     fn read_pushed(&mut self, answers: &mut BufReader<TcpStream>) -> io::Result<()> {

@@ -154,7 +154,7 @@ fn push_large_jobs(server: SocketAddr, pid: u32, connections: u32, time: Duratio
         threads.push(thread::spawn(move || -> io::Result<()> {
             let mut client = Client::greeted(server)?;
             let job = NewJob::new(vec![b'x'; 64 << 10]).after(3_600_000);
-            let push = Push { topic: topic("large")?, sequence: 0, jobs: vec![job] };
+            let push = Push { topic: topic("large")?, sequence: 0, jobs: vec![job], idempotency: None };
             client.stream.set_nonblocking(true)?;
             let mut bytes = BytesMut::new();
             Request::Push(push).encode(RequestId(1), &mut bytes);
@@ -259,7 +259,7 @@ impl Client {
         for _ in 0..jobs.div_ceil(AT_ONCE) {
             let job = NewJob::new(vec![b'x'; body_bytes]).after(delay_ms);
             let jobs = vec![job; AT_ONCE.min(jobs) as usize];
-            self.ask(Request::Push(Push { topic: topic(to)?, sequence: 0, jobs }))?;
+            self.ask(Request::Push(Push { topic: topic(to)?, sequence: 0, jobs, idempotency: None }))?;
         }
         Ok(())
     }

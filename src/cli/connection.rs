@@ -204,6 +204,7 @@ fn advice(code: ErrorCode) -> &'static str {
         ErrorCode::SessionUnknown => "the server has forgotten this session: try again",
         ErrorCode::OutcomeUnknown => "it may or may not have been done: look before you repeat it",
         ErrorCode::SequenceReused => "the number was used for another job: give each job a number of its own",
+        ErrorCode::Changed => "the job has changed since: `adjourn get` shows it",
         ErrorCode::ExpiresBeforeDue => {
             "it would expire before it is due: a longer --expires or a shorter delay"
         }

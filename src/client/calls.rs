@@ -1,5 +1,6 @@
 //! The client's calls: one for each request of the protocol.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::config::ClientConfig;
@@ -40,6 +41,8 @@ pub struct Changed {
     pub state: Option<JobState>,
     /// When it is due.
     pub due: Millis,
+    /// As in [`JobReport::version`](crate::protocol::JobReport::version): after the change, and of a deleted job before it.
+    pub version: u64,
 }
 
 impl Client {
@@ -100,7 +103,7 @@ impl Client {
     ///
     /// [`ClientError::TooLarge`] if the jobs do not fit into one request; [`push`](Self::push) splits them.
     pub fn push_detached(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<PushTicket, ClientError> {
-        let push = Request::Push(Push { topic: topic.clone(), sequence: 0, jobs });
+        let push = Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency: None });
         self.submit(push, |response| match response {
             Response::Pushed(results) => Ok(results),
             other => Err(other),
@@ -234,7 +237,18 @@ impl Client {
 
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     pub async fn reschedule(&self, job: JobRef, due: When) -> Result<Changed, ClientError> {
-        self.change(Request::Reschedule { job, due }).await
+        self.change(Request::Reschedule { job, due, if_version: None }).await
+    }
+
+    /// The same, if the job is still of the version that was [shown](crate::protocol::JobReport::version):
+    /// [`ErrorCode::Changed`] if it is not.
+    pub async fn reschedule_if(
+        &self,
+        job: JobRef,
+        due: When,
+        version: NonZeroU64,
+    ) -> Result<Changed, ClientError> {
+        self.change(Request::Reschedule { job, due, if_version: Some(version) }).await
     }
 
     /// Makes one delayed job ready at once.
@@ -392,7 +406,7 @@ impl Client {
 
     async fn change(&self, request: Request) -> Result<Changed, ClientError> {
         let answer = self.submit(request, |response| match response {
-            Response::Changed { job, state, due } => Ok(Changed { job, state, due }),
+            Response::Changed { job, state, due, version } => Ok(Changed { job, state, due, version }),
             other => Err(other),
         });
         answer?.await
@@ -482,7 +496,7 @@ mod tests {
         let topic: TopicName = "orders".parse().unwrap();
         let jobs = vec![NewJob::new("body").key("key".parse().unwrap()), NewJob::new("")];
         let counted = push_bytes(&topic) + jobs.iter().map(job_bytes).sum::<usize>();
-        let frame_bytes = Request::Push(Push { topic, sequence: 1, jobs })
+        let frame_bytes = Request::Push(Push { topic, sequence: 1, jobs, idempotency: None })
             .encode(RequestId(1), &mut bytes::BytesMut::new());
         assert_eq!(counted, frame_bytes - 4);
     }

@@ -88,7 +88,7 @@ impl Engine {
                 BulkChange::Delete => self.delete(&job, store, ended),
                 BulkChange::Kick => self.kick(&job),
                 BulkChange::RunNow => self.run_now(&job),
-                BulkChange::Reschedule { due } => self.reschedule(&job, When::At(due)),
+                BulkChange::Reschedule { due } => self.reschedule(&job, When::At(due), None),
             };
             changed += u32::from(outcome.is_ok());
         }

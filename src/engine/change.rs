@@ -5,6 +5,7 @@ use super::Engine;
 use super::command::{JobSelect, TopicSelect};
 use super::jobs::{Found, Slot};
 use super::outcome::{Outcome, Reject};
+use super::read::version_of;
 use super::store::JobStore;
 use crate::types::{JobState, Lease, When};
 
@@ -25,11 +26,19 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// A new due time for a delayed or ready job; it must lie before its expiry.
-    pub(super) fn reschedule(&mut self, job: &JobSelect<'_>, due: When) -> Result<Outcome, Reject> {
+    /// A new due time for a delayed or ready job; it must lie before its expiry. With a `version`, only if it still has that.
+    pub(super) fn reschedule(
+        &mut self,
+        job: &JobSelect<'_>,
+        due: When,
+        version: Option<u64>,
+    ) -> Result<Outcome, Reject> {
         let slot = self.select(job).ok_or(Reject::NotFound)?;
         let due = self.clock.resolve(due);
         let job = &self.jobs[slot];
+        if version.is_some_and(|version| version != version_of(job)) {
+            return Err(Reject::Changed);
+        }
         match job.state {
             JobState::Delayed | JobState::Ready => {}
             JobState::Reserved => return Err(Reject::Reserved),
@@ -104,6 +113,7 @@ impl Engine {
 
     fn changed(&self, slot: Slot) -> Outcome {
         let job = &self.jobs[slot];
-        Outcome::Changed { job: job.id, state: job.state, due: self.clock.as_wall(job.due()) }
+        let (due, version) = (self.clock.as_wall(job.due()), version_of(job));
+        Outcome::Changed { job: job.id, state: job.state, due, version }
     }
 }

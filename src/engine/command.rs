@@ -85,7 +85,8 @@ pub enum Command<'a> {
         leases: Vec<Lease>,
         /// When next; `None` follows the backoff.
         delay_ms: Option<u64>,
-        /// False when the grant never reached its consumer: the attempt is taken back and no delay applies.
+        /// False when the work was not begun: the attempt is taken back. A delay is the time until the next one, from the feature
+        /// level [`FEATURE_PARKING`](crate::types::FEATURE_PARKING) on.
         attempted: bool,
     },
     /// Leases start anew.
@@ -187,7 +188,7 @@ pub enum Command<'a> {
         leases: Vec<Lease>,
         /// When next; `None` follows the backoff.
         delay_ms: Option<u64>,
-        /// False when the grant never reached its consumer: the attempt is taken back and no delay applies.
+        /// See [`Self::Release`].
         attempted: bool,
         /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes.
         reason: &'a str,
@@ -270,6 +271,29 @@ pub enum Command<'a> {
         /// As [`PolicyChange::encode`](crate::types::PolicyChange::encode) writes it.
         #[serde(with = "serde_bytes", borrow)]
         change: &'a [u8],
+    },
+    /// New jobs of one topic, known by a key. It needs the feature level
+    /// [`FEATURE_IDEMPOTENT_PUSH`](crate::types::FEATURE_IDEMPOTENT_PUSH).
+    PushIdempotent {
+        /// Of the first job; the others have those that follow it.
+        key: u128,
+        /// Where they belong; created if it is new.
+        #[serde(borrow)]
+        topic: TopicSelect<'a>,
+        /// The jobs.
+        #[serde(borrow)]
+        jobs: Vec<NewJob<'a>>,
+    },
+    /// As [`Self::Reschedule`], of a job that has not changed. It needs the feature level
+    /// [`FEATURE_VERSIONS`](crate::types::FEATURE_VERSIONS).
+    RescheduleIf {
+        /// The job to reschedule.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+        /// When it is due now.
+        due: When,
+        /// See [`JobView::version`](super::JobView::version).
+        version: u64,
     },
 }
 

@@ -14,7 +14,7 @@ impl Engine {
     /// one: how many jobs it will find is not known.
     pub fn changes_of(&self, command: &Command<'_>) -> u64 {
         let jobs = match command {
-            Command::Push { jobs, .. } => jobs.len(),
+            Command::Push { jobs, .. } | Command::PushIdempotent { jobs, .. } => jobs.len(),
             Command::Finish { leases }
             | Command::Release { leases, .. }
             | Command::Touch { leases, .. }

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::clock::Moment;
 use super::finished::Finish;
+use super::idempotency::Remembered;
 use super::jobs::Job;
 use crate::types::SessionId;
 
@@ -46,6 +47,7 @@ pub(super) enum Kind {
     Member = 7,
     RemovedMember = 8,
     ForgottenTopics = 9,
+    Idempotent = 10,
 }
 
 /// An element being laid out. Whole words alone: narrower stores that are read back as words cost more than the hash.
@@ -156,6 +158,13 @@ pub(super) fn of_finished(number: u64, finish: &Finish) -> u128 {
         element.pair(topic.0, *attempts);
     }
     element.hash()
+}
+
+/// The hash of one remembered push that carried a key.
+pub(super) fn of_idempotent(remembered: &Remembered) -> u128 {
+    let Remembered { at, key, outcome, checksum } = remembered;
+    let mut element = Element::new(Kind::Idempotent);
+    element.word(at.0).wide(*key).word(*outcome).word((*checksum).into()).hash()
 }
 
 #[cfg(test)]

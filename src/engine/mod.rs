@@ -55,6 +55,7 @@ mod finished;
 mod free;
 mod hash;
 mod held;
+mod idempotency;
 mod index;
 mod jobs;
 mod list;
@@ -163,6 +164,7 @@ pub struct Engine {
     topics: topics::Topics,
     sessions: sessions::Sessions,
     finished: finished::Finished,
+    idempotent: idempotency::IdempotentPushes,
     members: members::Members,
     sum: hash::Sum,
     /// How many jobs were changed: no state.
@@ -190,6 +192,7 @@ impl Engine {
             topics: topics::Topics::default(),
             sessions: sessions::Sessions::default(),
             finished: finished::Finished::default(),
+            idempotent: idempotency::IdempotentPushes::default(),
             members: members::Members::default(),
             sum: hash::Sum::default(),
             changes: 0,
@@ -214,6 +217,7 @@ impl Engine {
             Applied { outcomes: Vec::with_capacity(entry.commands.len()), ..Applied::default() };
         self.move_due(store, &mut applied.ended)?;
         self.finished.forget_old(self.clock.stamp, &mut self.sum);
+        self.idempotent.forget_old(self.clock.stamp, &mut self.sum);
         self.sessions.forget_old(self.clock.stamp, &mut self.sum);
         self.topics.forget_idle(self.clock.stamp, &mut self.sum);
         for command in &entry.commands {
@@ -268,12 +272,16 @@ impl Engine {
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs, store, ended).map(Outcome::Pushed);
             }
+            Command::PushIdempotent { key, topic, jobs } => {
+                return self.push_idempotent(*key, *topic, jobs, store, ended).map(Outcome::Pushed);
+            }
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, store)?;
                 return Ok(Outcome::Granted(grants));
             }
             Command::Delete { job } => return self.delete(job, store, ended),
-            Command::Reschedule { job, due } => return self.reschedule(job, *due),
+            Command::Reschedule { job, due } => return self.reschedule(job, *due, None),
+            Command::RescheduleIf { job, due, version } => return self.reschedule(job, *due, Some(*version)),
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
             Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
@@ -281,8 +289,7 @@ impl Engine {
             Command::TopicDelete { topic } => return self.delete_topic(*topic),
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
-                let (peer_address, client_address) =
-                    ((*peer_address).to_owned(), (*client_address).to_owned());
+                let [peer_address, client_address] = [*peer_address, *client_address].map(str::to_owned);
                 let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };
                 self.members.set(member, &mut self.sum)?;
             }

@@ -48,6 +48,8 @@ pub enum Outcome {
         state: JobState,
         /// When it is due, by the wall clock.
         due: Millis,
+        /// Its [version](JobView::version) now; of a deleted one, the last.
+        version: u64,
     },
     /// Kick many and bulk changes: how many jobs were changed.
     ChangedMany {
@@ -126,6 +128,8 @@ pub enum Reject {
     BodyTooLarge = 14,
     /// The sequence number was used for another job.
     SequenceReused = 15,
+    /// The job is not as the command expects it.
+    Changed = 16,
 }
 
 impl Reject {
@@ -148,6 +152,7 @@ impl Reject {
             13 => Self::TopicFull,
             14 => Self::BodyTooLarge,
             15 => Self::SequenceReused,
+            16 => Self::Changed,
             _ => return None,
         })
     }
@@ -195,6 +200,8 @@ pub struct JobView {
     pub buried: Option<BuryReason>,
     /// What happened to it so far.
     pub history: JobHistory,
+    /// Another number after each change of it, never 0.
+    pub version: u64,
     /// Where key, attributes and body are.
     pub body: BodyRef,
 }

@@ -62,7 +62,7 @@ impl Engine {
         hasher.finish128().as_u128()
     }
 
-    fn push_one(
+    pub(super) fn push_one(
         &mut self,
         topic: TopicId,
         new: &NewJob<'_>,

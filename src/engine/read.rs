@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::hash::{Element, Kind};
+use super::hash::{self, Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
@@ -197,7 +197,7 @@ impl Engine {
     /// Bytes of memory that jobs and sessions take, without the jobs' records: an estimate.
     pub fn memory_bytes(&self) -> usize {
         let jobs = self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes();
-        jobs + self.sessions.memory_bytes()
+        jobs + self.sessions.memory_bytes() + self.idempotent.memory_bytes()
     }
 
     /// Bytes of memory that [`Engine::metadata`] takes, with its encoding: an estimate.
@@ -218,6 +218,7 @@ impl Engine {
             lease: reserved.then_some((job.fence(), Millis(job.since))),
             buried: (job.state == JobState::Buried).then_some(job.buried),
             history: self.history(job),
+            version: version_of(job),
             body: job.body,
         }
     }
@@ -234,4 +235,10 @@ impl Engine {
         }
         history
     }
+}
+
+/// A number that changes with everything that the state knows of a job.
+#[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
+pub(super) fn version_of(job: &Job) -> u64 {
+    (hash::of_job(job) as u64).max(1)
 }

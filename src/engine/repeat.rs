@@ -11,11 +11,16 @@ use crate::types::{FEATURE_SEQUENCE_CHECK, TopicId, When};
 pub(super) type JobChecksum = u32;
 
 impl Engine {
-    /// What the checksums of jobs of this topic begin with, unless the state keeps none. It is made of the name: a topic that
-    /// was forgotten comes back under another number.
+    /// What the checksums of jobs of this topic begin with, unless sessions keep none.
     pub(super) fn checksum_seed(&self, topic: TopicId) -> Option<u64> {
         let keeps = self.feature_level() >= FEATURE_SEQUENCE_CHECK;
-        let topic = self.topic(topic).filter(|_| keeps)?;
+        self.topic_seed(topic).filter(|_| keeps)
+    }
+
+    /// What the checksums of jobs of this topic begin with. It is made of the name: a topic that was forgotten comes back under
+    /// another number.
+    pub(super) fn topic_seed(&self, topic: TopicId) -> Option<u64> {
+        let topic = self.topic(topic)?;
         Some(xxh3_64_with_seed(topic.name.as_str().as_bytes(), 0))
     }
 }

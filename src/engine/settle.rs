@@ -59,7 +59,8 @@ impl Engine {
         }
     }
 
-    /// Jobs are given back. Not attempted: the grant never arrived, so it does not count. A reason that is empty is none.
+    /// Jobs are given back. Not attempted: the work was not begun, so it does not count, and a delay puts it off. A reason that is
+    /// empty is none.
     fn release(
         &mut self,
         leases: &[Lease],
@@ -78,7 +79,10 @@ impl Engine {
                 let clock = self.clock;
                 self.change(slot, |job| {
                     job.attempts = job.attempts.saturating_sub(1);
-                    job.set_ready(clock.as_stamp(job.due()));
+                    match delay_ms {
+                        None | Some(0) => job.set_ready(clock.as_stamp(job.due())),
+                        Some(delay_ms) => job.set_delayed(clock.later(delay_ms)),
+                    }
                 });
             }
             Ok(())

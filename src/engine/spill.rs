@@ -142,7 +142,7 @@ impl Engine {
             named.extend(if let Some(Found::Spilled(spilled)) = found { Some(spilled) } else { None });
         };
         match command {
-            Command::Push { topic, jobs, .. } => {
+            Command::Push { topic, jobs, .. } | Command::PushIdempotent { topic, jobs, .. } => {
                 if let Some(topic) = self.known(*topic) {
                     let keys = jobs.iter().filter_map(|job| job.key);
                     keys.for_each(|key| name(self.jobs.find_key(self.key_hash(topic, key))));
@@ -150,6 +150,7 @@ impl Engine {
             }
             Command::Delete { job }
             | Command::Reschedule { job, .. }
+            | Command::RescheduleIf { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
             Command::Bulk { jobs, .. } | Command::BulkIn { jobs, .. } => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::finished::{SavedAttempts, SavedFinished};
+use super::idempotency::Remembered;
 use super::members::Members;
 use super::policy::SavedRule;
 use super::saved::{SavedJob, options};
@@ -34,6 +35,9 @@ pub struct StateMetadata {
     /// And behind these.
     #[serde(skip)]
     rules: Vec<SavedRule>,
+    /// And behind these.
+    #[serde(skip)]
+    idempotent: Vec<Remembered>,
 }
 
 /// The fields before the sessions.
@@ -185,7 +189,8 @@ impl Engine {
         let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
         let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
         let rules = self.topics.save_rules();
-        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules }
+        let idempotent = self.idempotent.save();
+        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules, idempotent }
     }
 }
 
@@ -217,6 +222,9 @@ impl StateMetadata {
         }
         if !rest.is_empty() {
             metadata.rules = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            metadata.idempotent = next(&mut rest)?;
         }
         if !rest.is_empty() {
             return Err(RestoreError::Malformed);
@@ -277,6 +285,7 @@ impl StateMetadata {
         engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
         engine.sessions.restore(self.head.last_session, &self.sessions);
         engine.finished.restore(&self.tail.finished, &self.attempts);
+        engine.idempotent.restore(&self.idempotent);
         engine.members.clone_from(&self.tail.members);
         engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
         Restoring { engine, metadata: self, unindexed: Vec::new() }
@@ -285,19 +294,24 @@ impl StateMetadata {
 
 impl PartialMetadata {
     fn new(metadata: &StateMetadata, missing: usize) -> Self {
-        let StateMetadata { head, tail, topic_numbers, attempts, rules, .. } = metadata;
+        let StateMetadata { head, tail, topic_numbers, attempts, rules, idempotent, .. } = metadata;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
-        let (has_attempts, has_rules) = (!attempts.is_empty(), !rules.is_empty());
-        if *topic_numbers != SavedNumbers::default() || has_attempts || has_rules {
+        // Each part only if it, or one behind it, is there.
+        let later = [!idempotent.is_empty(), !rules.is_empty(), !attempts.is_empty()];
+        let is_any_of = |parts: usize| later.iter().take(parts).any(|is_there| *is_there);
+        if *topic_numbers != SavedNumbers::default() || is_any_of(3) {
             tail.extend(encoded(topic_numbers));
         }
-        if has_attempts || has_rules {
+        if is_any_of(3) {
             tail.extend(encoded(attempts));
         }
-        if has_rules {
+        if is_any_of(2) {
             tail.extend(encoded(rules));
+        }
+        if is_any_of(1) {
+            tail.extend(encoded(idempotent));
         }
         Self { bytes, tail, missing }
     }

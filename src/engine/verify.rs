@@ -70,6 +70,7 @@ impl Engine {
         sum.add(self.topics.hash());
         sum.add(self.sessions.hash());
         sum.add(self.finished.hash());
+        sum.add(self.idempotent.hash());
         sum.add(self.members.hash());
     }
 

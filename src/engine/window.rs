@@ -373,7 +373,7 @@ const REFUSED_FOR: u64 = 0x40;
 const REFUSED: u64 = 0x80;
 
 /// 8 bits of outcome, 56 bits of job sequence: the group is the engine's own.
-fn pack(outcome: PushOutcome) -> u64 {
+pub(super) fn pack(outcome: PushOutcome) -> u64 {
     let (kind, job) = match outcome {
         PushOutcome::Pushed(job) => (PUSHED, Some(job)),
         PushOutcome::Kept(job) => (KEPT, Some(job)),
@@ -385,7 +385,7 @@ fn pack(outcome: PushOutcome) -> u64 {
     kind << KIND_SHIFT | job.map_or(0, JobId::sequence)
 }
 
-fn unpack(packed: u64, group: GroupId) -> Option<PushOutcome> {
+pub(super) fn unpack(packed: u64, group: GroupId) -> Option<PushOutcome> {
     let job = JobId::new(group, packed & ((1 << KIND_SHIFT) - 1));
     let reject = |kind: u64| Reject::from_u8(u8::try_from(kind & 0x3f).ok()?);
     Some(match packed >> KIND_SHIFT {

@@ -161,6 +161,11 @@ impl Caller {
         &self.desk
     }
 
+    /// The name of its token; empty where there are none.
+    pub(crate) fn token(&self) -> String {
+        self.guest.access().token.clone()
+    }
+
     /// The largest body that it may push, in bytes.
     pub(crate) fn body_bytes_max(&self) -> usize {
         self.desk.body_bytes_max.min(self.guest.access().body_bytes_max)

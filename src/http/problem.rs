@@ -7,12 +7,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply};
+use crate::types::JobId;
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     status: StatusCode,
     error: ErrorReply,
+    /// The job that is in the way.
+    job: Option<JobId>,
 }
 
 /// A problem as it is written.
@@ -38,12 +41,15 @@ pub(crate) struct ProblemJson {
     /// Try again after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u32>,
+    /// The job that is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
 }
 
 impl Problem {
     /// One that the queue does not know of.
     pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { status, error: ErrorReply::new(code, message) }
+        Self { status, error: ErrorReply::new(code, message), job: None }
     }
 
     /// A request that cannot be understood.
@@ -54,6 +60,11 @@ impl Problem {
     /// What the queue says, with another status than usual.
     pub(crate) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
+    }
+
+    /// The same, with the job that is in the way.
+    pub(crate) fn about_job(self, job: Option<JobId>) -> Self {
+        Self { job, ..self }
     }
 
     /// As it is written.
@@ -71,13 +82,14 @@ impl Problem {
                 Applied::Unknown => "unknown",
             },
             retry_after_ms: (*retry_after_ms > 0).then_some(*retry_after_ms),
+            job: self.job.map(|job| job.0),
         }
     }
 }
 
 impl From<ErrorReply> for Problem {
     fn from(error: ErrorReply) -> Self {
-        Self { status: status_of(error.code), error }
+        Self { status: status_of(error.code), error, job: None }
     }
 }
 
@@ -127,6 +139,7 @@ pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::Reserved
         | ErrorCode::WrongState
         | ErrorCode::Paused => StatusCode::CONFLICT,
+        ErrorCode::Changed => StatusCode::PRECONDITION_FAILED,
         ErrorCode::Unreadable | ErrorCode::Unknown => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -141,7 +154,7 @@ pub(crate) fn about(code: ErrorCode) -> &'static str {
         ErrorCode::Quota => "the topic has as many jobs, or bytes of them, as its policy allows",
         ErrorCode::ExpiresBeforeDue => "the job would expire before it is due",
         ErrorCode::OutcomeUnknown => "the queue has forgotten whether this push was applied",
-        ErrorCode::SequenceReused => "another job was pushed under the same number",
+        ErrorCode::SequenceReused => "another job was pushed under the same Idempotency-Key",
         ErrorCode::WrongState => "the job is not in a state that allows this",
         ErrorCode::NotFound => "there is no such job",
         _ => "the queue refuses it",

@@ -339,6 +339,7 @@ mod tests {
             body_bytes: 0,
             body: Bytes::new(),
             history: JobHistory::default(),
+            version: 0,
         }
     }
 

@@ -57,7 +57,9 @@ impl Response {
             Self::Leased(leased) => reserve::encode_leased(leased, out),
             Self::Settled(results) => settle::encode_settled(results, out),
             Self::Job(report) => job::encode_report(report, out),
-            Self::Changed { job, state, due } => job::encode_changed(*job, *state, *due, out),
+            Self::Changed { job, state, due, version } => {
+                job::encode_changed(*job, *state, *due, *version, out);
+            }
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
             Self::Counted { jobs } => out.put_u64_le(*jobs),

@@ -50,13 +50,15 @@ pub enum ErrorCode {
     ExpiresBeforeDue = 41,
     /// The sequence number of the job was used for another one.
     SequenceReused = 42,
+    /// The job is not of the version that the request names: it has changed since.
+    Changed = 43,
     /// A code that this version does not know; a newer server sent it. Never sent itself.
     Unknown = u16::MAX,
 }
 
 impl ErrorCode {
     /// Every code that is sent, for tables and tests.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Malformed,
         Self::Unsupported,
         Self::TooLarge,
@@ -79,6 +81,7 @@ impl ErrorCode {
         Self::OutcomeUnknown,
         Self::ExpiresBeforeDue,
         Self::SequenceReused,
+        Self::Changed,
     ];
 
     /// The code with this number, if it is one of this version's.
@@ -119,6 +122,7 @@ impl ErrorCode {
             Self::OutcomeUnknown => "OUTCOME_UNKNOWN",
             Self::ExpiresBeforeDue => "EXPIRES_BEFORE_DUE",
             Self::SequenceReused => "SEQUENCE_REUSED",
+            Self::Changed => "CHANGED",
             Self::Unknown => "UNKNOWN",
         }
     }

@@ -1,5 +1,7 @@
 //! The parts of a request, each with its form on the wire.
 
+use std::num::NonZeroU64;
+
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
@@ -44,6 +46,23 @@ number! {
     JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
     // Eight options, of which one has a meaning so far.
     bool: |option| u8::from(option), |reader, name| Ok(reader.u8(name)? & 1 != 0);
+}
+
+/// A number that stands behind everything else, and only if there is one: older servers skip it.
+impl Field for Option<NonZeroU64> {
+    fn put(&self, out: &mut BytesMut) {
+        if let Some(number) = self {
+            out.put_u64_le(number.get());
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.fields_mut().late_u64(name).map(NonZeroU64::new)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
 }
 
 impl Field for When {

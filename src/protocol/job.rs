@@ -96,6 +96,7 @@ pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
     put_report_fields(report, out);
     put_report_pieces(report, out);
     encode_history(&report.history, out);
+    out.put_u64_le(report.version);
 }
 
 pub(super) fn put_report_fields(report: &JobReport, out: &mut BytesMut) {
@@ -169,7 +170,8 @@ fn decode_time(fields: &mut Fields<'_>, field: &'static str) -> Result<Option<Mi
 
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
     let report = decode_report_fields(reader.fields_mut())?.with_pieces(reader)?;
-    Ok(JobReport { history: decode_history(reader)?, ..report })
+    let history = decode_history(reader)?;
+    Ok(JobReport { history, version: reader.fields_mut().late_u64("version")?, ..report })
 }
 
 pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFields, DecodeError> {
@@ -207,6 +209,7 @@ impl ReportFields {
             body_bytes: self.shown_bytes,
             body: reader.bytes(self.shown_bytes as usize, usize::MAX, "body")?,
             history: JobHistory::default(),
+            version: 0,
         })
     }
 }
@@ -225,12 +228,19 @@ pub(super) fn buried(value: u8) -> Option<BuryReason> {
     value.checked_sub(1).and_then(BuryReason::from_u8)
 }
 
-pub(super) fn encode_changed(job: JobId, state: Option<JobState>, due: Millis, out: &mut BytesMut) {
-    Fixed::<17>::new().u64(job.0).u64(due.0).u8(state_number(state)).write(out);
+pub(super) fn encode_changed(
+    job: JobId,
+    state: Option<JobState>,
+    due: Millis,
+    version: u64,
+    out: &mut BytesMut,
+) {
+    Fixed::<25>::new().u64(job.0).u64(due.0).u8(state_number(state)).u64(version).write(out);
 }
 
 pub(super) fn decode_changed(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
     let job = JobId(reader.u64("job")?);
     let due = Millis(reader.u64("due_ms")?);
-    Ok(Response::Changed { job, state: JobState::from_u8(reader.u8("state")?), due })
+    let state = JobState::from_u8(reader.u8("state")?);
+    Ok(Response::Changed { job, state, due, version: reader.fields_mut().late_u64("version")? })
 }

@@ -1,5 +1,7 @@
 //! PUSH and PUSHED.
 
+use std::num::NonZeroU128;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
@@ -30,6 +32,10 @@ pub struct Push {
     pub sequence: u64,
     /// The jobs.
     pub jobs: Vec<NewJob>,
+    /// A number that is drawn at random for this push, or a hash: a repeat of the push under it, by whoever, answers as the first
+    /// one did, for a day, while the queue remembers no more than
+    /// [`IDEMPOTENT_PUSHES_MAX`](crate::types::limits::IDEMPOTENT_PUSHES_MAX) later ones. Instead of a sequence.
+    pub idempotency: Option<NonZeroU128>,
 }
 
 /// One job to be pushed.
@@ -114,6 +120,9 @@ impl Field for Push {
         for job in &self.jobs {
             encode_job(job, out);
         }
+        if let Some(key) = self.idempotency {
+            out.put_u128_le(key.get());
+        }
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
@@ -123,7 +132,17 @@ impl Field for Push {
         let jobs = reader.items(list, decode_job)?;
         let more = jobs.len().saturating_sub(1) as u64;
         let sequence = in_range(sequence, 0..=u64::MAX - more, "sequence")?;
-        Ok(Self { topic, sequence, jobs })
+        let fields = reader.fields_mut();
+        let idempotency = if fields.is_empty() {
+            None
+        } else {
+            let [low, high] = [fields.u64("idempotency")?, fields.u64("idempotency")?];
+            NonZeroU128::new(u128::from(low) | u128::from(high) << 64)
+        };
+        if idempotency.is_some() {
+            in_range(sequence, 0..=0, "sequence")?;
+        }
+        Ok(Self { topic, sequence, jobs, idempotency })
     }
 
     fn detach(self) -> Self {
@@ -133,7 +152,7 @@ impl Field for Push {
             body: Bytes::copy_from_slice(&job.body),
             ..job
         });
-        Self { topic: self.topic.detached(), sequence: self.sequence, jobs: jobs.collect() }
+        Self { topic: self.topic.detached(), jobs: jobs.collect(), ..self }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests: the messages of a client. One table has all of them, and everything that the server and the client know of each.
 
+use std::num::NonZeroU64;
+
 use bytes::BytesMut;
 
 use super::RequestId;
@@ -240,12 +242,14 @@ requests! {
     // The next ones: the job may have gone on meanwhile, and would be moved a second time.
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     Reschedule = 0x42, "RESCHEDULE", Change, Unsafe, [Manage], [
-        Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue
+        Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue, Changed
     ] {
         /// When it is due now.
         due: When,
         /// The job to reschedule.
         job: JobRef,
+        /// Only if it is still of this version, as JOB shows it.
+        if_version: Option<NonZeroU64>,
     }
     /// Makes one delayed job ready at once.
     RunNow = 0x43, "RUN_NOW", Change, Unsafe, [Manage], [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)

@@ -48,6 +48,8 @@ pub enum Response {
         state: Option<JobState>,
         /// When it is due.
         due: Millis,
+        /// As in [`JobReport::version`]: after the change, and of a deleted job before it.
+        version: u64,
     },
     /// To `KICK_MANY`.
     Kicked {
@@ -434,6 +436,8 @@ pub struct JobReport {
     pub body: Bytes,
     /// What happened to it so far.
     pub history: JobHistory,
+    /// Another number after each change of it; 0 in a list, and from a server that does not show it.
+    pub version: u64,
 }
 
 /// Counts, of one topic or of all.

@@ -16,6 +16,8 @@ const RESULT_FIXED_BYTES: usize = 2;
 const DELAY_BY_BACKOFF: u64 = u64::MAX;
 /// In place of a RELEASE's delay: the work was not begun.
 const NOT_STARTED: u64 = u64::MAX - 1;
+/// Added to a RELEASE's delay: the work was not begun.
+const PARKED: u64 = 1 << 63;
 /// In place of a result's code: no error.
 const SETTLED: u16 = 0;
 
@@ -28,6 +30,8 @@ pub enum ReleaseKind {
     After(u64),
     /// The work was not begun: this counts as no attempt, and the job is ready at once.
     NotStarted,
+    /// The work was not begun, and is not to be before this delay in milliseconds: this counts as no attempt.
+    Parked(u64),
 }
 
 impl Field for Vec<Lease> {
@@ -73,6 +77,7 @@ impl Field for ReleaseKind {
             Self::Backoff => DELAY_BY_BACKOFF,
             Self::After(delay_ms) => delay_ms,
             Self::NotStarted => NOT_STARTED,
+            Self::Parked(delay_ms) => PARKED | delay_ms,
         });
     }
 
@@ -80,6 +85,7 @@ impl Field for ReleaseKind {
         Ok(match reader.u64("delay_ms")? {
             DELAY_BY_BACKOFF => Self::Backoff,
             NOT_STARTED => Self::NotStarted,
+            parked @ PARKED.. => Self::Parked(in_range(parked & !PARKED, 0..=DELAY_MS_MAX, "delay_ms")?),
             delay_ms => Self::After(in_range(delay_ms, 0..=DELAY_MS_MAX, "delay_ms")?),
         })
     }

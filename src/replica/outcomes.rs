@@ -278,7 +278,9 @@ fn response(outcome: Outcome) -> Response {
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
         }
-        Outcome::Changed { job, state, due } => Response::Changed { job, state: Some(state), due },
+        Outcome::Changed { job, state, due, version } => {
+            Response::Changed { job, state: Some(state), due, version }
+        }
         Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => Response::Kicked { jobs },
         Outcome::TopicHasJobs { jobs } => {
             let text = format!(
@@ -313,6 +315,7 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
         Reject::SequenceReused => ErrorCode::SequenceReused,
+        Reject::Changed => ErrorCode::Changed,
         Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull => ErrorCode::Quota,
         Reject::BodyTooLarge => ErrorCode::TooLarge,
     }
@@ -335,8 +338,9 @@ fn why(reject: Reject) -> &'static str {
         Reject::OutcomeUnknown => "the outcome of this push is forgotten: look for the job by its key",
         Reject::ExpiresBeforeDue => "the job would expire before it is due: let it expire later",
         Reject::SequenceReused => {
-            "the sequence number was used for another job: give each job a number of its own"
+            "the number, or idempotency key, was used for another job: give each job one of its own"
         }
+        Reject::Changed => "the job has changed since: look at it again",
         Reject::TopicQuota => "the queue has as many topics as it can: use fewer names",
         Reject::TopicFull => {
             "the topic has as many jobs, or bytes, as its policy allows: finish or delete some"

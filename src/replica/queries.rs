@@ -118,6 +118,7 @@ impl Replica {
             body_bytes: job.body.body_bytes,
             body: record.body,
             history: job.history.clone(),
+            version: job.version,
         })
     }
 
@@ -140,6 +141,7 @@ impl Replica {
             body_bytes: 0,
             body: Bytes::new(),
             history: JobHistory { finished: Some(finished.at), ..JobHistory::default() },
+            version: 0,
         })))
     }
 

@@ -15,8 +15,9 @@ use crate::types::limits::{
     SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
 use crate::types::{
-    FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED,
-    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, Lease, SessionId, TopicId, TopicName, When,
+    FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
+    FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId,
+    TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -121,8 +122,9 @@ impl Replica {
         if self.proposals.bytes() > self.config.uncommitted_bytes_max {
             return self.connections.refuse(connection, id, too_much_under_way());
         }
-        let level = push.jobs.iter().map(|job| job.if_exists.level()).max();
-        if level > Some(self.engine.feature_level()) {
+        let of_modes = push.jobs.iter().map(|job| job.if_exists.level()).max();
+        let of_key = push.idempotency.map(|_| FEATURE_IDEMPOTENT_PUSH);
+        if of_modes.max(of_key) > Some(self.engine.feature_level()) {
             return self.connections.refuse(connection, id, not_every_member());
         }
         let topic = self.engine.topic_id(push.topic.as_str());
@@ -143,11 +145,10 @@ impl Replica {
             attributes: job.attributes.as_bytes(),
             body: &job.body,
         });
-        let command = Command::Push {
-            session,
-            sequence: push.sequence,
-            topic: select_topic(&push.topic),
-            jobs: jobs.collect(),
+        let (topic, jobs) = (select_topic(&push.topic), jobs.collect());
+        let command = match push.idempotency {
+            Some(key) => Command::PushIdempotent { key: key.get(), topic, jobs },
+            None => Command::Push { session, sequence: push.sequence, topic, jobs },
         };
         self.add_command(&command, Reply::Request(connection, id));
     }
@@ -348,8 +349,12 @@ impl Replica {
                 }
             }
             Request::Delete(reference) => Command::Delete { job: select_job(reference) },
-            Request::Reschedule { job: reference, due } => {
-                Command::Reschedule { job: select_job(reference), due: at_least(*due) }
+            Request::Reschedule { job: reference, due, if_version } => {
+                let (job, due) = (select_job(reference), at_least(*due));
+                match if_version {
+                    Some(version) => Command::RescheduleIf { job, due, version: version.get() },
+                    None => Command::Reschedule { job, due },
+                }
             }
             Request::RunNow(reference) => Command::RunNow { job: select_job(reference) },
             Request::Kick(reference) => Command::Kick { job: select_job(reference) },
@@ -378,6 +383,8 @@ fn level_of(request: &Request) -> u32 {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
         Request::TopicSet(_) => FEATURE_TOPIC_POLICY,
         Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
+        Request::Reschedule { if_version: Some(_), .. } => FEATURE_VERSIONS,
+        Request::Release { kind: ReleaseKind::Parked(_), .. } => FEATURE_PARKING,
         Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
             FEATURE_JOB_HISTORY
         }
@@ -390,6 +397,7 @@ fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Comma
         ReleaseKind::Backoff => (None, true),
         ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
         ReleaseKind::NotStarted => (None, false),
+        ReleaseKind::Parked(delay_ms) => (Some(at_least_ms(delay_ms)), false),
     };
     match reason {
         Some(reason) => Command::ReleaseBecause { leases, delay_ms, attempted, reason },

@@ -110,6 +110,10 @@ pub const OUTCOMES_MAX: usize = 4_194_304;
 pub const FINISHED_WINDOW_MAX: usize = 65_536;
 /// How long the queue remembers a finished lease, in milliseconds.
 pub const FINISHED_WINDOW_MS: u64 = 60_000;
+/// Pushed jobs that carried an idempotency key whose outcome the queue remembers.
+pub const IDEMPOTENT_PUSHES_MAX: usize = 65_536;
+/// How long the queue remembers such an outcome, in milliseconds.
+pub const IDEMPOTENT_PUSH_MS: u64 = 86_400_000;
 /// Longest that a job is remembered after it was finished, as it says itself, in milliseconds (30 days).
 pub const DEDUPE_RETENTION_MS_MAX: u64 = 30 * 86_400_000;
 /// Most leases that one command gives back of a session that ends.

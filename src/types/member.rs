@@ -50,6 +50,15 @@ pub const FEATURE_SEQUENCE_CHECK: u32 = 3;
 /// The feature level from which on the state has a hash of a session's secret and its token's name, not the secret.
 pub const FEATURE_SESSION_HASHES: u32 = 4;
 
+/// The feature level from which on [`Command::PushIdempotent`](crate::engine::Command::PushIdempotent) is proposed.
+pub const FEATURE_IDEMPOTENT_PUSH: u32 = 4;
+
+/// The feature level from which on [`Command::RescheduleIf`](crate::engine::Command::RescheduleIf) is proposed.
+pub const FEATURE_VERSIONS: u32 = 4;
+
+/// The feature level from which on a release that counts as no attempt may have a delay.
+pub const FEATURE_PARKING: u32 = 4;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

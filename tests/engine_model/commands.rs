@@ -4,17 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Command, Grant, JobSelect, NewJob, Outcome, PushOutcome, Reject, Share, TopicSelect};
-use adjourn::types::limits::{
-    FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, PRODUCER_WINDOW_MAX, REASON_BYTES_MAX,
-};
+use adjourn::engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicSelect};
+use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
 use adjourn::types::{
-    Attributes, BuryReason, FEATURE_BOUNDED_STATE, Fence, GroupId, IfExists, JobId, Lease, Millis, SessionId,
-    SessionSecret, TopicId, When,
+    BuryReason, FEATURE_BOUNDED_STATE, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
 };
 
-use super::model::{Finished, Job, Model, Past, Session, State, Time, topic_id};
-use super::policies::Resolved;
+use super::model::{Finished, Job, Model, Session, State, Time, topic_id};
 
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
@@ -43,6 +39,7 @@ impl Model {
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs);
             }
+            Command::PushIdempotent { key, topic, jobs } => return self.push_idempotent(*key, *topic, jobs),
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }
@@ -60,10 +57,11 @@ impl Model {
             | Command::Bury { .. }
             | Command::ReleaseBecause { .. }
             | Command::BuryBecause { .. } => return Ok(self.settling(command)),
-            Command::Delete { job } => return self.delete(job),
-            Command::Reschedule { job, due } => return self.reschedule(job, *due),
-            Command::RunNow { job } => return self.run_now(job),
-            Command::Kick { job } => return self.kick(job),
+            Command::Delete { .. }
+            | Command::Reschedule { .. }
+            | Command::RescheduleIf { .. }
+            | Command::RunNow { .. }
+            | Command::Kick { .. } => return self.change_one(command),
             Command::TopicPause { topic, paused } => {
                 let topic = self.topic(*topic, self.feature_level < FEATURE_BOUNDED_STATE)?;
                 self.topics[topic].paused = *paused;
@@ -85,6 +83,17 @@ impl Model {
             many => return self.change_jobs(many),
         }
         Ok(Outcome::Done)
+    }
+
+    fn change_one(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        match command {
+            Command::Delete { job } => self.delete(job),
+            Command::Reschedule { job, due } => self.reschedule(job, *due),
+            Command::RescheduleIf { job, due, version } => self.reschedule_if(job, *due, *version),
+            Command::RunNow { job } => self.run_now(job),
+            Command::Kick { job } => self.kick(job),
+            other => unreachable!("{other:?} changes not one job"),
+        }
     }
 
     fn settling(&mut self, command: &Command<'_>) -> Outcome {
@@ -137,132 +146,6 @@ impl Model {
             self.fail(lease.job.0, None);
         }
         Ok(())
-    }
-
-    fn push(
-        &mut self,
-        session: SessionId,
-        sequence: u64,
-        topic: TopicSelect<'_>,
-        jobs: &[NewJob<'_>],
-    ) -> Result<Outcome, Reject> {
-        let guarded = session.0 != 0 && sequence != 0;
-        if guarded {
-            self.session(session)?;
-        }
-        let topic = self.topic(topic, true)?;
-        let mut outcomes = Vec::new();
-        for (nth, job) in (0..).zip(jobs) {
-            if !guarded {
-                outcomes.push(self.push_one(topic, job));
-                continue;
-            }
-            let number = sequence + nth;
-            let content = self.checks_sequences().then(|| format!("{} {job:?}", self.topics[topic].name));
-            let known = self.session(session)?;
-            let is_other = |first: &Option<String>| first.is_some() && content.is_some() && *first != content;
-            let outcome = match known.pushes.get(&number) {
-                _ if number < known.low => PushOutcome::Refused(Reject::OutcomeUnknown, None),
-                Some((_, first)) if is_other(first) => PushOutcome::Refused(Reject::SequenceReused, None),
-                Some((outcome, _)) => *outcome,
-                None => {
-                    let outcome = self.push_one(topic, job);
-                    self.session(session)?.remember(number, outcome, content);
-                    outcome
-                }
-            };
-            outcomes.push(outcome);
-        }
-        Ok(Outcome::Pushed(outcomes))
-    }
-
-    fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
-        let policy = Attributes::policy_of(new.attributes);
-        let same_key =
-            |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
-        let living = self.jobs.iter().find(same_key).cloned();
-        let postponed = living.as_ref().filter(|living| {
-            new.if_exists == IfExists::Postpone
-                && matches!(living.state, State::Delayed | State::Ready { .. })
-        });
-        let mut due = self.time(new.due);
-        if let (Some(living), Some(max_ms)) = (postponed, Attributes::postpone_max_of(new.attributes)) {
-            let cap = Time::Stamp(living.past.pushed.unwrap_or(self.stamp) + max_ms);
-            due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
-        }
-        let resolved = self.resolved(topic, new, policy, due);
-        let Resolved { ttr_ms, priority, expires, ref policy } = resolved;
-        let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
-        if expires.is_some_and(too_late) {
-            return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
-        }
-        if let Some(living) = living.as_ref().filter(|_| postponed.is_none()) {
-            let id = JobId(living.id);
-            match new.if_exists {
-                IfExists::Reject => return PushOutcome::Refused(Reject::KeyExists, Some(id)),
-                IfExists::Keep => return PushOutcome::Kept(id),
-                IfExists::Replace | IfExists::Postpone if matches!(living.state, State::Reserved { .. }) => {
-                    return PushOutcome::Refused(Reject::Reserved, Some(id));
-                }
-                IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {}
-            }
-        }
-        if let Some(refused) = self.refused(topic, new.body.len(), living.as_ref()) {
-            return refused;
-        }
-        if let Some(living) = postponed {
-            return self.postpone(living.id, new, due, resolved);
-        }
-        if let Some(living) = &living {
-            if let State::Reserved { fence, .. } = living.state {
-                self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
-            }
-            self.remove(living.id);
-            self.topics[topic].deleted += u64::from(!is_finished(&living.state));
-        }
-        self.last_job += 1;
-        self.kept += 1;
-        self.topics[topic].pushed += 1;
-        let (order, ready) = (self.order(due), self.has_come(due, self.stamp));
-        let id = JobId::new(GroupId(0), self.last_job);
-        self.jobs.push(Job {
-            id: id.0,
-            topic,
-            key: new.key.map(<[u8]>::to_vec),
-            found_by: new.key.map(<[u8]>::to_vec),
-            attributes: new.attributes.to_vec(),
-            body: new.body.to_vec(),
-            place: self.kept,
-            priority,
-            ttr_ms,
-            attempts: 0,
-            due,
-            due_anew: None,
-            expires,
-            policy: policy.clone(),
-            retention_ms: self.retention_ms(new),
-            state: if ready { State::Ready { order } } else { State::Delayed },
-            past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
-        });
-        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
-    }
-
-    fn retention_ms(&self, new: &NewJob<'_>) -> u64 {
-        if self.remembers_jobs() { Attributes::dedupe_retention_of(new.attributes) } else { 0 }
-    }
-
-    fn postpone(&mut self, id: u64, new: &NewJob<'_>, due: Time, resolved: Resolved) -> PushOutcome {
-        let Resolved { ttr_ms, priority, expires, policy } = resolved;
-        self.kept += 1;
-        let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
-        let retention_ms = self.retention_ms(new);
-        let job = self.find_mut(id);
-        (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
-        (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
-        (job.due, job.due_anew) = (due, None);
-        (job.expires, job.retention_ms) = (expires, retention_ms);
-        job.state = if ready { State::Ready { order } } else { State::Delayed };
-        PushOutcome::Postponed(JobId(id))
     }
 
     fn reserve(
@@ -434,7 +317,10 @@ impl Model {
             self.expire(id);
         } else {
             self.find_mut(id).attempts -= 1;
-            self.ready(id);
+            match delay_ms {
+                None | Some(0) => self.ready(id),
+                Some(delay_ms) => self.put_off(id, delay_ms),
+            }
         }
         Ok(())
     }
@@ -494,6 +380,16 @@ impl Model {
         Ok(self.changed(id))
     }
 
+    fn reschedule_if(&mut self, job: &JobSelect<'_>, due: When, version: u64) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        let unchanged = |(at, seen): &(u64, Job)| *at == version && *seen == self.find(id).without_place();
+        if self.versions.get(&id).is_some_and(unchanged) {
+            self.reschedule(job, due)
+        } else {
+            Err(Reject::Changed)
+        }
+    }
+
     pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         match self.find(id).state {
@@ -538,24 +434,10 @@ impl Model {
 
     fn changed(&self, id: u64) -> Outcome {
         let view = self.view(id);
-        Outcome::Changed { job: view.id, state: view.state, due: view.due }
+        Outcome::Changed { job: view.id, state: view.state, due: view.due, version: view.version }
     }
 }
 
-fn is_finished(state: &State) -> bool {
+pub(super) fn is_finished(state: &State) -> bool {
     matches!(state, State::Finished { .. })
-}
-
-impl Session {
-    fn remember(&mut self, number: u64, outcome: PushOutcome, content: Option<String>) {
-        if number >= self.high + PRODUCER_WINDOW_MAX as u64 {
-            self.pushes.clear();
-            self.low = number;
-        }
-        self.pushes.insert(number, (outcome, content));
-        self.high = self.high.max(number + 1);
-        self.low = self.low.max(self.high.saturating_sub(PRODUCER_WINDOW_MAX as u64));
-        let low = self.low;
-        self.pushes.retain(|number, _| *number >= low);
-    }
 }

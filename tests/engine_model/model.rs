@@ -27,7 +27,7 @@ pub(crate) enum Time {
     Stamp(u64),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum State {
     Delayed,
     Ready { order: u64 },
@@ -36,7 +36,7 @@ pub(crate) enum State {
     Finished { at: u64 },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Job {
     pub(crate) id: u64,
     pub(crate) topic: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Job {
 }
 
 /// The recorded history of a job. Times are stamps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Past {
     pub(crate) pushed: Option<u64>,
     pub(super) reserved: Option<(Option<u64>, u64, u64)>,
@@ -116,6 +116,10 @@ pub(crate) struct Model {
     pub(crate) last_job: u64,
     pub(super) last_fence: u64,
     pub(super) last_session: u64,
+    /// By key: when, what was pushed, and its outcome.
+    pub(super) idempotent: BTreeMap<u128, (u64, String, PushOutcome)>,
+    /// Jobs as they were when their versions were looked at.
+    pub(crate) versions: BTreeMap<u64, (u64, Job)>,
     pub(super) members: BTreeMap<u64, [u8; 16]>,
     pub(super) feature_level: u32,
     pub(super) kept: u32,
@@ -341,10 +345,14 @@ impl Model {
         } else if wait == 0 {
             self.ready(id);
         } else {
-            let due = Time::Stamp(self.stamp + wait);
-            let job = self.find_mut(id);
-            (job.state, job.due, job.due_anew) = (State::Delayed, due, None);
+            self.put_off(id, wait);
         }
+    }
+
+    pub(super) fn put_off(&mut self, id: u64, wait_ms: u64) {
+        let due = Time::Stamp(self.stamp + wait_ms);
+        let job = self.find_mut(id);
+        (job.state, job.due, job.due_anew) = (State::Delayed, due, None);
     }
 
     pub(super) fn ready(&mut self, id: u64) {
@@ -443,12 +451,19 @@ impl Model {
             lease,
             buried,
             history,
+            // Only the engine knows it.
+            version: 0,
             body: job.reference(),
         }
     }
 }
 
 impl Job {
+    /// Where its record is kept is no state.
+    pub(crate) fn without_place(&self) -> Self {
+        Self { place: 0, ..self.clone() }
+    }
+
     pub(super) fn reference(&self) -> adjourn::engine::BodyRef {
         let record = Record { key: self.key.as_deref(), attributes: &self.attributes, body: &self.body };
         reference(self.place, &record)

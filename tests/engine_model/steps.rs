@@ -9,24 +9,20 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
-use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
 use adjourn::types::{
-    AttributesBuilder, Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, JobId, Lease, Millis, SessionId,
-    SessionSecret, TopicId, When,
+    AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
 };
-use proptest::prelude::*;
-use proptest::sample::select;
 
 use super::policies::CHANGES;
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
 /// Why leases end. The last reason is longer than the limit, and the limit lies within a character.
-static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
+pub(super) static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
     [String::new(), "no such address".to_owned(), "später".to_owned(), format!("x{}", "ü".repeat(600))]
 });
 const BODY: &[u8] = b"0123456789";
-const DAY: i64 = 86_400_000;
+pub(super) const DAY: i64 = 86_400_000;
 
 /// An entry: how far the clock moved, and the actions.
 #[derive(Clone, Debug)]
@@ -37,17 +33,17 @@ pub(crate) struct Step {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    due: Due,
-    priority: u32,
-    ttr_ms: u32,
-    if_exists: IfExists,
-    key: Option<usize>,
-    postpone_max: Option<u64>,
-    retention_ms: Option<u64>,
-    expires: Option<Due>,
-    attempts_max: Option<u32>,
-    backoff: Option<Backoff>,
-    body_bytes: usize,
+    pub(super) due: Due,
+    pub(super) priority: u32,
+    pub(super) ttr_ms: u32,
+    pub(super) if_exists: IfExists,
+    pub(super) key: Option<usize>,
+    pub(super) postpone_max: Option<u64>,
+    pub(super) retention_ms: Option<u64>,
+    pub(super) expires: Option<Due>,
+    pub(super) attempts_max: Option<u32>,
+    pub(super) backoff: Option<Backoff>,
+    pub(super) body_bytes: usize,
 }
 
 /// A due time; on the wall clock it is relative to what that shows.
@@ -79,6 +75,12 @@ pub(crate) enum Action {
         by_id: bool,
         jobs: Vec<Job>,
     },
+    /// Under one of some keys.
+    PushIdempotent {
+        key: u128,
+        topic: usize,
+        jobs: Vec<Job>,
+    },
     Reserve {
         session: u64,
         topics: Vec<u32>,
@@ -105,6 +107,8 @@ pub(crate) enum Action {
     BuryBecause(Vec<usize>, usize),
     Delete(Which),
     Reschedule(Which, Due),
+    /// The nth job from the one that was pushed last, with the version that it had or another one.
+    RescheduleIf(u64, Due, bool),
     RunNow(Which),
     Kick(Which),
     /// To which of the newest jobs, and in which states of how many attempts.
@@ -145,6 +149,8 @@ pub(crate) struct Known {
     pub(crate) offset: i64,
     /// The keys of the jobs that live.
     pub(crate) keys: BTreeMap<JobId, Option<Vec<u8>>>,
+    /// The versions that jobs had when they were looked at last.
+    pub(crate) versions: BTreeMap<JobId, u64>,
     /// Attributes of the entry that is being made.
     attributes: Vec<Vec<u8>>,
 }
@@ -176,6 +182,11 @@ impl Known {
                     jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
                 }
             }
+            Action::PushIdempotent { key, topic, jobs } => Command::PushIdempotent {
+                key: *key,
+                topic: TopicSelect::Name(TOPICS[*topic]),
+                jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
+            },
             action => this.command(action),
         };
         actions.iter().map(command).collect()
@@ -230,12 +241,14 @@ impl Known {
             | Action::Bury(_)
             | Action::ReleaseBecause(..)
             | Action::BuryBecause(..) => self.settling(action),
-            Action::Delete(which) => Command::Delete { job: self.which(which) },
-            Action::Reschedule(which, due) => {
-                Command::Reschedule { job: self.which(which), due: self.when(*due) }
+            Action::RescheduleIf(back, due, right) => {
+                let job = JobId((self.last_job + 1).saturating_sub(*back));
+                let version = self.versions.get(&job).map_or(1, |version| version ^ u64::from(!right));
+                Command::RescheduleIf { job: JobSelect::Id(job), due: self.when(*due), version }
             }
-            Action::RunNow(which) => Command::RunNow { job: self.which(which) },
-            Action::Kick(which) => Command::Kick { job: self.which(which) },
+            Action::Delete(_) | Action::Reschedule(..) | Action::RunNow(_) | Action::Kick(_) => {
+                self.one_job(action)
+            }
             Action::Bulk { .. } | Action::Move { .. } => self.many(action),
             Action::KickMany(topic, by_id, jobs_max) => {
                 let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
@@ -243,7 +256,21 @@ impl Known {
                 Command::KickMany { topic, jobs_max: *jobs_max }
             }
             Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) => Self::of_topic(action),
-            Action::Open(_) | Action::Push { .. } => unreachable!("made by the caller"),
+            Action::Open(_) | Action::Push { .. } | Action::PushIdempotent { .. } => {
+                unreachable!("made by the caller")
+            }
+        }
+    }
+
+    fn one_job(&self, action: &Action) -> Command<'static> {
+        match action {
+            Action::Delete(which) => Command::Delete { job: self.which(which) },
+            Action::Reschedule(which, due) => {
+                Command::Reschedule { job: self.which(which), due: self.when(*due) }
+            }
+            Action::RunNow(which) => Command::RunNow { job: self.which(which) },
+            Action::Kick(which) => Command::Kick { job: self.which(which) },
+            other => unreachable!("{other:?} changes not one job"),
         }
     }
 
@@ -309,7 +336,9 @@ impl Known {
     }
 
     fn attributes_of(&self, action: &Action) -> Vec<Vec<u8>> {
-        let Action::Push { jobs, .. } = action else { return Vec::new() };
+        let (Action::Push { jobs, .. } | Action::PushIdempotent { jobs, .. }) = action else {
+            return Vec::new();
+        };
         let of = |job: &Job| {
             let mut builder = AttributesBuilder::default();
             if job.body_bytes == 1 {
@@ -398,183 +427,4 @@ impl Known {
             }
         }
     }
-}
-
-pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let elapsed = prop_oneof![
-        8 => Just(0),
-        16 => 1..60_i64,
-        6 => 60..3_000_i64,
-        1 => Just(60_000_i64),
-        2 => -5_000..0_i64,
-        1 => Just(700_000_i64),
-        1 => Just(30 * DAY),
-    ];
-    let step = (elapsed, proptest::collection::vec(action(), 0..5), proptest::bool::weighted(0.3))
-        .prop_map(|(elapsed_ms, actions, again)| (Step { elapsed_ms, actions }, again));
-    let begin = Step {
-        elapsed_ms: 0,
-        actions: vec![Action::Genesis, Action::Open(false), Action::Open(true), Action::Open(false)],
-    };
-    proptest::collection::vec(step, 1..100).prop_map(move |drawn| {
-        let mut steps = vec![begin.clone()];
-        for (mut step, again) in drawn {
-            // The jobs pushed last are pushed again, under the same numbers.
-            let pushed = steps.iter().rev().flat_map(|step| &step.actions);
-            let last = pushed.filter(|_| again).find(|action| matches!(action, Action::Push { .. }));
-            step.actions.extend(last.cloned());
-            steps.push(step);
-        }
-        steps
-    })
-}
-
-fn action() -> impl Strategy<Value = Action> {
-    let leases = || proptest::collection::vec(prop_oneof![4 => 0..3_usize, 1 => 3..8_usize], 1..4);
-    let session = || prop_oneof![9 => 1..4_u64, 1 => Just(0), 1 => 4..6_u64];
-    // Topics that come back have other numbers.
-    let topics = proptest::collection::vec(prop_oneof![3 => 0..4_u32, 1 => 4..8_u32], 1..4);
-    let push = (session(), sequence(), 0..3_usize, proptest::bool::weighted(0.2), jobs());
-    prop_oneof![
-        1 => Just(Action::Genesis),
-        1 => Just(Action::SkipIds),
-        1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
-        3 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
-        2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
-        2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
-        4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),
-        2 => session().prop_map(Action::Lapse),
-        1 => session().prop_map(Action::Close),
-        30 => push.prop_map(|(session, sequence, topic, by_id, jobs)| {
-            Action::Push { session, sequence, topic, by_id, jobs }
-        }),
-        30 => (session(), topics, 0..6_u32, select(vec![0, 1, 4, 8, 1000, 1000, 1000])).prop_map(
-            |(session, topics, jobs_max, bytes_max)| {
-                Action::Reserve { session, topics, jobs_max, bytes_max }
-            }
-        ),
-        5 => (session(), proptest::collection::vec(0..3_usize, 1..4), 0..6_u32)
-            .prop_map(|(session, topics, jobs_max)| Action::ReserveNamed { session, topics, jobs_max }),
-        10 => (session(), proptest::collection::vec((0..3_usize, 1..6_u16, -6..6_i64), 1..4), 0..6_u32)
-            .prop_map(|(session, shares, jobs_max)| Action::ReserveWeighted { session, shares, jobs_max }),
-        10 => leases().prop_map(Action::Finish),
-        12 => (leases(), select(vec![None, None, Some(0), Some(40), Some(5_000)]), proptest::bool::weighted(0.8))
-            .prop_map(|(leases, delay_ms, attempted)| Action::Release(leases, delay_ms, attempted)),
-        6 => (leases(), select(vec![None, Some(100), Some(900)]))
-            .prop_map(|(leases, ttr_ms)| Action::Touch(leases, ttr_ms)),
-        4 => leases().prop_map(Action::Bury),
-        6 => (leases(), select(vec![None, Some(40), Some(5_000_000)]), proptest::bool::weighted(0.8), 0..REASONS.len())
-            .prop_map(|(leases, delay_ms, attempted, reason)| {
-                Action::ReleaseBecause(leases, delay_ms, attempted, reason)
-            }),
-        4 => (leases(), 0..REASONS.len()).prop_map(|(leases, reason)| Action::BuryBecause(leases, reason)),
-        3 => which().prop_map(Action::Delete),
-        6 => (which(), due()).prop_map(|(which, due)| Action::Reschedule(which, due)),
-        4 => which().prop_map(Action::RunNow),
-        6 => which().prop_map(Action::Kick),
-        4 => (0..3_usize, any::<bool>(), 0..5_u32)
-            .prop_map(|(topic, by_id, max)| Action::KickMany(topic, by_id, max)),
-        8 => bulk(),
-        8 => moves(),
-        3 => (0..3_usize).prop_map(Action::DeleteTopic),
-        2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
-        5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
-    ]
-}
-
-fn sequence() -> impl Strategy<Value = u64> {
-    prop_oneof![3 => Just(0), 6 => 1..8_u64, 1 => 16_380..16_400_u64, 1 => Just(40_000)]
-}
-
-fn bulk() -> impl Strategy<Value = Action> {
-    use proptest::option::of;
-    let jobs = proptest::collection::vec(0..12_u64, 0..8);
-    let change = (0..4_usize, of(0..3_usize));
-    (change, jobs, 1..32_u8, (of(0..3_u32), of(0..3_u32)), (due(), due())).prop_map(
-        |((change, topic), jobs, states, attempts, due)| Action::Bulk {
-            change,
-            topic,
-            jobs,
-            states,
-            attempts,
-            due,
-        },
-    )
-}
-
-fn moves() -> impl Strategy<Value = Action> {
-    use proptest::option::{of, weighted};
-    let jobs = proptest::collection::vec((0..12_u64, weighted(0.1, 0..KEYS.len())), 0..8);
-    (of(0..3_usize), 0..3_usize, jobs, prop_oneof![Just(15_u8), 1..16_u8])
-        .prop_map(|(from, to, jobs, states)| Action::Move { from, to, jobs, states })
-}
-
-fn which() -> impl Strategy<Value = Which> {
-    prop_oneof![
-        (0..8_u64).prop_map(Which::Back),
-        (0..3_usize, 0..3_usize).prop_map(|(topic, key)| Which::Key(topic, key))
-    ]
-}
-
-fn due() -> impl Strategy<Value = Due> {
-    prop_oneof![
-        2 => Just(Due::After(0)),
-        4 => (0..200_u64).prop_map(Due::After),
-        2 => (0..90_000_u64).prop_map(Due::After),
-        1 => Just(Due::After(10 * 365 * 86_400_000)),
-        3 => (-100..200_i64).prop_map(Due::Wall),
-        1 => (-90_000..90_000_i64).prop_map(Due::Wall),
-        1 => Just(Due::Wall(31 * DAY)),
-    ]
-}
-
-fn jobs() -> impl Strategy<Value = Vec<Job>> {
-    let backoff = prop_oneof![
-        Just(BackoffCurve::Fixed(50)),
-        Just(BackoffCurve::Linear { step_ms: 30, max_ms: 100 }),
-        Just(BackoffCurve::Exponential { first_ms: 20, max_ms: 10_000 }),
-        Just(BackoffCurve::List(vec![0, 700])),
-    ];
-    let backoff =
-        (backoff, select(vec![0, 50])).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
-    let rare = (
-        proptest::option::weighted(0.4, select(vec![0, 40, 3_000, DELAY_MS_MAX])),
-        proptest::option::weighted(0.4, select(vec![0, 50, 5_000, DEDUPE_RETENTION_MS_MAX + 1])),
-        proptest::option::weighted(0.3, due()),
-        proptest::option::weighted(0.3, 1..4_u32),
-        proptest::option::weighted(0.3, backoff),
-    );
-    let job = (
-        due(),
-        prop_oneof![9 => 0..3_u32, 1 => Just(PRIORITY_UNSAID)],
-        select(vec![0, 100, 1_000, 60_000]),
-        select(vec![
-            IfExists::Reject,
-            IfExists::Keep,
-            IfExists::Replace,
-            IfExists::ReplaceReserved,
-            IfExists::Postpone,
-            IfExists::Postpone,
-        ]),
-        proptest::option::weighted(0.5, 0..3_usize),
-        rare,
-        0..4_usize,
-    );
-    let job = job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
-        let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
-        Job {
-            due,
-            priority,
-            ttr_ms,
-            if_exists,
-            key,
-            postpone_max,
-            retention_ms,
-            expires,
-            attempts_max,
-            backoff,
-            body_bytes,
-        }
-    });
-    proptest::collection::vec(job, 1..5)
 }

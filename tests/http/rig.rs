@@ -49,6 +49,15 @@ impl Site {
         Self { folder, node }
     }
 
+    /// The same data after a restart.
+    pub(crate) fn restarted(self) -> Self {
+        self.node.stop();
+        let node = Node::start(&self.folder.path().join("data"), |config| {
+            config.http_listen = Some("127.0.0.1:0".to_owned());
+        });
+        Self { node, ..self }
+    }
+
     pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }

@@ -8,7 +8,7 @@ use super::rig::{Site, Web};
 use crate::server_rig::adjourn;
 
 /// A node, and the tokens with these grants.
-fn site<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
+pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tokens.toml");
     let mut number = 0;
@@ -31,7 +31,7 @@ fn site<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
 
 #[test]
 fn a_caller_does_what_its_token_grants() {
-    let (site, [shop, reader]) = site([&["--allow", "push:orders.*"], &["--allow", "read"]]);
+    let (site, [shop, reader]) = site_with_tokens([&["--allow", "push:orders.*"], &["--allow", "read"]]);
     let push = |web: &mut Web, topic: &str| web.post(&format!("/v1/topics/{topic}/jobs"), &json!({}));
     let mut stranger = site.web();
     let refused = push(&mut stranger, "orders.eu");
@@ -51,7 +51,7 @@ fn a_caller_does_what_its_token_grants() {
 
 #[test]
 fn a_token_that_is_revoked_ends_what_waits() {
-    let (site, [worker, other]) = site([&["--allow", "consume"], &["--allow", "read"]]);
+    let (site, [worker, other]) = site_with_tokens([&["--allow", "consume"], &["--allow", "read"]]);
     let mut waiting = site.web().with_token(&worker);
     waiting.send(
         format!("POST /v1/reserve?topics=t&wait=1h HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {worker}\r\n\r\n")
@@ -69,7 +69,7 @@ fn a_token_that_is_revoked_ends_what_waits() {
 
 #[test]
 fn what_a_token_pushes_a_second_is_limited() {
-    let (site, [shop]) = site([&["--allow", "push", "--jobs-per-second", "1"]]);
+    let (site, [shop]) = site_with_tokens([&["--allow", "push", "--jobs-per-second", "1"]]);
     let mut web = site.web().with_token(&shop);
     let many = json!(vec![json!({}); 50]);
     assert_eq!(web.post("/v1/topics/t/jobs", &many).status, 200);

@@ -81,7 +81,11 @@ fn fill_up(cluster: &mut Cluster<Wires>, load: &Load, node: u64) {
 /// A job that no consumer gets meanwhile.
 fn push_for_later(cluster: &Cluster<Wires>, leader: u64) -> JobId {
     let jobs = vec![NewJob::new("kept").after(3_600_000)];
-    match ask(cluster, leader, Request::Push(Push { topic: topic("later"), sequence: 0, jobs })) {
+    match ask(
+        cluster,
+        leader,
+        Request::Push(Push { topic: topic("later"), sequence: 0, jobs, idempotency: None }),
+    ) {
         Response::Pushed(results) => match results.first() {
             Some(PushResult::Pushed(id)) => *id,
             other => panic!("{other:?}"),

@@ -1,5 +1,7 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
 
+use std::num::{NonZeroU64, NonZeroU128};
+
 use adjourn::protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
@@ -80,6 +82,7 @@ fn release_kind() -> impl Strategy<Value = ReleaseKind> {
         Just(ReleaseKind::Backoff),
         Just(ReleaseKind::NotStarted),
         (0..=DELAY_MS_MAX).prop_map(ReleaseKind::After),
+        (0..=DELAY_MS_MAX).prop_map(ReleaseKind::Parked),
     ]
 }
 
@@ -177,14 +180,23 @@ fn credit(subscription: u32, credit_jobs: u32, credit_bytes: u64) -> Request {
     Request::Credit { subscription, credit_jobs, credit_bytes }
 }
 
+/// By what a repeat of a push is known: a sequence, a key, or nothing.
+fn known_by() -> impl Strategy<Value = (u64, Option<NonZeroU128>)> {
+    prop_oneof![
+        (0..=u64::MAX - 8).prop_map(|sequence| (sequence, None)),
+        any::<u128>().prop_map(|key| (0, NonZeroU128::new(key))),
+    ]
+}
+
 pub(super) fn request() -> impl Strategy<Value = Request> {
     let leases = || vec(lease(), 1..20);
     prop_oneof![
         hello().prop_map(Request::Hello),
         Just(Request::Ping),
         Just(Request::Goodbye),
-        (topic(), 0..=u64::MAX - 8, vec(new_job(), 1..8))
-            .prop_map(|(topic, sequence, jobs)| Request::Push(Push { topic, sequence, jobs })),
+        (topic(), known_by(), vec(new_job(), 1..8)).prop_map(|(topic, (sequence, idempotency), jobs)| {
+            Request::Push(Push { topic, sequence, jobs, idempotency })
+        }),
         (weighed_topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX).prop_map(
             |((topics, weights), jobs_max, wait_ms)| {
                 Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights })
@@ -212,7 +224,11 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         (leases(), reason()).prop_map(|(leases, reason)| Request::Bury { leases, reason }),
         job_ref().prop_map(Request::Get),
         job_ref().prop_map(Request::Delete),
-        (job_ref(), when()).prop_map(|(job, due)| Request::Reschedule { job, due }),
+        (job_ref(), when(), any::<u64>()).prop_map(|(job, due, version)| Request::Reschedule {
+            job,
+            due,
+            if_version: NonZeroU64::new(version),
+        }),
         job_ref().prop_map(Request::RunNow),
         job_ref().prop_map(Request::Kick),
         (topic(), 1..=KICK_JOBS_MAX).prop_map(|(topic, jobs_max)| Request::KickMany { topic, jobs_max }),
@@ -328,8 +344,8 @@ pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
 pub(super) fn report() -> impl Strategy<Value = JobReport> {
     let buried =
         prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
-    (delivered(), state(), any::<u32>(), buried, history()).prop_map(
-        |(job, state, ttr_ms, buried, history)| JobReport {
+    (delivered(), state(), any::<u32>(), buried, history(), any::<u64>()).prop_map(
+        |(job, state, ttr_ms, buried, history, version)| JobReport {
             id: job.lease.job,
             state,
             topic: job.topic,
@@ -344,6 +360,7 @@ pub(super) fn report() -> impl Strategy<Value = JobReport> {
             body_bytes: u32::try_from(job.body.len()).expect("a small body"),
             body: job.body,
             history,
+            version,
         },
     )
 }
@@ -543,7 +560,7 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
             |(jobs, cursor)| {
                 let jobs = jobs.into_iter().map(|(job, body_bytes)| {
                     let history = JobHistory { finished: None, ..job.history };
-                    JobReport { body_bytes, history, ..job }
+                    JobReport { body_bytes, history, version: 0, ..job }
                 });
                 Response::Jobs { jobs: jobs.collect(), cursor: cursor.into() }
             }
@@ -552,10 +569,8 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         (any::<[u32; 2]>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
             |([jobs, in_the_way], cursor)| Response::Bulked { jobs, in_the_way, cursor: cursor.into() }
         ),
-        (any::<u64>(), state(), any::<u64>()).prop_map(|(job, state, due)| Response::Changed {
-            job: JobId(job),
-            state,
-            due: Millis(due)
+        (any::<u64>(), state(), any::<u64>(), any::<u64>()).prop_map(|(job, state, due, version)| {
+            Response::Changed { job: JobId(job), state, due: Millis(due), version }
         }),
         vec(topic_report(), 0..4).prop_map(Response::Topics),
         stats().prop_map(|stats| Response::Stats(Box::new(stats))),

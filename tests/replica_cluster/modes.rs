@@ -9,7 +9,7 @@ use super::rig::{Rig, refusal};
 fn push(mode: IfExists) -> Request {
     let key = Some("shop-3".parse().expect("a key"));
     let jobs = vec![NewJob::new("plain"), NewJob { if_exists: mode, key, ..NewJob::new("keyed") }];
-    Request::Push(Push { topic: "jobs".parse().expect("a topic"), sequence: 0, jobs })
+    Request::Push(Push { topic: "jobs".parse().expect("a topic"), sequence: 0, jobs, idempotency: None })
 }
 
 #[test]

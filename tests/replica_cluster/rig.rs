@@ -458,7 +458,7 @@ impl Rig {
     }
 
     pub(crate) fn push_jobs(&mut self, node: u64, connection: ConnectionId, id: u32, jobs: Vec<NewJob>) {
-        let push = Push { topic: "jobs".parse().expect("a name"), sequence: 0, jobs };
+        let push = Push { topic: "jobs".parse().expect("a name"), sequence: 0, jobs, idempotency: None };
         self.hand_request(node, connection, id, Request::Push(push));
     }
 }

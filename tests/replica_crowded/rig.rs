@@ -192,7 +192,7 @@ impl Rig {
     pub(crate) fn push(&mut self, connection: ConnectionId, id: u32, topic: &str, bytes: usize) {
         let jobs = vec![NewJob::new(vec![b'x'; bytes])];
         let topic = topic.parse().expect("a name");
-        self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs }));
+        self.ask(connection, id, Request::Push(Push { topic, sequence: 0, jobs, idempotency: None }));
     }
 
     /// The socket took `bytes` of the output.

@@ -51,7 +51,9 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::Hello => Request::Hello(hello()),
         Of::Ping => Request::Ping,
         Of::Goodbye => Request::Goodbye,
-        Of::Push => Request::Push(Push { topic, sequence: 0, jobs: vec![NewJob::new("x")] }),
+        Of::Push => {
+            Request::Push(Push { topic, sequence: 0, jobs: vec![NewJob::new("x")], idempotency: None })
+        }
         Of::Reserve => Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms: 0, weights: Vec::new() }),
         Of::Subscribe => {
             Request::Subscribe(Subscribe { topics, credit_jobs: 0, credit_bytes: 0, weights: Vec::new() })
@@ -66,7 +68,7 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::Bury => Request::Bury { leases, reason: None },
         Of::Get => Request::Get(by_key(name)),
         Of::Delete => Request::Delete(by_key(name)),
-        Of::Reschedule => Request::Reschedule { due: When::After(0), job: by_key(name) },
+        Of::Reschedule => Request::Reschedule { due: When::After(0), job: by_key(name), if_version: None },
         Of::RunNow => Request::RunNow(by_key(name)),
         Of::Kick => Request::Kick(by_key(name)),
         Of::Peek => Request::Peek { topic },
@@ -109,7 +111,7 @@ impl Queue {
         for name in ["mine", "others"] {
             let job = NewJob { key: Some(Key::new("key"[..].into()).expect("a key")), ..NewJob::new(name) };
             let job = NewJob { due: When::After(60_000), ..job };
-            let push = Push { topic: topic(name), sequence: 0, jobs: vec![job] };
+            let push = Push { topic: topic(name), sequence: 0, jobs: vec![job], idempotency: None };
             queue.ask(owner, Request::Push(push));
             let pushed = queue.rig.pushed(owner, 1);
             *(if name == "mine" { &mut queue.mine } else { &mut queue.others }) = pushed;
@@ -200,7 +202,7 @@ fn a_job_of_a_topic_that_a_token_may_not_see_is_one_that_never_was() {
         Request::Delete(of(others)),
         Request::RunNow(of(others)),
         Request::Kick(of(others)),
-        Request::Reschedule { due: When::After(0), job: of(others) },
+        Request::Reschedule { due: When::After(0), job: of(others), if_version: None },
         // Neither is one that may come soon.
         Request::Delete(of(JobId(others.0 + 1))),
     ] {
@@ -392,8 +394,14 @@ fn a_token_makes_no_more_topics_than_it_may() {
     let grants = vec!["push,manage:mine*".parse().expect("a grant")];
     let access = Access { token: "flood".to_owned(), grants, topics_max: 3, ..Access::open() };
     let client = queue.arrive(access);
-    let push =
-        |name: &str| Request::Push(Push { topic: topic(name), sequence: 0, jobs: vec![NewJob::new("x")] });
+    let push = |name: &str| {
+        Request::Push(Push {
+            topic: topic(name),
+            sequence: 0,
+            jobs: vec![NewJob::new("x")],
+            idempotency: None,
+        })
+    };
     // `mine` is there, and counts.
     assert_eq!(queue.refusal(client, push("mine.1")), None);
     queue.rig.ask(client, 1, push("mine.2"));

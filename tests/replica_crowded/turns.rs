@@ -25,7 +25,11 @@ fn push_many(rig: &mut Rig, connection: ConnectionId, topic: &str, jobs: usize, 
     while left > 0 {
         let jobs = vec![NewJob::new("").after(delay_ms); left.min(PUSH_JOBS_MAX)];
         left -= jobs.len();
-        rig.ask(connection, 900, Request::Push(Push { topic: topic.clone(), sequence: 0, jobs }));
+        rig.ask(
+            connection,
+            900,
+            Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency: None }),
+        );
         rig.settle();
     }
 }

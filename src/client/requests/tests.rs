@@ -128,7 +128,7 @@ fn ping(nth: u32) -> (RequestId, Request) {
 
 fn push(jobs: usize) -> Request {
     let jobs = (0..jobs).map(|n| NewJob::new(n.to_string())).collect();
-    Request::Push(Push { topic: "t".parse().unwrap(), sequence: 0, jobs })
+    Request::Push(Push { topic: "t".parse().unwrap(), sequence: 0, jobs, idempotency: None })
 }
 
 fn pushed(jobs: u64) -> Response {
@@ -279,7 +279,12 @@ fn what_the_server_would_refuse_for_its_size_is_not_sent() {
         Err(ClientError::TooLarge { what, found, max }) => Some((what, found, max)),
         _ => None,
     };
-    let large = Push { topic: "t".parse().unwrap(), sequence: 0, jobs: vec![NewJob::new(vec![0; 5_001])] };
+    let large = Push {
+        topic: "t".parse().unwrap(),
+        sequence: 0,
+        jobs: vec![NewJob::new(vec![0; 5_001])],
+        idempotency: None,
+    };
     let leases = vec![Lease { job: JobId(1), fence: Fence(0) }; 11];
     let requests = [push(3), Request::Push(large), Request::Finish { leases }];
     let expected = [(Excess::Jobs, 3, 2), (Excess::Body, 5_001, 5_000), (Excess::Leases, 11, 10)];

@@ -1,6 +1,8 @@
 //! One job, by its id or by its topic and key: get, delete, reschedule, run now, kick.
 
-use axum::response::Response as Answered;
+use axum::http::header::IF_NONE_MATCH;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response as Answered};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -8,7 +10,7 @@ use super::super::caller::Caller;
 use super::super::fields::{Delay, Field, Time, schema};
 use super::super::input::{JsonBody, Part, Parts2};
 use super::super::problem::{Problem, ProblemJson};
-use super::{Answer, ok, unexpected};
+use super::{Answer, ok, unexpected, version};
 use crate::json::{ChangedJson, JobJson};
 use crate::protocol::{JobRef, Request, Response};
 use crate::types::{JobId, Key, TopicName, When};
@@ -40,18 +42,32 @@ fn by_key(topic: TopicName, key: Key) -> JobRef {
     JobRef::Key { topic, key }
 }
 
-async fn shown(caller: &Caller, request: Request) -> Answer {
+async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
     match caller.ask(request).await? {
-        Response::Job(job) => ok(&JobJson::of(&job, true)),
+        Response::Job(job) => {
+            let tag = version::tag_of(job.version);
+            if tag.is_some() && headers.get(IF_NONE_MATCH) == tag.as_ref() {
+                return Ok(version::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
+            }
+            Ok(version::tagged(ok(&JobJson::of(&job, true))?, tag))
+        }
         other => Err(unexpected(&other)),
     }
 }
 
-async fn changed(caller: &Caller, request: Request) -> Answer {
+async fn changed(caller: &Caller, request: Request, _: &HeaderMap) -> Answer {
     match caller.ask(request).await? {
-        Response::Changed { job, state, due } => ok(&ChangedJson::new(job, state, due)),
+        Response::Changed { job, state, due, version } => {
+            let shown = ok(&ChangedJson::new(job, state, due))?;
+            Ok(version::tagged(shown, version::tag_of(version)))
+        }
         other => Err(unexpected(&other)),
     }
+}
+
+async fn rescheduled(caller: &Caller, job: JobRef, to: &RescheduleJson, headers: &HeaderMap) -> Answer {
+    let if_version = version::if_match(headers)?;
+    changed(caller, Request::Reschedule { due: to.when()?, job, if_version }, headers).await
 }
 
 /// Makes the two functions of a route for one job: by its id, and by its key.
@@ -68,9 +84,9 @@ macro_rules! of_one_job {
                 (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
             ),
         )]
-        pub(super) async fn $by_id(caller: Caller, Part(id): Part<JobId>) -> Result<Answered, Problem> {
+        pub(super) async fn $by_id(caller: Caller, headers: HeaderMap, Part(id): Part<JobId>) -> Result<Answered, Problem> {
             let $job = JobRef::Id(id);
-            $how(&caller, $request).await
+            $how(&caller, $request, &headers).await
         }
 
         $(#[$doc])*
@@ -84,9 +100,9 @@ macro_rules! of_one_job {
                 (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
             ),
         )]
-        pub(super) async fn $by_key(caller: Caller, Parts2(topic, key): Parts2<TopicName, Key>) -> Result<Answered, Problem> {
+        pub(super) async fn $by_key(caller: Caller, headers: HeaderMap, Parts2(topic, key): Parts2<TopicName, Key>) -> Result<Answered, Problem> {
             let $job = by_key(topic, key);
-            $how(&caller, $request).await
+            $how(&caller, $request, &headers).await
         }
     };
 }
@@ -113,11 +129,13 @@ of_one_job!(
 );
 
 /// Give a delayed or ready job another due time; a buried one is kicked first
+///
+/// With `If-Match`, only if the job has not changed since its `ETag` was shown.
 #[utoipa::path(
     post,
     path = "/v1/jobs/{id}/reschedule",
     tag = "jobs",
-    params(("id" = u64, Path, description = "The job's id")),
+    params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
     request_body = RescheduleJson,
     responses(
         (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
@@ -126,18 +144,25 @@ of_one_job!(
 )]
 pub(super) async fn reschedule(
     caller: Caller,
+    headers: HeaderMap,
     Part(id): Part<JobId>,
     JsonBody(to): JsonBody<RescheduleJson>,
 ) -> Answer {
-    changed(&caller, Request::Reschedule { due: to.when()?, job: JobRef::Id(id) }).await
+    rescheduled(&caller, JobRef::Id(id), &to, &headers).await
 }
 
 /// Give a delayed or ready job another due time; a buried one is kicked first
+///
+/// With `If-Match`, only if the job has not changed since its `ETag` was shown.
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/keys/{key}/reschedule",
     tag = "jobs",
-    params(("topic" = String, Path, description = "The topic"), ("key" = String, Path, description = "The job's key")),
+    params(
+        ("topic" = String, Path, description = "The topic"),
+        ("key" = String, Path, description = "The job's key"),
+        ("If-Match" = Option<String>, Header, description = "The job's ETag"),
+    ),
     request_body = RescheduleJson,
     responses(
         (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
@@ -146,8 +171,9 @@ pub(super) async fn reschedule(
 )]
 pub(super) async fn reschedule_by_key(
     caller: Caller,
+    headers: HeaderMap,
     Parts2(topic, key): Parts2<TopicName, Key>,
     JsonBody(to): JsonBody<RescheduleJson>,
 ) -> Answer {
-    changed(&caller, Request::Reschedule { due: to.when()?, job: by_key(topic, key) }).await
+    rescheduled(&caller, by_key(topic, key), &to, &headers).await
 }

@@ -10,6 +10,7 @@ mod new_job;
 mod push;
 mod server;
 mod topics;
+mod version;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};

@@ -1,8 +1,11 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
+use std::num::NonZeroU128;
+
 use axum::extract::Request;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,6 +21,10 @@ use crate::types::{JobId, TopicName};
 
 /// Most bytes of JSON at once.
 const JSON_BYTES_MAX: usize = 16 << 20;
+/// The header under which a push that is sent again is known.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Its longest value, in bytes.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// What a job takes in a frame beside its body, key and attributes, in bytes.
 const JOB_BYTES: usize = 64;
 
@@ -79,7 +86,10 @@ enum Brought {
     post,
     path = "/v1/topics/{topic}/jobs",
     tag = "jobs",
-    params(("topic" = String, Path, description = "The topic; it is made if it is new")),
+    params(
+        ("topic" = String, Path, description = "The topic; it is made if it is new"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Drawn for this push: sent again with it, the push is taken once and answered as before"),
+    ),
     request_body(content((NewJobJson = "application/json"), (Vec<NewJobJson> = "application/json"), (String = "application/x-ndjson"))),
     responses(
         (status = 201, description = "The job is on disk", body = PushedJson, content_type = "application/json"),
@@ -88,12 +98,13 @@ enum Brought {
     ),
 )]
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
+    let key = idempotency_key(&caller, request.headers())?;
     match bring(&caller, request).await? {
         Brought::One(job) => {
-            let results = push_part(&caller, &topic, vec![job]).await?;
+            let results = push_part(&caller, &topic, vec![job], key).await?;
             one(results.first().copied().unwrap_or(PushResult::Refused(ErrorCode::Unknown, None)))
         }
-        Brought::Many(jobs) => ok(&OutcomesJson { results: push_all(&caller, &topic, jobs).await? }),
+        Brought::Many(jobs) => ok(&OutcomesJson { results: push_all(&caller, &topic, jobs, key).await? }),
     }
 }
 
@@ -135,12 +146,16 @@ async fn push_all(
     caller: &Caller,
     topic: &TopicName,
     jobs: Vec<NewJob>,
+    mut key: Option<NonZeroU128>,
 ) -> Result<Vec<OutcomeJson>, Problem> {
     let mut outcomes = Vec::with_capacity(jobs.len());
     let mut parts = parts(topic, caller.body_bytes_max(), jobs).into_iter();
     while let Some(part) = parts.next() {
         let count = part.len();
-        match push_part(caller, topic, part).await {
+        let answered = push_part(caller, topic, part, key).await;
+        // The next part goes on where this one ends, as the queue counts.
+        key = key.and_then(|key| NonZeroU128::new(key.get().wrapping_add(count as u128)));
+        match answered {
             Ok(results) => outcomes.extend(results.into_iter().map(OutcomeJson::of)),
             Err(problem) if outcomes.is_empty() => return Err(problem),
             Err(problem) => {
@@ -180,12 +195,30 @@ async fn push_part(
     caller: &Caller,
     topic: &TopicName,
     jobs: Vec<NewJob>,
+    idempotency: Option<NonZeroU128>,
 ) -> Result<Vec<PushResult>, Problem> {
-    let push = Push { topic: topic.clone(), sequence: 0, jobs };
+    let push = Push { topic: topic.clone(), sequence: 0, jobs, idempotency };
     match caller.ask(Asked::Push(push)).await? {
         Response::Pushed(results) => Ok(results),
         other => Err(unexpected(&other)),
     }
+}
+
+/// The number that stands for the caller's Idempotency-Key: other callers may use the same text.
+fn idempotency_key(caller: &Caller, headers: &HeaderMap) -> Result<Option<NonZeroU128>, Problem> {
+    let Some(text) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let text = text.as_bytes().trim_ascii();
+    if !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()) {
+        let message = format!("Idempotency-Key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} characters");
+        return Err(Problem::malformed(message));
+    }
+    let mut context = Context::new(&SHA256);
+    context.update(caller.token().as_bytes());
+    context.update(&[0]);
+    context.update(text);
+    let digest = context.finish();
+    let number = digest.as_ref().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+    Ok(NonZeroU128::new(number))
 }
 
 fn weight_bytes(job: &NewJob) -> usize {
@@ -196,7 +229,9 @@ fn weight_bytes(job: &NewJob) -> usize {
 fn one(result: PushResult) -> Answer {
     let pushed = match (OutcomeJson::of(result), result) {
         (OutcomeJson::Pushed(pushed), _) => pushed,
-        (_, PushResult::Refused(code, _)) => return Err(ErrorReply::new(code, about(code)).into()),
+        (_, PushResult::Refused(code, job)) => {
+            return Err(Problem::from(ErrorReply::new(code, about(code))).about_job(job));
+        }
         _ => return Err(ErrorReply::new(ErrorCode::Unknown, about(ErrorCode::Unknown)).into()),
     };
     let status = if pushed.result == "pushed" { StatusCode::CREATED } else { StatusCode::OK };
@@ -260,8 +295,8 @@ mod tests {
             assert!(parts.len() >= parts_min && parts.len() <= parts_min * 3, "{} parts", parts.len());
             for jobs in parts {
                 let mut frame = BytesMut::new();
-                let bytes =
-                    Asked::Push(Push { topic: topic(), sequence: 0, jobs }).encode(RequestId(1), &mut frame);
+                let bytes = Asked::Push(Push { topic: topic(), sequence: 0, jobs, idempotency: None })
+                    .encode(RequestId(1), &mut frame);
                 assert!(bytes <= frame_bytes_max(2048) as usize, "{bytes} bytes");
             }
         }

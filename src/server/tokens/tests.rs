@@ -63,7 +63,7 @@ fn push(jobs: usize, body_bytes: usize) -> Push {
         attributes: Attributes::default(),
         body: vec![0; body_bytes].into(),
     };
-    Push { topic: "orders.x".parse().expect("a name"), sequence: 1, jobs: vec![job; jobs] }
+    Push { topic: "orders.x".parse().expect("a name"), sequence: 1, jobs: vec![job; jobs], idempotency: None }
 }
 
 #[test]

@@ -88,11 +88,11 @@ async fn one_job(client: &Client, command: &Value) -> Result<Value, Failure> {
             _ => return Err(shown::usage("a job")),
         },
         _ => match request_of("RESCHEDULE", &fields)? {
-            Request::Reschedule { job, due } => client.reschedule(job, due).await,
+            Request::Reschedule { job, due, if_version: None } => client.reschedule(job, due).await,
             _ => return Err(shown::usage("a job and a due time")),
         },
     };
-    let Changed { job, state, due } = changed.map_err(failed)?;
+    let Changed { job, state, due, .. } = changed.map_err(failed)?;
     let state = state.and_then(|state| state_name(state as u64));
     Ok(json!({ "job": job.0.to_string(), "state": state, "due_ms": due.0.to_string() }))
 }

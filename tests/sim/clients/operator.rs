@@ -50,7 +50,7 @@ impl Operator {
             5..=7 => Request::Delete(job(endpoint, board)),
             8..=11 => {
                 let due = due(&mut endpoint.random, endpoint.wall, false, self.pace);
-                Request::Reschedule { job: job(endpoint, board), due }
+                Request::Reschedule { job: job(endpoint, board), due, if_version: None }
             }
             12..=14 => Request::RunNow(job(endpoint, board)),
             15 | 16 => Request::Kick(job(endpoint, board)),

@@ -67,7 +67,12 @@ impl Producer {
         };
         let jobs: Vec<NewJob> = (0..jobs).map(|_| self.job(endpoint, name == BRIEF)).collect();
         let protected = self.calm || !endpoint.random.percent(8);
-        let push = Push { topic: topic(name), sequence: if protected { self.sequence } else { 0 }, jobs };
+        let push = Push {
+            topic: topic(name),
+            sequence: if protected { self.sequence } else { 0 },
+            jobs,
+            idempotency: None,
+        };
         if protected {
             self.sequence += push.jobs.len() as u64;
             self.unanswered.insert(push.sequence, push.clone());

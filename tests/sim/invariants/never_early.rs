@@ -81,12 +81,14 @@ impl NeverEarly {
                     }
                 }
             }
-            Request::Reschedule { job, due: when } => open.push((named(job), due(*when))),
+            Request::Reschedule { job, due: when, .. } => open.push((named(job), due(*when))),
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
             Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
             Request::Release { leases, kind, .. } => {
                 let when = match *kind {
-                    ReleaseKind::After(delay_ms) => types::When::After(delay_ms),
+                    ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms) => {
+                        types::When::After(delay_ms)
+                    }
                     ReleaseKind::Backoff | ReleaseKind::NotStarted => now,
                 };
                 open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));

@@ -1,0 +1,39 @@
+//! A job's version, as an entity tag: it names the job as it was shown.
+
+use std::num::NonZeroU64;
+
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+
+use super::super::problem::Problem;
+use crate::protocol::{ErrorCode, ErrorReply};
+
+/// The tag of a version; `None` if it is not known.
+pub(super) fn tag_of(version: u64) -> Option<HeaderValue> {
+    (version != 0).then(|| HeaderValue::from_str(&format!("\"{version:016x}\"")).ok()).flatten()
+}
+
+/// An answer with a tag.
+pub(super) fn tagged(mut answer: Response, tag: Option<HeaderValue>) -> Response {
+    if let Some(tag) = tag {
+        answer.headers_mut().insert(ETAG, tag);
+    }
+    answer
+}
+
+/// The version that the job must still be of.
+pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<NonZeroU64>, Problem> {
+    let Some(tag) = headers.get(IF_MATCH) else { return Ok(None) };
+    let tag = tag.to_str().unwrap_or_default().trim();
+    if tag == "*" {
+        return Ok(None);
+    }
+    let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+    let version = version.and_then(|version| NonZeroU64::new(u64::from_str_radix(version, 16).ok()?));
+    // One that this server has never shown is the tag of no job.
+    version.map(Some).ok_or_else(|| {
+        ErrorReply::new(ErrorCode::Changed, "If-Match is no ETag that was shown: look at the job again")
+            .into()
+    })
+}

@@ -1,0 +1,180 @@
+//! What pushes do to the model.
+
+#![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
+
+use adjourn::engine::{NewJob, Outcome, PushOutcome, Reject, TopicSelect};
+use adjourn::types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
+use adjourn::types::{Attributes, Fence, GroupId, IfExists, JobId, Lease, SessionId};
+
+use super::commands::is_finished;
+use super::model::{Job, Model, Past, Session, State, Time};
+use super::policies::Resolved;
+
+impl Model {
+    pub(super) fn push(
+        &mut self,
+        session: SessionId,
+        sequence: u64,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+    ) -> Result<Outcome, Reject> {
+        let guarded = session.0 != 0 && sequence != 0;
+        if guarded {
+            self.session(session)?;
+        }
+        let topic = self.topic(topic, true)?;
+        let mut outcomes = Vec::new();
+        for (nth, job) in (0..).zip(jobs) {
+            if !guarded {
+                outcomes.push(self.push_one(topic, job));
+                continue;
+            }
+            let number = sequence + nth;
+            let content = self.checks_sequences().then(|| format!("{} {job:?}", self.topics[topic].name));
+            let known = self.session(session)?;
+            let is_other = |first: &Option<String>| first.is_some() && content.is_some() && *first != content;
+            let outcome = match known.pushes.get(&number) {
+                _ if number < known.low => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                Some((_, first)) if is_other(first) => PushOutcome::Refused(Reject::SequenceReused, None),
+                Some((outcome, _)) => *outcome,
+                None => {
+                    let outcome = self.push_one(topic, job);
+                    self.session(session)?.remember(number, outcome, content);
+                    outcome
+                }
+            };
+            outcomes.push(outcome);
+        }
+        Ok(Outcome::Pushed(outcomes))
+    }
+
+    pub(super) fn push_idempotent(
+        &mut self,
+        key: u128,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+    ) -> Result<Outcome, Reject> {
+        let topic = self.topic(topic, true)?;
+        let mut outcomes = Vec::new();
+        for (nth, job) in (0..).zip(jobs) {
+            let content = format!("{} {job:?}", self.topics[topic].name);
+            let known = self.idempotent.get(&(key + nth)).cloned();
+            let known = known.filter(|(at, ..)| at + IDEMPOTENT_PUSH_MS > self.stamp);
+            let outcome = match &known {
+                Some((_, first, _)) if *first != content => {
+                    PushOutcome::Refused(Reject::SequenceReused, None)
+                }
+                Some((.., outcome)) => *outcome,
+                None => self.push_one(topic, job),
+            };
+            if known.is_none() && !matches!(outcome, PushOutcome::Refused(..)) {
+                self.idempotent.insert(key + nth, (self.stamp, content, outcome));
+            }
+            outcomes.push(outcome);
+        }
+        Ok(Outcome::Pushed(outcomes))
+    }
+
+    fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
+        let policy = Attributes::policy_of(new.attributes);
+        let same_key =
+            |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
+        let living = self.jobs.iter().find(same_key).cloned();
+        let postponed = living.as_ref().filter(|living| {
+            new.if_exists == IfExists::Postpone
+                && matches!(living.state, State::Delayed | State::Ready { .. })
+        });
+        let mut due = self.time(new.due);
+        if let (Some(living), Some(max_ms)) = (postponed, Attributes::postpone_max_of(new.attributes)) {
+            let cap = Time::Stamp(living.past.pushed.unwrap_or(self.stamp) + max_ms);
+            due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
+        }
+        let resolved = self.resolved(topic, new, policy, due);
+        let Resolved { ttr_ms, priority, expires, ref policy } = resolved;
+        let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
+        if expires.is_some_and(too_late) {
+            return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
+        }
+        if let Some(living) = living.as_ref().filter(|_| postponed.is_none()) {
+            let id = JobId(living.id);
+            match new.if_exists {
+                IfExists::Reject => return PushOutcome::Refused(Reject::KeyExists, Some(id)),
+                IfExists::Keep => return PushOutcome::Kept(id),
+                IfExists::Replace | IfExists::Postpone if matches!(living.state, State::Reserved { .. }) => {
+                    return PushOutcome::Refused(Reject::Reserved, Some(id));
+                }
+                IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {}
+            }
+        }
+        if let Some(refused) = self.refused(topic, new.body.len(), living.as_ref()) {
+            return refused;
+        }
+        if let Some(living) = postponed {
+            return self.postpone(living.id, new, due, resolved);
+        }
+        if let Some(living) = &living {
+            if let State::Reserved { fence, .. } = living.state {
+                self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
+            }
+            self.remove(living.id);
+            self.topics[topic].deleted += u64::from(!is_finished(&living.state));
+        }
+        self.last_job += 1;
+        self.kept += 1;
+        self.topics[topic].pushed += 1;
+        let (order, ready) = (self.order(due), self.has_come(due, self.stamp));
+        let id = JobId::new(GroupId(0), self.last_job);
+        self.jobs.push(Job {
+            id: id.0,
+            topic,
+            key: new.key.map(<[u8]>::to_vec),
+            found_by: new.key.map(<[u8]>::to_vec),
+            attributes: new.attributes.to_vec(),
+            body: new.body.to_vec(),
+            place: self.kept,
+            priority,
+            ttr_ms,
+            attempts: 0,
+            due,
+            due_anew: None,
+            expires,
+            policy: policy.clone(),
+            retention_ms: self.retention_ms(new),
+            state: if ready { State::Ready { order } } else { State::Delayed },
+            past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
+        });
+        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    fn retention_ms(&self, new: &NewJob<'_>) -> u64 {
+        if self.remembers_jobs() { Attributes::dedupe_retention_of(new.attributes) } else { 0 }
+    }
+
+    fn postpone(&mut self, id: u64, new: &NewJob<'_>, due: Time, resolved: Resolved) -> PushOutcome {
+        let Resolved { ttr_ms, priority, expires, policy } = resolved;
+        self.kept += 1;
+        let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
+        let retention_ms = self.retention_ms(new);
+        let job = self.find_mut(id);
+        (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
+        (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
+        (job.due, job.due_anew) = (due, None);
+        (job.expires, job.retention_ms) = (expires, retention_ms);
+        job.state = if ready { State::Ready { order } } else { State::Delayed };
+        PushOutcome::Postponed(JobId(id))
+    }
+}
+
+impl Session {
+    fn remember(&mut self, number: u64, outcome: PushOutcome, content: Option<String>) {
+        if number >= self.high + PRODUCER_WINDOW_MAX as u64 {
+            self.pushes.clear();
+            self.low = number;
+        }
+        self.pushes.insert(number, (outcome, content));
+        self.high = self.high.max(number + 1);
+        self.low = self.low.max(self.high.saturating_sub(PRODUCER_WINDOW_MAX as u64));
+        let low = self.low;
+        self.pushes.retain(|number, _| *number >= low);
+    }
+}
