@@ -62,10 +62,7 @@ impl Model {
             | Command::RescheduleIf { .. }
             | Command::RunNow { .. }
             | Command::Kick { .. } => return self.change_one(command),
-            Command::TopicPause { topic, paused } => {
-                let topic = self.topic(*topic, self.feature_level < FEATURE_BOUNDED_STATE)?;
-                self.topics[topic].paused = *paused;
-            }
+            Command::TopicPause { topic, paused } => self.pause(*topic, *paused)?,
             Command::SkipIds { floor } => {
                 for last in [&mut self.last_job, &mut self.last_fence, &mut self.last_session] {
                     *last = if *last < *floor { *floor } else { *last + (1 << 40) };
@@ -83,6 +80,12 @@ impl Model {
             many => return self.change_jobs(many),
         }
         Ok(Outcome::Done)
+    }
+
+    fn pause(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {
+        let topic = self.topic(topic, self.feature_level < FEATURE_BOUNDED_STATE)?;
+        self.topics[topic].paused = paused;
+        Ok(())
     }
 
     fn change_one(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {

@@ -162,6 +162,20 @@ fn weighed_topics() -> impl Strategy<Value = (Vec<TopicName>, Vec<u16>)> {
     })
 }
 
+fn about_a_job() -> impl Strategy<Value = Request> {
+    prop_oneof![
+        job_ref().prop_map(Request::Get),
+        job_ref().prop_map(Request::Delete),
+        (job_ref(), when(), any::<u64>()).prop_map(|(job, due, version)| Request::Reschedule {
+            job,
+            due,
+            if_version: NonZeroU64::new(version),
+        }),
+        job_ref().prop_map(Request::RunNow),
+        job_ref().prop_map(Request::Kick),
+    ]
+}
+
 fn about_a_topic() -> impl Strategy<Value = Request> {
     prop_oneof![
         topic().prop_map(|topic| Request::Pause { topic }),
@@ -222,15 +236,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
             .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
         (leases(), reason()).prop_map(|(leases, reason)| Request::Bury { leases, reason }),
-        job_ref().prop_map(Request::Get),
-        job_ref().prop_map(Request::Delete),
-        (job_ref(), when(), any::<u64>()).prop_map(|(job, due, version)| Request::Reschedule {
-            job,
-            due,
-            if_version: NonZeroU64::new(version),
-        }),
-        job_ref().prop_map(Request::RunNow),
-        job_ref().prop_map(Request::Kick),
+        about_a_job(),
         (topic(), 1..=KICK_JOBS_MAX).prop_map(|(topic, jobs_max)| Request::KickMany { topic, jobs_max }),
         topic().prop_map(|topic| Request::Peek { topic }),
         (filter(), 0..3_u8, 1..=LIST_JOBS_MAX, any::<bool>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX))
