@@ -5,6 +5,7 @@
 //! the acknowledged requests; and all members have the same state.
 
 mod commands;
+mod followers;
 mod load;
 mod proxy;
 mod report;

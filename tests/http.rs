@@ -6,3 +6,6 @@ mod document;
 mod hostile;
 mod rig;
 mod tokens;
+
+pub(crate) use rig::Web;
+pub(crate) use tokens::tokens_in;

@@ -216,7 +216,10 @@ impl Caller {
 
 /// Whether another session may answer the same request.
 fn is_of_the_session(error: &ErrorReply) -> bool {
-    let has_ended = matches!(error.code, ErrorCode::SessionUnknown | ErrorCode::NoLeader);
+    let has_ended = matches!(
+        error.code,
+        ErrorCode::SessionUnknown | ErrorCode::NoLeader | ErrorCode::NotLeader | ErrorCode::Stopping
+    );
     has_ended && error.applied == Applied::No
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Connection {
     pub(super) phase: Phase,
     /// The heartbeat that its HELLO asked for; 0 for none.
     pub(super) heartbeat_wish_ms: u32,
+    /// Most requests that it may have under way.
+    pub(super) in_flight_max: u32,
     /// What it may do.
     access: Arc<Access>,
     /// Where it comes from, or who asked last over it.
@@ -98,12 +100,13 @@ impl Connections {
     }
 
     pub(super) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
-        let Arrival { secret, access, address } = arrival;
+        let Arrival { secret, access, address, in_flight_max } = arrival;
         let connection = Connection {
             secret: unmarked(secret),
             access,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,
+            in_flight_max,
             address: address.into(),
             since,
             client_name: String::new(),

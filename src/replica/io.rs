@@ -50,8 +50,6 @@ pub struct ReplicaConfig {
     pub heartbeat_ms: u32,
     /// How long a lost connection's leases are kept.
     pub session_grace_ms: u64,
-    /// Requests that may wait for their answer on one connection.
-    pub in_flight_max: u32,
     /// Unsent bytes per connection before grants and reads pause.
     pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`, and beyond twice as many
@@ -126,12 +124,15 @@ pub struct Arrival {
     pub access: Arc<Access>,
     /// Where it comes from, for operators to read.
     pub address: String,
+    /// Most requests that it may have under way.
+    pub in_flight_max: u32,
 }
 
 impl Arrival {
     /// A client of a server without tokens, which may do everything.
     pub fn open(secret: SessionSecret, address: impl Into<String>) -> Self {
-        Self { secret, access: Arc::new(Access::open()), address: address.into() }
+        let access = Arc::new(Access::open());
+        Self { secret, access, address: address.into(), in_flight_max: 1024 }
     }
 }
 

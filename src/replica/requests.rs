@@ -161,7 +161,8 @@ impl Replica {
             return self.reserve_now(connection, id, session, reserve);
         }
         // Waiting reserves count as in flight: with no room left, the server would not read the client's next frame, or its end.
-        let polls_max = (self.config.in_flight_max / 2).max(1);
+        let in_flight_max = self.connections.one(connection).map_or(0, |one| one.in_flight_max);
+        let polls_max = (in_flight_max / 2).max(1);
         if self.waiters.polls_of(connection) >= polls_max {
             let many = "half of what may be in flight on this connection waits for jobs: ask for several topics at once, or subscribe";
             return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, many, 1000));

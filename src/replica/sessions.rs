@@ -223,7 +223,8 @@ impl Replica {
             self.token_limits.resumed(access, session);
         }
         let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(self.config.body_bytes_max);
-        let wish_ms = self.connections.one(connection).map_or(0, |one| one.heartbeat_wish_ms);
+        let one = self.connections.one(connection);
+        let (wish_ms, in_flight_max) = one.map_or((0, 0), |one| (one.heartbeat_wish_ms, one.in_flight_max));
         let welcome = Welcome {
             version: crate::protocol::VERSION,
             server_name: self.config.server_name.clone(),
@@ -239,7 +240,7 @@ impl Replica {
             push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
             leases_max: narrow(limits::LEASES_MAX),
             reserve_jobs_max: limits::RESERVE_JOBS_MAX,
-            in_flight_max: self.config.in_flight_max,
+            in_flight_max,
             members: self.members_for_clients(),
             clock_ms: self.clock_ms(),
         };

@@ -4,8 +4,12 @@
 //! client. All who show the same token ask over one session, each for itself and at the same time; an answer goes to whoever
 //! asked. Leases outlive the session: they are settled by whoever shows them, over any session.
 //!
+//! On a node that does not lead, a session is a connection to the member that does, over the [nodes' port](super::peers).
+//!
 //! Whoever is gone before the answer comes gets nothing: its RESERVE is cancelled, and jobs that were granted to it meanwhile
 //! are given back unattempted.
+
+mod member;
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,21 +17,27 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::ServerError;
 use super::connection::{ConnectionConfig, InputShare};
 use super::core::{BRIEF_BYTES_MAX, ToCore};
 use super::entropy;
 use super::outbox::{Gauge, Inbox, Outbox, Outgoing};
+use super::peers::Passage;
 use super::ports::Port;
 use super::tokens::Guest;
 use super::visitor::{self, Visitor};
+use member::{Line, UNASKED};
+
 use crate::protocol::{
     Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
 };
 use crate::replica::{Arrival, ConnectionId, Input};
+use crate::transport::Stream;
 use crate::types::{Access, Lease, SessionSecret, whole_ms};
 
 /// Requests of one session that may wait for their answer; more wait before they are asked.
@@ -36,6 +46,8 @@ const IN_FLIGHT_MAX: u32 = 16_384;
 const MESSAGES_MAX: usize = 256;
 /// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
 const REPORT_PART: usize = 4;
+/// A way to the leader that was not found is looked for again after this time.
+const NO_WAY_FOR: Duration = Duration::from_millis(200);
 /// What a request weighs beside the bodies in it, in bytes.
 const REQUEST_BYTES: usize = 128;
 
@@ -43,21 +55,38 @@ const REQUEST_BYTES: usize = 128;
 #[derive(Clone, Debug)]
 pub struct Local {
     config: Arc<ConnectionConfig>,
-    /// By the name of the token. The lock is held while one is opened: others with the token wait for it.
-    open: Arc<tokio::sync::Mutex<BTreeMap<String, Arc<LocalSession>>>>,
+    /// To the member that leads, if it is another.
+    passage: Option<Passage>,
+    /// The lock is held while a session is opened: others wait for it.
+    open: Arc<tokio::sync::Mutex<Open>>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// By the name of the token.
+    sessions: BTreeMap<String, Arc<LocalSession>>,
+    /// Until when no way to the leader is looked for, and why.
+    no_way: Option<(Instant, ErrorReply)>,
 }
 
 /// One session. It ends when nobody has it any more.
 #[derive(Debug)]
 pub struct LocalSession {
-    config: Arc<ConnectionConfig>,
-    connection: ConnectionId,
+    way: Way,
     access: Arc<Access>,
-    share: InputShare,
     room: Semaphore,
     next: AtomicU32,
     waiting: Arc<Waiting>,
     welcome: OnceLock<Box<Welcome>>,
+}
+
+/// How requests reach the queue.
+#[derive(Debug)]
+enum Way {
+    /// To the core of this process.
+    Core { config: Arc<ConnectionConfig>, connection: ConnectionId, share: InputShare },
+    /// To another member.
+    Member(Line),
 }
 
 /// All that comes under the number of one request.
@@ -89,9 +118,9 @@ enum Asker {
 }
 
 impl Local {
-    /// Sessions with the core that this configuration leads to.
-    pub(super) fn new(config: Arc<ConnectionConfig>) -> Self {
-        Self { config, open: Arc::default() }
+    /// Sessions with the core that this configuration leads to, or with the member that leads.
+    pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>) -> Self {
+        Self { config, passage, open: Arc::default() }
     }
 
     /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
@@ -140,17 +169,34 @@ impl Local {
     ///
     /// # Errors
     ///
-    /// This node does not lead, or has no room.
+    /// No node leads, or the one that does cannot be reached or has no room.
     pub async fn session(&self, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
         let mut open = self.open.lock().await;
-        open.retain(|_, session| !session.has_ended());
-        if let Some(session) = open.get(&access.token).filter(|session| Arc::ptr_eq(&session.access, access))
-        {
+        open.sessions.retain(|_, session| !session.has_ended());
+        let held = open.sessions.get(&access.token);
+        if let Some(session) = held.filter(|session| Arc::ptr_eq(&session.access, access)) {
             return Ok(Arc::clone(session));
         }
-        let session = LocalSession::open(&self.config, Arc::clone(access), "http").await?;
-        open.insert(access.token.clone(), Arc::clone(&session));
+        if let Some((_, why)) = open.no_way.as_ref().filter(|(until, _)| Instant::now() < *until) {
+            return Err(why.clone());
+        }
+        let session = match LocalSession::open(&self.config, Arc::clone(access), "http").await {
+            Err(error) if error.code == ErrorCode::NotLeader => {
+                let led = self.led(&error, access).await;
+                open.no_way = led.as_ref().err().map(|why| (Instant::now() + NO_WAY_FOR, why.clone()));
+                led?
+            }
+            opened => opened?,
+        };
+        open.sessions.insert(access.token.clone(), Arc::clone(&session));
         Ok(session)
+    }
+
+    /// A session with the member that leads.
+    async fn led(&self, error: &ErrorReply, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
+        let (Some(passage), Some(leader)) = (&self.passage, &error.leader) else { return Err(error.clone()) };
+        let (stream, unread) = passage.open(leader, access).await?;
+        LocalSession::with_member(stream, unread, Arc::clone(access)).await
     }
 
     /// A session that is shared with nobody.
@@ -177,20 +223,39 @@ impl LocalSession {
         let connection = config.numbers.next();
         let (outbox, Inbox { outgoing, gauge, .. }) = Outbox::new(IN_FLIGHT_MAX, config.output_bytes_max);
         let waiting = Arc::new(Waiting::default());
-        let session = Arc::new(Self {
-            config: Arc::clone(config),
-            connection,
-            access: Arc::clone(&access),
-            share: InputShare::new(&config.input, &gauge),
-            room: Semaphore::new(IN_FLIGHT_MAX as usize),
-            next: AtomicU32::new(1),
-            waiting: Arc::clone(&waiting),
-            welcome: OnceLock::new(),
-        });
-        let arrival = Arrival { secret: SessionSecret(secret), access, address: client_name.to_owned() };
+        let share = InputShare::new(&config.input, &gauge);
+        let way = Way::Core { config: Arc::clone(config), connection, share };
+        let session = Self::new(way, Arc::clone(&access), Arc::clone(&waiting));
+        let (secret, address) = (SessionSecret(secret), client_name.to_owned());
+        let arrival = Arrival { secret, access, address, in_flight_max: IN_FLIGHT_MAX };
         config.core.send(ToCore::Connected { connection, arrival, outbox }).map_err(|_| stopping())?;
         let taker = Taker { config: Arc::clone(config), connection, gauge, waiting, unreported_bytes: 0 };
         tokio::spawn(taker.run(outgoing));
+        session.greeted(client_name).await
+    }
+
+    async fn with_member(
+        stream: Stream,
+        unread: BytesMut,
+        access: Arc<Access>,
+    ) -> Result<Arc<Self>, ErrorReply> {
+        let waiting = Arc::new(Waiting::default());
+        let line = member::talk(stream, unread, Arc::clone(&waiting));
+        Self::new(Way::Member(line), access, waiting).greeted("http").await
+    }
+
+    fn new(way: Way, access: Arc<Access>, waiting: Arc<Waiting>) -> Arc<Self> {
+        Arc::new(Self {
+            way,
+            access,
+            room: Semaphore::new(IN_FLIGHT_MAX as usize),
+            next: AtomicU32::new(1),
+            waiting,
+            welcome: OnceLock::new(),
+        })
+    }
+
+    async fn greeted(self: Arc<Self>, client_name: &str) -> Result<Arc<Self>, ErrorReply> {
         let hello = Hello {
             version_min: VERSION_MIN,
             version_max: VERSION,
@@ -198,11 +263,11 @@ impl LocalSession {
             leases_outlive: true,
             ..Hello::default()
         };
-        if let Response::Welcome(welcome) = session.ask(None, Request::Hello(hello)).await? {
+        if let Response::Welcome(welcome) = self.ask(None, Request::Hello(hello)).await? {
             // Nobody else has it yet.
-            let _ = session.welcome.set(welcome);
+            let _ = self.welcome.set(welcome);
         }
-        Ok(session)
+        Ok(self)
     }
 
     /// The server's side of the bargain; `None` before it is open.
@@ -256,24 +321,39 @@ impl LocalSession {
 
     /// Asks for something and does not wait for the answer.
     fn mention(&self, request: Request) {
-        let (connection, number) = (self.connection, self.number());
-        let requests = vec![(RequestId(number), request)];
-        let permit = crate::replica::Permit::default();
-        // A core that has ended answers nobody.
-        let _ = self.config.core.send(ToCore::Input(Input::Requests {
-            connection,
-            from: None,
-            requests,
-            permit,
-        }));
+        let number = RequestId(self.number());
+        match &self.way {
+            Way::Core { config, connection, .. } => {
+                let (connection, requests) = (*connection, vec![(number, request)]);
+                let permit = crate::replica::Permit::default();
+                // A core that has ended answers nobody.
+                let _ = config.core.send(ToCore::Input(Input::Requests {
+                    connection,
+                    from: None,
+                    requests,
+                    permit,
+                }));
+            }
+            Way::Member(line) => {
+                // Without room for it, what it would have spared is done.
+                let _ = line.try_send((number, request));
+            }
+        }
     }
 
     async fn send(&self, from: Option<Arc<str>>, number: u32, request: Request) -> Result<(), ErrorReply> {
+        let (config, connection, share) = match &self.way {
+            Way::Core { config, connection, share } => (config, *connection, share),
+            Way::Member(line) => {
+                let sent = line.send((RequestId(number), request)).await;
+                return sent.map_err(|_| ErrorReply { applied: Applied::No, ..lost() });
+            }
+        };
         let bytes = REQUEST_BYTES + bodies_bytes(&request);
-        let permit = self.share.hand_over(bytes, None).await;
-        let (connection, requests) = (self.connection, vec![(RequestId(number), request)]);
+        let permit = share.hand_over(bytes, None).await;
+        let requests = vec![(RequestId(number), request)];
         let message = ToCore::Input(Input::Requests { connection, from, requests, permit });
-        let core = &self.config.core;
+        let core = &config.core;
         let sent = if bytes <= BRIEF_BYTES_MAX { core.send_brief(message) } else { core.send(message) };
         sent.map_err(|_| stopping())
     }
@@ -292,19 +372,23 @@ impl LocalSession {
         Ok(number)
     }
 
-    /// The next number of a request; never 0.
+    /// The next number of a request; none that has another meaning.
     fn number(&self) -> u32 {
-        match self.next.fetch_add(1, Ordering::Relaxed) {
-            0 => self.next.fetch_add(1, Ordering::Relaxed).max(1),
-            number => number,
+        loop {
+            match self.next.fetch_add(1, Ordering::Relaxed) {
+                0 | UNASKED => {}
+                number => return number,
+            }
         }
     }
 }
 
 impl Drop for LocalSession {
     fn drop(&mut self) {
-        // A core that has ended needs no telling.
-        let _ = self.config.core.send(ToCore::Input(Input::Disconnected { connection: self.connection }));
+        if let Way::Core { config, connection, .. } = &self.way {
+            // A core that has ended needs no telling.
+            let _ = config.core.send(ToCore::Input(Input::Disconnected { connection: *connection }));
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 pub mod config;
 
 mod audit;
+mod callers;
 mod checkpoint;
 mod clock;
 mod connection;
@@ -69,7 +70,7 @@ pub use entropy::NoEntropy;
 use listener::ConnectionNumbers;
 pub use local::{Answering, Local, LocalSession};
 pub use peers::JoinError;
-use peers::{Peers, Places, Timing};
+use peers::{Passage, Peers, Places, Timing};
 pub use ports::Port;
 use ports::{Ports, listen};
 use rate::Rate;
@@ -230,6 +231,8 @@ pub struct Running {
     connections_max: u32,
     threads: Threads,
     connections: Arc<ConnectionConfig>,
+    /// The way to the other members, if there may be some.
+    passage: Option<Passage>,
 }
 
 /// At a stop, connections have this long to read the answers sent to them.
@@ -245,7 +248,7 @@ impl Running {
 
     /// The way to the queue for whatever else serves others in this process.
     pub fn local(&self) -> Local {
-        Local::new(Arc::clone(&self.connections))
+        Local::new(Arc::clone(&self.connections), self.passage.clone())
     }
 
     /// Where other nodes connect, if they can.
@@ -337,6 +340,7 @@ async fn launch(
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
     let Gate { clients, members, tokens } = gate;
+    let (callers, arriving) = tokio::sync::mpsc::channel(callers::WAITING_MAX);
     let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
         let options = peers::Options {
             cluster_id: storage.cluster_id(),
@@ -345,6 +349,7 @@ async fn launch(
             tls: members,
             core: to_core.clone(),
             checkpoint: channels.to_checkpoint.clone(),
+            callers,
             clock,
             timing: Timing::default(),
             stopping: talking.clone(),
@@ -352,6 +357,7 @@ async fn launch(
         Ok::<_, ServerError>(Peers::start(options, listen(reserved, address)?))
     });
     let peers = peers.transpose()?;
+    let passage = peers.as_ref().map(Peers::passage);
     let (audit, auditor) = open_audit_log(config)?;
     let to_audit = audit.clone();
     let threads = start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
@@ -369,12 +375,14 @@ async fn launch(
         connections_max: u32::try_from(config.connections_max).unwrap_or(u32::MAX),
         threads,
         connections: Arc::clone(&connections),
+        passage,
     };
     if alone {
         running.until_served(ready).await?;
     }
     let listener = listen(ports.clients, &config.listen)?;
     tokio::spawn(tokens.watch(connections.stopping.clone()));
+    tokio::spawn(callers::serve(arriving, Arc::clone(&connections)));
     tokio::spawn(listener::accept_clients(listener, connections));
     info!(address = %running.address, peer_address = %ports.addresses.peer, "listening");
     Ok(running)

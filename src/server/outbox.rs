@@ -157,6 +157,11 @@ impl Gauge {
         self.in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
     }
 
+    /// Most requests that may be taken and not answered.
+    pub(super) fn in_flight_max(&self) -> u32 {
+        self.in_flight_max
+    }
+
     /// The client's HELLO has asked for this heartbeat.
     pub(super) fn wish_for_heartbeat(&self, ms: u32) {
         self.heartbeat_wish_ms.store(ms, Ordering::Relaxed);

@@ -110,7 +110,6 @@ fn replica_config(
         body_bytes_max: config.body_bytes_max,
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,
-        in_flight_max: config.in_flight_max,
         output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
         memory_max_bytes: config.memory_max_bytes,

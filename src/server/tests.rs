@@ -34,6 +34,7 @@ fn running(core: CoreMailbox, threads: Threads) -> Running {
         connections_max: 1,
         threads,
         connections: Arc::new(connections),
+        passage: None,
     }
 }
 

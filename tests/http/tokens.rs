@@ -2,17 +2,17 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::rig::{Site, Web};
 use crate::server_rig::adjourn;
 
-/// A node, and the tokens with these grants.
-pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("tokens.toml");
+/// New tokens with these grants, in a file.
+pub(crate) fn tokens_in<const N: usize>(file: &Path, grants: [&[&str]; N]) -> [String; N] {
     let mut number = 0;
-    let tokens = grants.map(|grants| {
+    grants.map(|grants| {
         number += 1;
         let name = format!("token{number}");
         let made = adjourn(&["token", "create", &name, "--file", file.to_str().expect("a path")])
@@ -20,7 +20,14 @@ pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [
             .output()
             .expect("made");
         String::from_utf8(made.stdout).expect("text").trim_end().to_owned()
-    });
+    })
+}
+
+/// A node, and the tokens with these grants.
+pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens.toml");
+    let tokens = tokens_in(&file, grants);
     let site = Site::with(|config| {
         let kept = config.data.parent().expect("a folder").join("tokens.toml");
         std::fs::copy(&file, &kept).expect("copied");

@@ -141,7 +141,6 @@ fn config(node: u64) -> ReplicaConfig {
         body_bytes_max: 1 << 20,
         heartbeat_ms: 10_000,
         session_grace_ms: 300,
-        in_flight_max: 1024,
         output_bytes_max: 1 << 20,
         uncommitted_bytes_max: 1 << 20,
         memory_max_bytes: 0,

@@ -69,7 +69,6 @@ impl Rig {
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
             session_grace_ms: GRACE_MS,
-            in_flight_max: 1024,
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
             memory_max_bytes: 0,

@@ -134,7 +134,7 @@ impl Queue {
     fn arrive_with(&mut self, access: Access, hello: Hello) -> ConnectionId {
         self.clients += 1;
         let (secret, access) = (SessionSecret([3; 16]), Arc::new(access));
-        let arrival = Arrival { secret, access, address: "10.0.0.9:1".to_owned() };
+        let arrival = Arrival { access, ..Arrival::open(secret, "10.0.0.9:1") };
         let client = self.rig.open_as(self.clients, arrival);
         self.rig.ask(client, 100, Request::Hello(hello));
         self.rig.settle();

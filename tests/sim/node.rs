@@ -129,7 +129,6 @@ impl Node {
             } else {
                 GRACE_MS
             },
-            in_flight_max: 1024,
             output_bytes_max: plan.output_bytes_max,
             uncommitted_bytes_max: 512 << 10,
             memory_max_bytes: plan.memory_max_bytes,

@@ -1,13 +1,12 @@
 //! The first frame: it decides whether a client may connect. Nothing reaches the core before that.
 
-use super::super::tokens::Guest;
 use super::ConnectionConfig;
 use crate::protocol::{
     ErrorCode, ErrorReply, Frame, Hello, Request, RequestOpcode, VERSION, VERSION_MIN, negotiate,
 };
 
-/// The HELLO in `frame`, if it is one, of a version that is spoken here, and what its token makes of the client.
-pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<(Hello, Guest), ErrorReply> {
+/// The HELLO in `frame`, if it is one, of a version that is spoken here.
+pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, ErrorReply> {
     if frame.header.opcode != RequestOpcode::Hello as u8 {
         return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
     }
@@ -21,6 +20,5 @@ pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<(Hello, 
         );
         return Err(ErrorReply::new(ErrorCode::Unsupported, message));
     }
-    let guest = config.tokens.admit(&hello.token)?;
-    Ok((hello, guest))
+    Ok(hello)
 }

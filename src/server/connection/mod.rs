@@ -29,8 +29,9 @@ use super::core::{CoreMailbox, ToCore};
 use super::door::{Addresses, Counted, Place};
 use super::listener::ConnectionNumbers;
 use super::outbox::{Gauge, Inbox, Outbox};
+use super::peers::Callers;
 use super::rate::Rate;
-use super::tokens::Tokens;
+use super::tokens::{Guest, Tokens};
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input};
 use crate::transport::Stream;
@@ -85,6 +86,9 @@ impl ConnectionConfig {
     }
 }
 
+/// Requests of the callers of another member that may be under way over one connection.
+pub(super) const CALLERS_IN_FLIGHT_MAX: u32 = 16_384;
+
 /// How long a client has to take the last frame, and how long it is read from after that, so that it reads the frame before its
 /// own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
@@ -134,15 +138,44 @@ async fn receive(
         () = config.stopping.cancelled() => None,
         secured = secure(stream, address, hello_by, config) => secured,
     };
-    let Some(mut stream) = secured else { return };
-    let (outbox, Inbox { outgoing, backups, gauge }) =
-        Outbox::new(config.in_flight_max, config.output_bytes_max);
+    let Some(stream) = secured else { return };
+    talk(stream, connection, config.in_flight_max, config, async |reader| {
+        reader.serve(secret, address, place, hello_by).await
+    })
+    .await;
+}
+
+/// Serves callers for whom another member vouches.
+pub(super) async fn serve_callers(
+    callers: Callers,
+    connection: ConnectionId,
+    secret: SessionSecret,
+    config: Arc<ConnectionConfig>,
+) {
+    let Callers { stream, unread, access, node } = callers;
+    let from = format!("callers of node {node}");
+    talk(stream, connection, CALLERS_IN_FLIGHT_MAX, &config, async |reader| {
+        reader.serve_callers(secret, &from, Guest::vouched(access), unread).await
+    })
+    .await;
+    debug!(connection = connection.0, node, "closed");
+}
+
+/// Reads and writes until there is an end, as `serve` finds it.
+async fn talk(
+    mut stream: Stream,
+    connection: ConnectionId,
+    in_flight_max: u32,
+    config: &ConnectionConfig,
+    serve: impl AsyncFnOnce(&mut Reader<'_>) -> End,
+) {
+    let (outbox, Inbox { outgoing, backups, gauge }) = Outbox::new(in_flight_max, config.output_bytes_max);
     let presence = Presence { connection, core: &config.core };
     let (input, output) = stream.split();
     let share = InputShare::new(&config.input, &gauge);
     let mut reader = Reader::new(input, connection, config, &outbox, &gauge, &share);
     let reading = async {
-        let end = reader.serve(secret, address, place, hello_by).await;
+        let end = serve(&mut reader).await;
         // The core has nothing more for it from here on, however long it takes to hear why.
         drop(presence);
         take_leave(end, connection, &outbox).await;

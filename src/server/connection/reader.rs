@@ -49,6 +49,8 @@ pub(super) struct Reader<'a> {
     share: &'a InputShare,
     decoder: FrameDecoder,
     buffer: BytesMut,
+    /// Who it is, if that is known before it says so.
+    vouched: Option<Guest>,
     /// At the door, until it is among those that were let in.
     place: Option<Place>,
     /// Among all that were let in, until its last word is written.
@@ -93,6 +95,7 @@ impl<'a> Reader<'a> {
             share,
             decoder: FrameDecoder::new(before_hello),
             buffer: BytesMut::new(),
+            vouched: None,
             place: None,
             frame_by: None,
             room: None,
@@ -112,11 +115,25 @@ impl<'a> Reader<'a> {
         hello_by: Instant,
     ) -> End {
         (self.place, self.frame_by) = (Some(place), Some(hello_by));
-        let Err(end) = self.converse(secret, address).await;
+        let Err(end) = self.converse(secret, &address.to_string()).await;
         end
     }
 
-    async fn converse(&mut self, secret: SessionSecret, address: SocketAddr) -> Result<Infallible, End> {
+    /// The same for callers for whom a member vouches, which has sent these bytes already. They take no room from clients.
+    pub(super) async fn serve_callers(
+        &mut self,
+        secret: SessionSecret,
+        from: &str,
+        guest: Guest,
+        unread: BytesMut,
+    ) -> End {
+        (self.vouched, self.buffer) = (Some(guest), unread);
+        self.frame_by = Some(Instant::now() + self.config.frame_deadline);
+        let Err(end) = self.converse(secret, from).await;
+        end
+    }
+
+    async fn converse(&mut self, secret: SessionSecret, address: &str) -> Result<Infallible, End> {
         let config = self.config;
         let (id, hello, guest) = tokio::select! {
             hello = self.hello(address) => hello?,
@@ -125,17 +142,20 @@ impl<'a> Reader<'a> {
                 return Err(End::Refused(RequestId(0), error));
             }
         };
-        let Ok(room) = config.room.clone().try_acquire_owned() else {
-            let message =
-                "the server has as many connections as it may have: try again, or raise connections_max";
-            let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
-            return Err(End::Refused(id, error));
-        };
-        self.room = Some(room);
-        self.place = None;
+        if self.place.is_some() {
+            let Ok(room) = config.room.clone().try_acquire_owned() else {
+                let message =
+                    "the server has as many connections as it may have: try again, or raise connections_max";
+                let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
+                return Err(End::Refused(id, error));
+            };
+            self.room = Some(room);
+            self.place = None;
+        }
         let (connection, outbox, access) = (self.connection, self.outbox.clone(), guest.access());
         self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
-        let arrival = Arrival { secret, access, address: address.to_string() };
+        let (address, in_flight_max) = (address.to_owned(), self.gauge.in_flight_max());
+        let arrival = Arrival { secret, access, address, in_flight_max };
         self.tell(ToCore::Connected { connection, arrival, outbox })?;
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
@@ -179,13 +199,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Waits for the first frame, which must be a HELLO that is acceptable.
-    async fn hello(&mut self, address: SocketAddr) -> Result<(RequestId, Request, Guest), End> {
+    async fn hello(&mut self, address: &str) -> Result<(RequestId, Request, Guest), End> {
         loop {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
-                let (hello, guest) = greeting::check(&frame, self.config).map_err(|error| {
+                let admitted = greeting::check(&frame, self.config).and_then(|hello| {
+                    let vouched = self.vouched.take().map(Ok);
+                    let guest = vouched.unwrap_or_else(|| self.config.tokens.admit(&hello.token))?;
+                    Ok((hello, guest))
+                });
+                let (hello, guest) = admitted.map_err(|error| {
                     if error.code == ErrorCode::Unauthorised {
-                        self.config.audit.login_failed(address.to_string(), error.message.clone());
+                        self.config.audit.login_failed(address.to_owned(), error.message.clone());
                     }
                     End::Refused(id, error)
                 })?;

@@ -16,12 +16,14 @@
 //!
 //! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
 
+mod vouch;
+
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
 use crate::raft::{Message, MessageError};
 use crate::replica::{Bundle, PeerInfo};
 use crate::types::limits::{PEER_ADDRESS_BYTES_MAX, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME};
-use crate::types::{GroupId, Member, Millis};
+use crate::types::{Access, GroupId, Member, Millis};
 
 /// The version that this code speaks with other nodes.
 pub const VERSION: u16 = 2;
@@ -78,6 +80,8 @@ pub enum PeerFrame {
         /// The one that was asked for.
         index: u64,
     },
+    /// What the callers may do whose requests follow, as clients send them.
+    Vouch(Access),
 }
 
 /// What a connection between two nodes is for.
@@ -87,6 +91,8 @@ pub enum Purpose {
     Peer,
     /// To see who is there.
     Probe,
+    /// To carry the requests of callers. What these may do follows the handshake.
+    Callers,
 }
 
 /// The handshake of two nodes.
@@ -206,6 +212,7 @@ mod kind {
     pub(super) const FETCH: u8 = 8;
     pub(super) const PART: u8 = 9;
     pub(super) const GONE: u8 = 10;
+    pub(super) const VOUCH: u8 = 11;
 
     /// Whether frames of this kind are about one Raft group, and name it.
     pub(super) fn names_group(kind: u8) -> bool {
@@ -291,6 +298,7 @@ impl PeerFrame {
                 out.put_slice(data);
             }
             Self::Gone { index } => out.put_u64_le(*index),
+            Self::Vouch(access) => vouch::put(out, access),
         }
         let length = out.len() - begin - LENGTH_BYTES + CRC_BYTES;
         let length = u32::try_from(length).unwrap_or_else(|_| unreachable!("a frame of {length} bytes"));
@@ -312,6 +320,7 @@ impl PeerFrame {
             Self::Fetch { .. } => kind::FETCH,
             Self::Part { .. } => kind::PART,
             Self::Gone { .. } => kind::GONE,
+            Self::Vouch(_) => kind::VOUCH,
         }
     }
 
@@ -342,6 +351,7 @@ impl PeerFrame {
             }
             kind::PART => fields.part(),
             kind::GONE => fields.u64().map(|index| Self::Gone { index }),
+            kind::VOUCH => vouch::read(&mut fields).map(Self::Vouch),
             _ => return Err(PeerFrameError::Kind(kind)),
         };
         read.filter(|_| grows || fields.0.is_empty()).ok_or(PeerFrameError::Malformed(kind))
@@ -354,6 +364,7 @@ impl Greeting {
         out.put_u8(match self.purpose {
             Purpose::Peer => 0,
             Purpose::Probe => 1,
+            Purpose::Callers => 2,
         });
         out.put_slice(&self.cluster_id);
         put_member(out, &self.about.member);
@@ -364,6 +375,7 @@ impl Greeting {
         let purpose = match fields.array()? {
             [0] => Purpose::Peer,
             [1] => Purpose::Probe,
+            [2] => Purpose::Callers,
             _ => return None,
         };
         let cluster_id = fields.array()?;

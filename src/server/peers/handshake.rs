@@ -22,11 +22,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::frames::{ClusterInfo, Greeting, PeerFrame, PeerFrameError, Purpose, Refusal, RefusalCode};
+use super::passage::Callers;
 use super::peer_directory::PeerDirectory;
 use super::wire::{Wire, WireError};
 use crate::replica::PeerInfo;
 use crate::transport::Stream;
 use crate::transport::tls::{Members, node_name};
+use crate::types::Access;
 use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
 
 /// How a connection between nodes begins.
@@ -54,6 +56,8 @@ pub(super) struct Handshake {
 pub(super) enum Accepted {
     /// A node that keeps the connection.
     Peer(Handshake),
+    /// A member, for its callers.
+    Callers(Callers),
     /// A probe or a join, which is answered. The connection ends.
     Answered,
 }
@@ -85,6 +89,15 @@ pub(super) enum HandshakeError {
 const LINGER: Duration = Duration::from_secs(1);
 /// A list of members has to fit, in bytes.
 const CLUSTER_BYTES_MAX: usize = 64 << 10;
+/// And what callers may do, in bytes.
+const VOUCH_BYTES_MAX: usize = 64 << 10;
+
+/// What a node that dialled came for.
+enum Came {
+    Answered,
+    Peer(PeerInfo),
+    Callers(u64, Access),
+}
 
 /// Dials a node that is to be `expected`, or anyone, and comes to stay or just to see.
 pub(super) async fn dial(
@@ -106,7 +119,7 @@ pub(super) async fn dial(
             }
             other => return Err(HandshakeError::unexpected(other)),
         };
-        if purpose == Purpose::Peer {
+        if purpose != Purpose::Probe {
             wire.write(&PeerFrame::Ping).await?;
         }
         Ok(about)
@@ -130,14 +143,26 @@ pub(super) async fn accept(
                 let welcome = {
                     let directory = lock(directory);
                     directory.check(&greeting, None).map_err(HandshakeError::Refuses)?;
+                    if greeting.purpose == Purpose::Callers && !directory.has(greeting.about.member.node) {
+                        let text = "only a member's callers are heard: add the node to the cluster first";
+                        return Err(HandshakeError::Refuses(Refusal::new(RefusalCode::NotProven, text)));
+                    }
                     PeerFrame::Welcome(directory.greeting(greeting.purpose))
                 };
                 wire.write(&welcome).await?;
                 if greeting.purpose == Purpose::Probe {
-                    return Ok(None);
+                    return Ok(Came::Answered);
                 }
                 match wire.read().await? {
-                    PeerFrame::Ping => Ok(Some(greeting.about)),
+                    PeerFrame::Ping => {}
+                    other => return Err(HandshakeError::unexpected(other)),
+                }
+                if greeting.purpose == Purpose::Peer {
+                    return Ok(Came::Peer(greeting.about));
+                }
+                wire.set_frame_bytes_max(VOUCH_BYTES_MAX);
+                match wire.read().await? {
+                    PeerFrame::Vouch(access) => Ok(Came::Callers(greeting.about.member.node, access)),
                     other => Err(HandshakeError::unexpected(other)),
                 }
             }
@@ -145,14 +170,20 @@ pub(super) async fn accept(
                 prove(&wire, node)?;
                 let cluster = lock(directory).cluster(node).map_err(HandshakeError::Refuses)?;
                 wire.write(&PeerFrame::Cluster(cluster)).await?;
-                Ok(None)
+                Ok(Came::Answered)
             }
             other => Err(HandshakeError::unexpected(other)),
         }
     });
     let handshake = handshake.await;
-    let (about, wire) = conclude(handshake, wire, opening.patience)?;
-    Ok(about.map_or(Accepted::Answered, |about| Accepted::Peer(Handshake { wire, about, dialled: false })))
+    let (came, wire) = conclude(handshake, wire, opening.patience)?;
+    Ok(match came {
+        Came::Answered => Accepted::Answered,
+        Came::Peer(about) => Accepted::Peer(Handshake { wire, about, dialled: false }),
+        Came::Callers(node, access) => {
+            Accepted::Callers(Callers { stream: wire.stream, unread: wire.buffer, access, node })
+        }
+    })
 }
 
 /// Asks the node at `address` which cluster it belongs to, for a node that is to have this number.

@@ -108,9 +108,11 @@ impl Reader<'_> {
             }
             PeerFrame::Gone { index } => _ = shared.answers.try_send(Answer::Gone { node, index }),
             PeerFrame::Refused(refusal) => return Err(LinkEnd::Refused(refusal)),
-            PeerFrame::Hello(_) | PeerFrame::Welcome(_) | PeerFrame::Join(_) | PeerFrame::Cluster(_) => {
-                return Err(LinkEnd::OutOfPlace);
-            }
+            PeerFrame::Hello(_)
+            | PeerFrame::Welcome(_)
+            | PeerFrame::Join(_)
+            | PeerFrame::Cluster(_)
+            | PeerFrame::Vouch(_) => return Err(LinkEnd::OutOfPlace),
         }
         Ok(())
     }

@@ -67,6 +67,11 @@ async fn receive(
     match handshake {
         Ok(Accepted::Answered) => debug!(%from, "somebody asked who is here"),
         Ok(Accepted::Peer(handshake)) => shared.admit(handshake),
+        Ok(Accepted::Callers(callers)) => {
+            if shared.callers.try_send(callers).is_err() {
+                debug!(%from, "no room for callers of another node");
+            }
+        }
         Err(error @ (HandshakeError::Unreachable(_) | HandshakeError::Broken(_))) => {
             debug!(%from, %error, "whoever dialled is gone");
         }

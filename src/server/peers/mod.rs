@@ -22,6 +22,7 @@ mod join;
 mod link;
 mod listen;
 mod partial_snapshot;
+mod passage;
 mod peer;
 mod peer_directory;
 mod send_queue;
@@ -54,6 +55,7 @@ use frames::Purpose;
 use handshake::{Handshake, HandshakeError, Opening, lock};
 pub use join::JoinError;
 pub(super) use join::find_cluster;
+pub(super) use passage::{Callers, Passage};
 use peer::Peer;
 use peer_directory::PeerDirectory;
 use send_queue::WAITING_BYTES_MAX;
@@ -119,6 +121,8 @@ pub(super) struct Options {
     pub(super) core: CoreMailbox,
     /// To the checkpoint thread.
     pub(super) checkpoint: Sender<ToCheckpoint>,
+    /// To whatever serves the callers of other members.
+    pub(super) callers: mpsc::Sender<Callers>,
     /// What time it is.
     pub(super) clock: Clock,
     /// How long things may take.
@@ -147,6 +151,8 @@ struct Shared {
     asked: mpsc::Sender<snapshot_sender::Asked>,
     /// The answers of other nodes to this one's requests.
     answers: mpsc::Sender<snapshot_receiver::Answer>,
+    /// The callers of other members.
+    callers: mpsc::Sender<Callers>,
     /// Set when this node's state is not trusted: it sends no checkpoint.
     sends_no_snapshots: AtomicBool,
     clock: Clock,
@@ -162,7 +168,8 @@ const STRANGERS_MAX: usize = 16;
 impl Peers {
     /// Begins to listen and to talk, on the runtime that this is called on.
     pub(super) fn start(options: Options, listener: TcpListener) -> Self {
-        let Options { cluster_id, own, places, tls, core, checkpoint, clock, timing, stopping } = options;
+        let Options { cluster_id, own, places, tls, core, checkpoint, callers, clock, timing, stopping } =
+            options;
         let (asked, to_sender) = mpsc::channel(QUESTIONS_MAX);
         let (answers, to_receiver) = mpsc::channel(QUESTIONS_MAX);
         let (fetches, requests) = mpsc::unbounded_channel();
@@ -174,6 +181,7 @@ impl Peers {
             core,
             asked,
             answers,
+            callers,
             sends_no_snapshots: AtomicBool::new(false),
             clock,
             timing,
@@ -183,6 +191,11 @@ impl Peers {
         tokio::spawn(snapshot_sender::serve(Arc::clone(&shared), checkpoint, to_sender));
         tokio::spawn(snapshot_receiver::serve(Arc::clone(&shared), places, requests, to_receiver));
         Self { shared, fetches, runtime: Handle::current() }
+    }
+
+    /// The way to the other members, for callers.
+    pub(super) fn passage(&self) -> Passage {
+        Passage { shared: Arc::clone(&self.shared) }
     }
 
     /// Hands over what the replica says to another node. Never waits.

@@ -27,6 +27,7 @@ struct Rig {
     address: String,
     core: CoreRunner,
     checkpoint: Receiver<ToCheckpoint>,
+    callers: mpsc::Receiver<Callers>,
     stopping: CancellationToken,
     data: tempfile::TempDir,
 }
@@ -70,6 +71,7 @@ impl Rig {
         let address = listener.local_addr().expect("an address").to_string();
         let (to_core, core) = mailbox::mailbox(Clock::start());
         let (to_checkpoint, checkpoint) = std::sync::mpsc::channel();
+        let (callers, arriving) = mpsc::channel(1);
         let stopping = CancellationToken::new();
         let incoming = DiskFolder::new(&data.path().join("incoming")).expect("a folder");
         let incoming = SpareFolder::new(incoming, spare_bytes);
@@ -80,11 +82,20 @@ impl Rig {
             tls,
             core: to_core,
             checkpoint: to_checkpoint,
+            callers,
             clock: Clock::start(),
             timing,
             stopping: stopping.clone(),
         };
-        Self { peers: Peers::start(options, listener), address, core, checkpoint, stopping, data }
+        Self {
+            peers: Peers::start(options, listener),
+            address,
+            core,
+            checkpoint,
+            callers: arriving,
+            stopping,
+            data,
+        }
     }
 
     fn member(&self) -> Member {

@@ -39,6 +39,11 @@ impl Wire {
         Self { stream, buffer: BytesMut::new(), decoder: PeerDecoder::with_bytes_max(frame_bytes_max) }
     }
 
+    /// From here on frames of at most this size are read.
+    pub(super) fn set_frame_bytes_max(&mut self, frame_bytes_max: usize) {
+        self.decoder = PeerDecoder::with_bytes_max(frame_bytes_max);
+    }
+
     /// Waits for the next frame.
     pub(super) async fn read(&mut self) -> Result<PeerFrame, WireError> {
         loop {

@@ -17,6 +17,7 @@ fn frames() -> Vec<PeerFrame> {
     vec![
         PeerFrame::Hello(greeting(Purpose::Peer)),
         PeerFrame::Hello(greeting(Purpose::Probe)),
+        PeerFrame::Hello(greeting(Purpose::Callers)),
         PeerFrame::Welcome(greeting(Purpose::Peer)),
         PeerFrame::Refused(Refusal::new(RefusalCode::DataLost, "its data was lost")),
         PeerFrame::Refused(Refusal::new(RefusalCode::Busy, "")),
@@ -31,6 +32,17 @@ fn frames() -> Vec<PeerFrame> {
         PeerFrame::Part { index: 12, offset: 3, total: 9, data: Bytes::from_static(b"sixsix") },
         PeerFrame::Part { index: 12, offset: 9, total: 9, data: Bytes::new() },
         PeerFrame::Gone { index: 12 },
+        PeerFrame::Vouch(Access::open()),
+        PeerFrame::Vouch(Access {
+            token: "shop".to_owned(),
+            grants: vec![
+                "push,read:orders.*".parse().expect("a grant"),
+                "consume:mails".parse().expect("a grant"),
+            ],
+            body_bytes_max: 4096,
+            sessions_max: 2,
+            topics_max: 7,
+        }),
     ]
 }
 
@@ -133,7 +145,7 @@ fn lengths_have_limits_before_anything_is_waited_for() {
         assert_eq!(read, Err(PeerFrameError::TooShort(length)));
     }
     assert_eq!(decoder().next(&mut sealed(0, b"")), Err(PeerFrameError::Kind(0)));
-    assert_eq!(decoder().next(&mut sealed(11, b"")), Err(PeerFrameError::Kind(11)));
+    assert_eq!(decoder().next(&mut sealed(12, b"")), Err(PeerFrameError::Kind(12)));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use tokio::net::TcpSocket;
 use super::*;
 use crate::transport::tls::test_certificates::{Certificates, Flaw};
 use crate::transport::tls::{Connector, node_name};
+use crate::types::Access;
 
 /// The certificate of a node, for this number.
 fn certificate_of(certificates: &Certificates, node: u64) -> Arc<Members> {
@@ -39,6 +40,37 @@ async fn nodes_with_certificates_talk_and_carry_large_messages() {
     assert_eq!(two.heard().1.messages, vec![append(1, 2, &[&large])]);
     two.peers.send(1, bundle(vec![heartbeat(2, 1)]));
     assert_eq!(one.heard().1.messages, vec![heartbeat(2, 1)]);
+}
+
+/// What comes of a node with this number that vouches for callers.
+async fn vouch(rig: &Rig, node: u64, tls: Option<Arc<Members>>) -> Result<Handshake, HandshakeError> {
+    let directory = Mutex::new(PeerDirectory::new(CLUSTER, about(node, copy_of(node), "127.0.0.1:1")));
+    let opening = Opening { tls, patience: PATIENCE };
+    let mut handshake = handshake::dial(&rig.address, &directory, Purpose::Callers, None, &opening).await?;
+    handshake.wire.write(&PeerFrame::Vouch(Access::open())).await?;
+    Ok(handshake)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_but_a_member_vouches_for_callers() {
+    let certificates = Certificates::new();
+    let mut rig = secure_rig(1, &certificates).await;
+    let second = about(2, copy_of(2), "127.0.0.1:1").member;
+    rig.peers.members(vec![rig.member(), second], vec![], 1);
+    let refused = |vouched: Result<Handshake, HandshakeError>| match vouched {
+        Err(HandshakeError::Refused(refusal)) => refusal.code,
+        other => panic!("{other:?}"),
+    };
+    // One with a certificate that was not added yet, and a member under another's number.
+    let third = certificate_of(&certificates, 3);
+    assert_eq!(refused(vouch(&rig, 3, Some(third)).await), RefusalCode::NotProven);
+    let second = certificate_of(&certificates, 2);
+    assert_eq!(refused(vouch(&rig, 3, Some(Arc::clone(&second))).await), RefusalCode::NotProven);
+    assert!(vouch(&rig, 2, None).await.is_err());
+    let _kept = vouch(&rig, 2, Some(second)).await.expect("a member");
+    let callers = rig.callers.recv().await.expect("it is let in");
+    assert_eq!((callers.node, callers.access), (2, Access::open()));
+    assert!(rig.callers.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

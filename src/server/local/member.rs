@@ -1,0 +1,133 @@
+//! A session with another member, which leads: requests go to it over the nodes' port as a client would send them, and its answers
+//! come back.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::{Waiting, leases_of};
+use crate::protocol::frame::HEADER_BYTES;
+use crate::protocol::{ErrorCode, FrameDecoder, ReleaseKind, Request, RequestId, Response};
+use crate::transport::{ReadHalf, Stream, WriteHalf};
+use crate::types::Lease;
+use crate::types::limits::RESPONSE_BYTES_MAX;
+
+/// Requests that wait to be sent.
+const UNSENT_MAX: usize = 1024;
+/// Requests that are sent together.
+const TOGETHER_MAX: usize = 256;
+/// The pause after which the member is asked whether it is there.
+const PING_EVERY: Duration = Duration::from_secs(2);
+/// A member that says nothing for this long is gone.
+const SILENCE_MAX: Duration = Duration::from_secs(6);
+/// The number of a PING, and of what is given back. No request has it.
+pub(super) const UNASKED: u32 = u32::MAX;
+/// Bytes for which there is room before a read.
+const READ_BYTES: usize = 64 << 10;
+
+/// Requests on their way. The connection ends when this is gone.
+pub(super) type Line = Sender<(RequestId, Request)>;
+
+/// Begins to talk to a member over a connection that it has accepted.
+pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>) -> Line {
+    let (line, requests) = channel(UNSENT_MAX);
+    let back = line.downgrade();
+    tokio::spawn(async move {
+        let mut stream = stream;
+        let (input, output) = stream.split();
+        let ended = tokio::select! {
+            ended = hear(input, unread, &waiting, &back) => ended,
+            ended = say(output, requests) => ended,
+        };
+        if let Err(error) = ended {
+            debug!(%error, "the way to the leader has ended");
+        }
+        waiting.end();
+    });
+    line
+}
+
+/// Sends requests until nobody has any more.
+async fn say(mut output: WriteHalf<'_>, mut requests: Receiver<(RequestId, Request)>) -> io::Result<()> {
+    let (mut taken, mut bytes) = (Vec::new(), BytesMut::new());
+    loop {
+        match timeout(PING_EVERY, requests.recv_many(&mut taken, TOGETHER_MAX)).await {
+            Ok(0) => {
+                Request::Goodbye.encode(RequestId(UNASKED), &mut bytes);
+                output.write_all(&bytes).await?;
+                return output.flush().await;
+            }
+            Ok(_) => {
+                for (number, request) in taken.drain(..) {
+                    request.encode(number, &mut bytes);
+                }
+            }
+            Err(_) => _ = Request::Ping.encode(RequestId(UNASKED), &mut bytes),
+        }
+        output.write_all(&bytes).await?;
+        output.flush().await?;
+        bytes.clear();
+    }
+}
+
+/// Takes answers until the member says no more.
+async fn hear(
+    mut input: ReadHalf<'_>,
+    mut buffer: BytesMut,
+    waiting: &Waiting,
+    back: &WeakSender<(RequestId, Request)>,
+) -> io::Result<()> {
+    let bytes_max = u32::try_from(RESPONSE_BYTES_MAX).unwrap_or(u32::MAX);
+    let mut decoder = FrameDecoder::new(bytes_max);
+    loop {
+        while let Some(frame) = decoder.next(&mut buffer).map_err(io::Error::other)? {
+            // What a newer member says besides is nothing that was asked for.
+            let Ok(response) = Response::decode(&frame) else { continue };
+            if leads_no_more(&response) {
+                waiting.lock().has_ended = true;
+            }
+            if let Err(unsent) = waiting.hand_over(frame.header.id, response) {
+                give_back(leases_of(&unsent), back);
+            }
+        }
+        buffer.reserve(READ_BYTES.max(HEADER_BYTES));
+        match timeout(SILENCE_MAX, input.read_buf(&mut buffer)).await {
+            Ok(Ok(1..)) => {}
+            Ok(Ok(0)) => return Ok(()),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+/// Whether another session is needed from here on.
+fn leads_no_more(response: &Response) -> bool {
+    match response {
+        Response::GoingAway { .. } => true,
+        Response::Error(error) => {
+            matches!(
+                error.code,
+                ErrorCode::NotLeader | ErrorCode::NoLeader | ErrorCode::SessionUnknown | ErrorCode::Stopping
+            )
+        }
+        _ => false,
+    }
+}
+
+/// Jobs that came for one who is gone were not started.
+fn give_back(leases: Vec<Lease>, back: &WeakSender<(RequestId, Request)>) {
+    if leases.is_empty() {
+        return;
+    }
+    let release = Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None };
+    if let Some(back) = back.upgrade() {
+        // If there is no room for it, the lease ends by itself.
+        let _ = back.try_send((RequestId(UNASKED), release));
+    }
+}

@@ -1,0 +1,68 @@
+//! The way to the member that leads, for the callers of one that does not: over the nodes' port, by a connection of their own for
+//! each token.
+//!
+//! A member vouches for what its callers may do, and is believed: it holds all of the queue as it is. After that the
+//! connection speaks the clients' protocol. Nobody but members comes this way.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tracing::debug;
+
+use super::Shared;
+use super::frames::{PeerFrame, Purpose};
+use super::handshake::{self, Handshake, lock};
+use crate::protocol::{ErrorCode, ErrorReply};
+use crate::transport::Stream;
+use crate::types::Access;
+
+/// The way to the other members.
+#[derive(Clone, Debug)]
+pub(in crate::server) struct Passage {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// A connection over which the callers of another member ask.
+#[derive(Debug)]
+pub(in crate::server) struct Callers {
+    /// The connection.
+    pub(in crate::server) stream: Stream,
+    /// What was read from it already.
+    pub(in crate::server) unread: BytesMut,
+    /// What they may do.
+    pub(in crate::server) access: Access,
+    /// The member.
+    pub(in crate::server) node: u64,
+}
+
+impl Passage {
+    /// A connection to the member that clients find at this address, for callers who may do this.
+    pub(in crate::server) async fn open(
+        &self,
+        client_address: &str,
+        access: &Access,
+    ) -> Result<(Stream, BytesMut), ErrorReply> {
+        let shared = &self.shared;
+        let member = lock(&shared.directory)
+            .others()
+            .find(|member| member.client_address == client_address)
+            .map(|member| (member.node, member.peer_address.clone()));
+        let Some((node, address)) = member else {
+            return Err(no_way(&format!("this node does not know who is at {client_address}")));
+        };
+        let (directory, opening) = (&shared.directory, &shared.opening);
+        let dialled = handshake::dial(&address, directory, Purpose::Callers, Some(node), opening).await;
+        let Handshake { mut wire, .. } = dialled.map_err(|error| {
+            debug!(node, %error, "the leader takes no callers of this node");
+            no_way(&format!("node {node}, which leads: {error}"))
+        })?;
+        let vouched = wire.write(&PeerFrame::Vouch(access.clone())).await;
+        vouched.map_err(|error| no_way(&format!("node {node}, which leads: {error}")))?;
+        Ok((wire.stream, wire.buffer))
+    }
+}
+
+fn no_way(why: &str) -> ErrorReply {
+    let error = ErrorReply::new(ErrorCode::NoLeader, format!("the leader cannot be reached: {why}"));
+    ErrorReply { retry_after_ms: 500, ..error }
+}
