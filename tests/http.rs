@@ -3,6 +3,7 @@
 mod again;
 mod api;
 mod document;
+mod examples;
 mod hostile;
 mod rig;
 mod tokens;

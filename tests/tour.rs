@@ -17,9 +17,9 @@ const CONFIGURATIONS: [(&str, &str); 3] = [
 ];
 
 /// A command of the tour and the lines that stand below it.
-struct Step<'a> {
-    command: &'a str,
-    shown: Vec<&'a str>,
+pub(crate) struct Step<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) shown: Vec<&'a str>,
 }
 
 /// What stands between a tour's marks.
@@ -30,10 +30,16 @@ fn tour(name: &str) -> &'static str {
 
 /// The commands for `adjourn` between a tour's marks.
 fn steps(name: &str) -> Vec<Step<'static>> {
-    let tour = tour(name);
+    let mut steps = typed(tour(name));
+    steps.retain(|step| step.command.starts_with("adjourn "));
+    steps
+}
+
+/// What is typed in a document's blocks of a console.
+pub(crate) fn typed(text: &str) -> Vec<Step<'_>> {
     let mut steps: Vec<Step> = Vec::new();
     let mut in_block = false;
-    for line in tour.lines() {
+    for line in text.lines() {
         if line.starts_with("```") {
             in_block = line == "```console";
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| in_block) {
@@ -42,7 +48,6 @@ fn steps(name: &str) -> Vec<Step<'static>> {
             step.shown.push(line);
         }
     }
-    steps.retain(|step| step.command.starts_with("adjourn "));
     steps
 }
 
@@ -60,7 +65,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 /// A text without what differs from run to run: every number and every hash is 0, every gap one space.
-fn shape(line: &str) -> String {
+pub(crate) fn shape(line: &str) -> String {
     let is_hash = |word: &str| word.len() == 32 && word.chars().all(|c| c.is_ascii_hexdigit());
     let words = line.split_whitespace().map(|word| if is_hash(word) { "0" } else { word });
     let mut shape = String::new();
