@@ -31,6 +31,7 @@ const (
 	ErrOutcomeUnknown   Code = 40
 	ErrExpiresBeforeDue Code = 41
 	ErrSequenceReused   Code = 42
+	ErrChanged          Code = 43
 )
 
 var codeNames = map[Code]string{
@@ -56,6 +57,7 @@ var codeNames = map[Code]string{
 	ErrOutcomeUnknown:   "OUTCOME_UNKNOWN",
 	ErrExpiresBeforeDue: "EXPIRES_BEFORE_DUE",
 	ErrSequenceReused:   "SEQUENCE_REUSED",
+	ErrChanged:          "CHANGED",
 }
 
 // Name is the name of the code in protocol.md, or UNKNOWN.

@@ -328,8 +328,8 @@ final class Frames
 
     private static function valueIn(string $type, string $name, mixed $value): mixed
     {
-        if ($name === 'state_hash') {
-            return self::u128In($value);
+        if ($name === 'state_hash' || $name === 'idempotency') {
+            return self::u128In($value ?? '0');
         }
 
         return match (true) {
@@ -347,7 +347,7 @@ final class Frames
     private static function valueOut(string $type, string $name, mixed $value, ?Opcode $opcode): mixed
     {
         return match (true) {
-            $name === 'state_hash' => self::u128Out($value),
+            $name === 'state_hash' || $name === 'idempotency' => self::u128Out($value ?? str_repeat("\0", 16)),
             $name === 'attributes' => (object) self::attributes(Attributes::decode($value)),
             $name === 'filter' => (object) self::filterOut($value),
             $name === 'settings' => (object) self::policy(TopicPolicy::decode($value)),

@@ -23,7 +23,7 @@ _WIDE = frozenset(
     "job fence sequence session due_ms delay_ms wait_ms after credit_bytes connection node offset cluster index state_hash "
     "clock_ms now pushed_ms reserved_first_ms reserved_last_ms held_by finished_ms delayed ready reserved buried_jobs pushed "
     "finished deleted expired oldest_ready_ms uptime_ms applied_index term since_ms unsent_bytes leader last commit matched "
-    "applied ahead_ms audited deadline_ms count p50_us p99_us p999_us max_us".split()
+    "version if_version idempotency applied ahead_ms audited deadline_ms count p50_us p99_us p999_us max_us".split()
 )
 _OTHER_WIDTHS = {
     ("SUBSCRIBE", "after"): False,
@@ -33,6 +33,7 @@ _OTHER_WIDTHS = {
     ("TOPIC_SETTINGS", "jobs"): True,
     ("TOPIC_SETTINGS", "bytes"): True,
     ("CONNECTION_LIST", "credit_jobs"): True,
+    ("WELCOME", "version"): False,
     ("ERROR", "leader"): False,
     ("ERROR", "applied"): False,
 }
@@ -170,7 +171,7 @@ _SPECIAL: dict[type, Callable[[Any], Json]] = {
     rq.Disconnect: lambda m: _marked(m, "ends_session", name="options"),
     rq.List: lambda m: _marked(m, "with_bodies"),
     rq.TopicSet: lambda m: {"topic": m.topic, "settings": m.policy},
-    rq.Reschedule: lambda m: {"due_ms": m.due.ms, "due_kind": int(m.due.is_at), **_ref(m.job)},
+    rq.Reschedule: lambda m: {"due_ms": m.due.ms, "due_kind": int(m.due.is_at), **_ref(m.job), "if_version": str(m.if_version)},
     **{kind: (lambda m: _ref(m.job)) for kind in (rq.Get, rq.Delete, rq.RunNow, rq.Kick)},
 }
 
@@ -281,7 +282,8 @@ def _arguments(kind: type[rq.Request], found: Json) -> Json:
     elif kind in (rq.Get, rq.Delete, rq.RunNow, rq.Kick):
         return {"job": ref_of(found)}
     elif kind is rq.Reschedule:
-        return {"job": ref_of(found), "due": Due(found.get("due_kind", 0) == 1, int(found["due_ms"]))}
+        due = Due(found.get("due_kind", 0) == 1, int(found["due_ms"]))
+        return {"job": ref_of(found), "due": due, "if_version": int(found.get("if_version", 0))}
     arguments: Json = {}
     for one in fields(kind):  # type: ignore[arg-type]
         if one.name in found:

@@ -120,7 +120,7 @@ export class Client extends OperatorCalls {
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], options: CallOptions): Promise<PushOutcome[]> {
     const batches = batchesOf(jobs, this.connection.engine.welcome);
-    const answers = batches.map((batch) => this.ask('PUSH', { sequence: 0n, topic, jobs: batch }, 'PUSHED', options));
+    const answers = batches.map((batch) => this.ask('PUSH', { sequence: 0n, topic, jobs: batch, idempotency: 0n }, 'PUSHED', options));
     return (await all(answers)).flatMap(({ results }) => results);
   }
 
@@ -325,7 +325,7 @@ class Sender implements PushSender {
   }
 
   async send(topic: string, jobs: NewJobValue[]): Promise<readonly PushOutcome[]> {
-    return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs }, 'PUSHED')).results;
+    return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n }, 'PUSHED')).results;
   }
 }
 

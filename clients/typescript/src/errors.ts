@@ -184,6 +184,7 @@ export class WrongStateError extends ServerError {}
 export class SessionUnknownError extends ServerError {}
 export class ExpiresBeforeDueError extends ServerError {}
 export class SequenceReusedError extends ServerError {}
+export class ChangedError extends ServerError {}
 /** A code of a newer server: decide by `retryable` and `applied`. */
 export class UnknownCodeError extends ServerError {}
 
@@ -211,6 +212,7 @@ const CLASSES: Record<Exclude<ErrorCodeName, 'OUTCOME_UNKNOWN'>, ServerErrorClas
   SESSION_UNKNOWN: SessionUnknownError,
   EXPIRES_BEFORE_DUE: ExpiresBeforeDueError,
   SEQUENCE_REUSED: SequenceReusedError,
+  CHANGED: ChangedError,
 };
 
 const RETRYABLE_MARK = 1;

@@ -93,7 +93,7 @@ export abstract class OperatorCalls {
   /** Gives a delayed or ready job another due time. */
   reschedule(job: JobRef, due: Due, options: CallOptions = {}): Promise<Changed> {
     const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: 1 } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: 0 };
-    return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job) }, 'CHANGED', options));
+    return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job), ifVersion: 0n }, 'CHANGED', options));
   }
 
   /** Makes a delayed job ready. */

@@ -131,7 +131,7 @@ test('a server that ends every wait at once is not asked all the time, and the w
 test('what a newer server knows more does not harm what is known', async () => {
   const server = await scripted(({ name }) => {
     if (name === 'PUSH') return ['PUSHED', { results: [{ outcome: 0, code: 0, job: 1n }, { outcome: 9, code: 0, job: 2n }] }];
-    return ['CHANGED', { job: 1n, dueMs: 5n, state: 9 }];
+    return ['CHANGED', { job: 1n, dueMs: 5n, state: 9, version: 0n }];
   });
   const q = await client(server);
   const [first, second] = await q.pushMany('t', [{ body: 'a' }, { body: 'b' }]);

@@ -74,7 +74,7 @@ test('what is not safe to repeat ends as "outcome unknown"; reads and settles ar
     }
     if (request.name === 'COUNT') return ['COUNTED', { jobs: 3n }];
     if (request.name === 'FINISH') return ['SETTLED', { results: [{ code: 0 }] }];
-    return ['CHANGED', { job: 1n, dueMs: 0n, state: 1 }];
+    return ['CHANGED', { job: 1n, dueMs: 0n, state: 1, version: 0n }];
   });
   const q = await client(server);
   const calls = await Promise.allSettled([q.count(), q.finish({ id: 1n, fence: 1n }), q.delete(1n), q.delete({ topic: 't', key: 'k' }), q.runNow(1n), q.kick(1n)]);

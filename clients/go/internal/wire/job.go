@@ -45,6 +45,8 @@ type Reschedule struct {
 	DueMs   uint64
 	DueKind uint8
 	JobRef
+	// IfVersion is the version that the job must still have; 0 for any.
+	IfVersion uint64
 }
 
 // Opcode is OpReschedule.
@@ -54,6 +56,9 @@ func (m *Reschedule) code(c *coder) {
 	c.u64(&m.DueMs)
 	c.choice(&m.DueKind, DueAt, "due_kind")
 	m.JobRef.code(c)
+	if c.present(m.IfVersion != 0) {
+		c.u64(&m.IfVersion)
+	}
 }
 
 // RunNow makes a delayed job ready.
@@ -103,6 +108,8 @@ type Changed struct {
 	Job   uint64
 	DueMs uint64
 	State uint8
+	// Version is 0 if it is not known.
+	Version uint64
 }
 
 // Opcode is OpChanged.
@@ -112,6 +119,9 @@ func (m *Changed) code(c *coder) {
 	c.u64(&m.Job)
 	c.u64(&m.DueMs)
 	c.u8(&m.State)
+	if c.present(true) {
+		c.u64(&m.Version)
+	}
 }
 
 // Job shows a job. It answers Get and Peek.
@@ -134,6 +144,7 @@ type Job struct {
 	HeldBy          uint64
 	Reason          string
 	FinishedMs      uint64
+	Version         uint64
 }
 
 // lengths are those of the pieces of a job.
@@ -176,7 +187,9 @@ func (m *Job) code(c *coder) {
 	if c.present(true) {
 		c.text16(&m.Reason)
 	}
-	if c.present(true) {
-		c.u64(&m.FinishedMs)
+	for _, last := range []*uint64{&m.FinishedMs, &m.Version} {
+		if c.present(true) {
+			c.u64(last)
+		}
 	}
 }

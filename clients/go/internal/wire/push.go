@@ -37,6 +37,8 @@ type Push struct {
 	Sequence uint64
 	Topic    string
 	Jobs     []NewJob
+	// Idempotency is a number under which a repeat is known, instead of a sequence; 0 for none.
+	Idempotency U128
 }
 
 // Opcode is OpPush.
@@ -67,6 +69,9 @@ func (m *Push) code(c *coder) {
 	})
 	if c.decoding && len(m.Jobs) == 0 {
 		c.fail("no job")
+	}
+	if c.present(m.Idempotency != U128{}) {
+		c.u128(&m.Idempotency)
 	}
 }
 

@@ -141,6 +141,14 @@ func endOf(m Message) []byte {
 		if len(m.Weights) == 0 {
 			return []byte{2, 0, 0, 0, 0, 0}
 		}
+	case *Push:
+		if m.Idempotency == (U128{}) {
+			return make([]byte, 16)
+		}
+	case *Reschedule:
+		if m.IfVersion == 0 {
+			return make([]byte, 8)
+		}
 	case *Release:
 		if m.Reason == "" {
 			return []byte{0, 0}

@@ -253,6 +253,10 @@ class SequenceReusedError(ServerError):
     """The sequence number of the job was used for another job."""
 
 
+class ChangedError(ServerError):
+    """The job is no longer of the version that was named."""
+
+
 _BY_CODE: dict[int, type[ServerError]] = {
     ErrorCode.MALFORMED: MalformedError,
     ErrorCode.UNSUPPORTED: UnsupportedError,
@@ -276,6 +280,7 @@ _BY_CODE: dict[int, type[ServerError]] = {
     ErrorCode.OUTCOME_UNKNOWN: ForgottenOutcomeError,
     ErrorCode.EXPIRES_BEFORE_DUE: ExpiresBeforeDueError,
     ErrorCode.SEQUENCE_REUSED: SequenceReusedError,
+    ErrorCode.CHANGED: ChangedError,
 }
 _RETRYABLE = {
     ErrorCode.NOT_LEADER,

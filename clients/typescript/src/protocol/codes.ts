@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   OUTCOME_UNKNOWN: 40,
   EXPIRES_BEFORE_DUE: 41,
   SEQUENCE_REUSED: 42,
+  CHANGED: 43,
 } as const;
 
 export type ErrorCodeName = keyof typeof ERROR_CODES;

@@ -413,7 +413,7 @@ export class FakeQueue {
 
   private shown(job: FakeJob): Answer {
     const { bodyBytes: _, pushedMs, reservedFirstMs, reservedLastMs, heldBy, reason, ...shown } = listedValue(job, this.clock.wall(), true);
-    return ['JOB', { shown, pushedMs, reservedFirstMs, reservedLastMs, heldBy, reason, finishedMs: BigInt(job.finishedMs) }];
+    return ['JOB', { shown, pushedMs, reservedFirstMs, reservedLastMs, heldBy, reason, finishedMs: BigInt(job.finishedMs), version: 0n }];
   }
 
   private peek(topic: string): Answer {
@@ -534,7 +534,7 @@ function refusal(error: Refusal, message: string): Answer {
 }
 
 function changed(job: FakeJob): Answer {
-  return ['CHANGED', { job: job.id, dueMs: BigInt(job.dueMs), state: job.state }];
+  return ['CHANGED', { job: job.id, dueMs: BigInt(job.dueMs), state: job.state, version: 0n }];
 }
 
 function byId(a: FakeJob, b: FakeJob): number {

@@ -29,6 +29,7 @@ enum ErrorCode: int
     case OutcomeUnknown = 40;
     case ExpiresBeforeDue = 41;
     case SequenceReused = 42;
+    case Changed = 43;
 
     /** Whether the client leaves this server and continues at another, or here with a new session. */
     public function movesOn(): bool

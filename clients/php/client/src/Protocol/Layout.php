@@ -72,7 +72,7 @@ final class Layout
                 'heartbeat_ms' => 'u32', 'session' => 'u64', 'secret' => 'raw16', 'client_name' => 'text8',
                 'token' => 'bytes16',
             ],
-            Opcode::Push => ['sequence' => 'u64', 'topic' => 'text8', 'jobs' => ['list', self::NEW_JOB]],
+            Opcode::Push => ['sequence' => 'u64', 'topic' => 'text8', 'jobs' => ['list', self::NEW_JOB], 'idempotency' => 'raw16?'],
             Opcode::Reserve => [
                 'wait_ms' => 'u64', 'jobs_max' => 'u32', 'topics' => ['list', self::NAMES],
                 'weights' => ['list?', ['weight' => 'u16']],
@@ -90,7 +90,7 @@ final class Layout
             Opcode::Touch => ['ttr_ms' => 'u32', 'leases' => ['list', self::LEASES]],
             Opcode::Bury => ['leases' => ['list', self::LEASES], 'reason' => 'text16?'],
             Opcode::Get, Opcode::Delete, Opcode::RunNow, Opcode::Kick => ['ref' => 'jobref'],
-            Opcode::Reschedule => ['due_ms' => 'u64', 'due_kind' => 'u8', 'ref' => 'jobref'],
+            Opcode::Reschedule => ['due_ms' => 'u64', 'due_kind' => 'u8', 'ref' => 'jobref', 'if_version' => 'u64?'],
             Opcode::KickMany => ['jobs_max' => 'u32', 'topic' => 'text8'],
             Opcode::ListJobs => [
                 'jobs_max' => 'u32', 'order' => 'u8', 'marks' => 'u8', 'cursor' => 'bytes16', 'filter' => 'bytes16',
@@ -126,9 +126,9 @@ final class Layout
             Opcode::Settled => ['results' => ['list', ['code' => 'u16']]],
             Opcode::Job => ['shown' => ['record', self::JOB]] + array_map(
                 static fn (string $type): string => $type . '?',
-                self::HISTORY + ['reason' => 'text16', 'finished_ms' => 'u64'],
+                self::HISTORY + ['reason' => 'text16', 'finished_ms' => 'u64', 'version' => 'u64'],
             ),
-            Opcode::Changed => ['job' => 'u64', 'due_ms' => 'u64', 'state' => 'u8'],
+            Opcode::Changed => ['job' => 'u64', 'due_ms' => 'u64', 'state' => 'u8', 'version' => 'u64?'],
             Opcode::Kicked => ['jobs' => 'u32'],
             Opcode::Jobs => [
                 'cursor' => 'bytes16',

@@ -67,6 +67,7 @@ class ErrorCode(IntEnum):
     OUTCOME_UNKNOWN = 40
     EXPIRES_BEFORE_DUE = 41
     SEQUENCE_REUSED = 42
+    CHANGED = 43
 
 
 class JobState(IntEnum):

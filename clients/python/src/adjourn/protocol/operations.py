@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .numbers import BulkChange, ListOrder
 from .request import Due, JobRef, Request, check_topic, choice, request
 from .selection import Filter, TopicPolicy
-from .wire import Reader, Unencodable, Writer
+from .wire import U64, Reader, Unencodable, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,19 @@ class Delete(_OfJob):
 class Reschedule(Request):
     job: JobRef
     due: Due
+    #: The version that the job must still have; 0 for any.
+    if_version: int = 0
 
     def write(self, w: Writer) -> None:
         self.due.write(w)
         self.job.write(w)
+        if self.if_version:
+            w.u64(self.if_version)
 
     @classmethod
     def read(cls, r: Reader) -> Reschedule:
         due = Due.read(r)
-        return cls(JobRef.read(r), due)
+        return cls(JobRef.read(r), due, r.late(U64, "if_version"))
 
 
 @request(0x43, "RUN_NOW")

@@ -42,6 +42,8 @@ class JobReport:
     held_by: int = 0
     reason: str = ""
     finished_ms: int = 0
+    #: Another number after each change of the job; 0 if it is not known.
+    version: int = 0
 
     @property
     def headers(self) -> dict[str, str]:
@@ -79,6 +81,7 @@ class Job(Response):
             w.u64(number)
         w.text16(job.reason)
         w.u64(job.finished_ms)
+        w.u64(job.version)
 
     @classmethod
     def read(cls, r: Reader) -> Job:
@@ -108,6 +111,7 @@ class Job(Response):
                 held_by=r.late(U64, "held_by"),
                 reason=r.late_text16("reason"),
                 finished_ms=r.late(U64, "finished_ms"),
+                version=r.late(U64, "version"),
             )
         )
 
@@ -118,15 +122,19 @@ class Changed(Response):
     job: int
     due_ms: int
     state: JobState | int
+    #: Another number after each change of the job; 0 if it is not known.
+    version: int = 0
 
     def write(self, w: Writer) -> None:
         w.u64(self.job)
         w.u64(self.due_ms)
         w.u8(self.state)
+        w.u64(self.version)
 
     @classmethod
     def read(cls, r: Reader) -> Changed:
-        return cls(r.u64("job"), r.u64("due_ms"), known(JobState, r.u8("state")))
+        state = (r.u64("job"), r.u64("due_ms"), known(JobState, r.u8("state")))
+        return cls(*state, r.late(U64, "version"))
 
 
 @response(0xC2, "KICKED")

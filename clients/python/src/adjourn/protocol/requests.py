@@ -202,6 +202,8 @@ class Push(Request):
     topic: str
     jobs: tuple[PushJob, ...]
     sequence: int = 0
+    #: A number under which a repeat is known, instead of a sequence; 0 for none.
+    idempotency: int = 0
 
     def write(self, w: Writer) -> None:
         w.u64(self.sequence)
@@ -212,6 +214,8 @@ class Push(Request):
             w.raw(job.body)
 
         w.items(_NEW_JOB, self.jobs, write)
+        if self.idempotency:
+            w.u128(self.idempotency)
 
     @classmethod
     def read(cls, r: Reader) -> Push:
@@ -229,7 +233,7 @@ class Push(Request):
         jobs = r.items(_NEW_JOB, "jobs", job)
         if not jobs:
             raise MalformedFrame("PUSH without a job")
-        return cls(topic, jobs, sequence)
+        return cls(topic, jobs, sequence, 0 if r.at_end else r.u128("idempotency"))
 
 
 def _write_topics(w: Writer, topics: tuple[str, ...], weights: tuple[int, ...]) -> None:

@@ -65,7 +65,7 @@ final class FrameJson {
             return switch (name) {
                 case "attributes" -> attributes(Attributes.decode(bytes));
                 case "settings" -> settings(TopicPolicy.decode(bytes));
-                case "stateHash" -> u128(bytes);
+                case "stateHash", "idempotency" -> u128(bytes);
                 default -> base64(bytes);
             };
         } else if (value instanceof Response.Totals totals) {
@@ -88,12 +88,21 @@ final class FrameJson {
         return value;
     }
 
-    private static String u128(byte[] littleEndian) {
+    static String u128(byte[] littleEndian) {
         byte[] bigEndian = new byte[16];
         for (int i = 0; i < 16; i++) {
             bigEndian[i] = littleEndian[15 - i];
         }
         return new BigInteger(1, bigEndian).toString();
+    }
+
+    private static byte[] littleEndian(String decimal) {
+        byte[] bigEndian = new BigInteger(decimal).toByteArray();
+        byte[] littleEndian = new byte[16];
+        for (int i = 0; i < Math.min(16, bigEndian.length); i++) {
+            littleEndian[i] = bigEndian[bigEndian.length - 1 - i];
+        }
+        return littleEndian;
     }
 
     private static String snake(String name) {
@@ -171,7 +180,8 @@ final class FrameJson {
         return switch (opcode) {
             case HELLO -> new Request.Hello(f.u32("version_min"), f.u32("version_max"), f.u32("options"), f.u32("heartbeat_ms"),
                     f.u64("session"), f.bytes("secret"), f.text("client_name"), f.bytes("token"));
-            case PUSH -> new Request.Push(f.u64("sequence"), f.text("topic"), f.objects("jobs").stream().map(FrameJson::job).toList());
+            case PUSH -> new Request.Push(f.u64("sequence"), f.text("topic"), f.objects("jobs").stream().map(FrameJson::job).toList(),
+                    littleEndian(f.text("idempotency")));
             case RESERVE -> new Request.Reserve(f.u64("wait_ms"), f.u32("jobs_max"), f.texts("topics"), f.numbers("weights"));
             case SUBSCRIBE -> new Request.Subscribe(f.u32("credit_jobs"), f.u64("credit_bytes"), f.texts("topics"),
                     f.numbers("weights"));
@@ -185,7 +195,7 @@ final class FrameJson {
             case BURY -> new Request.Bury(f.leases(), f.text("reason"));
             case GET, RUN_NOW, KICK -> new Request.OneJob(opcode, reference(f));
             case DELETE -> new Request.Delete(reference(f));
-            case RESCHEDULE -> new Request.Reschedule(f.u64("due_ms"), f.u32("due_kind"), reference(f));
+            case RESCHEDULE -> new Request.Reschedule(f.u64("due_ms"), f.u32("due_kind"), reference(f), f.u64("if_version"));
             case PEEK, PAUSE, RESUME, TOPIC_DELETE, TOPIC_SHOW -> new Request.OneTopic(opcode, f.text("topic"));
             case KICK_MANY -> new Request.KickMany(f.u32("jobs_max"), f.text("topic"));
             case LIST -> new Request.ListJobs(f.u32("jobs_max"), f.u32("order"), f.u32("marks"), f.bytes("cursor"),

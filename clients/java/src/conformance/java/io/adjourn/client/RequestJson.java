@@ -87,6 +87,7 @@ final class RequestJson {
             case RESCHEDULE -> {
                 due(in, fields);
                 reference();
+                put("if_version", Long.toUnsignedString(in.u64OrZero()));
             }
             case PEEK, PAUSE, RESUME, TOPIC_DELETE, TOPIC_SHOW -> topic();
             case KICK_MANY -> {
@@ -158,6 +159,7 @@ final class RequestJson {
         });
         require(!jobs.isEmpty(), "a push without a job");
         put("jobs", jobs);
+        put("idempotency", FrameJson.u128(in.rawOrZeros(16)));
     }
 
     private void bulk() throws MalformedFrameException {

@@ -125,7 +125,7 @@ public final class AsyncClient {
 
     /** As {@link Client#reschedule}. */
     public CompletableFuture<Changed> reschedule(JobRef job, Due due) {
-        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job));
+        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job, 0));
     }
 
     /** As {@link Client#runNow}. */

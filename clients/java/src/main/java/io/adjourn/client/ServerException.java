@@ -70,6 +70,7 @@ public abstract sealed class ServerException extends AdjournException {
             case SESSION_UNKNOWN -> new SessionUnknown(refusal);
             case EXPIRES_BEFORE_DUE -> new ExpiresBeforeDue(refusal);
             case SEQUENCE_REUSED -> new SequenceReused(refusal);
+            case CHANGED -> new Changed(refusal);
             case OUTCOME_UNKNOWN -> new OutcomeUnknownException("the outcome is not known: " + refusal.message);
             case UNKNOWN -> new Unknown(refusal);
         };
@@ -264,6 +265,15 @@ public abstract sealed class ServerException extends AdjournException {
 
         private SequenceReused(Refusal refusal) {
             super("SEQUENCE_REUSED", refusal);
+        }
+    }
+
+    /** The job is no longer of the version that was named. */
+    public static final class Changed extends ServerException {
+        private static final long serialVersionUID = 1;
+
+        private Changed(Refusal refusal) {
+            super("CHANGED", refusal);
         }
     }
 

@@ -55,6 +55,10 @@ class CodecTest {
                         Attributes.NONE.withHeader("content-type", "text/plain").encode(), utf8("17")))));
         r.add(new Request.Push(4, "search", List.of(new PushJob(5000, 1024, 0, 0, 4, "shop-3",
                 Attributes.NONE.withPostponeMax(Duration.ofMinutes(1)).encode(), utf8("reindex")))));
+        byte[] idempotency = new byte[16];
+        idempotency[0] = 2;
+        idempotency[15] = (byte) 0xc0;
+        r.add(new Request.Push(0, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it"))), idempotency));
         r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of()));
         r.add(new Request.Cancel(6));
         r.add(new Request.Subscribe(100, 1_048_576, List.of("orders"), List.of()));
@@ -72,7 +76,8 @@ class CodecTest {
         r.add(new Request.OneJob(Opcode.GET, JobRef.id(42)));
         r.add(new Request.OneJob(Opcode.GET, byKey));
         r.add(new Request.Delete(byKey));
-        r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42)));
+        r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0));
+        r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0xd4a2_773e_5b00_1f9cL));
         r.add(new Request.OneJob(Opcode.RUN_NOW, JobRef.id(42)));
         r.add(new Request.OneJob(Opcode.KICK, JobRef.id(42)));
         r.add(new Request.KickMany(1000, "orders"));

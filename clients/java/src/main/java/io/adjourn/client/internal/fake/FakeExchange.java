@@ -453,11 +453,11 @@ public final class FakeExchange implements Exchange {
             if (job.state == JobState.RESERVED) {
                 taken(job);
             }
-            return new Response.Changed(job.id, job.dueMs, job.state.ordinal());
+            return new Response.Changed(job.id, job.dueMs, job.state.ordinal(), 0);
         } else if (request instanceof Request.Reschedule due) {
             FakeJob job = state.find(due.job());
             state.reschedule(job, due.dueKind() == 1 ? due.dueMs() : state.nowMs + due.dueMs());
-            return new Response.Changed(job.id, job.dueMs, job.state.ordinal());
+            return new Response.Changed(job.id, job.dueMs, job.state.ordinal(), 0);
         } else if (request instanceof Request.OneJob one) {
             FakeJob job = state.find(one.job());
             if (one.opcode() == Opcode.GET) {
@@ -467,7 +467,7 @@ public final class FakeExchange implements Exchange {
             } else {
                 state.runNow(job);
             }
-            return new Response.Changed(job.id, job.dueMs, job.state.ordinal());
+            return new Response.Changed(job.id, job.dueMs, job.state.ordinal(), 0);
         }
         List<Response.TopicTotals> topics = state.topics.values().stream().map(state::totals).toList();
         return switch (request.opcode()) {

@@ -66,6 +66,6 @@ final class FakeJob {
         boolean isReserved = state == JobState.RESERVED;
         return new Response.JobFields(id, dueMs, state.ordinal(), buried, (int) priority, (int) attempts, (int) ttrMs,
                 isReserved ? (int) (leaseEndsMs - nowMs) : 0, topic, key, attributes.encode(), withBody ? body : new byte[0],
-                body.length, pushedMs, reservedFirstMs, reservedLastMs, attempts > 0 ? 1 : 0, reason, finishedMs);
+                body.length, pushedMs, reservedFirstMs, reservedLastMs, attempts > 0 ? 1 : 0, reason, finishedMs, 0);
     }
 }

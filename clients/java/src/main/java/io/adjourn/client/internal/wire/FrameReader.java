@@ -54,6 +54,11 @@ public final class FrameReader {
     }
 
     /** A field that an older server leaves out. */
+    /** So many bytes, or as many zeros where a frame ends that an older peer wrote. */
+    public byte[] rawOrZeros(int bytes) throws MalformedFrameException {
+        return remaining() == 0 ? new byte[bytes] : raw(bytes);
+    }
+
     public int u32OrZero() throws MalformedFrameException {
         return remaining() == 0 ? 0 : u32();
     }

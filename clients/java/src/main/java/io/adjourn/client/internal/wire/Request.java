@@ -2,6 +2,7 @@ package io.adjourn.client.internal.wire;
 
 import io.adjourn.client.JobRef;
 import io.adjourn.client.Lease;
+import java.util.Arrays;
 import java.util.List;
 
 /** Every request of the protocol, with its fields as they are on the wire. Numbers are unsigned. */
@@ -76,14 +77,21 @@ public sealed interface Request {
     }
 
     /** PUSH. */
-    record Push(long sequence, String topic, List<PushJob> jobs) implements Request {
+    record Push(long sequence, String topic, List<PushJob> jobs, byte[] idempotency) implements Request {
+        private static final byte[] NO_KEY = new byte[16];
+
+        /** A push whose repeat is known by its sequence, if by anything. */
+        public Push(long sequence, String topic, List<PushJob> jobs) {
+            this(sequence, topic, jobs, NO_KEY);
+        }
+
         /** What the length of a PUSH without a job is. */
         public static int frameBytes(String topic) {
             return 8 + 8 + 1 + FrameWriter.utf8(topic).length + 6;
         }
 
         public Push withSequence(long number) {
-            return new Push(number, topic, jobs);
+            return new Push(number, topic, jobs, idempotency);
         }
 
         @Override
@@ -100,6 +108,9 @@ public sealed interface Request {
                         .u16(FrameWriter.length(key.length, 0xffff))
                         .u16(FrameWriter.length(job.attributes.length, 0xffff)).u32(job.body.length)
                         .raw(key).raw(job.attributes).raw(job.body);
+            }
+            if (!Arrays.equals(idempotency, NO_KEY)) {
+                out.raw(idempotency);
             }
         }
     }
@@ -266,7 +277,7 @@ public sealed interface Request {
     }
 
     /** RESCHEDULE. */
-    record Reschedule(long dueMs, int dueKind, JobRef job) implements Request {
+    record Reschedule(long dueMs, int dueKind, JobRef job, long ifVersion) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.RESCHEDULE;
@@ -276,6 +287,9 @@ public sealed interface Request {
         public void encode(FrameWriter out) {
             out.u64(dueMs).u8(dueKind);
             putReference(out, job);
+            if (ifVersion != 0) {
+                out.u64(ifVersion);
+            }
         }
     }
 

@@ -28,7 +28,7 @@ public sealed interface Response {
             case LEASED -> new Leased(in.u8() & 1, Delivered.list(in));
             case SETTLED -> new Settled(in.list(2, (f, p) -> f.u16()));
             case JOB -> new Job(JobFields.single(in));
-            case CHANGED -> new Changed(in.u64(), in.u64(), in.u8());
+            case CHANGED -> new Changed(in.u64(), in.u64(), in.u8(), in.u64OrZero());
             case KICKED -> new Kicked(in.u32());
             case JOBS -> new Jobs(in.bytes16(), in.list(81, JobFields::listed));
             case COUNTED -> new Counted(in.u64());
@@ -155,7 +155,7 @@ public sealed interface Response {
     /** A job as JOB and JOBS show it. */
     record JobFields(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
             String key, byte[] attributes, byte[] body, int bodyBytes, long pushedMs, long reservedFirstMs, long reservedLastMs,
-            long heldBy, String reason, long finishedMs) {
+            long heldBy, String reason, long finishedMs, long version) {
         static JobFields single(FrameReader in) throws MalformedFrameException {
             Head head = Head.read(in);
             String topic = in.text(head.topicBytes);
@@ -164,7 +164,7 @@ public sealed interface Response {
             byte[] body = in.raw(head.bodyBytes);
             return new JobFields(head.job, head.dueMs, head.state, head.buried, head.priority, head.attempts, head.ttrMs,
                     head.ttrLeftMs, topic, key, attributes, body, body.length, in.u64OrZero(), in.u64OrZero(), in.u64OrZero(),
-                    in.u64OrZero(), in.text16OrEmpty(), in.u64OrZero());
+                    in.u64OrZero(), in.text16OrEmpty(), in.u64OrZero(), in.u64OrZero());
         }
 
         static JobFields listed(FrameReader f, FrameReader pieces) throws MalformedFrameException {
@@ -178,7 +178,7 @@ public sealed interface Response {
             return new JobFields(head.job, head.dueMs, head.state, head.buried, head.priority, head.attempts, head.ttrMs,
                     head.ttrLeftMs, pieces.text(head.topicBytes), pieces.text(head.keyBytes), pieces.raw(head.attributesBytes),
                     pieces.raw(head.bodyBytes), bodyBytes, pushedMs, reservedFirstMs, reservedLastMs, heldBy,
-                    pieces.text(reasonBytes), 0);
+                    pieces.text(reasonBytes), 0, 0);
         }
 
         private record Head(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs,
@@ -195,7 +195,7 @@ public sealed interface Response {
     }
 
     /** CHANGED. */
-    record Changed(long job, long dueMs, int state) implements Response {
+    record Changed(long job, long dueMs, int state, long version) implements Response {
     }
 
     /** KICKED. */
