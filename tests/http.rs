@@ -7,6 +7,7 @@ mod examples;
 mod hostile;
 mod rig;
 mod tokens;
+mod watch;
 
 pub(crate) use rig::Web;
 pub(crate) use tokens::tokens_in;

@@ -16,6 +16,7 @@ use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::server::tokens::Guest;
 use crate::server::{Local, LocalSession, Stay};
+use crate::types::Access;
 
 /// A second try finds the node's new session, or none.
 const TRIES: usize = 2;
@@ -41,6 +42,11 @@ impl Desk {
     pub(crate) fn new(local: Local) -> Self {
         let body_bytes_max = local.body_bytes_max();
         Self { local, body_bytes_max, room: Arc::new(Semaphore::new(ROOM_KIB as usize)) }
+    }
+
+    /// The way to the queue.
+    pub(crate) fn local(&self) -> &Local {
+        &self.local
     }
 
     /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
@@ -159,6 +165,11 @@ impl Caller {
     /// What all requests share.
     pub(crate) fn desk(&self) -> &Desk {
         &self.desk
+    }
+
+    /// What it may do.
+    pub(crate) fn access(&self) -> Arc<Access> {
+        self.guest.access()
     }
 
     /// The name of its token; empty where there are none.

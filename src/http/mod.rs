@@ -10,6 +10,7 @@ mod input;
 mod listener;
 mod patience;
 mod problem;
+mod watch;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -89,6 +90,9 @@ fn router(desk: Desk) -> Router {
     let shown = move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.to_string()));
     router
         .route("/v1/openapi.json", get(shown))
+        .route("/metrics", get(watch::metrics))
+        .route("/healthz", get(watch::health))
+        .route("/readyz", get(watch::readiness))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .with_state(desk)

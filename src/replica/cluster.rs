@@ -85,7 +85,7 @@ impl Replica {
     }
 
     /// What any member says of the cluster; the leader knows the most.
-    fn cluster_report(&self) -> ClusterReport {
+    pub(super) fn cluster_report(&self) -> ClusterReport {
         let progress = self.progress();
         let leader = self.group.leader();
         let members = self.group.members();

@@ -25,6 +25,7 @@ mod io;
 mod leader_health;
 mod leadership;
 mod memory;
+mod observe;
 mod operator;
 mod outcomes;
 mod peers;
@@ -49,6 +50,7 @@ pub use io::{
     Arrival, Audited, Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit,
     ProbeError, ReplicaConfig, WriteBatch,
 };
+pub use observe::Observation;
 pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};

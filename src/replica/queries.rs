@@ -154,9 +154,13 @@ impl Replica {
         reports
     }
 
-    fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
+    pub(super) fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
+        TopicReport { topic: topic.name.clone(), paused: topic.paused, totals: self.totals_of(topic) }
+    }
+
+    pub(super) fn totals_of(&self, topic: &TopicView<'_>) -> Totals {
         let stamp = self.clock.stamp();
-        let totals = Totals {
+        Totals {
             delayed: topic.delayed,
             ready: topic.ready,
             reserved: topic.reserved,
@@ -166,8 +170,13 @@ impl Replica {
             deleted: topic.deleted,
             expired: topic.expired,
             oldest_ready_ms: topic.ready_since.map_or(0, |since| stamp.since(since)),
-        };
-        TopicReport { topic: topic.name.clone(), paused: topic.paused, totals }
+        }
+    }
+
+    /// What happened in topics that are gone.
+    pub(super) fn forgotten(&self) -> Totals {
+        let TopicTotals { pushed, finished, deleted, expired } = self.engine.forgotten_topics();
+        Totals { pushed, finished, deleted, expired, ..Totals::default() }
     }
 
     fn topic_settings(&self, name: &TopicName) -> Response {
@@ -187,9 +196,7 @@ impl Replica {
         let topics = self.topic_reports(connection);
         let sees_all =
             self.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
-        let forgotten = if sees_all { self.engine.forgotten_topics() } else { TopicTotals::default() };
-        let TopicTotals { pushed, finished, deleted, expired } = forgotten;
-        let forgotten = Totals { pushed, finished, deleted, expired, ..Totals::default() };
+        let forgotten = if sees_all { self.forgotten() } else { Totals::default() };
         let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
         StatsReport {
             now: self.engine.wall(self.clock.stamp()),
@@ -208,7 +215,7 @@ impl Replica {
     }
 }
 
-fn add(sum: Totals, one: &Totals) -> Totals {
+pub(super) fn add(sum: Totals, one: &Totals) -> Totals {
     Totals {
         delayed: sum.delayed + one.delayed,
         ready: sum.ready + one.ready,

@@ -21,9 +21,11 @@ use super::disk::{DiskHandle, Persisted, ToDisk};
 use super::mailbox::{Actor, Mailbox, Runner};
 use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
-use super::stages::Stages;
+use super::stages::{Buckets, Stages};
 use crate::protocol::{RequestId, Response};
-use crate::replica::{Arrival, ConnectionId, Input, Notice, Output, ProbeError, Replica, WriteBatch};
+use crate::replica::{
+    Arrival, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
+};
 use crate::storage::StorageError;
 
 /// Inputs of the core.
@@ -49,10 +51,21 @@ pub(super) enum ToCore {
         /// What the replica is to know.
         input: Input,
     },
+    /// Somebody watches: say what there is, with at most so many topics.
+    Observe(usize, oneshot::Sender<Box<Observed>>),
     /// End now. Nothing that is not durable yet will be.
     Abort,
     /// As before: this is why.
     Failed(StorageError),
+}
+
+/// What a node shows of itself.
+#[derive(Debug)]
+pub struct Observed {
+    /// What its replica knows.
+    pub observation: Observation,
+    /// Where its time went since the start, by stage: as in STATS.
+    pub stages: [(&'static str, Buckets); 4],
 }
 
 /// The core's own state.
@@ -186,6 +199,11 @@ impl Core {
         for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
+                ToCore::Observe(topics_max, asker) => {
+                    let (observation, stages) = (self.replica.observe(topics_max), self.stages.since_start());
+                    // One that did not wait misses it.
+                    let _ = asker.send(Box::new(Observed { observation, stages }));
+                }
                 ToCore::Failed(error) => return self.fail(error),
                 ToCore::Connected { connection, arrival, outbox } => {
                     self.outboxes.insert(connection, outbox);

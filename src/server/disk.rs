@@ -16,6 +16,7 @@ use super::stages::CommitTimes;
 use crate::raft::Wanted;
 use crate::replica::{Input, WriteBatch};
 use crate::storage::{Chore, LogBase, PersistBatch, Storage, StorageError};
+pub(super) use watches::resident_bytes;
 use watches::{MemoryWatch, SlowCommits, SpaceWatch};
 
 mod watches;

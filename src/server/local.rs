@@ -13,6 +13,7 @@ mod member;
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -20,11 +21,13 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
 
 use super::ServerError;
 use super::connection::{ConnectionConfig, InputShare};
-use super::core::{BRIEF_BYTES_MAX, ToCore};
+use super::core::{BRIEF_BYTES_MAX, Observed, ToCore};
+use super::disk::resident_bytes;
 use super::entropy;
 use super::outbox::{Gauge, Inbox, Outbox, Outgoing};
 use super::peers::Passage;
@@ -46,6 +49,8 @@ const IN_FLIGHT_MAX: u32 = 16_384;
 const MESSAGES_MAX: usize = 256;
 /// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
 const REPORT_PART: usize = 4;
+/// A core that does not say for this long how it is hangs.
+const OBSERVE_MAX: Duration = Duration::from_secs(5);
 /// A way to the leader that was not found is looked for again after this time.
 const NO_WAY_FOR: Duration = Duration::from_millis(200);
 /// What a request weighs beside the bodies in it, in bytes.
@@ -57,6 +62,8 @@ pub struct Local {
     config: Arc<ConnectionConfig>,
     /// To the member that leads, if it is another.
     passage: Option<Passage>,
+    /// Where the data is.
+    data: Arc<Path>,
     /// The lock is held while a session is opened: others wait for it.
     open: Arc<tokio::sync::Mutex<Open>>,
 }
@@ -119,8 +126,8 @@ enum Asker {
 
 impl Local {
     /// Sessions with the core that this configuration leads to, or with the member that leads.
-    pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>) -> Self {
-        Self { config, passage, open: Arc::default() }
+    pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: &Path) -> Self {
+        Self { config, passage, data: data.into(), open: Arc::default() }
     }
 
     /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
@@ -163,6 +170,26 @@ impl Local {
                 self.config.audit.login_failed(from.to_owned(), error.message.clone());
             }
         })
+    }
+
+    /// What this node knows of itself and of the queue, with at most so many topics, whoever leads. `None` if its core does not
+    /// answer in time.
+    pub async fn observe(&self, topics_max: usize) -> Option<Box<Observed>> {
+        let (asker, answer) = oneshot::channel();
+        self.config.core.send_brief(ToCore::Observe(topics_max, asker)).ok()?;
+        timeout(OBSERVE_MAX, answer).await.ok()?.ok()
+    }
+
+    /// Memory that the process takes, in bytes; `None` where the system does not say it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes()
+    }
+
+    /// Free space on the device of the data, in bytes; `None` if the system does not say it.
+    pub async fn disk_free_bytes(&self) -> Option<u64> {
+        let data = Arc::clone(&self.data);
+        let free = spawn_blocking(move || rustix::fs::statvfs(&*data)).await.ok()?.ok()?;
+        Some(free.f_bavail.saturating_mul(free.f_frsize))
     }
 
     /// The session of all who may do this, opened if there is none.

@@ -53,6 +53,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
+pub use crate::replica::Observation;
 use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
@@ -64,6 +65,7 @@ use clock::Clock;
 pub(crate) use clock::wall;
 use config::{Config, ConfigError};
 use connection::{ConnectionConfig, InputRoom};
+pub use core::Observed;
 use disk::{Chores, Disk, DiskHandle};
 use door::Addresses;
 pub use entropy::NoEntropy;
@@ -74,6 +76,7 @@ use peers::{Passage, Peers, Places, Timing};
 pub use ports::Port;
 use ports::{Ports, listen};
 use rate::Rate;
+pub use stages::{BOUNDS_US, Buckets};
 use start::{Origin, Recovered};
 use threads::Threads;
 use tokens::{TokenError, Tokens};
@@ -233,6 +236,7 @@ pub struct Running {
     connections: Arc<ConnectionConfig>,
     /// The way to the other members, if there may be some.
     passage: Option<Passage>,
+    data: PathBuf,
 }
 
 /// At a stop, connections have this long to read the answers sent to them.
@@ -248,7 +252,7 @@ impl Running {
 
     /// The way to the queue for whatever else serves others in this process.
     pub fn local(&self) -> Local {
-        Local::new(Arc::clone(&self.connections), self.passage.clone())
+        Local::new(Arc::clone(&self.connections), self.passage.clone(), &self.data)
     }
 
     /// Where other nodes connect, if they can.
@@ -376,6 +380,7 @@ async fn launch(
         threads,
         connections: Arc::clone(&connections),
         passage,
+        data: config.data.clone(),
     };
     if alone {
         running.until_served(ready).await?;

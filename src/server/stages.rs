@@ -32,11 +32,54 @@ pub(super) struct Stages {
     moves: Duration,
 }
 
-/// The durations of one stage: this minute's and the last one's.
+/// The durations of one stage: this minute's and the last one's, and all since the start.
 #[derive(Debug)]
 pub(super) struct Stage {
     current: Histogram<u64>,
     last: Histogram<u64>,
+    all: Buckets,
+}
+
+/// The upper bounds of [`Buckets`], in microseconds. What is longer is in one of its own.
+pub const BOUNDS_US: [u64; 19] = [
+    50,
+    100,
+    250,
+    500,
+    1_000,
+    2_500,
+    5_000,
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    60_000_000,
+    600_000_000,
+];
+
+/// Durations since the start, as counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buckets {
+    /// How many there are up to each bound, and not up to the one before; then of the rest.
+    pub counts: [u64; BOUNDS_US.len() + 1],
+    /// All of them together, in microseconds.
+    pub sum_us: u64,
+}
+
+impl Buckets {
+    fn record(&mut self, us: u64) {
+        let place = BOUNDS_US.partition_point(|bound| *bound < us);
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += 1;
+        }
+        self.sum_us = self.sum_us.saturating_add(us);
+    }
 }
 
 /// What was measured of one commit.
@@ -80,18 +123,26 @@ impl Stages {
         let named = [("wait", wait), ("commit", commit), ("apply", apply), ("lateness", lateness)];
         named.map(|(name, stage)| stage.report(name)).into()
     }
+
+    /// All durations since the start, by the names and in the order of [`Self::report`].
+    pub(super) fn since_start(&self) -> [(&'static str, Buckets); 4] {
+        let Self { wait, commit, apply, lateness, moves: _ } = self;
+        [("wait", wait.all), ("commit", commit.all), ("apply", apply.all), ("lateness", lateness.all)]
+    }
 }
 
 impl Stage {
     fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, MAX_US, DIGITS)
             .unwrap_or_else(|error| unreachable!("the bounds are constants: {error}"));
-        Self { last: histogram.clone(), current: histogram }
+        Self { last: histogram.clone(), current: histogram, all: Buckets::default() }
     }
 
     /// Adds one duration.
     pub(super) fn record(&mut self, duration: Duration) {
-        self.current.saturating_record(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+        let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        self.current.saturating_record(us);
+        self.all.record(us);
     }
 
     fn advance(&mut self, both: bool) {

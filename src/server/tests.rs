@@ -35,6 +35,7 @@ fn running(core: CoreMailbox, threads: Threads) -> Running {
         threads,
         connections: Arc::new(connections),
         passage: None,
+        data: "data".into(),
     }
 }
 

@@ -63,7 +63,7 @@ impl MemoryWatch {
 }
 
 /// What the system says; `None` where it does not say it in this way.
-fn resident_bytes() -> Option<u64> {
+pub(in crate::server) fn resident_bytes() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = pages.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)

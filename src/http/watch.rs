@@ -1,0 +1,322 @@
+//! For those who watch a node: `/metrics` in the text format of `OpenMetrics`, `/healthz` and `/readyz`.
+//!
+//! A node answers for itself, whether it leads or not. The counts of jobs are those that it has applied: on a member that lags they
+//! are older.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+use serde::Serialize;
+
+use super::caller::{Caller, Desk};
+use super::problem::Problem;
+use crate::protocol::{ErrorCode, Role, Totals};
+use crate::server::{BOUNDS_US, Buckets, Observation, Observed};
+use crate::types::{Access, Right};
+
+/// Topics that have metrics of their own, the oldest ones. The rest shows in the sums.
+const TOPICS_MAX: usize = 512;
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// How a node is.
+#[derive(Serialize)]
+struct Health {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<&'static str>,
+}
+
+/// What one token may see of what a node shows, as metrics.
+#[derive(Debug)]
+struct Metrics {
+    observed: Box<Observed>,
+    /// Of the process and its disk, in bytes, where the system says it.
+    resident_bytes: Option<u64>,
+    disk_free_bytes: Option<u64>,
+    sees_all: bool,
+}
+
+/// `GET /metrics`: whoever may read something sees the node, and the topics that it may read.
+pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<Response, Problem> {
+    let access = caller.access();
+    if !access.has_somewhere(Right::Read) {
+        let message = "metrics need a token with the right to read";
+        return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
+    }
+    let observed = desk.local().observe(TOPICS_MAX).await;
+    let mut observed = observed.ok_or_else(|| Problem::from(hangs()))?;
+    observed.observation.topics.retain(|topic| may_see(&access, topic.topic.as_str()));
+    let metrics = Metrics {
+        observed,
+        resident_bytes: desk.local().resident_bytes(),
+        disk_free_bytes: desk.local().disk_free_bytes().await,
+        sees_all: access.has_everywhere(Right::Read),
+    };
+    let mut registry = Registry::with_prefix("adjourn");
+    registry.register_collector(Box::new(metrics));
+    let mut text = String::new();
+    encode(&mut text, &registry).map_err(|error| Problem::malformed(error.to_string()))?;
+    Ok(([(CONTENT_TYPE, HeaderValue::from_static(TEXT))], text).into_response())
+}
+
+/// `GET /healthz`: the process lives, and its core answers. It needs no token, and tells nothing else.
+pub(super) async fn health(State(desk): State<Desk>) -> Response {
+    match desk.local().observe(0).await {
+        Some(_) => answer(Vec::new()),
+        None => answer(vec!["the core does not answer"]),
+    }
+}
+
+/// `GET /readyz`: the node can serve whoever comes now. It needs no token either.
+pub(super) async fn readiness(State(desk): State<Desk>) -> Response {
+    let Some(observed) = desk.local().observe(0).await else {
+        return answer(vec!["the core does not answer"]);
+    };
+    let Observation { cluster, disk_is_full, memory_is_short, .. } = observed.observation;
+    let reasons = [
+        (cluster.leader.is_none(), "no node leads"),
+        (disk_is_full, "the disk is nearly full: pushes are refused"),
+        (memory_is_short, "the memory limit is reached: pushes are refused"),
+    ];
+    answer(reasons.into_iter().filter_map(|(holds, reason)| holds.then_some(reason)).collect())
+}
+
+fn answer(reasons: Vec<&'static str>) -> Response {
+    let is_well = reasons.is_empty();
+    let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let health = Health { status: if is_well { "ok" } else { "not ready" }, reasons };
+    let json = serde_json::to_vec(&health).unwrap_or_default();
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response()
+}
+
+fn hangs() -> crate::protocol::ErrorReply {
+    crate::protocol::ErrorReply::new(ErrorCode::Busy, "the node does not say how it is: look at its log")
+}
+
+fn may_see(access: &Access, topic: &str) -> bool {
+    access.has(Right::Read, topic)
+}
+
+impl Collector for Metrics {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut sheet = Sheet(encoder);
+        self.node(&mut sheet)?;
+        self.raft(&mut sheet)?;
+        self.durations(&mut sheet)?;
+        if self.sees_all {
+            let Observation { totals, topics_count, .. } = &self.observed.observation;
+            sheet.gauge("topics", "Topics that the queue knows", None, *topics_count)?;
+            jobs(&mut sheet, "jobs", "All jobs", &[("", *totals)])?;
+        }
+        let topics: Vec<(&str, Totals)> = self
+            .observed
+            .observation
+            .topics
+            .iter()
+            .map(|topic| (topic.topic.as_str(), topic.totals))
+            .collect();
+        jobs(&mut sheet, "topic_jobs", "Jobs of a topic", &topics)?;
+        let paused = self.observed.observation.topics.iter();
+        let paused = paused.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.paused)));
+        sheet.gauges("topic_paused", "Whether nobody gets jobs of the topic", None, paused)
+    }
+}
+
+impl Metrics {
+    fn node(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let of_node = &self.observed.observation;
+        let version = [[("version", env!("CARGO_PKG_VERSION"))]].into_iter().map(|labels| (labels, 1_u64));
+        sheet.gauges("build", "The version of the node; always 1", None, version)?;
+        let uptime = seconds(Duration::from_millis(of_node.uptime_ms));
+        sheet.gauge("uptime", "How long the node has been up", Some(&Unit::Seconds), uptime)?;
+        sheet.gauge("connections", "Connections of clients with this node", None, of_node.connections)?;
+        sheet.gauge("sessions", "Sessions that the queue knows", None, of_node.sessions)?;
+        sheet.gauge("consumers_waiting", "Consumers that wait for jobs here", None, of_node.waiting)?;
+        let full = u64::from(of_node.disk_is_full);
+        sheet.gauge("disk_full", "Whether pushes are refused for want of disk space", None, full)?;
+        let short = u64::from(of_node.memory_is_short);
+        sheet.gauge("memory_short", "Whether pushes are refused for want of memory", None, short)?;
+        if let Some(bytes) = self.disk_free_bytes {
+            sheet.gauge("disk_free", "Free space where the data is", Some(&Unit::Bytes), bytes)?;
+        }
+        if let Some(bytes) = self.resident_bytes {
+            sheet.gauge("memory_resident", "Memory that the process takes", Some(&Unit::Bytes), bytes)?;
+        }
+        Ok(())
+    }
+
+    fn raft(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let Observation { cluster, applied, .. } = &self.observed.observation;
+        let leads = u64::from(cluster.leader == Some(cluster.node));
+        sheet.gauge("raft_leads", "Whether this node leads", None, leads)?;
+        let has_leader = u64::from(cluster.leader.is_some());
+        sheet.gauge("raft_has_leader", "Whether this node knows a leader", None, has_leader)?;
+        sheet.gauge("raft_term", "The Raft term", None, cluster.term)?;
+        sheet.gauge("raft_last_index", "The last entry in the log", None, cluster.last)?;
+        sheet.gauge(
+            "raft_commit_index",
+            "The last entry that is known to be committed",
+            None,
+            cluster.commit,
+        )?;
+        sheet.gauge("raft_applied_index", "The last entry that was applied", None, *applied)?;
+        let level = u64::from(cluster.feature_level);
+        sheet.gauge("raft_feature_level", "What all members can do", None, level)?;
+        let numbers: Vec<String> = cluster.members.iter().map(|member| member.node.to_string()).collect();
+        let members = || numbers.iter().map(String::as_str).zip(&cluster.members);
+        let connected = members().map(|(node, member)| ([("node", node)], u64::from(member.is_connected)));
+        sheet.gauges("member_connected", "Whether this node is connected to the member", None, connected)?;
+        let votes =
+            members().map(|(node, member)| ([("node", node)], u64::from(member.role != Role::Learner)));
+        sheet.gauges("member_votes", "Whether the member votes", None, votes)?;
+        let lag = members().filter_map(|(node, member)| {
+            Some(([("node", node)], cluster.last.saturating_sub(member.matched?)))
+        });
+        sheet.gauges(
+            "member_lag_entries",
+            "Entries that the member has not on its disk; the leader knows",
+            None,
+            lag,
+        )?;
+        let ahead = members().filter_map(|(node, member)| {
+            let ahead_ms = member.ahead_ms?;
+            let apart = seconds(Duration::from_millis(ahead_ms.unsigned_abs()));
+            Some(([("node", node)], if ahead_ms < 0 { -apart } else { apart }))
+        });
+        sheet.gauges(
+            "member_clock_ahead",
+            "How far the member's clock is ahead of this node's",
+            Some(&Unit::Seconds),
+            ahead,
+        )
+    }
+
+    fn durations(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        for (stage, buckets) in &self.observed.stages {
+            let (name, help) = match *stage {
+                "wait" => {
+                    ("commit_wait", "From a request until the write that it is in begins, once a commit")
+                }
+                "commit" => ("commit", "Writing and syncing a commit"),
+                "apply" => ("apply", "A turn that applies entries"),
+                _ => (
+                    "lateness",
+                    "From when a job was due until it was handed over, at its first attempt; the leader knows",
+                ),
+            };
+            sheet.histogram(name, help, buckets)?;
+        }
+        Ok(())
+    }
+}
+
+/// The counts of jobs, under names with this prefix: of one queue without a label, or of topics.
+fn jobs(sheet: &mut Sheet<'_>, prefix: &str, whose: &str, of: &[(&str, Totals)]) -> fmt::Result {
+    let is_queue = of.first().is_some_and(|(topic, _)| topic.is_empty());
+    let states: [(&str, Count); 4] = [
+        ("delayed", |totals| totals.delayed),
+        ("ready", |totals| totals.ready),
+        ("reserved", |totals| totals.reserved),
+        ("buried", |totals| totals.buried),
+    ];
+    let help = format!("{whose}, by state");
+    let now = of.iter().flat_map(|(topic, totals)| {
+        states.iter().map(move |(state, count)| (job_labels(topic, Some(state)), count(totals)))
+    });
+    sheet.gauges(prefix, &help, None, now)?;
+    let ever: [(&str, Count); 4] = [
+        ("pushed", |totals| totals.pushed),
+        ("finished", |totals| totals.finished),
+        ("deleted", |totals| totals.deleted),
+        ("expired", |totals| totals.expired),
+    ];
+    for (what, count) in ever {
+        let counts = of.iter().map(|(topic, totals)| (job_labels(topic, None), count(totals)));
+        sheet.counters(&format!("{prefix}_{what}"), &format!("{whose} that were ever {what}"), counts)?;
+    }
+    let name = if is_queue { "oldest_ready" } else { "topic_oldest_ready" };
+    let ages = of.iter().map(|(topic, totals)| {
+        (job_labels(topic, None), seconds(Duration::from_millis(totals.oldest_ready_ms)))
+    });
+    sheet.gauges(name, "How long the job that has waited longest is ready", Some(&Unit::Seconds), ages)
+}
+
+fn job_labels<'a>(topic: &'a str, state: Option<&'a str>) -> Vec<Label<'a>> {
+    let topic = (!topic.is_empty()).then_some(("topic", topic));
+    topic.into_iter().chain(state.map(|state| ("state", state))).collect()
+}
+
+/// One of the counts of a topic.
+type Count = fn(&Totals) -> u64;
+/// A label's name and value.
+type Label<'a> = (&'static str, &'a str);
+
+/// Metrics being written.
+struct Sheet<'a>(DescriptorEncoder<'a>);
+
+impl Sheet<'_> {
+    fn gauge(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<&Unit>,
+        value: impl EncodeGaugeValue + Copy,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        metric.encode_gauge(&value)
+    }
+
+    fn gauges<'l, L: AsRef<[Label<'l>]>, V: EncodeGaugeValue>(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<&Unit>,
+        values: impl Iterator<Item = (L, V)>,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        for (labels, value) in values {
+            metric.encode_family(&labels.as_ref())?.encode_gauge(&value)?;
+        }
+        Ok(())
+    }
+
+    fn counters<'l, L: AsRef<[Label<'l>]>>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl Iterator<Item = (L, u64)>,
+    ) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, value) in values {
+            metric.encode_family(&labels.as_ref())?.encode_counter::<NoLabelSet, _, f64>(&value, None)?;
+        }
+        Ok(())
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, buckets: &Buckets) -> fmt::Result {
+        let mut metric = self.0.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        let bounds =
+            BOUNDS_US.iter().map(|bound| seconds(Duration::from_micros(*bound))).chain([f64::INFINITY]);
+        let counts: Vec<(f64, u64)> = bounds.zip(buckets.counts).collect();
+        let count = buckets.counts.iter().sum();
+        metric.encode_histogram::<NoLabelSet>(
+            seconds(Duration::from_micros(buckets.sum_us)),
+            count,
+            &counts,
+            None,
+        )
+    }
+}
+
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64()
+}

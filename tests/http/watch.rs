@@ -1,0 +1,130 @@
+//! What a node shows to whoever watches it, and the documents about it.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::rig::{Site, Web};
+use super::tokens::site_with_tokens;
+
+const DOCUMENT: &str = include_str!("../../docs/metrics.md");
+const RULES: &str = include_str!("../../docs/adjourn.rules.yml");
+const DASHBOARD: &str = include_str!("../../docs/grafana.json");
+
+fn metrics(web: &mut Web) -> String {
+    let shown = web.get("/metrics");
+    assert_eq!(shown.status, 200);
+    assert!(
+        shown.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text"))
+    );
+    let text = String::from_utf8(shown.body).expect("text");
+    assert!(text.ends_with("# EOF\n"));
+    text
+}
+
+fn value(text: &str, series: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series}")).parse().expect("a number")
+}
+
+/// Every metric with its kind, by the name that queries use.
+fn shown(text: &str) -> BTreeSet<(String, String)> {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    types
+        .map(|(name, kind)| {
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            (format!("{name}{suffix}"), kind.to_owned())
+        })
+        .collect()
+}
+
+/// The words of a text that are names of metrics.
+fn named(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("adjourn_")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_documents_name_the_metrics_that_there_are() {
+    let site = Site::new();
+    let shown = shown(&metrics(&mut site.web()));
+    let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `adjourn_"));
+    let documented: BTreeSet<(String, String)> = rows
+        .map(|row| {
+            let (name, rest) = row.split_once("` | ").expect("a name");
+            (format!("adjourn_{name}"), rest.split(' ').next().expect("a kind").to_owned())
+        })
+        .collect();
+    assert_eq!(documented, shown);
+    let names: BTreeSet<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
+    for (what, text) in [("rules", RULES), ("dashboard", DASHBOARD)] {
+        let used = named(text);
+        assert!(used.len() > 5, "{what}: {used:?}");
+        for name in used {
+            let base = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(names.contains(base), "{what}: there is no {name}");
+        }
+    }
+}
+
+#[test]
+fn jobs_are_counted_as_they_go() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/a/jobs", &json!([{}, {}, {"delay": "1h"}])).json();
+    web.post("/v1/topics/b/jobs", &json!({})).json();
+    let lease = web.ask("POST", "/v1/reserve?topics=a", None).json();
+    let lease = lease.pointer("/jobs/0/lease").and_then(|lease| lease.as_str()).expect("a lease").to_owned();
+    let text = metrics(&mut web);
+    let state = |topic: &str, state: &str| {
+        value(&text, &format!("adjourn_topic_jobs{{topic=\"{topic}\",state=\"{state}\"}}"))
+    };
+    assert_eq!([state("a", "ready"), state("a", "reserved"), state("a", "delayed")], [1; 3]);
+    assert_eq!(value(&text, "adjourn_jobs{state=\"ready\"}"), 2);
+    assert_eq!(value(&text, "adjourn_jobs_pushed_total"), 4);
+    assert_eq!(value(&text, "adjourn_lateness_seconds_count"), 1);
+    assert!(value(&text, "adjourn_commit_seconds_count") > 2);
+    assert_eq!(
+        value(&text, "adjourn_commit_seconds_bucket{le=\"+Inf\"}"),
+        value(&text, "adjourn_commit_seconds_count")
+    );
+    assert_eq!([value(&text, "adjourn_raft_leads"), value(&text, "adjourn_raft_has_leader")], [1; 2]);
+    assert_eq!(web.ask("POST", &format!("/v1/leases/{lease}/finish"), None).status, 204);
+    let text = metrics(&mut web);
+    assert_eq!(value(&text, "adjourn_topic_jobs_finished_total{topic=\"a\"}"), 1);
+}
+
+#[test]
+fn a_token_sees_what_it_may_read() {
+    let (site, [reader, pusher, all]) =
+        site_with_tokens([&["--allow", "read:a"], &["--allow", "push"], &["--allow", "push,read"]]);
+    let mut web = site.web().with_token(&all);
+    for topic in ["a", "b"] {
+        web.post(&format!("/v1/topics/{topic}/jobs"), &json!({})).json();
+    }
+    let of_all = metrics(&mut web);
+    assert!(of_all.contains("topic=\"b\"") && of_all.contains("adjourn_jobs_pushed_total 2"));
+    let of_a = metrics(&mut site.web().with_token(&reader));
+    assert!(of_a.contains("topic=\"a\"") && !of_a.contains("topic=\"b\""));
+    assert!(!of_a.contains("adjourn_jobs_pushed_total"), "the sums tell of other topics");
+    assert_eq!(site.web().with_token(&pusher).get("/metrics").refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(site.web().get("/metrics").refusal().0, 401);
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(site.web().get(path).json(), json!({"status": "ok"}), "{path} needs no token");
+    }
+}
+
+#[test]
+fn a_node_that_must_refuse_pushes_is_not_ready() {
+    let site = Site::with(|config| config.disk_free_min_bytes = 1 << 60);
+    let mut web = site.web();
+    let refused = web.get("/readyz");
+    assert_eq!(refused.status, 503);
+    let told: serde_json::Value = serde_json::from_slice(&refused.body).expect("JSON");
+    assert_eq!(
+        told,
+        json!({"status": "not ready", "reasons": ["the disk is nearly full: pushes are refused"]})
+    );
+    assert_eq!(web.get("/healthz").json(), json!({"status": "ok"}));
+    assert!(metrics(&mut web).contains("\nadjourn_disk_full 1\n"));
+}
