@@ -7,6 +7,7 @@
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use adjourn::client::{Client, ClientConfig};
@@ -306,4 +307,41 @@ fn await_members(cluster: &Secure) {
     while !is_whole() {
         assert!(begun.elapsed() < Duration::from_mins(1), "the cluster is not whole after a minute");
     }
+}
+
+#[test]
+fn http_goes_over_the_same_tls_with_a_token() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "curl is not installed");
+        println!("skipped: curl is not installed");
+        return;
+    }
+    let certificates = Certificates::new();
+    certificates.make("node 1 --host localhost --host 127.0.0.1");
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("tokens.toml");
+    let [shop] = crate::http::tokens_in(&file, [&["--allow", "push:orders.*"]]);
+    let web = free_port().to_string();
+    let own = ["--http-listen", &web, "--tokens-file", file.to_str().expect("a path")].map(str::to_owned);
+    let _server = start(&folder.path().join("data"), &[certificates.serving(), own.to_vec()].concat());
+    let port = web.rsplit_once(':').expect("a port").1;
+    let push = |host: &str, more: &[&str]| {
+        let url = format!("https://{host}:{port}/v1/topics/orders.eu/jobs");
+        let typed = ["-s", "-S", "-w", " %{http_code}", &url, "--json", "{\"body\": \"a\"}"];
+        let output = Command::new("curl").args(typed).args(more).output().expect("curl");
+        (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let ca = certificates.path("ca.pem");
+    let bearer = format!("Authorization: Bearer {shop}");
+    assert_eq!(
+        push("localhost", &["--cacert", &ca, "-H", &bearer]),
+        (true, "{\"id\":1,\"result\":\"pushed\"} 201".to_owned())
+    );
+    let (_, unknown) = push("localhost", &["--cacert", &ca]);
+    assert!(unknown.ends_with(" 401"), "{unknown}");
+    assert!(!push("localhost", &["-H", &bearer]).0, "curl does not know the CA");
+    let plain = format!("http://localhost:{port}/v1/topics");
+    let spoken =
+        Command::new("curl").args(["-s", "--http0.9", "--output", "-", &plain]).output().expect("curl");
+    assert!(!String::from_utf8_lossy(&spoken.stdout).contains("topics"), "no plain answer");
 }
