@@ -31,6 +31,8 @@ pub(super) struct OneLease {
     ended: BTreeSet<Lease>,
     /// Keys whose job a push that was not answered yet replaces, reserved or not, and how many such pushes there are.
     replacing: BTreeMap<(TopicName, Option<Key>), u64>,
+    /// When a push was answered last that may have replaced the job of a key, reserved or not.
+    replaced: BTreeMap<(TopicName, Option<Key>), Us>,
     /// The leases of each key that were spoken of.
     of_key: BTreeMap<(TopicName, Option<Key>), BTreeSet<Lease>>,
     bulks: Bulks,
@@ -83,7 +85,9 @@ impl OneLease {
             until: until.min(at + surely(Us::from(job.ttr_left_ms) * MS)),
             over: false,
         };
-        let held = Held { over: self.may_be_deleted(&held), ..held };
+        // What one turn leads to is said at one moment: a push that is answered then may have replaced the job after its grant.
+        let was_replaced = self.replaced.get(&held.name).is_some_and(|replaced| *replaced >= held.granted);
+        let held = Held { over: was_replaced || self.may_be_deleted(&held), ..held };
         let known = self.held.get(&held.lease.job);
         let other = known.filter(|other| (other.lease, other.session) != (held.lease, held.session));
         if let Some(other) = other.filter(|other| self.is_live(at, other) && self.is_live(at, &held)) {
@@ -167,8 +171,9 @@ impl OneLease {
     }
 
     /// A push has its answer: the holder of a job with one of its keys may have lost it.
-    fn pushed(&mut self, push: &Push) {
+    fn pushed(&mut self, at: Us, push: &Push) {
         for name in replaced(push) {
+            self.replaced.insert(name.clone(), at);
             self.held.values_mut().filter(|held| held.name == name).for_each(|held| held.over = true);
             self.ended.extend(self.of_key.get(&name).into_iter().flatten());
             self.replacing.entry(name).and_modify(|pushes| *pushes -= 1);
@@ -289,7 +294,7 @@ impl Invariant for OneLease {
                 let is_unknown =
                     matches!(response, Response::Error(error) if error.applied == Applied::Unknown);
                 if let Some(Request::Push(push)) = request.filter(|_| !is_unknown) {
-                    self.pushed(push);
+                    self.pushed(when.at, push);
                 }
                 if let (Some(Request::Delete(_)), Response::Changed { job, .. }) = (request, response) {
                     self.deleted(*job);
