@@ -425,7 +425,7 @@ impl Replica {
 
     /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
     /// let in at the level of before.
-    fn raise_feature_level(&mut self) {
+    pub(super) fn raise_feature_level(&mut self) {
         if self.cluster.under_way.as_ref().is_some_and(UnderWay::changes_members) {
             return;
         }

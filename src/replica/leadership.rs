@@ -50,6 +50,8 @@ impl Replica {
         if !self.engine.has_genesis() {
             let key_secret = self.config.entropy.last_chunk().copied().unwrap_or_default();
             self.add_command(&Command::Genesis { key_secret }, Reply::Nobody);
+            // Of a new queue, no session is older than what its members can do.
+            self.raise_feature_level();
         }
         if self.engine.members().is_empty() && self.group.is_alone() {
             // From here on the log has the members of the group; later members learn them from there.

@@ -69,10 +69,15 @@ impl Site {
 
 impl Web {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("connected");
+        Self::try_connect(address).expect("connected")
+    }
+
+    /// The same with a node that may not be there yet.
+    pub(crate) fn try_connect(address: SocketAddr) -> Option<Self> {
+        let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
         stream.set_nodelay(true).expect("set");
-        Self { stream: BufReader::new(stream), token: None }
+        Some(Self { stream: BufReader::new(stream), token: None })
     }
 
     pub(crate) fn with_token(self, token: &str) -> Self {
