@@ -2,6 +2,7 @@
 
 mod again;
 mod api;
+mod dialects;
 mod document;
 mod examples;
 mod hostile;

@@ -29,6 +29,8 @@ pub(crate) struct Node {
     running: Option<Running>,
     pub(crate) address: SocketAddr,
     http: Option<SocketAddr>,
+    /// Of ouqiang and of Youzan.
+    dialects: [Option<SocketAddr>; 2],
 }
 
 impl Node {
@@ -48,18 +50,29 @@ impl Node {
             .enable_all()
             .build()
             .expect("a runtime");
-        let (running, http) = runtime.block_on(async {
+        let (running, http, dialects) = runtime.block_on(async {
             let http = Http::reserve(&config).await?;
-            let (address, running) = (http.address(), Server::start(config).await?);
+            let (address, dialects) = (http.address(), [http.ouqiang_address(), http.youzan_address()]);
+            let running = Server::start(config).await?;
             http.serve(&running)?;
-            Ok::<_, ServerError>((running, address))
+            Ok::<_, ServerError>((running, address, dialects))
         })?;
-        Ok(Self { runtime, address: running.address(), running: Some(running), http })
+        Ok(Self { runtime, address: running.address(), running: Some(running), http, dialects })
     }
 
     /// Where HTTP is spoken.
     pub(crate) fn http_address(&self) -> SocketAddr {
         self.http.expect("it listens for HTTP")
+    }
+
+    /// Where callers of ouqiang's queue are heard.
+    pub(crate) fn ouqiang_address(&self) -> SocketAddr {
+        self.dialects[0].expect("it listens for them")
+    }
+
+    /// Where callers of Youzan's queue are heard.
+    pub(crate) fn youzan_address(&self) -> SocketAddr {
+        self.dialects[1].expect("it listens for them")
     }
 
     /// Where other nodes connect.

@@ -35,13 +35,20 @@ pub(crate) struct Desk {
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     room: Arc<Semaphore>,
+    /// The token that callers act as who show none.
+    acts_as: Option<Arc<str>>,
 }
 
 impl Desk {
     /// One that leads to this queue.
     pub(crate) fn new(local: Local) -> Self {
         let body_bytes_max = local.body_bytes_max();
-        Self { local, body_bytes_max, room: Arc::new(Semaphore::new(ROOM_KIB as usize)) }
+        Self { local, body_bytes_max, room: Arc::new(Semaphore::new(ROOM_KIB as usize)), acts_as: None }
+    }
+
+    /// The same, for callers who cannot show a token: they act as the one of this name.
+    pub(crate) fn acting_as(self, token: Option<String>) -> Self {
+        Self { acts_as: token.map(Into::into), ..self }
     }
 
     /// The way to the queue.
@@ -114,7 +121,12 @@ impl Visit {
         }
         // It counts as a connection of that token no longer.
         held.shown = None;
-        let guest = Arc::new(desk.local.admit(secret, &self.from)?);
+        let named = desk.acts_as.as_ref().filter(|_| secret.is_empty());
+        let guest = match named {
+            Some(token) => desk.local.admit_as(token)?,
+            None => desk.local.admit(secret, &self.from)?,
+        };
+        let guest = Arc::new(guest);
         if !held.stay.let_in() {
             let message =
                 "the server has as many connections as it may have: try again, or raise connections_max";

@@ -5,6 +5,7 @@
 
 mod api;
 mod caller;
+mod dialects;
 mod fields;
 mod input;
 mod listener;
@@ -24,6 +25,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 use self::caller::Desk;
+use self::dialects::{ouqiang, youzan};
 use self::listener::Site;
 use self::problem::Problem;
 use crate::protocol::ErrorCode;
@@ -34,6 +36,10 @@ use crate::server::{Port, Running, ServerError};
 #[derive(Debug)]
 pub struct Http {
     api: Option<Port>,
+    ouqiang: Option<Port>,
+    youzan: Option<Port>,
+    /// The token whose rights callers of older queues have who show none.
+    dialects_token: Option<String>,
 }
 
 impl Http {
@@ -47,7 +53,19 @@ impl Http {
             Some(address) => Some(Port::reserve(config, "http_listen", address).await?),
             None => None,
         };
-        Ok(Self { api })
+        let ouqiang = dialect(config, "ouqiang_listen", config.ouqiang_listen.as_deref()).await?;
+        let youzan = dialect(config, "youzan_listen", config.youzan_listen.as_deref()).await?;
+        Ok(Self { api, ouqiang, youzan, dialects_token: config.dialects_token.clone() })
+    }
+
+    /// Where callers of `ouqiang/delay-queue` are heard.
+    pub fn ouqiang_address(&self) -> Option<SocketAddr> {
+        self.ouqiang.as_ref().map(|port| port.address)
+    }
+
+    /// Where callers of Youzan's queue are heard.
+    pub fn youzan_address(&self) -> Option<SocketAddr> {
+        self.youzan.as_ref().map(|port| port.address)
     }
 
     /// Where the JSON API is.
@@ -62,18 +80,35 @@ impl Http {
     /// The system does not let a port be listened on.
     pub fn serve(self, running: &Running) -> Result<(), ServerError> {
         let local = running.local();
-        if let Some(port) = self.api {
+        let older = Desk::new(local.clone()).acting_as(self.dialects_token);
+        let sites = [
+            (self.api, router(Desk::new(local.clone())), "listening for HTTP"),
+            (self.ouqiang, ouqiang::router(older.clone()), "listening for callers of ouqiang/delay-queue"),
+            (self.youzan, youzan::router(older), "listening for callers of Youzan's queue"),
+        ];
+        for (port, router, told) in sites {
+            let Some(port) = port else { continue };
             let address = port.address;
-            let site = Site::new(
-                router(Desk::new(local.clone())),
-                &local,
-                address.ip().to_canonical().is_loopback(),
-            );
+            let site = Site::new(router, &local, address.ip().to_canonical().is_loopback());
             local.accept(port, move |visitor| site.clone().serve(visitor))?;
-            info!(%address, "listening for HTTP");
+            info!(%address, "{told}");
         }
         Ok(())
     }
+}
+
+/// Takes the address of an older queue. Where its callers need no token of their own, whoever reaches it has the rights of one.
+async fn dialect(
+    config: &Config,
+    key: &'static str,
+    address: Option<&str>,
+) -> Result<Option<Port>, ServerError> {
+    let Some(address) = address else { return Ok(None) };
+    let port = match config.dialects_token {
+        Some(_) => Port::reserve_open(config, key, address).await?,
+        None => Port::reserve(config, key, address).await?,
+    };
+    Ok(Some(port))
 }
 
 #[derive(OpenApi)]

@@ -172,6 +172,15 @@ impl Local {
         })
     }
 
+    /// Lets in one that acts as the token of this name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::admit`].
+    pub fn admit_as(&self, token: &str) -> Result<Guest, ErrorReply> {
+        self.config.tokens.admit_as(token)
+    }
+
     /// What this node knows of itself and of the queue, with at most so many topics, whoever leads. `None` if its core does not
     /// answer in time.
     pub async fn observe(&self, topics_max: usize) -> Option<Box<Observed>> {

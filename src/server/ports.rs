@@ -31,6 +31,21 @@ impl Port {
         Ok(Self { reserved, configured: address.to_owned(), address: found })
     }
 
+    /// The same for a port whose clients show nothing: others reach it only where the configuration says that they may.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be taken, or others could reach it.
+    pub async fn reserve_open(
+        config: &Config,
+        key: &'static str,
+        address: &str,
+    ) -> Result<Self, ServerError> {
+        let (reserved, found) = reserve(address).await?;
+        refuse_exposed(config, key, found, CALLERS_UNKNOWN)?;
+        Ok(Self { reserved, configured: address.to_owned(), address: found })
+    }
+
     /// Lets clients come.
     pub(super) fn listen(self) -> Result<TcpListener, ServerError> {
         listen(self.reserved, &self.configured)
@@ -87,6 +102,9 @@ const CLIENTS_UNKNOWN: &str = "set tls_cert and tls_key (`adjourn cert node` mak
                                create`), listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted";
 const MEMBERS_UNKNOWN: &str = "set peer_tls_cert, peer_tls_key and peer_tls_ca (`adjourn cert node` makes them), or say \
                                --insecure if everybody who can reach it is trusted";
+
+const CALLERS_UNKNOWN: &str = "its callers show no token, as dialects_token says: let a proxy that knows them reach it on the \
+                               loopback, or say --insecure if everybody who can reach it is trusted";
 
 fn refuse_unknown_clients(
     config: &Config,

@@ -1,4 +1,6 @@
-//! The commands of `docs/http.md`, typed word for word with the real `curl`.
+//! The commands of documents about HTTP, typed word for word with the real `curl`.
+
+use std::net::SocketAddr;
 use std::process::Command;
 
 use serde_json::Value;
@@ -7,22 +9,20 @@ use super::rig::Site;
 use crate::tour::{Step, shape, typed};
 
 const DOCUMENT: &str = include_str!("../../docs/http.md");
-/// Where the document has the server.
-const ADDRESS: &str = "127.0.0.1:7480";
 
-#[test]
-fn the_document_shows_what_is_answered() {
+/// Types what a document shows, with these servers in place of those that it names, and compares what they answer.
+pub(super) fn type_all(document: &str, places: &[(&str, SocketAddr)]) {
     if Command::new("curl").arg("--version").output().is_err() {
         assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "curl is not installed");
         println!("skipped: curl is not installed");
         return;
     }
-    let site = Site::new();
-    let address = site.node.http_address().to_string();
-    let steps = typed(DOCUMENT);
-    assert!(steps.len() > 20, "only {} commands were found", steps.len());
+    let steps = typed(document);
+    assert!(steps.len() > 8, "only {} commands were found", steps.len());
     for Step { command, shown } in steps {
-        let there = command.replace(ADDRESS, &address);
+        let there = places
+            .iter()
+            .fold(command.to_owned(), |there, (named, address)| there.replace(named, &address.to_string()));
         let output = Command::new("sh").args(["-c", &there]).output().expect("a shell");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{command}");
@@ -39,4 +39,10 @@ fn plain(answer: &str) -> String {
         *cursor = Value::from("cursor");
     }
     shape(&answer.to_string())
+}
+
+#[test]
+fn the_document_shows_what_is_answered() {
+    let site = Site::new();
+    type_all(DOCUMENT, &[("127.0.0.1:7480", site.node.http_address())]);
 }

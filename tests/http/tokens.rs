@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use adjourn::server::config::Config;
 use serde_json::json;
 
 use super::rig::{Site, Web};
@@ -25,6 +26,14 @@ pub(crate) fn tokens_in<const N: usize>(file: &Path, grants: [&[&str]; N]) -> [S
 
 /// A node, and the tokens with these grants.
 pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [String; N]) {
+    site_with_tokens_and(grants, |_| {})
+}
+
+/// The same, with a configuration that differs in more.
+pub(super) fn site_with_tokens_and<const N: usize>(
+    grants: [&[&str]; N],
+    change: impl FnOnce(&mut Config),
+) -> (Site, [String; N]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tokens.toml");
     let tokens = tokens_in(&file, grants);
@@ -32,6 +41,7 @@ pub(super) fn site_with_tokens<const N: usize>(grants: [&[&str]; N]) -> (Site, [
         let kept = config.data.parent().expect("a folder").join("tokens.toml");
         std::fs::copy(&file, &kept).expect("copied");
         config.tokens_file = Some(kept);
+        change(config);
     });
     (site, tokens)
 }

@@ -34,6 +34,12 @@ pub struct Config {
     pub client_address: Option<String>,
     /// Address for HTTP, `HOST:PORT`; port 0 lets the system choose. `None` for no HTTP.
     pub http_listen: Option<String>,
+    /// Address for callers of `ouqiang/delay-queue`. `None` for none.
+    pub ouqiang_listen: Option<String>,
+    /// Address for callers of Youzan's queue. `None` for none.
+    pub youzan_listen: Option<String>,
+    /// The token as which callers of older queues act who show none. `None` if they must show one.
+    pub dialects_token: Option<String>,
     /// This node's number, from 1.
     pub node: u64,
     /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
@@ -124,6 +130,15 @@ pub struct Settings {
     /// Address for HTTP: the JSON API and metrics; without it there is no HTTP
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HTTP_LISTEN", value_name = "HOST:PORT"))]
     pub http_listen: Option<MaybeHostPort>,
+    /// Address for callers of ouqiang/delay-queue
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_OUQIANG_LISTEN", value_name = "HOST:PORT"))]
+    pub ouqiang_listen: Option<MaybeHostPort>,
+    /// Address for callers of the delay queue of Youzan's article
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_YOUZAN_LISTEN", value_name = "HOST:PORT"))]
+    pub youzan_listen: Option<MaybeHostPort>,
+    /// Token as which callers of these two act who show none, by its name
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DIALECTS_TOKEN", value_name = "NAME"))]
+    pub dialects_token: Option<String>,
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
@@ -285,6 +300,9 @@ impl Default for Config {
             listen: "127.0.0.1:7440".to_owned(),
             client_address: None,
             http_listen: None,
+            ouqiang_listen: None,
+            youzan_listen: None,
+            dialects_token: None,
             node: 1,
             peer_listen: None,
             peer_address: None,
@@ -350,6 +368,12 @@ impl Config {
         set(&mut self.listen, listen.map(|listen| listen.0));
         set(&mut self.client_address, client_address.map(|address| address.0));
         set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));
+        set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
+        set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
+        set(
+            &mut self.dialects_token,
+            settings.dialects_token.map(|name| Some(name).filter(|name| !name.is_empty())),
+        );
         set(&mut self.node, node.map(Within::as_u64));
         set(&mut self.peer_listen, settings.peer_listen.map(|listen| listen.0));
         set(&mut self.peer_address, settings.peer_address.map(|address| address.0));

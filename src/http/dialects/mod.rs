@@ -1,0 +1,303 @@
+//! Older delay queues, as their clients call them: each on a port of its own, as a thin layer over the queue.
+//!
+//! Their ids are one for all topics, where a key belongs to a topic: an id is the key, and whoever names it is looked for in every
+//! topic that the caller may read. A push takes its place first, and then removes what the id named before elsewhere: in
+//! between there are two, and never none.
+
+pub(super) mod ouqiang;
+pub(super) mod youzan;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+
+use super::caller::Caller;
+use super::problem::Problem;
+use crate::protocol::{
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
+};
+use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, TOPIC_BYTES_MAX};
+use crate::types::{AttributesBuilder, IfExists, JobState, Key, TopicName, When};
+
+/// A job that was attempted so often is buried: the older queues try for ever.
+const ATTEMPTS_MAX: u32 = 100;
+/// Look-ups under way at once, for one request.
+const LOOKUPS_MAX: usize = 64;
+
+/// A job as older queues know it.
+struct OldJob {
+    topic: String,
+    id: String,
+    delay_s: u64,
+    ttr_s: u64,
+    body: String,
+}
+
+/// Why something was not done.
+enum Failure {
+    /// What was named is nothing that the queue can hold.
+    Impossible(String),
+    /// What the queue says.
+    Refused(Problem),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Impossible(why) => f.write_str(why),
+            Self::Refused(problem) => f.write_str(&problem.json().detail),
+        }
+    }
+}
+
+/// The topic of ours that stands for one of theirs: bytes that a name may not have become `:` and two hexadecimal digits.
+fn topic_of(theirs: &str) -> Result<TopicName, Failure> {
+    let mut ours = String::with_capacity(theirs.len());
+    for (at, byte) in theirs.bytes().enumerate() {
+        let fits = byte.is_ascii_alphanumeric() || b"._/".contains(&byte) || (byte == b'-' && at > 0);
+        if fits {
+            ours.push(byte.into());
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(ours, ":{byte:02x}");
+        }
+    }
+    TopicName::new(ours.into()).map_err(|_| {
+        Failure::Impossible(format!(
+            "a topic has at most {TOPIC_BYTES_MAX} bytes, each other than letters, digits and ._/- three"
+        ))
+    })
+}
+
+/// The topic of theirs for which one of ours stands.
+fn topic_from(ours: &str) -> String {
+    let mut parts = ours.split(':');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let escaped = part
+            .split_at_checked(2)
+            .and_then(|(digits, rest)| Some((u8::from_str_radix(digits, 16).ok()?, rest)));
+        match escaped {
+            Some((byte, rest)) => {
+                bytes.push(byte);
+                bytes.extend(rest.as_bytes());
+            }
+            // A name that nobody has escaped.
+            None => bytes.extend([b":", part.as_bytes()].concat()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The key that stands for an id.
+fn key_of(id: &str) -> Result<Key, Failure> {
+    Key::new(Bytes::copy_from_slice(id.as_bytes()))
+        .map_err(|_| Failure::Impossible("an id has at most 256 bytes, and no control characters".to_owned()))
+}
+
+/// The id of a job: its key, or for one that was pushed without, its number behind an `@`.
+fn id_of(job: &Delivered) -> String {
+    job.key.as_ref().map_or_else(|| format!("@{}", job.lease.job.0), |key| key.as_str().to_owned())
+}
+
+async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
+    let (topic, key) = (topic_of(&job.topic)?, key_of(&job.id)?);
+    let delay_ms = job.delay_s.saturating_mul(1000);
+    if delay_ms > DELAY_MS_MAX {
+        return Err(Failure::Impossible("a delay has at most 315360000 seconds".to_owned()));
+    }
+    let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).build();
+    let attributes = attributes.map_err(|error| Failure::Impossible(error.to_string()))?;
+    let ttr_ms = u32::try_from(job.ttr_s.saturating_mul(1000)).unwrap_or(u32::MAX);
+    let new = NewJob {
+        due: When::After(delay_ms),
+        priority: PRIORITY_UNSAID,
+        ttr_ms,
+        if_exists: IfExists::ReplaceReserved,
+        key: Some(key),
+        attributes,
+        body: job.body.clone().into(),
+    };
+    let request = Push { topic: topic.clone(), sequence: 0, jobs: vec![new], idempotency: None };
+    let pushed = match caller.ask(Request::Push(request)).await? {
+        Response::Pushed(results) => match results.first() {
+            Some(PushResult::Pushed(id) | PushResult::Replaced(id)) => *id,
+            Some(PushResult::Refused(code, _)) => return Err(Failure::Impossible(code.to_string())),
+            _ => return Err(Failure::Impossible("the queue answers something else".to_owned())),
+        },
+        _ => return Err(Failure::Impossible("the queue answers something else".to_owned())),
+    };
+    // What is newer was pushed meanwhile: its push removes this one.
+    for older in find(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
+        remove_one(caller, &older).await?;
+    }
+    Ok(())
+}
+
+/// One job of these topics, the first with a job that is ready; or, if none has one, whichever comes within `wait`.
+async fn pop(caller: &Caller, topics: &[&str], wait: Duration) -> Result<Option<Delivered>, Failure> {
+    let topics = topics.iter().map(|topic| topic_of(topic)).collect::<Result<Vec<_>, _>>()?;
+    for topic in &topics {
+        if let Some(job) = reserve(caller, vec![topic.clone()], 0).await? {
+            return Ok(Some(job));
+        }
+    }
+    if wait.is_zero() {
+        return Ok(None);
+    }
+    reserve(caller, topics, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)).await
+}
+
+async fn reserve(
+    caller: &Caller,
+    topics: Vec<TopicName>,
+    wait_ms: u64,
+) -> Result<Option<Delivered>, Failure> {
+    let request = Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() });
+    match caller.ask(request).await {
+        Ok(Response::Reserved(jobs)) => Ok(jobs.into_iter().next()),
+        // Nobody gets jobs of a topic that is paused: there are none, for now.
+        Err(problem) if problem.json().code == ErrorCode::Paused.name() => Ok(None),
+        Err(problem) => Err(problem.into()),
+        Ok(_) => Ok(None),
+    }
+}
+
+/// Every job with this id, wherever it is, the newest last.
+async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
+    if let Some(number) = id.strip_prefix('@').and_then(|number| number.parse().ok()) {
+        return Ok(look(caller.clone(), JobRef::Id(number)).await?.into_iter().collect());
+    }
+    let key = key_of(id)?;
+    let Response::Topics(topics) = caller.ask(Request::Topics).await? else { return Ok(Vec::new()) };
+    let mut topics = topics.into_iter();
+    let (mut lookups, mut found) = (JoinSet::new(), Vec::new());
+    loop {
+        while lookups.len() < LOOKUPS_MAX
+            && let Some(topic) = topics.next()
+        {
+            let job = JobRef::Key { topic: topic.topic, key: key.clone() };
+            lookups.spawn(look(caller.clone(), job));
+        }
+        match lookups.join_next().await {
+            Some(Ok(looked)) => found.extend(looked?),
+            // A runtime that ends answers nobody.
+            Some(Err(_)) => {}
+            None => break,
+        }
+    }
+    found.sort_by_key(|job| job.id);
+    Ok(found)
+}
+
+async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
+    match caller.ask(Request::Get(job)).await {
+        Ok(Response::Job(job)) if job.state != Some(JobState::Finished) => Ok(Some(*job)),
+        Ok(_) => Ok(None),
+        Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Ok(None),
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+/// Removes every job with this id. That there is none is no error.
+async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
+    for job in find(caller, id).await? {
+        remove_one(caller, &job).await?;
+    }
+    Ok(())
+}
+
+async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
+    match caller.ask(Request::Delete(JobRef::Id(job.id))).await {
+        Err(problem) if problem.json().code != ErrorCode::NotFound.name() => Err(problem.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The fields of a request: whatever case their names have, as Go reads them.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// `None` if it is no JSON object; `null` is one without fields.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        match serde_json::from_slice(bytes).ok()? {
+            Value::Object(fields) => Some(Self(fields)),
+            Value::Null => Some(Self(Map::new())),
+            _ => None,
+        }
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        let found = self.0.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
+        found.map_or(&Value::Null, |(_, value)| value)
+    }
+
+    /// A text without the spaces around it; empty if it is not there. `None` if it is something else.
+    fn text(&self, name: &str) -> Option<String> {
+        match self.get(name) {
+            Value::Null => Some(String::new()),
+            Value::String(text) => Some(text.trim().to_owned()),
+            _ => None,
+        }
+    }
+
+    /// A whole number; 0 if it is not there. `None` if it is something else, like `1.0`.
+    fn number(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Value::Null => Some(0),
+            value => value.as_i64(),
+        }
+    }
+}
+
+/// JSON as Go writes it: `<`, `>` and `&` are escaped. Outside of texts they do not occur.
+fn as_go_writes(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_topic_comes_back_as_it_was(theirs in "[ -~üж]{1,30}") {
+            if let Ok(ours) = topic_of(&theirs) {
+                prop_assert_eq!(topic_from(ours.as_str()), theirs);
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_fit_stay_as_they_are() {
+        let shown = |theirs: &str| topic_of(theirs).ok().map(|ours| ours.as_str().to_owned());
+        assert_eq!(shown("order.eu/x_1-2"), Some("order.eu/x_1-2".to_owned()));
+        assert_eq!(shown("-a:b c"), Some(":2da:3ab:20c".to_owned()));
+        assert_eq!(shown(""), None);
+        assert_eq!(shown(&"ж".repeat(30)), None, "too long");
+    }
+
+    #[test]
+    fn fields_have_names_of_any_case_and_strict_values() {
+        let fields = Fields::read(br#"{"Topic":" a ","TTR":60,"delay":1.0,"id":7}"#).expect("an object");
+        assert_eq!((fields.text("topic"), fields.number("ttr")), (Some("a".to_owned()), Some(60)));
+        assert_eq!(
+            (fields.number("delay"), fields.text("id"), fields.text("body")),
+            (None, None, Some(String::new()))
+        );
+        assert!(
+            Fields::read(b"[]").is_none() && Fields::read(b"").is_none() && Fields::read(b"null").is_some()
+        );
+    }
+}
