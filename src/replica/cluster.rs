@@ -188,7 +188,7 @@ impl Replica {
             );
             return Err(invalid(text));
         }
-        if info.feature_level_max < self.engine.feature_level().max(self.cluster.feature_level) {
+        if info.feature_level_max < self.level_to_come() {
             return Err(invalid(format!(
                 "node {node} is of an older version than the cluster: upgrade it first"
             )));
@@ -433,10 +433,15 @@ impl Replica {
         let levels =
             others.map(|member| self.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));
         let level = levels.fold(self.config.feature_level_max, u32::min);
-        if level > self.engine.feature_level().max(self.cluster.feature_level) {
+        if level > self.level_to_come() {
             self.add_command(&Command::FeatureLevel { level }, Reply::Nobody);
             self.cluster.feature_level = level;
         }
+    }
+
+    /// The feature level at which what is proposed from here on is applied.
+    pub(super) fn level_to_come(&self) -> u32 {
+        self.engine.feature_level().max(self.cluster.feature_level)
     }
 
     /// Whether this node can do what a state asks for. Who cannot must not lead, nor apply it in a way of its own.

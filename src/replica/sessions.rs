@@ -196,7 +196,7 @@ impl Replica {
             let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
             return self.refuse_session(connection, request, many, SESSION_FULL_MS);
         }
-        let hashes = engine.feature_level() >= FEATURE_SESSION_HASHES;
+        let hashes = self.level_to_come() >= FEATURE_SESSION_HASHES;
         let secret = if hashes { hash_of(secret, &access.token) } else { secret };
         let command = Command::SessionOpen { secret, leases_outlive };
         self.add_command(&command, Reply::Open(connection, request, access.token.clone()));
