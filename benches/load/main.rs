@@ -7,6 +7,7 @@
 mod adjourn;
 mod beanstalkd;
 mod connection;
+mod http;
 mod redis;
 
 use std::io;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use adjourn::Adjourn;
 use beanstalkd::Beanstalkd;
 use connection::{Connection, Dialect, Due};
+use http::Http;
 use redis::Redis;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -35,6 +37,8 @@ struct Root {
 enum Target {
     /// Load on Adjourn
     Adjourn(Load),
+    /// Load on Adjourn over HTTP
+    Http(Load),
     /// Load on beanstalkd
     Beanstalkd(Load),
     /// Load on Redis: sorted sets of jobs, changed by scripts
@@ -66,6 +70,7 @@ struct Load {
 fn main() -> Outcome<()> {
     match Root::parse().target {
         Some(Target::Adjourn(load)) => run::<Adjourn>(&load)?,
+        Some(Target::Http(load)) => run::<Http>(&load)?,
         Some(Target::Beanstalkd(load)) => run::<Beanstalkd>(&Load { batch: 1, ..load })?,
         Some(Target::Redis(load)) => run::<Redis>(&load)?,
         None => println!("run benches/peers: it starts the servers that this puts a load on"),
