@@ -59,6 +59,11 @@ impl Engine {
         self.topics.views()
     }
 
+    /// How many topics there are.
+    pub fn topic_count(&self) -> usize {
+        self.topics.views().len()
+    }
+
     /// Topics from which a reserve could have a job now.
     pub fn deliverable_topics(&self) -> &BTreeSet<TopicId> {
         self.topics.deliverable()

@@ -328,7 +328,7 @@ impl Topics {
         }
     }
 
-    pub(super) fn views(&self) -> impl Iterator<Item = TopicView<'_>> {
+    pub(super) fn views(&self) -> impl ExactSizeIterator<Item = TopicView<'_>> {
         self.known.iter().map(|(id, topic)| topic.view(*id))
     }
 

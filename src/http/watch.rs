@@ -20,11 +20,9 @@ use serde::Serialize;
 use super::caller::{Caller, Desk};
 use super::problem::Problem;
 use crate::protocol::{ErrorCode, Role, Totals};
-use crate::server::{BOUNDS_US, Buckets, Observation, Observed};
-use crate::types::{Access, Right};
+use crate::server::{BOUNDS_US, Buckets, Observation, Observed, Vitals};
+use crate::types::Right;
 
-/// Topics that have metrics of their own, the oldest ones. The rest shows in the sums.
-const TOPICS_MAX: usize = 512;
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// How a node is.
@@ -42,7 +40,6 @@ struct Metrics {
     /// Of the process and its disk, in bytes, where the system says it.
     resident_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
-    sees_all: bool,
 }
 
 /// `GET /metrics`: whoever may read something sees the node, and the topics that it may read.
@@ -52,25 +49,24 @@ pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<
         let message = "metrics need a token with the right to read";
         return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
     }
-    let observed = desk.local().observe(TOPICS_MAX).await;
-    let mut observed = observed.ok_or_else(|| Problem::from(hangs()))?;
-    observed.observation.topics.retain(|topic| may_see(&access, topic.topic.as_str()));
+    let observed = desk.local().observe(access).await.ok_or_else(|| Problem::from(hangs()))?;
     let metrics = Metrics {
         observed,
         resident_bytes: desk.local().resident_bytes(),
         disk_free_bytes: desk.local().disk_free_bytes().await,
-        sees_all: access.has_everywhere(Right::Read),
     };
     let mut registry = Registry::with_prefix("adjourn");
     registry.register_collector(Box::new(metrics));
     let mut text = String::new();
-    encode(&mut text, &registry).map_err(|error| Problem::malformed(error.to_string()))?;
+    encode(&mut text, &registry).map_err(|error| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unknown, error.to_string())
+    })?;
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(TEXT))], text).into_response())
 }
 
 /// `GET /healthz`: the process lives, and its core answers. It needs no token, and tells nothing else.
 pub(super) async fn health(State(desk): State<Desk>) -> Response {
-    match desk.local().observe(0).await {
+    match desk.local().vitals().await {
         Some(_) => answer(Vec::new()),
         None => answer(vec!["the core does not answer"]),
     }
@@ -78,12 +74,12 @@ pub(super) async fn health(State(desk): State<Desk>) -> Response {
 
 /// `GET /readyz`: the node can serve whoever comes now. It needs no token either.
 pub(super) async fn readiness(State(desk): State<Desk>) -> Response {
-    let Some(observed) = desk.local().observe(0).await else {
+    let Some(vitals) = desk.local().vitals().await else {
         return answer(vec!["the core does not answer"]);
     };
-    let Observation { cluster, disk_is_full, memory_is_short, .. } = observed.observation;
+    let Vitals { has_leader, disk_is_full, memory_is_short } = vitals;
     let reasons = [
-        (cluster.leader.is_none(), "no node leads"),
+        (!has_leader, "no node leads"),
         (disk_is_full, "the disk is nearly full: pushes are refused"),
         (memory_is_short, "the memory limit is reached: pushes are refused"),
     ];
@@ -102,18 +98,14 @@ fn hangs() -> crate::protocol::ErrorReply {
     crate::protocol::ErrorReply::new(ErrorCode::Busy, "the node does not say how it is: look at its log")
 }
 
-fn may_see(access: &Access, topic: &str) -> bool {
-    access.has(Right::Read, topic)
-}
-
 impl Collector for Metrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut sheet = Sheet(encoder);
         self.node(&mut sheet)?;
         self.raft(&mut sheet)?;
         self.durations(&mut sheet)?;
-        if self.sees_all {
-            let Observation { totals, topics_count, .. } = &self.observed.observation;
+        let Observation { totals, topics_count, .. } = &self.observed.observation;
+        if let Some(totals) = totals {
             sheet.gauge("topics", "Topics that the queue knows", None, *topics_count)?;
             jobs(&mut sheet, "jobs", "All jobs", &[("", *totals)])?;
         }

@@ -1,7 +1,12 @@
 //! What a node shows of itself and of the queue to whoever watches it: whether it leads or not, and without asking the others.
 
 use super::Replica;
+use super::queries::add;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
+use crate::types::{Access, Right};
+
+/// Topics that are shown one by one, the oldest ones of those that may be seen.
+pub const OBSERVED_TOPICS_MAX: usize = 512;
 
 /// What a node knows at one moment. The counts are those of the entries that it has applied.
 #[derive(Clone, Debug)]
@@ -10,9 +15,9 @@ pub struct Observation {
     pub cluster: ClusterReport,
     /// The last entry that it has applied.
     pub applied: u64,
-    /// The sums over all topics, also of those that were forgotten; nothing if no topic was asked for.
-    pub totals: Totals,
-    /// The topics, the oldest first, and no more of them than were asked for.
+    /// The sums over all topics, also of those that were forgotten; `None` for one who may not see all.
+    pub totals: Option<Totals>,
+    /// Topics that one may see: at most [`OBSERVED_TOPICS_MAX`].
     pub topics: Vec<TopicReport>,
     /// How many topics there are.
     pub topics_count: u64,
@@ -31,15 +36,14 @@ pub struct Observation {
 }
 
 impl Replica {
-    /// What this node knows now, with at most so many topics. Without any it takes hardly any time.
-    pub fn observe(&self, topics_max: usize) -> Observation {
-        let topics = self.engine.topics().take(topics_max);
+    /// What this node knows now, as far as one may see it who has this access; of itself alone, which takes hardly any time, without.
+    pub fn observe(&self, access: Option<&Access>) -> Observation {
         Observation {
             cluster: self.cluster_report(),
             applied: self.applied.0,
-            totals: if topics_max > 0 { self.all_totals() } else { Totals::default() },
-            topics: topics.map(|topic| self.topic_report(&topic)).collect(),
-            topics_count: self.engine.topics().count() as u64,
+            totals: access.filter(|access| access.has_everywhere(Right::Read)).map(|_| self.all_totals()),
+            topics: access.map(|access| self.seen_by(access)).unwrap_or_default(),
+            topics_count: self.engine.topic_count() as u64,
             sessions: self.engine.session_count(),
             connections: self.connections.count() as u64,
             waiting: self.waiters.count() as u64,
@@ -49,8 +53,12 @@ impl Replica {
         }
     }
 
+    fn seen_by(&self, access: &Access) -> Vec<TopicReport> {
+        let seen = self.engine.topics().filter(|topic| access.has(Right::Read, topic.name.as_str()));
+        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic)).collect()
+    }
+
     fn all_totals(&self) -> Totals {
-        let forgotten = self.forgotten();
-        self.engine.topics().fold(forgotten, |sum, topic| super::queries::add(sum, &self.totals_of(&topic)))
+        self.engine.topics().fold(self.forgotten(), |sum, topic| add(sum, &self.totals_of(&topic)))
     }
 }

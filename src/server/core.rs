@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::replica::{
     Arrival, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
 };
 use crate::storage::StorageError;
+use crate::types::Access;
 
 /// Inputs of the core.
 #[derive(Debug)]
@@ -51,8 +53,8 @@ pub(super) enum ToCore {
         /// What the replica is to know.
         input: Input,
     },
-    /// Somebody watches: say what there is, with at most so many topics.
-    Observe(usize, oneshot::Sender<Box<Observed>>),
+    /// Somebody watches: say how the node is, and what there is, as far as one may see it.
+    Observe(Option<Arc<Access>>, oneshot::Sender<Box<Observed>>),
     /// End now. Nothing that is not durable yet will be.
     Abort,
     /// As before: this is why.
@@ -199,8 +201,11 @@ impl Core {
         for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
-                ToCore::Observe(topics_max, asker) => {
-                    let (observation, stages) = (self.replica.observe(topics_max), self.stages.since_start());
+                // Who has not waited for the answer needs none.
+                ToCore::Observe(_, asker) if asker.is_closed() => {}
+                ToCore::Observe(access, asker) => {
+                    let observation = self.replica.observe(access.as_deref());
+                    let stages = self.stages.since_start();
                     // One that did not wait misses it.
                     let _ = asker.send(Box::new(Observed { observation, stages }));
                 }

@@ -10,6 +10,7 @@
 //! are given back unattempted.
 
 mod member;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -21,13 +22,11 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::ServerError;
 use super::connection::{ConnectionConfig, InputShare};
-use super::core::{BRIEF_BYTES_MAX, Observed, ToCore};
-use super::disk::resident_bytes;
+use super::core::{BRIEF_BYTES_MAX, ToCore};
 use super::entropy;
 use super::outbox::{Gauge, Inbox, Outbox, Outgoing};
 use super::peers::Passage;
@@ -35,6 +34,8 @@ use super::ports::Port;
 use super::tokens::Guest;
 use super::visitor::{self, Visitor};
 use member::{Line, UNASKED};
+pub use watch::Vitals;
+use watch::Watchers;
 
 use crate::protocol::{
     Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
@@ -49,8 +50,6 @@ const IN_FLIGHT_MAX: u32 = 16_384;
 const MESSAGES_MAX: usize = 256;
 /// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
 const REPORT_PART: usize = 4;
-/// A core that does not say for this long how it is hangs.
-const OBSERVE_MAX: Duration = Duration::from_secs(5);
 /// A way to the leader that was not found is looked for again after this time.
 const NO_WAY_FOR: Duration = Duration::from_millis(200);
 /// What a request weighs beside the bodies in it, in bytes.
@@ -64,6 +63,7 @@ pub struct Local {
     passage: Option<Passage>,
     /// Where the data is.
     data: Arc<Path>,
+    watchers: Arc<Watchers>,
     /// The lock is held while a session is opened: others wait for it.
     open: Arc<tokio::sync::Mutex<Open>>,
 }
@@ -127,7 +127,7 @@ enum Asker {
 impl Local {
     /// Sessions with the core that this configuration leads to, or with the member that leads.
     pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: &Path) -> Self {
-        Self { config, passage, data: data.into(), open: Arc::default() }
+        Self { config, passage, data: data.into(), watchers: Arc::default(), open: Arc::default() }
     }
 
     /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
@@ -179,26 +179,6 @@ impl Local {
     /// As [`Self::admit`].
     pub fn admit_as(&self, token: &str) -> Result<Guest, ErrorReply> {
         self.config.tokens.admit_as(token)
-    }
-
-    /// What this node knows of itself and of the queue, with at most so many topics, whoever leads. `None` if its core does not
-    /// answer in time.
-    pub async fn observe(&self, topics_max: usize) -> Option<Box<Observed>> {
-        let (asker, answer) = oneshot::channel();
-        self.config.core.send_brief(ToCore::Observe(topics_max, asker)).ok()?;
-        timeout(OBSERVE_MAX, answer).await.ok()?.ok()
-    }
-
-    /// Memory that the process takes, in bytes; `None` where the system does not say it.
-    pub fn resident_bytes(&self) -> Option<u64> {
-        resident_bytes()
-    }
-
-    /// Free space on the device of the data, in bytes; `None` if the system does not say it.
-    pub async fn disk_free_bytes(&self) -> Option<u64> {
-        let data = Arc::clone(&self.data);
-        let free = spawn_blocking(move || rustix::fs::statvfs(&*data)).await.ok()?.ok()?;
-        Some(free.f_bavail.saturating_mul(free.f_frsize))
     }
 
     /// The session of all who may do this, opened if there is none.

@@ -70,7 +70,7 @@ use disk::{Chores, Disk, DiskHandle};
 use door::Addresses;
 pub use entropy::NoEntropy;
 use listener::ConnectionNumbers;
-pub use local::{Answering, Local, LocalSession};
+pub use local::{Answering, Local, LocalSession, Vitals};
 pub use peers::JoinError;
 use peers::{Passage, Peers, Places, Timing};
 pub use ports::Port;

@@ -96,4 +96,23 @@ fn a_follower_finds_the_next_leader() {
     site.cluster.start(1);
     until_done(&site, 1, "/v1/topics/orders.eu/jobs", Some(&json!({"body": "c"})));
     assert_eq!(site.web(1).get("/v1/jobs/count?topic=orders.eu").json(), json!({"jobs": 2}));
+    watch_without_others(&mut site);
+}
+
+/// A node shows how it is while it follows, and while nobody leads.
+fn watch_without_others(site: &mut Site) {
+    let leads =
+        |web: &mut Web| String::from_utf8(web.get("/metrics").body).expect("text").contains("raft_leads 1");
+    let shown = [1, 2].map(|number| leads(&mut site.web(number)));
+    assert!(!(shown[0] && shown[1]), "one leads at most: {shown:?}");
+    assert_eq!(site.web(1).get("/readyz").status, 200);
+    site.cluster.kill(2);
+    site.cluster.kill(3);
+    let told = site.cluster.wait_for("a node without a leader", |_| {
+        let told = site.web(1).get("/readyz");
+        (told.status == 503).then_some(told.body)
+    });
+    assert!(String::from_utf8_lossy(&told).contains("no node leads"));
+    assert_eq!(site.web(1).get("/healthz").status, 200);
+    assert_eq!(site.web(1).get("/metrics").status, 200);
 }

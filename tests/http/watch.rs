@@ -115,6 +115,22 @@ fn a_token_sees_what_it_may_read() {
 }
 
 #[test]
+fn the_topics_of_others_take_no_place() {
+    let (site, [all, last]) = site_with_tokens([&["--allow", "push,read"], &["--allow", "read:own"]]);
+    let mut web = site.web().with_token(&all);
+    for number in 0..520 {
+        web.post(&format!("/v1/topics/t{number}/jobs"), &json!({})).json();
+    }
+    web.post("/v1/topics/own/jobs", &json!({})).json();
+    let of_own = metrics(&mut site.web().with_token(&last));
+    assert_eq!(value(&of_own, "adjourn_topic_jobs_pushed_total{topic=\"own\"}"), 1);
+    let of_all = metrics(&mut web);
+    let listed = of_all.lines().filter(|line| line.starts_with("adjourn_topic_jobs_pushed_total{")).count();
+    assert_eq!((listed, value(&of_all, "adjourn_topics")), (512, 521));
+    assert_eq!(value(&of_all, "adjourn_jobs_pushed_total"), 521, "the sums have all");
+}
+
+#[test]
 fn a_node_that_must_refuse_pushes_is_not_ready() {
     let site = Site::with(|config| config.disk_free_min_bytes = 1 << 60);
     let mut web = site.web();

@@ -1,0 +1,88 @@
+//! What this node shows to whoever watches it, whether it leads or not.
+//!
+//! However many ask, the core has one question at a time: what it could not answer while it hangs does not pile up before it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+
+use super::super::core::{Observed, ToCore};
+use super::super::disk::resident_bytes;
+use super::Local;
+use crate::types::Access;
+
+/// A core that does not say for this long how it is hangs.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// How a node is may be as old as this: whoever asks needs no token.
+const VITALS_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// The questions of those who watch.
+#[derive(Debug, Default)]
+pub(super) struct Watchers {
+    /// The last answer to everybody.
+    vitals: Mutex<Option<(Instant, Vitals)>>,
+    /// Held while the core is asked for somebody with a token.
+    turn: Mutex<()>,
+}
+
+/// How a node is, for whoever asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Vitals {
+    /// It knows a leader.
+    pub has_leader: bool,
+    /// Pushes are refused for want of disk space.
+    pub disk_is_full: bool,
+    /// Pushes are refused for want of memory.
+    pub memory_is_short: bool,
+}
+
+impl Local {
+    /// How this node is, not older than a second. `None` if its core does not answer in time.
+    pub async fn vitals(&self) -> Option<Vitals> {
+        let asked = async {
+            let mut last = self.watchers.vitals.lock().await;
+            if let Some((_, vitals)) = last.filter(|(at, _)| at.elapsed() < VITALS_AGE_MAX) {
+                return Some(vitals);
+            }
+            let observation = self.ask_core(None).await?.observation;
+            let vitals = Vitals {
+                has_leader: observation.cluster.leader.is_some(),
+                disk_is_full: observation.disk_is_full,
+                memory_is_short: observation.memory_is_short,
+            };
+            *last = Some((Instant::now(), vitals));
+            Some(vitals)
+        };
+        timeout(ANSWER_MAX, asked).await.ok()?
+    }
+
+    /// What this node knows of itself and of the queue, as far as somebody may see it. `None` if its core does not answer in time.
+    pub async fn observe(&self, access: Arc<Access>) -> Option<Box<Observed>> {
+        let asked = async {
+            let _turn = self.watchers.turn.lock().await;
+            self.ask_core(Some(access)).await
+        };
+        timeout(ANSWER_MAX, asked).await.ok()?
+    }
+
+    /// Memory that the process takes, in bytes; `None` where the system does not say it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes()
+    }
+
+    /// Free space on the device of the data, in bytes; `None` if the system does not say it.
+    pub async fn disk_free_bytes(&self) -> Option<u64> {
+        let data = Arc::clone(&self.data);
+        let free = spawn_blocking(move || rustix::fs::statvfs(&*data)).await.ok()?.ok()?;
+        Some(free.f_bavail.saturating_mul(free.f_frsize))
+    }
+
+    async fn ask_core(&self, access: Option<Arc<Access>>) -> Option<Box<Observed>> {
+        let (asker, answer) = oneshot::channel();
+        self.config.core.send_brief(ToCore::Observe(access, asker)).ok()?;
+        answer.await.ok()
+    }
+}
