@@ -15,12 +15,14 @@ use adjourn::engine::{
     Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicSelect, TopicView,
 };
 use adjourn::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
-use adjourn::types::{GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When};
+use adjourn::types::{
+    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
+};
 use proptest::prelude::*;
 
 use crate::kept_bodies::{KeptBodies, peek};
 use model::{Model, State};
-use steps::{KEYS, Known, Step, TOPICS};
+use steps::{Action, Due, KEYS, Known, Step, TOPICS};
 
 const START: u64 = 1_790_000_000_000;
 
@@ -109,7 +111,7 @@ impl Both {
             };
             let mut view = view.expect("it lives");
             let version = std::mem::take(&mut view.version);
-            let state = job.without_place();
+            let state = job.what_counts();
             if let Some((before, seen)) = self.model.versions.insert(id, (version, state.clone())) {
                 assert_eq!(before == version, seen == state, "{seen:?} {state:?}");
             }
@@ -286,6 +288,21 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     assert_eq!(moved(&engine), count as u64);
     assert!(!engine.is_overdue(late));
     engine.verify(&mut both.bodies);
+}
+
+/// A late job that its topic made due anew, and that is ready: to be due now is no change.
+#[test]
+fn a_late_job_that_is_ready_keeps_its_version_when_it_is_made_due_now() {
+    let mut both = Both::new();
+    let step = |elapsed_ms, actions| Step { elapsed_ms, actions };
+    let orders = TOPICS.iter().position(|topic| *topic == "orders").expect("one of them");
+    let late_ones_per_second = 9;
+    both.step(&step(0, vec![Action::FeatureLevel(FEATURE_LEVEL)]));
+    both.apply(&Entry { stamp: Millis(START), commands: vec![push_after([10].into_iter(), b"x")] });
+    both.step(&step(0, vec![Action::Policy(orders, late_ones_per_second)]));
+    both.step(&step(700_000, Vec::new()));
+    assert!(matches!(both.model.jobs.first().expect("pushed").state, State::Ready { .. }));
+    both.step(&step(0, vec![Action::RescheduleIf(1, Due::After(0), true)]));
 }
 
 #[test]

@@ -459,9 +459,10 @@ impl Model {
 }
 
 impl Job {
-    /// Where its record is kept is no state.
-    pub(crate) fn without_place(&self) -> Self {
-        Self { place: 0, ..self.clone() }
+    /// Where its record is kept is no state, and that it was late counts only until it is ready.
+    pub(crate) fn what_counts(&self) -> Self {
+        let due_anew = self.due_anew.filter(|_| matches!(self.state, State::Delayed));
+        Self { place: 0, due_anew, ..self.clone() }
     }
 
     pub(super) fn reference(&self) -> adjourn::engine::BodyRef {
