@@ -101,6 +101,24 @@ fn every_job_is_on_one_page_in_each_order_before_and_after_a_restart() {
     node.stop();
 }
 
+/// An earlier list was given up at the same cursor: what it found then is not shown to the later one.
+#[test]
+fn a_list_shows_what_was_pushed_before_it_began_wherever_an_earlier_one_was_given_up() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    fill(&mut client, "some", 6);
+    let by_id = |jobs_max, cursor| List { order: ListOrder::Id, cursor, jobs_max, ..List::default() };
+    let (_, cursor) = page(client.ask(Request::List(by_id(2, Bytes::new()))));
+    let (_, given_up) = page(client.ask(Request::List(by_id(2, cursor))));
+    let late = fill(&mut client, "more", 1)[0];
+    let (_, cursor) = page(client.ask(Request::List(by_id(4, Bytes::new()))));
+    assert_eq!(cursor, given_up);
+    let (jobs, _) = page(client.ask(Request::List(by_id(100, cursor))));
+    assert!(jobs.iter().any(|job| job.id == late), "{jobs:?}");
+    node.stop();
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
     let data = tempfile::tempdir().expect("a directory");

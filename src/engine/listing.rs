@@ -187,6 +187,11 @@ impl<W> Listing<W> {
         engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX)
     }
 
+    /// Whether it found its window later than another pass.
+    pub fn scanned_later_than(&self, other: &Self) -> bool {
+        self.scanned_at > other.scanned_at
+    }
+
     /// From now on this page ends when this many jobs were looked at. For tests: a server goes by [`LIST_LOOKS_MAX`].
     pub fn set_looks_max(&mut self, looks_max: usize) {
         self.looks_left = looks_max;

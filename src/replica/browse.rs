@@ -98,9 +98,16 @@ impl Passes {
         self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count()
     }
 
-    /// Keeps a pass for the next page.
+    /// Keeps a pass for the next page. Of two that stand at the same place, the one that scanned later: a list that was begun since
+    /// the other one scanned is to show what was pushed before it.
     fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>, engine: &Engine) {
         self.kept.retain(|kept| !kept.listing.is_outdated(engine));
+        if let Some(place) = self.place_of(connection, &filter, listing.position()) {
+            if self.kept.get(place).is_some_and(|kept| kept.listing.scanned_later_than(&listing)) {
+                return;
+            }
+            self.kept.remove(place);
+        }
         if self.kept.len() == PASSES_KEPT_MAX {
             self.kept.pop_front();
         }
@@ -114,15 +121,19 @@ impl Passes {
         filter: &Filter,
         at: &Position,
     ) -> Option<Listing<Walk>> {
-        let is_it = |kept: &Kept| {
-            kept.connection == connection && kept.listing.position() == Some(at) && kept.filter == *filter
-        };
-        let place = self.kept.iter().position(is_it)?;
+        let place = self.place_of(connection, filter, Some(at))?;
         let large = self.queue.iter().filter(|pass| pass.listing.is_large()).count();
         if large >= PASSES_KEPT_MAX {
             return None;
         }
         self.kept.remove(place).map(|kept| kept.listing)
+    }
+
+    fn place_of(&self, connection: ConnectionId, filter: &Filter, at: Option<&Position>) -> Option<usize> {
+        let is_it = |kept: &Kept| {
+            kept.connection == connection && kept.listing.position() == at && kept.filter == *filter
+        };
+        self.kept.iter().position(is_it)
     }
 
     /// The connection is gone: drops the listings kept for its next pages.
