@@ -111,7 +111,7 @@ impl Both {
             };
             let mut view = view.expect("it lives");
             let version = std::mem::take(&mut view.version);
-            let state = job.what_counts();
+            let state = job.without_place();
             if let Some((before, seen)) = self.model.versions.insert(id, (version, state.clone())) {
                 assert_eq!(before == version, seen == state, "{seen:?} {state:?}");
             }

@@ -102,16 +102,13 @@ impl Passes {
     /// the other one scanned is to show what was pushed before it.
     fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>, engine: &Engine) {
         self.kept.retain(|kept| !kept.listing.is_outdated(engine));
-        if let Some(place) = self.place_of(connection, &filter, listing.position()) {
-            if self.kept.get(place).is_some_and(|kept| kept.listing.scanned_later_than(&listing)) {
-                return;
-            }
-            self.kept.remove(place);
-        }
+        let place = self.place_of(connection, &filter, listing.position());
+        let twin = place.and_then(|place| self.kept.remove(place));
         if self.kept.len() == PASSES_KEPT_MAX {
             self.kept.pop_front();
         }
-        self.kept.push_back(Kept { connection, filter, listing });
+        let later = twin.filter(|twin| twin.listing.scanned_later_than(&listing));
+        self.kept.push_back(later.unwrap_or(Kept { connection, filter, listing }));
     }
 
     /// The pass of this connection that stands here.

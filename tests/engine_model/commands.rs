@@ -385,7 +385,7 @@ impl Model {
 
     fn reschedule_if(&mut self, job: &JobSelect<'_>, due: When, version: u64) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
-        let unchanged = |(at, seen): &(u64, Job)| *at == version && *seen == self.find(id).what_counts();
+        let unchanged = |(at, seen): &(u64, Job)| *at == version && *seen == self.find(id).without_place();
         if self.versions.get(&id).is_some_and(unchanged) {
             self.reschedule(job, due)
         } else {

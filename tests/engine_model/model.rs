@@ -50,7 +50,7 @@ pub(crate) struct Job {
     pub(super) ttr_ms: u32,
     pub(super) attempts: u32,
     pub(super) due: Time,
-    /// When it is due, if that is because it was late.
+    /// When it is due, if that is because it was late; only of a delayed job.
     pub(super) due_anew: Option<Time>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
@@ -357,7 +357,8 @@ impl Model {
 
     pub(super) fn ready(&mut self, id: u64) {
         let order = self.order(self.find(id).due);
-        self.find_mut(id).state = State::Ready { order };
+        let job = self.find_mut(id);
+        (job.state, job.due_anew) = (State::Ready { order }, None);
     }
 
     pub(super) fn expire(&mut self, id: u64) {
@@ -459,10 +460,9 @@ impl Model {
 }
 
 impl Job {
-    /// Where its record is kept is no state, and that it was late counts only until it is ready.
-    pub(crate) fn what_counts(&self) -> Self {
-        let due_anew = self.due_anew.filter(|_| matches!(self.state, State::Delayed));
-        Self { place: 0, due_anew, ..self.clone() }
+    /// Where its record is kept is no state.
+    pub(crate) fn without_place(&self) -> Self {
+        Self { place: 0, ..self.clone() }
     }
 
     pub(super) fn reference(&self) -> adjourn::engine::BodyRef {

@@ -189,7 +189,7 @@ impl Model {
         let job = self.find(id);
         let (topic, is_first) = (job.topic, job.attempts == 0);
         let late_ms = i128::from(self.stamp) - self.as_stamp(job.due);
-        if job.due_anew == Some(job.due) && matches!(job.state, State::Delayed) {
+        if job.due_anew == Some(job.due) {
             return false;
         }
         let late = self.topics[topic].rule.policy.late.filter(|late| late_ms > i128::from(late.after_ms));
