@@ -2,6 +2,7 @@
 
 mod attacks;
 mod backups;
+mod call_backs;
 mod checkpoint_formats;
 mod checkpoints;
 mod cli_bench;

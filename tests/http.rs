@@ -10,5 +10,5 @@ mod rig;
 mod tokens;
 mod watch;
 
-pub(crate) use rig::Web;
+pub(crate) use rig::{Site, Web};
 pub(crate) use tokens::tokens_in;

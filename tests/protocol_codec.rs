@@ -2,6 +2,7 @@
 //! are an error and never a panic, and the division of bytes into reads makes no difference.
 
 mod messages;
+mod policies;
 
 use adjourn::protocol::{
     DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, JobReport,

@@ -9,6 +9,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
+use adjourn::call_backs::Prepared;
 use adjourn::http::Http;
 use adjourn::protocol::{
     ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
@@ -51,10 +52,12 @@ impl Node {
             .build()
             .expect("a runtime");
         let (running, http, dialects) = runtime.block_on(async {
+            let call_backs = Prepared::read(&config).expect("what call-backs need");
             let http = Http::reserve(&config).await?;
             let (address, dialects) = (http.address(), [http.ouqiang_address(), http.youzan_address()]);
             let running = Server::start(config).await?;
-            http.serve(&running)?;
+            let call_backs = call_backs.start(&running).expect("call-backs");
+            http.serve(&running, call_backs)?;
             Ok::<_, ServerError>((running, address, dialects))
         })?;
         Ok(Self { runtime, address: running.address(), running: Some(running), http, dialects })

@@ -15,7 +15,8 @@ say it themselves; all other settings count at once, for all jobs of the topic.
 Examples:
   adjourn topic set callbacks --attempts 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
   adjourn topic set mails --rate 50 --leases-max 200 --late 1h:drop
-  adjourn topic set reminders --late 10m:spread=1h --rate none";
+  adjourn topic set reminders --late 10m:spread=1h --rate none
+  adjourn topic set orders --call-back 'https://shop.example/due/{key}' --call-back-timeout 5s --attempts 10 --backoff 10s..1h";
 
 /// What `adjourn topic set` is told.
 #[derive(Debug, Args)]
@@ -62,6 +63,48 @@ pub(super) struct SetArgs {
     /// Remember finished jobs and their keys for this time, if they do not say it
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::Remember), help_heading = "Late, failed and finished jobs")]
     remember: Option<PolicyChange>,
+    /// What to call over HTTP when a job is due; {id}, {key}, {body.form} and so on are filled in
+    #[arg(long, value_name = "URL", value_parser = to(Setting::CallBackUrl), help_heading = "Call-backs")]
+    call_back: Option<PolicyChange>,
+    /// GET, POST, PUT, PATCH or DELETE; POST if not said
+    #[arg(long, value_name = "METHOD", value_parser = to(Setting::CallBackMethod), help_heading = "Call-backs")]
+    call_back_method: Option<PolicyChange>,
+    /// Headers to send, lines of `Name: value`
+    #[arg(long, value_name = "LINES", value_parser = to(Setting::CallBackHeaders), help_heading = "Call-backs")]
+    call_back_headers: Option<PolicyChange>,
+    /// What to send in place of the job's body; {body.json} and so on are filled in
+    #[arg(long, value_name = "TEXT", value_parser = to(Setting::CallBackBody), help_heading = "Call-backs")]
+    call_back_body: Option<PolicyChange>,
+    /// How long a call may take; 10s if not said
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackTimeout), help_heading = "Call-backs")]
+    call_back_timeout: Option<PolicyChange>,
+    /// Calls at the same time; 16 if not said
+    #[arg(long, value_name = "N", value_parser = to(Setting::CallBackConcurrency), help_heading = "Call-backs")]
+    call_back_concurrency: Option<PolicyChange>,
+    /// Calls in a second
+    #[arg(long, value_name = "N", value_parser = to(Setting::CallBackRate), help_heading = "Call-backs")]
+    call_back_rate: Option<PolicyChange>,
+    /// Sign calls with the secrets that the servers have under this name
+    #[arg(long, value_name = "NAME", value_parser = to(Setting::CallBackSecrets), help_heading = "Call-backs")]
+    call_back_secrets: Option<PolicyChange>,
+    /// What becomes of a job whose call is refused with 4xx; bury if not said
+    #[arg(long, value_name = "bury|retry", value_parser = to(Setting::CallBackRefused), help_heading = "Call-backs")]
+    call_back_refused: Option<PolicyChange>,
+    /// Try again if this holds for the reply, for example "{res.code} != 200"
+    #[arg(long, value_name = "CONDITION", value_parser = to(Setting::CallBackRetryIf), help_heading = "Call-backs")]
+    call_back_retry_if: Option<PolicyChange>,
+    /// What success is known by: a status of 2xx, or a reply that is neither empty nor 0
+    #[arg(long, value_name = "status|reply", value_parser = to(Setting::CallBackSuccess), help_heading = "Call-backs")]
+    call_back_success: Option<PolicyChange>,
+    /// Let a job name the URL itself, in its header `call-back`
+    #[arg(long, value_name = "true", value_parser = to(Setting::CallBackOfJob), help_heading = "Call-backs")]
+    call_back_of_job: Option<PolicyChange>,
+    /// How long attempts can be looked up; 7d if not said
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackLog), help_heading = "Call-backs")]
+    call_back_log: Option<PolicyChange>,
+    /// Make no calls
+    #[arg(long, value_name = "true", value_parser = to(Setting::CallBackPaused), help_heading = "Call-backs")]
+    call_back_paused: Option<PolicyChange>,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -105,6 +148,20 @@ impl SetArgs {
             &self.late,
             &self.dead_letters,
             &self.remember,
+            &self.call_back,
+            &self.call_back_method,
+            &self.call_back_headers,
+            &self.call_back_body,
+            &self.call_back_timeout,
+            &self.call_back_concurrency,
+            &self.call_back_rate,
+            &self.call_back_secrets,
+            &self.call_back_refused,
+            &self.call_back_retry_if,
+            &self.call_back_success,
+            &self.call_back_of_job,
+            &self.call_back_log,
+            &self.call_back_paused,
         ];
         let mut changes = PolicyChange::default();
         all.into_iter().flatten().for_each(|change| changes.add(change));
@@ -130,8 +187,10 @@ pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
         if args.json {
             return write_json(out, &TopicSettingsJson::of(topic.as_str(), &shown));
         }
+        let width =
+            settings_text(&shown.policy).map(|(name, _)| name.len() + 2).max().unwrap_or_default().max(14);
         let state = if shown.paused { ", paused" } else { "" };
         writeln!(out, "{topic}: {} jobs, {} bytes{state}", shown.jobs, shown.bytes)?;
-        settings_text(&shown.policy).try_for_each(|(name, text)| writeln!(out, "  {name:<14}{text}"))
+        settings_text(&shown.policy).try_for_each(|(name, text)| writeln!(out, "  {name:<width$}{text}"))
     })
 }

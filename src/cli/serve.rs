@@ -10,6 +10,7 @@ use super::exit::{Exit, Failure};
 use super::files_of_server;
 use super::logging;
 use super::memory;
+use crate::call_backs::{CALLS_PER_LANE_MAX, CallBacksError, Prepared};
 use crate::http::Http;
 use crate::replica::ReplayError;
 use crate::server::config::{Config, Settings};
@@ -88,14 +89,16 @@ pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
 async fn until_stopped(config: Config) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     let mut hangup = listen(SignalKind::hangup())?;
+    let call_backs = Prepared::read(&config).map_err(not_calling)?;
     let started = async {
-        let http = Http::reserve(&config).await?;
-        let running = Server::start(config).await?;
-        http.serve(&running)?;
-        Ok(running)
+        let http = Http::reserve(&config).await.map_err(failure)?;
+        let running = Server::start(config).await.map_err(failure)?;
+        let call_backs = call_backs.start(&running).map_err(not_calling)?;
+        http.serve(&running, call_backs).map_err(failure)?;
+        Ok::<_, Failure>(running)
     };
     let mut running = tokio::select! {
-        running = started => running.map_err(failure)?,
+        running = started => running?,
         name = signals.next() => {
             info!(signal = name, "ended while starting");
             return Ok(());
@@ -196,6 +199,12 @@ pub(super) fn failure(error: ServerError) -> Failure {
     Failure::new(exit, error)
 }
 
+/// How a process ends that cannot call back.
+fn not_calling(error: CallBacksError) -> Failure {
+    let exit = if matches!(error, CallBacksError::Log { .. }) { Exit::DiskFailed } else { Exit::Usage };
+    Failure::new(exit, error)
+}
+
 /// How a process ends whose data directory cannot be used.
 pub(super) fn storage_exit(error: &StorageError) -> Exit {
     match error.kind() {
@@ -211,7 +220,8 @@ fn allow_descriptors(connections_max: usize) -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     /// Chunks, a few hundred of them as a rule, and as many again for each of two backups; the log; the rest.
     const OTHER_FILES: u64 = 2048;
-    let wanted = u64::try_from(connections_max).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let calls = u64::try_from(2 * CALLS_PER_LANE_MAX).unwrap_or(u64::MAX);
+    let wanted = u64::try_from(connections_max).unwrap_or(u64::MAX).saturating_add(OTHER_FILES + calls);
     let limit = getrlimit(Resource::Nofile);
     let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
     if limit.current.is_some_and(|current| current < allowed) {

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::problem::Problem;
+use crate::call_backs::CallBacks;
 use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::server::tokens::Guest;
@@ -32,6 +33,7 @@ const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
     local: Local,
+    call_backs: CallBacks,
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     room: Arc<Semaphore>,
@@ -41,9 +43,10 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// One that leads to this queue.
-    pub(crate) fn new(local: Local) -> Self {
+    pub(crate) fn new(local: Local, call_backs: CallBacks) -> Self {
         let body_bytes_max = local.body_bytes_max();
-        Self { local, body_bytes_max, room: Arc::new(Semaphore::new(ROOM_KIB as usize)), acts_as: None }
+        let room = Arc::new(Semaphore::new(ROOM_KIB as usize));
+        Self { local, call_backs, body_bytes_max, room, acts_as: None }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -54,6 +57,11 @@ impl Desk {
     /// The way to the queue.
     pub(crate) fn local(&self) -> &Local {
         &self.local
+    }
+
+    /// The calls of this node.
+    pub(crate) fn call_backs(&self) -> &CallBacks {
+        &self.call_backs
     }
 
     /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.

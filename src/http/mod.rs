@@ -28,6 +28,7 @@ use self::caller::Desk;
 use self::dialects::{ouqiang, youzan};
 use self::listener::Site;
 use self::problem::Problem;
+use crate::call_backs::CallBacks;
 use crate::protocol::ErrorCode;
 use crate::server::config::Config;
 use crate::server::{Port, Running, ServerError};
@@ -78,11 +79,12 @@ impl Http {
     /// # Errors
     ///
     /// The system does not let a port be listened on.
-    pub fn serve(self, running: &Running) -> Result<(), ServerError> {
+    pub fn serve(self, running: &Running, call_backs: CallBacks) -> Result<(), ServerError> {
         let local = running.local();
-        let older = Desk::new(local.clone()).acting_as(self.dialects_token);
+        let desk = Desk::new(local.clone(), call_backs);
+        let older = desk.clone().acting_as(self.dialects_token);
         let sites = [
-            (self.api, router(Desk::new(local.clone())), "listening for HTTP"),
+            (self.api, router(desk), "listening for HTTP"),
             (self.ouqiang, ouqiang::router(older.clone()), "listening for callers of ouqiang/delay-queue"),
             (self.youzan, youzan::router(older), "listening for callers of Youzan's queue"),
         ];

@@ -19,8 +19,9 @@ use serde::Serialize;
 
 use super::caller::{Caller, Desk};
 use super::problem::Problem;
+use crate::call_backs::CallBacksSeen;
 use crate::protocol::{ErrorCode, Role, Totals};
-use crate::server::{BOUNDS_US, Buckets, Observation, Observed, Vitals};
+use crate::server::{BOUNDS_US, Buckets, OBSERVED_TOPICS_MAX, Observation, Observed, Vitals};
 use crate::types::Right;
 
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -37,6 +38,8 @@ struct Health {
 #[derive(Debug)]
 struct Metrics {
     observed: Box<Observed>,
+    /// The calls of this node, with the topics that the token may see.
+    call_backs: CallBacksSeen,
     /// Of the process and its disk, in bytes, where the system says it.
     resident_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
@@ -49,9 +52,13 @@ pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<
         let message = "metrics need a token with the right to read";
         return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
     }
+    let mut call_backs = desk.call_backs().seen();
+    call_backs.topics.retain(|(topic, _)| access.has(Right::Read, topic.as_str()));
+    call_backs.topics.truncate(OBSERVED_TOPICS_MAX);
     let observed = desk.local().observe(access).await.ok_or_else(|| Problem::from(hangs()))?;
     let metrics = Metrics {
         observed,
+        call_backs,
         resident_bytes: desk.local().resident_bytes(),
         disk_free_bytes: desk.local().disk_free_bytes().await,
     };
@@ -104,6 +111,7 @@ impl Collector for Metrics {
         self.node(&mut sheet)?;
         self.raft(&mut sheet)?;
         self.durations(&mut sheet)?;
+        self.calls(&mut sheet)?;
         let Observation { totals, topics_count, .. } = &self.observed.observation;
         if let Some(totals) = totals {
             sheet.gauge("topics", "Topics that the queue knows", None, *topics_count)?;
@@ -192,6 +200,29 @@ impl Metrics {
         )
     }
 
+    fn calls(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let CallBacksSeen { counted, under_way, leases_lost, lines_left_out, topics } = &self.call_backs;
+        let outcomes = counted.outcomes().map(|(outcome, jobs)| ([("outcome", outcome)], jobs));
+        sheet.counters("call_backs", "Jobs that were to be called back, by what became of them", outcomes)?;
+        let took = "How long calls to destinations took";
+        sheet.histogram("call_back", took, &counted.took)?;
+        let under_way = u64::try_from(*under_way).unwrap_or(u64::MAX);
+        sheet.gauge("call_backs_under_way", "Calls that are not answered yet", None, under_way)?;
+        let lost = "Calls that ended when another had the job";
+        sheet.counters("call_backs_lost", lost, none(*leases_lost))?;
+        let left_out = "Attempts that were not logged for want of time";
+        sheet.counters("call_backs_unlogged", left_out, none(*lines_left_out))?;
+        let open = topics
+            .iter()
+            .map(|(topic, open)| ([("topic", topic.as_str())], u64::try_from(*open).unwrap_or(u64::MAX)));
+        sheet.gauges(
+            "topic_destinations_failing",
+            "Destinations that are left alone because they failed",
+            None,
+            open,
+        )
+    }
+
     fn durations(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         for (stage, buckets) in &self.observed.stages {
             let (name, help) = match *stage {
@@ -209,6 +240,11 @@ impl Metrics {
         }
         Ok(())
     }
+}
+
+/// One value without labels.
+fn none(value: u64) -> impl Iterator<Item = ([Label<'static>; 0], u64)> {
+    std::iter::once(([], value))
 }
 
 /// The counts of jobs, under names with this prefix: of one queue without a label, or of topics.

@@ -9,7 +9,9 @@ use utoipa::ToSchema;
 use super::values::{ValueError, backoff, backoff_text, delay_ms, spelled, ttr_ms};
 use crate::protocol::TopicSettings;
 use crate::types::limits::RATE_PER_SECOND_MAX;
-use crate::types::{Late, LateAction, NameError, PolicyChange, Setting, TopicName, TopicPolicy};
+use crate::types::{
+    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, Setting, TopicName, TopicPolicy,
+};
 
 /// A topic's settings, by name. Each is written as `adjourn topic set` takes it.
 #[derive(Serialize, ToSchema)]
@@ -38,6 +40,9 @@ pub enum SettingError {
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
     )]
     Late,
+    /// Not a value that this setting can have.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// Not a duration or a backoff.
     #[error(transparent)]
     Value(#[from] ValueError),
@@ -84,8 +89,42 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
         Setting::Late => set.late = Some(late(text)?),
         Setting::DeadLetters => set.dead_letters = Some(text.parse::<TopicName>()?),
         Setting::Remember => set.retention_ms = Some(delay_ms(text)?),
+        _ => set.put(setting, &call_back(setting, text)?)?,
     }
     Ok(change)
+}
+
+/// A setting of call-backs as bytes.
+fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
+    Ok(match setting {
+        Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackConcurrency | Setting::CallBackRate => number::<u32>(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackLog => delay_ms(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackOfJob | Setting::CallBackPaused if text == "true" => vec![1],
+        _ => text.as_bytes().to_vec(),
+    })
+}
+
+/// A setting of call-backs as [`setting_change`] takes it.
+fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
+    let duration = |millis: u64| spelled(millis).replace(' ', "");
+    match setting {
+        Setting::CallBackUrl => call_back.url.clone(),
+        Setting::CallBackMethod => call_back.method.map(|method| method.name().to_owned()),
+        Setting::CallBackHeaders => call_back.headers.clone(),
+        Setting::CallBackBody => call_back.body.clone(),
+        Setting::CallBackTimeout => call_back.timeout_ms.map(|timeout_ms| duration(timeout_ms.into())),
+        Setting::CallBackConcurrency => call_back.concurrency.map(|calls| calls.to_string()),
+        Setting::CallBackRate => call_back.per_second_max.map(|calls| calls.to_string()),
+        Setting::CallBackSecrets => call_back.secrets.clone(),
+        Setting::CallBackRefused => call_back.refused.map(|refused| refused.name().to_owned()),
+        Setting::CallBackRetryIf => call_back.retry_if.clone(),
+        Setting::CallBackSuccess => call_back.success.map(|success| success.name().to_owned()),
+        Setting::CallBackOfJob => call_back.of_job.then(|| "true".to_owned()),
+        Setting::CallBackLog => call_back.log_ms.map(duration),
+        Setting::CallBackPaused => call_back.paused.then(|| "true".to_owned()),
+        _ => None,
+    }
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, SettingError> {
@@ -136,6 +175,7 @@ fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
         }),
         Setting::DeadLetters => policy.dead_letters.as_ref().map(ToString::to_string),
         Setting::Remember => policy.retention_ms.map(duration),
+        _ => call_back_text(setting, policy.call_back.as_deref()?),
     }
 }
 
@@ -162,6 +202,20 @@ mod tests {
             (Setting::Late, "10m:rate=50"),
             (Setting::DeadLetters, "failed"),
             (Setting::Remember, "7d"),
+            (Setting::CallBackUrl, "https://shop.example/due/{id}"),
+            (Setting::CallBackMethod, "PUT"),
+            (Setting::CallBackHeaders, "X-Key: {key}\nX-Attempt: {attempt}"),
+            (Setting::CallBackBody, "{body.form}"),
+            (Setting::CallBackTimeout, "3s"),
+            (Setting::CallBackConcurrency, "16"),
+            (Setting::CallBackRate, "50"),
+            (Setting::CallBackSecrets, "shop"),
+            (Setting::CallBackRefused, "retry"),
+            (Setting::CallBackRetryIf, "{res.code} != 200"),
+            (Setting::CallBackSuccess, "reply"),
+            (Setting::CallBackOfJob, "true"),
+            (Setting::CallBackLog, "1d"),
+            (Setting::CallBackPaused, "true"),
         ] {
             let change = setting_change(setting, text).expect(text);
             assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));

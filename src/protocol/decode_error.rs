@@ -144,7 +144,9 @@ impl DecodeError {
             | Self::Weights { .. }
             | Self::Name(_)
             | Self::Attributes(AttributeError::OutOfRange(..))
-            | Self::Policy(PolicyError::OutOfRange { .. }) => ErrorCode::Invalid,
+            | Self::Policy(
+                PolicyError::OutOfRange { .. } | PolicyError::Condition(_) | PolicyError::Template(_),
+            ) => ErrorCode::Invalid,
         }
     }
 }

@@ -50,7 +50,7 @@ pub use io::{
     Arrival, Audited, Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit,
     ProbeError, ReplicaConfig, WriteBatch,
 };
-pub use observe::{OBSERVED_TOPICS_MAX, Observation};
+pub use observe::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
 pub use recovery::{Recovery, ReplayError};
 
 use crate::engine::{Command, Engine};

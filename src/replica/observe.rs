@@ -1,12 +1,25 @@
 //! What a node shows of itself and of the queue to whoever watches it: whether it leads or not, and without asking the others.
 
+use std::sync::Arc;
+
 use super::Replica;
 use super::queries::add;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
-use crate::types::{Access, Right};
+use crate::types::{Access, CallBack, Right, TopicName};
 
 /// Topics that are shown one by one, the oldest ones of those that may be seen.
 pub const OBSERVED_TOPICS_MAX: usize = 512;
+
+/// A topic whose jobs are called back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledBack {
+    /// The topic.
+    pub topic: TopicName,
+    /// How its jobs are called back.
+    pub call_back: Arc<CallBack>,
+    /// Whether the topic says how long a job waits after an attempt that failed.
+    pub backs_off: bool,
+}
 
 /// What a node knows at one moment. The counts are those of the entries that it has applied.
 #[derive(Clone, Debug)]
@@ -51,6 +64,16 @@ impl Replica {
             memory_is_short: self.memory.is_short(),
             uptime_ms: (self.now_us - self.started_us) / 1000,
         }
+    }
+
+    /// The topics whose jobs are to be called back, as far as this node has applied what was set.
+    pub fn called_back(&self) -> Vec<CalledBack> {
+        let wanted = self.engine.policies().filter_map(|(topic, policy)| {
+            let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
+            let (topic, call_back) = (topic.clone(), Arc::clone(call_back));
+            Some(CalledBack { topic, call_back, backs_off: policy.backoff.is_some() })
+        });
+        wanted.collect()
     }
 
     fn seen_by(&self, access: &Access) -> Vec<TopicReport> {

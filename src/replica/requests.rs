@@ -15,9 +15,9 @@ use crate::types::limits::{
     SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
 };
 use crate::types::{
-    FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
-    FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId,
-    TopicId, TopicName, When,
+    FEATURE_CALL_BACKS, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING,
+    FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY,
+    FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName, When,
 };
 
 impl Replica {
@@ -382,6 +382,7 @@ impl Replica {
 fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
+        Request::TopicSet(set) if set.change.is_of_call_backs() => FEATURE_CALL_BACKS,
         Request::TopicSet(_) => FEATURE_TOPIC_POLICY,
         Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
         Request::Reschedule { if_version: Some(_), .. } => FEATURE_VERSIONS,

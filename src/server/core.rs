@@ -25,7 +25,7 @@ use super::peers::Peers;
 use super::stages::{Buckets, Stages};
 use crate::protocol::{RequestId, Response};
 use crate::replica::{
-    Arrival, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
+    Arrival, CalledBack, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
 };
 use crate::storage::StorageError;
 use crate::types::Access;
@@ -55,6 +55,8 @@ pub(super) enum ToCore {
     },
     /// Somebody watches: say how the node is, and what there is, as far as one may see it.
     Observe(Option<Arc<Access>>, oneshot::Sender<Box<Observed>>),
+    /// Say which topics' jobs are called back.
+    CalledBack(oneshot::Sender<Vec<CalledBack>>),
     /// End now. Nothing that is not durable yet will be.
     Abort,
     /// As before: this is why.
@@ -208,6 +210,10 @@ impl Core {
                     let stages = self.stages.since_start();
                     // One that did not wait misses it.
                     let _ = asker.send(Box::new(Observed { observation, stages }));
+                }
+                ToCore::CalledBack(asker) => {
+                    // As above.
+                    let _ = asker.send(self.replica.called_back());
                 }
                 ToCore::Failed(error) => return self.fail(error),
                 ToCore::Connected { connection, arrival, outbox } => {

@@ -14,7 +14,7 @@ mod watch;
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use bytes::BytesMut;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::ServerError;
 use super::connection::{ConnectionConfig, InputShare};
@@ -38,9 +39,11 @@ pub use watch::Vitals;
 use watch::Watchers;
 
 use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
+    Applied, ErrorCode, ErrorReply, Hello, ReleaseKind, Request, RequestId, Response, VERSION, VERSION_MIN,
+    Welcome,
 };
 use crate::replica::{Arrival, ConnectionId, Input};
+use crate::storage::CALL_BACKS;
 use crate::transport::Stream;
 use crate::types::{Access, Lease, SessionSecret, whole_ms};
 
@@ -142,6 +145,16 @@ impl Local {
     ) -> Result<(), ServerError> {
         tokio::spawn(visitor::accept(port.listen()?, Arc::clone(&self.config), serve));
         Ok(())
+    }
+
+    /// Cancelled when the server stops.
+    pub fn stopping(&self) -> CancellationToken {
+        self.config.stopping.clone()
+    }
+
+    /// Where the log of call-backs is.
+    pub fn call_backs_folder(&self) -> PathBuf {
+        self.data.join(CALL_BACKS)
     }
 
     /// By when a visitor's first request must be complete, and any that was begun.
@@ -419,6 +432,17 @@ impl Drop for Answering {
     fn drop(&mut self) {
         self.session.waiting.lock().by_number.remove(&self.number);
         self.session.mention(Request::Unsubscribe { subscription: self.number });
+        // Nobody takes the jobs that came meanwhile.
+        while let Ok(answer) = self.answers.try_recv() {
+            let leases = leases_of(&answer);
+            if !leases.is_empty() {
+                self.session.mention(Request::Release {
+                    kind: ReleaseKind::NotStarted,
+                    leases,
+                    reason: None,
+                });
+            }
+        }
     }
 }
 

@@ -53,7 +53,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
-pub use crate::replica::Observation;
+pub use crate::replica::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
 use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
@@ -61,7 +61,7 @@ use crate::transport::tls::{Acceptor, Members, TlsError};
 use audit::{Audit, Auditor};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
-#[cfg(feature = "cli")]
+#[cfg(feature = "http")]
 pub(crate) use clock::wall;
 use config::{Config, ConfigError};
 use connection::{ConnectionConfig, InputRoom};
@@ -75,7 +75,7 @@ pub use peers::JoinError;
 use peers::{Passage, Peers, Places, Timing};
 pub use ports::Port;
 use ports::{Ports, listen};
-use rate::Rate;
+pub(crate) use rate::Rate;
 pub use stages::{BOUNDS_US, Buckets};
 use start::{Origin, Recovered};
 use threads::Threads;

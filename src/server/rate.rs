@@ -13,7 +13,7 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// A limit to how much is done a second.
 #[derive(Debug)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     per_second: u32,
     /// What this time brings may be done at once.
     burst: Duration,
@@ -23,17 +23,17 @@ pub(super) struct Rate {
 
 impl Rate {
     /// So much a second.
-    pub(super) fn new(per_second: u32) -> Self {
+    pub(crate) fn new(per_second: u32) -> Self {
         Self::with_burst(per_second, BURST)
     }
 
     /// So much a second, and after a pause at once what this time brings.
-    pub(super) fn with_burst(per_second: u32, burst: Duration) -> Self {
+    pub(crate) fn with_burst(per_second: u32, burst: Duration) -> Self {
         Self { per_second: per_second.max(1), burst, paid: Mutex::default() }
     }
 
     /// How much may be done a second.
-    pub(super) fn per_second(&self) -> u32 {
+    pub(crate) fn per_second(&self) -> u32 {
         self.per_second
     }
 
@@ -42,7 +42,7 @@ impl Rate {
     /// # Errors
     ///
     /// Too much was done: nothing may be for this time.
-    pub(super) fn take(&self, much: u64) -> Result<(), Duration> {
+    pub(crate) fn take(&self, much: u64) -> Result<(), Duration> {
         let (mut paid, now) = (self.paid(), Instant::now());
         self.check_at(*paid, now)?;
         *paid = Some(paid.map_or(now, |paid| paid.max(now)) + self.costs(much));
@@ -50,18 +50,18 @@ impl Rate {
     }
 
     /// Whether [`Self::take`] would do anything now.
-    pub(super) fn check(&self) -> Result<(), Duration> {
+    pub(crate) fn check(&self) -> Result<(), Duration> {
         self.check_at(*self.paid(), Instant::now())
     }
 
     /// This much was done, whether it might be or not: what follows waits as much longer.
-    pub(super) fn charge(&self, much: u64) {
+    pub(crate) fn charge(&self, much: u64) {
         let (mut paid, now) = (self.paid(), Instant::now());
         *paid = Some(paid.map_or(now, |paid| paid.max(now)) + self.costs(much));
     }
 
     /// How much may be done now, up to `much`; without any, how long to wait.
-    pub(super) fn room(&self, much: u32) -> Result<u32, Duration> {
+    pub(crate) fn room(&self, much: u32) -> Result<u32, Duration> {
         let now = Instant::now();
         let ahead = self.paid().map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
         let left =

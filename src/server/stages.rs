@@ -73,7 +73,8 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    fn record(&mut self, us: u64) {
+    /// Adds one, in microseconds.
+    pub fn record(&mut self, us: u64) {
         let place = BOUNDS_US.partition_point(|bound| *bound < us);
         if let Some(count) = self.counts.get_mut(place) {
             *count += 1;

@@ -43,7 +43,11 @@ const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-const OURS: [&str; 16] = [
+/// What is logged of call-backs. No part of the queue: it is neither copied nor read here.
+pub const CALL_BACKS: &str = "call-backs";
+
+const OURS: [&str; 17] = [
+    CALL_BACKS,
     IDENTITY,
     IDENTITY_NEW,
     IDENTITY_NEXT,

@@ -38,6 +38,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
     Written, begin_capture,
 };
+pub use directory::CALL_BACKS;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
 pub use inspect::{CheckpointReport, Inspection, inspect};

@@ -83,7 +83,25 @@ pub const PRIORITY_UNSAID: u32 = u32::MAX;
 /// The highest rate that a topic's policy can set, in jobs per second.
 pub const RATE_PER_SECOND_MAX: u32 = 1_000_000;
 /// Longest encoded change of a topic's policy, in bytes.
-pub const POLICY_BYTES_MAX: usize = 2048;
+pub const POLICY_BYTES_MAX: usize = 8192;
+/// Longest URL of a call-back, in bytes.
+pub const CALL_BACK_URL_BYTES_MAX: usize = 1024;
+/// Longest headers of a call-back, in bytes.
+pub const CALL_BACK_HEADERS_BYTES_MAX: usize = 1024;
+/// Longest text that a call-back sends in place of the job's body, in bytes.
+pub const CALL_BACK_BODY_BYTES_MAX: usize = 2048;
+/// Longest condition on the reply to a call-back, in bytes.
+pub const CALL_BACK_CONDITION_BYTES_MAX: usize = 512;
+/// Longest name of the secrets that sign call-backs, in bytes.
+pub const CALL_BACK_SECRETS_BYTES_MAX: usize = 64;
+/// Shortest time that a call-back may take, in milliseconds.
+pub const CALL_BACK_TIMEOUT_MS_MIN: u32 = 100;
+/// Longest time that a call-back may take, in milliseconds.
+pub const CALL_BACK_TIMEOUT_MS_MAX: u32 = 300_000;
+/// Most calls of one destination at the same time.
+pub const CALL_BACK_CALLS_MAX: u32 = 1024;
+/// Longest that an attempt of a call-back can be looked up, in milliseconds (90 days).
+pub const CALL_BACK_LOG_MS_MAX: u64 = 90 * 86_400_000;
 /// Most topics in one queue.
 pub const TOPICS_MAX: usize = 65_536;
 /// How long the queue shows a topic that has no job and is not paused, in milliseconds. It goes earlier when another one

@@ -59,6 +59,9 @@ pub const FEATURE_VERSIONS: u32 = 4;
 /// The feature level from which on a release that counts as no attempt may have a delay.
 pub const FEATURE_PARKING: u32 = 4;
 
+/// The feature level from which on a topic's policy has call-backs.
+pub const FEATURE_CALL_BACKS: u32 = 4;
+
 /// Where a member is, and which copy of the data it has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]

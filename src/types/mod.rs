@@ -4,6 +4,8 @@
 //! are valid. Every other module uses these types.
 
 mod attributes;
+mod call_back;
+mod condition;
 mod filter;
 mod ids;
 mod job;
@@ -12,21 +14,25 @@ mod member;
 mod names;
 mod rights;
 mod secret;
+mod template;
 mod time;
 mod topic_policy;
 
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
+pub use call_back::{CallBack, Method, Refused, Success};
+pub use condition::{Condition, ConditionError, Part, Value};
 pub use filter::{Filter, ListOrder, Position, States};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{
-    FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY,
-    FEATURE_LEVEL, FEATURE_MOVE, FEATURE_PARKING, FEATURE_PUSH_MODES, FEATURE_REMEMBERED_JOBS,
-    FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_SEQUENCE_CHECK, FEATURE_SESSION_HASHES,
-    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Member,
+    FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_CALL_BACKS, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY,
+    FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_MOVE, FEATURE_PARKING, FEATURE_PUSH_MODES,
+    FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_SEQUENCE_CHECK,
+    FEATURE_SESSION_HASHES, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Member,
 };
 pub use names::{Key, NameError, TopicName};
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use secret::Secret;
+pub use template::{Piece, Place, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use super::attributes::{Elements, backoff_value, read_backoff, read_u32};
 use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
-use super::{AttributeError, Backoff, TopicName};
+use super::{AttributeError, Backoff, CallBack, ConditionError, TemplateError, TopicName};
 
 /// The settings of one topic. `None` leaves the matter to the job, or sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct TopicPolicy {
     pub dead_letters: Option<TopicName>,
     /// How long finished jobs and their keys are remembered, if they do not say it.
     pub retention_ms: Option<u64>,
+    /// What the queue calls when a job is due.
+    pub call_back: Option<Arc<CallBack>>,
 }
 
 /// What happens to a job that comes due late, because the queue was down, or that waited long for its first consumer.
@@ -96,6 +99,34 @@ pub enum Setting {
     DeadLetters = 12,
     /// [`TopicPolicy::retention_ms`], u64.
     Remember = 13,
+    /// [`CallBack::url`], text.
+    CallBackUrl = 14,
+    /// [`CallBack::method`], text.
+    CallBackMethod = 15,
+    /// [`CallBack::headers`], text.
+    CallBackHeaders = 16,
+    /// [`CallBack::body`], text.
+    CallBackBody = 17,
+    /// [`CallBack::timeout_ms`], u32.
+    CallBackTimeout = 18,
+    /// [`CallBack::concurrency`], u32.
+    CallBackConcurrency = 19,
+    /// [`CallBack::per_second_max`], u32.
+    CallBackRate = 20,
+    /// [`CallBack::secrets`], text.
+    CallBackSecrets = 21,
+    /// [`CallBack::refused`], text.
+    CallBackRefused = 22,
+    /// [`CallBack::retry_if`], text.
+    CallBackRetryIf = 23,
+    /// [`CallBack::success`], text.
+    CallBackSuccess = 24,
+    /// [`CallBack::of_job`], u8 1.
+    CallBackOfJob = 25,
+    /// [`CallBack::log_ms`], u64.
+    CallBackLog = 26,
+    /// [`CallBack::paused`], u8 1.
+    CallBackPaused = 27,
 }
 
 /// A change of a topic's settings.
@@ -122,6 +153,12 @@ pub enum PolicyError {
         /// Which setting has it.
         setting: Setting,
     },
+    /// A call-back's condition that is none.
+    #[error("call-back-retry-if is {0}")]
+    Condition(#[from] ConditionError),
+    /// A call-back with a place that no job fills.
+    #[error("the call-back cannot be filled in: {0}")]
+    Template(#[from] TemplateError),
 }
 
 const LATE_PER_SECOND: u8 = 0;
@@ -131,7 +168,7 @@ const LATE_DROP: u8 = 3;
 
 impl Setting {
     /// All of them, by number.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 27] = [
         Self::Ttr,
         Self::Priority,
         Self::Attempts,
@@ -145,7 +182,26 @@ impl Setting {
         Self::Late,
         Self::DeadLetters,
         Self::Remember,
+        Self::CallBackUrl,
+        Self::CallBackMethod,
+        Self::CallBackHeaders,
+        Self::CallBackBody,
+        Self::CallBackTimeout,
+        Self::CallBackConcurrency,
+        Self::CallBackRate,
+        Self::CallBackSecrets,
+        Self::CallBackRefused,
+        Self::CallBackRetryIf,
+        Self::CallBackSuccess,
+        Self::CallBackOfJob,
+        Self::CallBackLog,
+        Self::CallBackPaused,
     ];
+
+    /// Whether it says how jobs are called back.
+    pub fn is_of_call_backs(self) -> bool {
+        self as u16 >= Self::CallBackUrl as u16
+    }
 
     /// The setting with this number.
     pub fn from_u16(number: u16) -> Option<Self> {
@@ -168,6 +224,20 @@ impl Setting {
             Self::Late => "late",
             Self::DeadLetters => "dead-letters",
             Self::Remember => "remember",
+            Self::CallBackUrl => "call-back",
+            Self::CallBackMethod => "call-back-method",
+            Self::CallBackHeaders => "call-back-headers",
+            Self::CallBackBody => "call-back-body",
+            Self::CallBackTimeout => "call-back-timeout",
+            Self::CallBackConcurrency => "call-back-concurrency",
+            Self::CallBackRate => "call-back-rate",
+            Self::CallBackSecrets => "call-back-secrets",
+            Self::CallBackRefused => "call-back-refused",
+            Self::CallBackRetryIf => "call-back-retry-if",
+            Self::CallBackSuccess => "call-back-success",
+            Self::CallBackOfJob => "call-back-of-job",
+            Self::CallBackLog => "call-back-log",
+            Self::CallBackPaused => "call-back-paused",
         }
     }
 
@@ -178,10 +248,26 @@ impl Setting {
             Self::Attempts | Self::JobsMax | Self::BytesMax | Self::BodyMax | Self::LeasesMax => "at least 1",
             Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
             Self::ExpiresAfter => "1 ms to 10 years",
-            Self::Rate => "1 to 1000000",
+            Self::Rate | Self::CallBackRate => "1 to 1000000",
             Self::Late => "a time of at most 10 years, and an action with a value from 1 on",
             Self::DeadLetters => "the name of another topic",
             Self::Remember => "1 ms to 30 days",
+            Self::CallBackUrl => {
+                "http:// or https://, a host and what follows, of at most 1024 printable characters, without a user and a #"
+            }
+            Self::CallBackMethod => "GET, POST, PUT, PATCH or DELETE",
+            Self::CallBackHeaders => {
+                "lines of Name: value, at most 1024 bytes, without those that frame a request, as Host and Content-Length"
+            }
+            Self::CallBackBody => "a text of at most 2048 bytes",
+            Self::CallBackTimeout => "100 ms to 5 minutes",
+            Self::CallBackConcurrency => "1 to 1024",
+            Self::CallBackSecrets => "a name of at most 64 characters of A-Z a-z 0-9 . _ -",
+            Self::CallBackRefused => "bury or retry",
+            Self::CallBackRetryIf => "a condition of at most 512 bytes",
+            Self::CallBackSuccess => "status or reply",
+            Self::CallBackOfJob | Self::CallBackPaused => "true or none",
+            Self::CallBackLog => "1 ms to 90 days",
         }
     }
 }
@@ -223,7 +309,8 @@ impl TopicPolicy {
         changed
     }
 
-    fn value(&self, setting: Setting) -> Option<Vec<u8>> {
+    /// A setting's value, as bytes.
+    pub(crate) fn value(&self, setting: Setting) -> Option<Vec<u8>> {
         let narrow = |value: Option<u32>| value.map(|value| value.to_le_bytes().to_vec());
         let wide = |value: Option<u64>| value.map(|value| value.to_le_bytes().to_vec());
         match setting {
@@ -240,11 +327,13 @@ impl TopicPolicy {
             Setting::Late => self.late.map(Late::value),
             Setting::DeadLetters => self.dead_letters.as_ref().map(|name| name.as_str().as_bytes().to_vec()),
             Setting::Remember => wide(self.retention_ms),
+            _ => self.call_back.as_ref()?.value(setting),
         }
     }
 
     // Logs and checkpoints have policies: a bound may only widen, or data that exists is refused.
-    fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
+    /// Gives a setting the value that these bytes mean.
+    pub(crate) fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
         let wrong = PolicyError::OutOfRange { setting };
         let narrow = |least: u32, most: u32| {
             read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
@@ -267,6 +356,11 @@ impl TopicPolicy {
                 self.dead_letters = Some(name.ok_or(wrong)?);
             }
             Setting::Remember => self.retention_ms = Some(wide(DEDUPE_RETENTION_MS_MAX)?),
+            _ => {
+                let mut changed = self.call_back.as_deref().cloned().unwrap_or_default();
+                changed.put(setting, value)?;
+                self.call_back = Some(Arc::new(changed));
+            }
         }
         Ok(())
     }
@@ -286,6 +380,11 @@ impl TopicPolicy {
             Setting::Late => self.late = None,
             Setting::DeadLetters => self.dead_letters = None,
             Setting::Remember => self.retention_ms = None,
+            _ => {
+                let mut changed = self.call_back.as_deref().cloned().unwrap_or_default();
+                changed.take(setting);
+                self.call_back = (changed != CallBack::default()).then(|| Arc::new(changed));
+            }
         }
     }
 }
@@ -296,6 +395,12 @@ impl PolicyChange {
         self.set = self.set.changed(next);
         self.unset.retain(|setting| next.set.value(*setting).is_none());
         self.unset.extend(&next.unset);
+    }
+
+    /// Whether it changes how jobs are called back.
+    pub fn is_of_call_backs(&self) -> bool {
+        let all = self.set.settings().chain(self.unset.iter().copied());
+        all.into_iter().any(Setting::is_of_call_backs)
     }
 
     /// The change as bytes.
@@ -377,7 +482,7 @@ fn read_u64(value: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::BackoffCurve;
+    use super::super::{BackoffCurve, Method, Refused, Success};
     use super::*;
 
     fn all() -> TopicPolicy {
@@ -396,6 +501,26 @@ mod tests {
             late: Some(Late { after_ms: 60_000, then: LateAction::Spread { over_ms: 3_600_000 } }),
             dead_letters: Some("failed".parse().expect("a name")),
             retention_ms: Some(1),
+            call_back: Some(Arc::new(call_back())),
+        }
+    }
+
+    fn call_back() -> CallBack {
+        CallBack {
+            url: Some("https://shop.example/due/{id}".to_owned()),
+            method: Some(Method::Put),
+            headers: Some("X-Key: {key}\nX-Attempt: {attempt}".to_owned()),
+            body: Some("{body.form}".to_owned()),
+            timeout_ms: Some(3000),
+            concurrency: Some(16),
+            per_second_max: Some(50),
+            secrets: Some("shop".to_owned()),
+            refused: Some(Refused::Retry),
+            retry_if: Some("{res.code} != 200".to_owned()),
+            success: Some(Success::Reply),
+            of_job: true,
+            log_ms: Some(86_400_000),
+            paused: true,
         }
     }
 
@@ -429,6 +554,14 @@ mod tests {
         };
         for setting in Setting::ALL {
             let wrong = Err(PolicyError::OutOfRange { setting });
+            if matches!(setting, Setting::CallBackRetryIf) {
+                assert!(matches!(decode(setting as u16, b"?"), Err(PolicyError::Condition(_))));
+                continue;
+            }
+            if matches!(setting, Setting::CallBackBody) {
+                assert!(matches!(decode(setting as u16, b"{no}"), Err(PolicyError::Template(_))));
+                continue;
+            }
             assert_eq!(decode(setting as u16, b"?"), wrong, "{setting}");
             if !matches!(setting, Setting::Priority) {
                 assert_eq!(decode(setting as u16, &[0; 4]), wrong, "{setting}");
@@ -436,7 +569,7 @@ mod tests {
                 assert_eq!(decode(setting as u16, &[0; 17]), wrong, "{setting}");
             }
         }
-        assert_eq!(decode(14, b"?"), Err(PolicyError::Unsupported(14)));
+        assert_eq!(decode(28, b"?"), Err(PolicyError::Unsupported(28)));
         let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
         let twice = [all().encode(), all().encode()].concat();

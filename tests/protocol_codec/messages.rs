@@ -9,18 +9,19 @@ use adjourn::protocol::{
     Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
 };
 use adjourn::types::limits::{
-    BACKOFF_LIST_MAX, BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX,
-    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX,
-    KICK_JOBS_MAX, LIST_JOBS_MAX, RATE_PER_SECOND_MAX, RESERVE_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
+    CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX,
+    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn::types::{
-    Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, Filter, IfExists, JobHistory,
-    JobId, JobState, Key, Late, LateAction, Lease, ListOrder, Millis, PolicyChange, SessionId, SessionSecret,
-    Setting, States, TopicName, TopicPolicy, When,
+    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
+    Lease, ListOrder, Millis, PolicyChange, SessionId, SessionSecret, Setting, States, TopicName, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use super::policies::{has, settings};
 
 pub(super) fn topic() -> impl Strategy<Value = TopicName> {
     "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".prop_map(|text| text.parse().expect("a topic"))
@@ -496,56 +497,6 @@ pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
             message,
         },
     )
-}
-
-fn settings() -> impl Strategy<Value = TopicPolicy> {
-    use proptest::option::of;
-    let curve = prop_oneof![
-        any::<u32>().prop_map(BackoffCurve::Fixed),
-        vec(any::<u32>(), 1..=BACKOFF_LIST_MAX).prop_map(BackoffCurve::List),
-    ];
-    let backoff = (curve, 0..=100_u8).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
-    let then = prop_oneof![
-        (1..=RATE_PER_SECOND_MAX).prop_map(LateAction::PerSecond),
-        (1..=DELAY_MS_MAX).prop_map(|over_ms| LateAction::Spread { over_ms }),
-        Just(LateAction::Bury),
-        Just(LateAction::Drop),
-    ];
-    let late = (0..=DELAY_MS_MAX, then).prop_map(|(after_ms, then)| Late { after_ms, then });
-    let defaults =
-        (of(TTR_MS_MIN..=TTR_MS_MAX), of(0..u32::MAX), of(1..u32::MAX), of(backoff), of(1..=DELAY_MS_MAX));
-    let limits =
-        (of(1..u64::MAX), of(1..u64::MAX), of(1..u32::MAX), of(1..u32::MAX), of(1..=RATE_PER_SECOND_MAX));
-    // A topic is not its own dead-letter topic.
-    let ends = (
-        of("dead[a-z]{1,20}".prop_map(|name| name.parse().expect("a name"))),
-        of(1..=DEDUPE_RETENTION_MS_MAX),
-    );
-    (defaults, limits, of(late), ends).prop_map(|(defaults, limits, late, (dead_letters, retention_ms))| {
-        let (ttr_ms, priority, attempts_max, backoff, expires_after_ms) = defaults;
-        let (jobs_max, bytes_max, body_bytes_max, leases_max, per_second_max) = limits;
-        TopicPolicy {
-            ttr_ms,
-            priority,
-            attempts_max,
-            backoff,
-            expires_after_ms,
-            jobs_max,
-            bytes_max,
-            body_bytes_max,
-            leases_max,
-            per_second_max,
-            late,
-            dead_letters,
-            retention_ms,
-        }
-    })
-}
-
-/// Whether a setting has a value.
-fn has(policy: &TopicPolicy, setting: Setting) -> bool {
-    let unset = PolicyChange { set: TopicPolicy::default(), unset: [setting].into() };
-    policy.changed(&unset) != *policy
 }
 
 pub(super) fn response() -> impl Strategy<Value = Response> {

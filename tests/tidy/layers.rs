@@ -3,7 +3,7 @@
 use super::source::{Finding, SourceFile, end_of_block, leading_name};
 
 /// Each layer with those that it may import: what stands above it. The table of `ARCHITECTURE.md`.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("types", &[]),
     ("protocol", &["types"]),
     ("json", &["types", "protocol"]),
@@ -14,7 +14,8 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("replica", &["types", "protocol", "engine", "storage", "raft"]),
     ("server", &["types", "protocol", "transport", "engine", "storage", "raft", "replica"]),
     ("client", &["types", "protocol", "transport"]),
-    ("http", &["types", "protocol", "json", "transport", "server"]),
+    ("call_backs", &["types", "protocol", "json", "transport", "server"]),
+    ("http", &["types", "protocol", "json", "transport", "server", "call_backs"]),
     (
         "cli",
         &[
@@ -28,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
             "replica",
             "server",
             "client",
+            "call_backs",
             "http",
         ],
     ),

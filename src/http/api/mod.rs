@@ -2,6 +2,7 @@
 //! of all routes is made from the same functions.
 
 mod bulk;
+mod call_backs;
 mod change;
 mod filter;
 mod leases;
@@ -50,6 +51,8 @@ pub(super) fn routes() -> OpenApiRouter<Desk> {
         .routes(routes!(topics::resume))
         .routes(routes!(topics::kick))
         .routes(routes!(topics::peek))
+        .routes(routes!(call_backs::attempts))
+        .routes(routes!(call_backs::check))
         .routes(routes!(server::stats))
         .routes(routes!(server::cluster))
         .routes(routes!(server::add_member))

@@ -4,6 +4,7 @@
 //! the file is reported with its line. [`Config`] is the result: flags override the environment, the environment the
 //! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
+mod call_backs;
 mod tls;
 mod value;
 
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
 
+pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
 pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within};
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
@@ -40,6 +42,8 @@ pub struct Config {
     pub youzan_listen: Option<String>,
     /// The token as which callers of older queues act who show none. `None` if they must show one.
     pub dialects_token: Option<String>,
+    /// How it calls back.
+    pub call_backs: CallBackConfig,
     /// This node's number, from 1.
     pub node: u64,
     /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
@@ -139,6 +143,30 @@ pub struct Settings {
     /// Token as which callers of these two act who show none, by its name
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DIALECTS_TOKEN", value_name = "NAME"))]
     pub dialects_token: Option<String>,
+    /// Addresses that call-backs may reach beside --call-back-allow: `allowlist` (none), `public_only` or `open` (all)
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_EGRESS", value_name = "RULE"))]
+    pub call_back_egress: Option<Egress>,
+    /// Destinations of call-backs: hosts, *.ENDING, IP addresses and networks, between commas
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, env = "ADJOURN_CALL_BACK_ALLOW", value_name = "HOST", value_delimiter = ',')
+    )]
+    pub call_back_allow: Option<Vec<Allowed>>,
+    /// Ports that call-backs may reach: numbers and ranges, between commas
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, env = "ADJOURN_CALL_BACK_PORTS", value_name = "PORT", value_delimiter = ',')
+    )]
+    pub call_back_ports: Option<Vec<PortRange>>,
+    /// CA that may have signed the certificates of destinations, in place of those that the system knows
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_CA", value_name = "FILE"))]
+    pub call_back_ca: Option<PathBuf>,
+    /// File of the secrets that sign call-backs
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_SECRETS_FILE", value_name = "FILE"))]
+    pub call_back_secrets_file: Option<PathBuf>,
+    /// Most that the log of call-backs takes on the disk, in bytes
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES"))]
+    pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 64 << 30 }>>,
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
@@ -303,6 +331,7 @@ impl Default for Config {
             ouqiang_listen: None,
             youzan_listen: None,
             dialects_token: None,
+            call_backs: CallBackConfig::default(),
             node: 1,
             peer_listen: None,
             peer_address: None,
@@ -362,7 +391,8 @@ impl Config {
     }
 
     /// Sets every key that `settings` has.
-    pub fn apply(&mut self, settings: Settings) {
+    pub fn apply(&mut self, mut settings: Settings) {
+        self.call_backs.apply(&mut settings);
         let Settings { data, listen, client_address, node, server_name, .. } = settings;
         set(&mut self.data, data);
         set(&mut self.listen, listen.map(|listen| listen.0));

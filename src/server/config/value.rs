@@ -77,6 +77,15 @@ pub enum ValueError {
     /// Not a form.
     #[error("expected text or json, found {0:?}")]
     LogFormat(String),
+    /// Not a rule for call-backs.
+    #[error("expected allowlist, public_only or open, found {0:?}")]
+    Egress(String),
+    /// Not a destination.
+    #[error("expected a host, *.ENDING, an IP address or a network as 10.0.0.0/8, found {0:?}")]
+    Destination(String),
+    /// Not a port.
+    #[error("expected a port from 1 to 65535, or a range as 8000-8099, found {0:?}")]
+    Ports(String),
 }
 
 impl<const MIN: u64, const MAX: u64> Within<MIN, MAX> {
@@ -194,6 +203,7 @@ macro_rules! read_from_text {
         }
     )+};
 }
+pub(super) use read_from_text;
 
 read_from_text!(HostPort, MaybeHostPort, ServerName, LogLevel, LogFormat);
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::super::core::{Observed, ToCore};
 use super::super::disk::resident_bytes;
 use super::Local;
+use crate::replica::CalledBack;
 use crate::types::Access;
 
 /// A core that does not say for this long how it is hangs.
@@ -66,6 +67,13 @@ impl Local {
             self.ask_core(Some(access)).await
         };
         timeout(ANSWER_MAX, asked).await.ok()?
+    }
+
+    /// The topics whose jobs are called back, as far as this node knows. `None` if its core does not answer in time.
+    pub async fn called_back(&self) -> Option<Vec<CalledBack>> {
+        let (asker, answer) = oneshot::channel();
+        self.config.core.send_brief(ToCore::CalledBack(asker)).ok()?;
+        timeout(ANSWER_MAX, answer).await.ok()?.ok()
     }
 
     /// Memory that the process takes, in bytes; `None` where the system does not say it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -36,7 +36,14 @@ impl Connector {
         let ClientFiles { ca, certificate, key } = files.clone();
         let files = files.clone();
         let read = [ca, certificate, key].into_iter().flatten().collect();
-        Ok(Self(Fresh::new(read, move || client_config(&files))?))
+        Ok(Self(Fresh::new(read, move || client_config(&files, VERSIONS))?))
+    }
+
+    /// Makes connections to servers of others, with all versions of TLS that are still sound.
+    pub fn to_anyone(ca: Option<PathBuf>) -> Result<Self, TlsError> {
+        let files = ClientFiles { ca, ..ClientFiles::default() };
+        let read = files.ca.iter().cloned().collect();
+        Ok(Self(Fresh::new(read, move || client_config(&files, rustls::ALL_VERSIONS))?))
     }
 
     /// The handshake with the server at `address` (`host:port`), whose certificate must be for that host. The caller sets a
@@ -48,7 +55,10 @@ impl Connector {
     }
 }
 
-fn client_config(files: &ClientFiles) -> Result<ClientConfig, TlsError> {
+fn client_config(
+    files: &ClientFiles,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Result<ClientConfig, TlsError> {
     let roots = match &files.ca {
         Some(ca) => roots(ca)?,
         None => system_roots()?,
@@ -59,7 +69,7 @@ fn client_config(files: &ClientFiles) -> Result<ClientConfig, TlsError> {
     let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider()).build();
     let verifier = verifier.map_err(|_| TlsError::NoRoots)?;
     let builder = ClientConfig::builder_with_provider(provider());
-    let builder = builder.with_protocol_versions(VERSIONS).map_err(refused)?;
+    let builder = builder.with_protocol_versions(versions).map_err(refused)?;
     let builder = builder.with_webpki_verifier(verifier);
     match (&files.certificate, &files.key) {
         (Some(certificate), Some(key)) => {

@@ -1,0 +1,150 @@
+//! A circuit breaker: a destination that fails is left alone for a while, then tried with one call.
+//!
+//! The pattern is M. Nygard's ("Release It!"); the pause doubles from one failed probe to the next.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Failures in a row that open the breaker of a destination that was well before.
+const FAILURES_MAX: u32 = 5;
+/// The first pause, and the longest.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_mins(1);
+
+/// What is known of how well a destination is.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    /// A call has succeeded since it was last open.
+    is_proven: bool,
+    failures: u32,
+    pause: Duration,
+    /// No call until then.
+    open_until: Option<Instant>,
+    /// One call is under way that shows how it is.
+    is_probing: bool,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// Yes, one of many.
+    Call,
+    /// Yes, and it alone: it shows how the destination is.
+    Probe,
+    /// Not for this time.
+    Wait(Duration),
+}
+
+impl Breaker {
+    /// Whether a call may be made now. Whoever is told yes says how it ended.
+    pub(super) fn admit(&mut self, now: Instant) -> Admission {
+        if self.is_proven {
+            return Admission::Call;
+        }
+        match self.open_until.map(|until| until.saturating_duration_since(now)) {
+            Some(left) if !left.is_zero() => Admission::Wait(left),
+            _ if self.is_probing => Admission::Wait(PAUSE_MIN / 4),
+            _ => {
+                self.is_probing = true;
+                Admission::Probe
+            }
+        }
+    }
+
+    /// Until when no call may be made.
+    pub(super) fn open_until(&self) -> Option<Instant> {
+        self.open_until.filter(|_| !self.is_proven)
+    }
+
+    /// Whether calls succeed.
+    pub(super) fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    /// Whether it was left alone before.
+    pub(super) fn has_opened(&self) -> bool {
+        self.open_until.is_some()
+    }
+
+    /// Whether nothing is known that would be missed.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        !self.is_probing && self.open_until.is_none_or(|until| until + PAUSE_MAX < now)
+    }
+
+    /// The destination answered.
+    pub(super) fn succeeded(&mut self) {
+        *self = Self { is_proven: true, ..Self::default() };
+    }
+
+    /// The destination failed. Returns how long it is left alone, if it is.
+    pub(super) fn failed(&mut self, admission: Admission, now: Instant) -> Option<Duration> {
+        if admission == Admission::Probe {
+            self.is_probing = false;
+        } else if !self.is_proven {
+            // One of many that were under way when it opened.
+            return None;
+        }
+        self.failures += 1;
+        if self.is_proven && self.failures < FAILURES_MAX {
+            return None;
+        }
+        self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
+        self.is_proven = false;
+        self.open_until = Some(now + self.pause);
+        Some(self.pause)
+    }
+
+    /// The call was not made after all.
+    pub(super) fn gave_up(&mut self, admission: Admission) {
+        if admission == Admission::Probe {
+            self.is_probing = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_destination_shows_that_it_is_well_before_it_gets_more_than_one_call() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        assert_eq!(breaker.admit(now), Admission::Probe);
+        assert_eq!(breaker.admit(now), Admission::Wait(S / 4));
+        breaker.succeeded();
+        assert_eq!((breaker.admit(now), breaker.admit(now)), (Admission::Call, Admission::Call));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_left_alone_after_failures_and_each_time_for_longer() {
+        let (mut breaker, mut now) = (Breaker::default(), Instant::now());
+        breaker.succeeded();
+        for _ in 0..4 {
+            assert_eq!(breaker.failed(Admission::Call, now), None);
+        }
+        assert_eq!(breaker.failed(Admission::Call, now), Some(S));
+        assert_eq!(breaker.failed(Admission::Call, now), None, "it was under way before");
+        assert_eq!(breaker.admit(now + S / 2), Admission::Wait(S / 2));
+        for pause in [2, 4, 8, 16, 32, 60, 60] {
+            now = breaker.open_until().expect("open");
+            assert_eq!(breaker.admit(now), Admission::Probe);
+            assert_eq!(breaker.failed(Admission::Probe, now), Some(pause * S));
+        }
+        now = breaker.open_until().expect("open");
+        assert_eq!(breaker.admit(now), Admission::Probe);
+        breaker.succeeded();
+        assert_eq!((breaker.admit(now), breaker.open_until()), (Admission::Call, None));
+        assert_eq!(breaker.failed(Admission::Call, now), None, "it begins anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_is_not_made_leaves_the_place_to_the_next() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        let probe = breaker.admit(now);
+        breaker.gave_up(probe);
+        assert_eq!(breaker.admit(now), Admission::Probe);
+    }
+}

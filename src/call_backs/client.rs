@@ -1,0 +1,250 @@
+//! The HTTP client of call-backs: HTTP/1.1 with its own connections, because the address of each is checked before it is made.
+//!
+//! No redirect is followed, no proxy is used, no more of a reply is read than a verdict needs.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{HeaderName, LOCATION, RETRY_AFTER};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::destination::Origin;
+use super::egress::{Guard, Refusal};
+use super::outcome::{Fault, Reply};
+use super::room::Lane;
+use crate::transport::Stream;
+use crate::transport::tls::{Connector, TlsError};
+
+/// Most bytes of a reply's body that are read.
+pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
+/// Most bytes of its head.
+const HEAD_BYTES_MAX: usize = 32 << 10;
+/// A connection, with TLS, is made within this time.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+/// Addresses of a name that are tried.
+const ADDRESSES_MAX: usize = 4;
+/// A connection that was not used for this time is closed: fewer than most servers wait.
+const IDLE_MAX: Duration = Duration::from_secs(4);
+/// Names that are looked up at the same time, in each lane.
+const LOOKUPS_MAX: usize = 64;
+
+/// Makes calls.
+#[derive(Debug)]
+pub(super) struct Client {
+    guard: Guard,
+    /// What is wrong with the certificates, if they cannot be used.
+    tls: Result<Connector, TlsError>,
+    idle: Mutex<BTreeMap<Origin, Vec<Idle>>>,
+    /// By lane: a name server that does not answer holds up its own kind alone.
+    lookups: [Arc<Semaphore>; 2],
+}
+
+#[derive(Debug)]
+struct Idle {
+    link: Link,
+    since: Instant,
+}
+
+/// A connection. It ends when this is dropped, whatever is under way.
+#[derive(Debug)]
+struct Link {
+    sender: SendRequest<Full<Bytes>>,
+    driver: AbortHandle,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Client {
+    pub(super) fn new(guard: Guard, tls: Result<Connector, TlsError>) -> Self {
+        let lookups = [(); 2].map(|()| Arc::new(Semaphore::new(LOOKUPS_MAX)));
+        Self { guard, tls, idle: Mutex::default(), lookups }
+    }
+
+    /// Sends a request and takes the reply, within a time.
+    pub(super) async fn call(
+        &self,
+        lane: Lane,
+        origin: &Origin,
+        request: &Request<Full<Bytes>>,
+        within: Duration,
+    ) -> Result<Reply, Fault> {
+        let called = timeout_at(Instant::now() + within, self.exchange(lane, origin, request)).await;
+        called.unwrap_or(Err(Fault::TimedOut(within)))
+    }
+
+    async fn exchange(
+        &self,
+        lane: Lane,
+        origin: &Origin,
+        request: &Request<Full<Bytes>>,
+    ) -> Result<Reply, Fault> {
+        self.guard.check_port(origin)?;
+        while let Some(mut link) = self.take_idle(origin) {
+            if link.sender.ready().await.is_err() {
+                continue;
+            }
+            // One that the destination closed meanwhile says nothing of the destination.
+            if let Ok(response) = link.sender.send_request(request.clone()).await {
+                return self.read(origin, link, response).await;
+            }
+            break;
+        }
+        let mut link = self.connect(lane, origin).await?;
+        let response = link.sender.send_request(request.clone()).await;
+        let response = response.map_err(|error| Fault::Broken(told(&error)))?;
+        self.read(origin, link, response).await
+    }
+
+    async fn read(&self, origin: &Origin, link: Link, response: Response<Incoming>) -> Result<Reply, Fault> {
+        let (head, mut body) = response.into_parts();
+        let mut read = BytesMut::new();
+        let mut is_whole = true;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Fault::Broken(told(&error)))?;
+            let Some(data) = frame.data_ref() else { continue };
+            let room = REPLY_BYTES_MAX - read.len();
+            read.extend_from_slice(data.get(..room).unwrap_or(data));
+            if data.len() > room {
+                is_whole = false;
+                break;
+            }
+        }
+        if is_whole {
+            self.put_idle(origin, link);
+        }
+        let text = |name: HeaderName| Some(head.headers.get(name)?.to_str().ok()?.to_owned());
+        Ok(Reply {
+            status: head.status,
+            retry_after: text(RETRY_AFTER),
+            location: text(LOCATION),
+            body: read.freeze(),
+        })
+    }
+
+    async fn connect(&self, lane: Lane, origin: &Origin) -> Result<Link, Fault> {
+        let (mut refusal, mut failure) = (None, None);
+        for address in self.addresses(lane, origin).await? {
+            if let Err(refused) = self.guard.check(origin, address.ip()) {
+                refusal = Some(refused);
+                continue;
+            }
+            match timeout(CONNECT_MAX, self.open(origin, address)).await {
+                Ok(Ok(link)) => return Ok(link),
+                Ok(Err(fault)) => failure = Some(fault),
+                Err(_) => {
+                    failure = Some(Fault::Connect(format!("{address} does not answer")));
+                }
+            }
+        }
+        let nowhere = || Fault::Connect(format!("{} has no address", origin.host));
+        Err(failure.or(refusal.map(Fault::Refused)).unwrap_or_else(nowhere))
+    }
+
+    async fn open(&self, origin: &Origin, address: SocketAddr) -> Result<Link, Fault> {
+        let failed = |error: &dyn std::fmt::Display| Fault::Connect(format!("{address}: {error}"));
+        let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
+        // Without it a small request may wait; it is sent all the same.
+        let _ = stream.set_nodelay(true);
+        let stream = if origin.is_secure {
+            let tls = self.tls.as_ref().map_err(|error| Fault::NotReady(error.to_string()))?;
+            tls.connect(&origin.address(), stream).await.map_err(|error| failed(&error))?
+        } else {
+            Stream::Plain(stream)
+        };
+        let builder =
+            http1::Builder::new().max_buf_size(HEAD_BYTES_MAX).handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = builder.map_err(|error| failed(&error))?;
+        // How it ends is told to who waits for the answer.
+        let driver = tokio::spawn(async move { drop(connection.await) }).abort_handle();
+        Ok(Link { sender, driver })
+    }
+
+    /// The addresses of a host. The system is asked in a thread of its own, as it knows no limit of time.
+    async fn addresses(&self, lane: Lane, origin: &Origin) -> Result<Vec<SocketAddr>, Fault> {
+        let (host, port) = (origin.host.clone(), origin.port);
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let [proven, probation] = &self.lookups;
+        let lookups = if lane == Lane::Proven { proven } else { probation };
+        let looked_up = async {
+            // It is never closed.
+            let room = Arc::clone(lookups).acquire_owned().await;
+            spawn_blocking(move || {
+                let _room = room;
+                (host.as_str(), port).to_socket_addrs().map(|found| found.take(ADDRESSES_MAX).collect())
+            })
+            .await
+        };
+        match timeout(CONNECT_MAX, looked_up).await {
+            Ok(Ok(Ok(found))) => Ok(found),
+            Ok(Ok(Err(error))) => Err(Fault::Connect(format!("{} is not found: {error}", origin.host))),
+            Ok(Err(_)) => Err(Fault::NotReady("the server is stopping".to_owned())),
+            Err(_) => Err(Fault::Connect(format!("{} is not looked up in time", origin.host))),
+        }
+    }
+
+    /// Says for each address of a destination whether it may be called.
+    pub(super) async fn check(&self, origin: &Origin) -> Result<Vec<(IpAddr, Result<(), Refusal>)>, Fault> {
+        self.guard.check_port(origin)?;
+        let addresses = self.addresses(Lane::Probation, origin).await?;
+        Ok(addresses.into_iter().map(|found| (found.ip(), self.guard.check(origin, found.ip()))).collect())
+    }
+
+    fn take_idle(&self, origin: &Origin) -> Option<Link> {
+        let mut idle = self.idle();
+        let links = idle.get_mut(origin)?;
+        // The one that was used last: the others may close.
+        let taken = links.pop();
+        if links.is_empty() {
+            idle.remove(origin);
+        }
+        taken.filter(|idle| idle.since.elapsed() < IDLE_MAX).map(|idle| idle.link)
+    }
+
+    fn put_idle(&self, origin: &Origin, link: Link) {
+        if link.sender.is_closed() {
+            return;
+        }
+        let idle = Idle { link, since: Instant::now() };
+        match self.idle().entry(origin.clone()) {
+            std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(vec![idle])),
+            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut().push(idle),
+        }
+    }
+
+    /// Closes connections that were not used for a while.
+    pub(super) fn close_idle(&self) {
+        self.idle().retain(|_, links| {
+            links.retain(|idle| idle.since.elapsed() < IDLE_MAX);
+            !links.is_empty()
+        });
+    }
+
+    fn idle(&self) -> MutexGuard<'_, BTreeMap<Origin, Vec<Idle>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What went wrong, with its cause.
+fn told(error: &hyper::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

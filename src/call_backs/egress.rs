@@ -1,0 +1,262 @@
+//! Which destinations may be called.
+//!
+//! What counts is the address of the socket that is being connected, at every connection: a name may lead elsewhere at any time. Some
+//! addresses nobody may call: those from which the machines of a cloud learn their credentials.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::destination::Origin;
+use crate::server::config::{Allowed, CallBackConfig, Egress, PortRange};
+
+/// The rules of a node.
+#[derive(Debug)]
+pub(super) struct Guard {
+    egress: Egress,
+    allow: Vec<Allowed>,
+    ports: Vec<PortRange>,
+}
+
+/// Why a destination is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("port {0} may not be called: add it to call_back_ports")]
+    Port(u16),
+    #[error("{host} may not be called: add it, or its address {address}, to call_back_allow")]
+    NotListed { host: String, address: IpAddr },
+    #[error("{host} leads to {address}, which is not public: add it to call_back_allow if it may be called")]
+    NotPublic { host: String, address: IpAddr },
+    #[error("{host} leads to {address}, from which machines learn their credentials: it is never called")]
+    Metadata { host: String, address: IpAddr },
+}
+
+impl Guard {
+    pub(super) fn new(config: &CallBackConfig) -> Self {
+        Self { egress: config.egress, allow: config.allow.clone(), ports: config.ports.clone() }
+    }
+
+    /// Whether the port may be called, whatever the address.
+    pub(super) fn check_port(&self, origin: &Origin) -> Result<(), Refusal> {
+        let is_listed = self.ports.iter().any(|range| (range.first..=range.last).contains(&origin.port));
+        if is_listed { Ok(()) } else { Err(Refusal::Port(origin.port)) }
+    }
+
+    /// Whether this address of the host may be connected to.
+    pub(super) fn check(&self, origin: &Origin, address: IpAddr) -> Result<(), Refusal> {
+        let host = || origin.host.clone();
+        // An address may stand in another: all of them count.
+        let inner = embedded(address);
+        let all = || std::iter::once(address).chain(inner);
+        if all().any(is_metadata) {
+            return Err(Refusal::Metadata { host: host(), address });
+        }
+        if self.is_listed(&origin.host, address) {
+            return Ok(());
+        }
+        match self.egress {
+            Egress::Open => Ok(()),
+            Egress::PublicOnly if all().all(is_public) => Ok(()),
+            Egress::PublicOnly => Err(Refusal::NotPublic { host: host(), address }),
+            Egress::Allowlist => Err(Refusal::NotListed { host: host(), address }),
+        }
+    }
+
+    fn is_listed(&self, host: &str, address: IpAddr) -> bool {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        self.allow.iter().any(|allowed| match allowed {
+            Allowed::Name(name) => name == host,
+            Allowed::Suffix(suffix) => host.len() > suffix.len() && host.ends_with(suffix.as_str()),
+            Allowed::Network { address: network, bits } => is_within(address.to_canonical(), *network, *bits),
+        })
+    }
+}
+
+fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
+    match (address, network) {
+        (IpAddr::V4(address), IpAddr::V4(network)) => {
+            let differing = address.to_bits() ^ network.to_bits();
+            differing.leading_zeros() >= bits.into()
+        }
+        (IpAddr::V6(address), IpAddr::V6(network)) => {
+            let differing = address.to_bits() ^ network.to_bits();
+            differing.leading_zeros() >= bits.into()
+        }
+        _ => false,
+    }
+}
+
+/// The IPv4 address that stands in an IPv6 address: mapped, translated (RFC 6052) or tunnelled (RFC 3056).
+fn embedded(address: IpAddr) -> Option<IpAddr> {
+    let IpAddr::V6(outer) = address else { return None };
+    let bits = outer.to_bits();
+    let low = u32::try_from(bits & 0xffff_ffff).ok();
+    let inner = match outer.segments() {
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => low,
+        // Addresses of before that meant the same.
+        [0, 0, 0, 0, 0, 0, ..] if bits > 1 => low,
+        [0x2002, ..] => u32::try_from((bits >> 80) & 0xffff_ffff).ok(),
+        _ => None,
+    };
+    inner.map(|inner| IpAddr::V4(Ipv4Addr::from_bits(inner)))
+}
+
+/// Whether machines learn their credentials there.
+fn is_metadata(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            address.is_link_local()
+                || [
+                    Ipv4Addr::new(100, 100, 100, 200),
+                    Ipv4Addr::new(168, 63, 129, 16),
+                    Ipv4Addr::new(192, 0, 0, 192),
+                ]
+                .contains(&address)
+        }
+        IpAddr::V6(address) => {
+            address.is_unicast_link_local() || address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+        }
+    }
+}
+
+/// Whether anyone on the internet may have this address: none of the registries of special ones (RFC 6890) has it.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            let is_special = address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_documentation()
+                || a == 0
+                || (a == 100 && b & 0xc0 == 64)
+                || (a == 192 && b == 0 && c == 0)
+                || (a == 192 && b == 88 && c == 99)
+                || (a == 198 && b & 0xfe == 18)
+                || a >= 224;
+            !is_special
+        }
+        IpAddr::V6(address) => match address.segments() {
+            // What stands in it is looked at by itself.
+            [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x2002, ..] => true,
+            [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
+            [0x3fff, second, ..] => second >= 0x1000,
+            [first, ..] => first & 0xe000 == 0x2000,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(egress: Egress, allow: &[&str]) -> Guard {
+        let allow = allow.iter().map(|text| text.parse().expect("a destination")).collect();
+        Guard {
+            egress,
+            allow,
+            ports: vec!["80".parse().expect("a port"), "8000-8099".parse().expect("a range")],
+        }
+    }
+
+    fn may(guard: &Guard, host: &str, address: &str) -> bool {
+        let origin = Origin { is_secure: false, host: host.to_owned(), port: 80 };
+        guard.check(&origin, address.parse().expect("an address")).is_ok()
+    }
+
+    #[test]
+    fn without_more_nothing_may_be_called_but_what_is_listed() {
+        let guard = guard(Egress::Allowlist, &["shop.example", "*.inside", "10.1.0.0/16", "fd00::/8"]);
+        assert!(may(&guard, "shop.example", "1.1.1.1") && may(&guard, "shop.example.", "127.0.0.1"));
+        assert!(
+            may(&guard, "a.b.inside", "10.0.0.1")
+                && may(&guard, "x", "10.1.255.1")
+                && may(&guard, "x", "fdff::1")
+        );
+        assert!(may(&guard, "x", "::ffff:10.1.0.1"));
+        for (host, address) in [
+            ("x", "1.1.1.1"),
+            ("inside", "1.1.1.1"),
+            ("evilinside", "1.1.1.1"),
+            ("shop.example.evil", "1.1.1.1"),
+            ("x", "10.2.0.1"),
+            ("x", "fe00::1"),
+        ] {
+            assert!(!may(&guard, host, address), "{host} {address}");
+        }
+    }
+
+    #[test]
+    fn metadata_are_never_called() {
+        for egress in [Egress::Allowlist, Egress::PublicOnly, Egress::Open] {
+            let guard = guard(egress, &["0.0.0.0/0", "::/0", "metadata"]);
+            for address in [
+                "169.254.169.254",
+                "169.254.170.2",
+                "::ffff:169.254.169.254",
+                "64:ff9b::a9fe:a9fe",
+                "2002:a9fe:a9fe::1",
+                "::a9fe:a9fe",
+                "fe80::1",
+                "fd00:ec2::254",
+                "100.100.100.200",
+                "168.63.129.16",
+                "192.0.0.192",
+            ] {
+                assert!(!may(&guard, "metadata", address), "{address}");
+            }
+            assert!(may(&guard, "metadata", "1.1.1.1"));
+        }
+    }
+
+    #[test]
+    fn public_addresses_are_those_of_no_registry() {
+        let guard = guard(Egress::PublicOnly, &["10.0.0.7"]);
+        for address in [
+            "1.1.1.1",
+            "100.63.0.1",
+            "100.128.0.1",
+            "198.20.0.1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+            "10.0.0.7",
+        ] {
+            assert!(may(&guard, "x", address), "{address}");
+        }
+        for address in [
+            "127.0.0.1",
+            "10.0.0.8",
+            "172.16.0.1",
+            "192.168.0.1",
+            "100.64.0.1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "255.255.255.255",
+            "192.0.2.1",
+            "198.19.0.1",
+            "192.88.99.1",
+            "::",
+            "::1",
+            "fc00::1",
+            "ff02::1",
+            "2001:db8::1",
+            "2001::1",
+            "3fff::1",
+            "::ffff:127.0.0.1",
+            "::7f00:1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1",
+            "2002:7f00:1::",
+            "2002:a00:8::",
+        ] {
+            assert!(!may(&guard, "x", address), "{address}");
+        }
+    }
+
+    #[test]
+    fn ports_are_listed() {
+        let guard = guard(Egress::Open, &[]);
+        let check = |port| guard.check_port(&Origin { is_secure: false, host: "x".to_owned(), port });
+        assert_eq!((check(80), check(8042)), (Ok(()), Ok(())));
+        assert_eq!((check(22), check(8100)), (Err(Refusal::Port(22)), Err(Refusal::Port(8100))));
+    }
+}

@@ -1,0 +1,388 @@
+//! What is sent: a job, filled into what its topic says of call-backs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use super::destination::{Destination, NotADestination};
+use crate::json;
+use crate::protocol::Delivered;
+use crate::types::{CallBack, Condition, Method, Piece, Place, Refused, Success, Template};
+
+/// The header of a job that names the URL.
+const URL_HEADER: &str = "call-back";
+const TIMEOUT_MS_DEFAULT: u32 = 10_000;
+const CONCURRENCY_DEFAULT: u32 = 16;
+const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
+/// What a value in a URL does not keep as it is: all that may mean something there.
+const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A topic's settings, ready to be filled in.
+#[derive(Debug)]
+pub(super) struct Plan {
+    url: Option<Template>,
+    of_job: bool,
+    method: Method,
+    headers: Vec<(HeaderName, Template)>,
+    body: Option<Template>,
+    /// What the body is, if nobody says it.
+    body_type: &'static str,
+    /// Values are written into the body as they stand in a JSON text.
+    body_is_json: bool,
+    pub(super) timeout: Duration,
+    pub(super) concurrency: u32,
+    pub(super) per_second_max: Option<u32>,
+    /// The name of the secrets that sign.
+    pub(super) secrets: Option<String>,
+    pub(super) refused: Refused,
+    pub(super) retry_if: Option<Condition>,
+    pub(super) success: Success,
+    pub(super) log_ms: u64,
+}
+
+/// One call, ready to be sent.
+#[derive(Debug)]
+pub(super) struct Letter {
+    pub(super) destination: Destination,
+    /// Whether the job itself says where to.
+    pub(super) is_of_job: bool,
+    pub(super) request: Request<Full<Bytes>>,
+    /// What its signature covers.
+    pub(super) body: Bytes,
+}
+
+/// Why a job cannot be called back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoLetter {
+    #[error("the job names no URL: it needs a header {URL_HEADER}")]
+    NoUrl,
+    #[error("{0}")]
+    Destination(#[from] NotADestination),
+    #[error("the body is no JSON object, whose fields are to be sent as a form")]
+    NoForm,
+    #[error("the header {0} cannot be sent with this job")]
+    Header(HeaderName),
+}
+
+/// Where a value is filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Url,
+    Header,
+    Text,
+    Json,
+}
+
+impl Plan {
+    /// Of settings, which were checked when they were set.
+    pub(super) fn new(call_back: &CallBack) -> Self {
+        let template = |text: &String| Template::read(text).ok();
+        let body = call_back.body.as_ref();
+        let template_of_body = body.and_then(template);
+        let begins = template_of_body.as_ref().and_then(|body| body.pieces().first());
+        let body_is_json =
+            matches!(begins, Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']));
+        let body_type = match body {
+            Some(_) if body_is_json => "application/json",
+            Some(body) if body.contains("{body.form}") => "application/x-www-form-urlencoded",
+            Some(_) => "text/plain; charset=utf-8",
+            None => "application/octet-stream",
+        };
+        let headers = call_back.headers.iter().flat_map(|lines| lines.lines()).filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, Template::read(value.trim()).ok()?))
+        });
+        Self {
+            url: call_back.url.as_ref().and_then(template),
+            of_job: call_back.of_job,
+            method: call_back.method.unwrap_or(Method::Post),
+            headers: headers.collect(),
+            body: template_of_body,
+            body_type,
+            body_is_json,
+            timeout: Duration::from_millis(call_back.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).into()),
+            concurrency: call_back.concurrency.unwrap_or(CONCURRENCY_DEFAULT),
+            per_second_max: call_back.per_second_max,
+            secrets: call_back.secrets.clone(),
+            refused: call_back.refused.unwrap_or(Refused::Bury),
+            retry_if: call_back.retry_if.as_ref().and_then(|text| Condition::read(text).ok()),
+            success: call_back.success.unwrap_or(Success::Status),
+            log_ms: call_back.log_ms.unwrap_or(LOG_MS_DEFAULT),
+        }
+    }
+
+    /// Whether all jobs go to one destination.
+    pub(super) fn has_one_destination(&self) -> bool {
+        !self.of_job
+    }
+
+    /// How it is called.
+    pub(super) fn method(&self) -> &'static str {
+        self.method.name()
+    }
+
+    /// What is sent for this job.
+    pub(super) fn letter(&self, job: &Delivered) -> Result<Letter, NoLetter> {
+        let own = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(URL_HEADER));
+        let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
+        let is_of_job = own.is_some();
+        let url = match (own, &self.url) {
+            (Some(url), _) => url,
+            (None, Some(url)) => text(&fill(url, job, Within::Url)?),
+            (None, None) => return Err(NoLetter::NoUrl),
+        };
+        let destination = Destination::read(&url)?;
+        let within = if self.body_is_json { Within::Json } else { Within::Text };
+        let body = match &self.body {
+            _ if !self.method.has_body() => Bytes::new(),
+            Some(body) => fill(body, job, within)?.into(),
+            None => job.body.clone(),
+        };
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = self.method.name().parse().unwrap_or(hyper::Method::POST);
+        *request.uri_mut() = destination.path.parse().map_err(|_| NotADestination)?;
+        self.put_headers(job, &destination, &mut request)?;
+        Ok(Letter { destination, is_of_job, request, body })
+    }
+
+    fn put_headers(
+        &self,
+        job: &Delivered,
+        destination: &Destination,
+        request: &mut Request<Full<Bytes>>,
+    ) -> Result<(), NoLetter> {
+        let headers = request.headers_mut();
+        let mut put = |name: HeaderName, value: &[u8]| match HeaderValue::from_bytes(value) {
+            Ok(value) => {
+                headers.insert(name, value);
+                Ok(())
+            }
+            Err(_) => Err(NoLetter::Header(name)),
+        };
+        put(HOST, destination.origin.authority().as_bytes())?;
+        put(USER_AGENT, concat!("adjourn/", env!("CARGO_PKG_VERSION")).as_bytes())?;
+        if self.method.has_body() {
+            let of_job = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+            let said = of_job.filter(|_| self.body.is_none()).map(|(_, said)| said.as_bytes());
+            // What the job says may not be sendable; then it is what it is.
+            let said = said.filter(|said| HeaderValue::from_bytes(said).is_ok());
+            put(CONTENT_TYPE, said.unwrap_or(self.body_type.as_bytes()))?;
+        }
+        put(HeaderName::from_static("adjourn-job"), job.lease.job.to_string().as_bytes())?;
+        put(HeaderName::from_static("adjourn-topic"), job.topic.as_str().as_bytes())?;
+        put(HeaderName::from_static("adjourn-attempt"), job.attempts.to_string().as_bytes())?;
+        put(HeaderName::from_static("adjourn-due"), json::values::time_text(job.due).as_bytes())?;
+        put(HeaderName::from_static("adjourn-lease"), job.lease.to_string().as_bytes())?;
+        if let Some(key) = &job.key {
+            put(HeaderName::from_static("adjourn-key"), sendable(key.as_bytes()).as_bytes())?;
+        }
+        for (name, value) in &self.headers {
+            let value = fill(value, job, Within::Header)?;
+            put(name.clone(), &value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The template with what the job says in its places.
+fn fill(template: &Template, job: &Delivered, within: Within) -> Result<Vec<u8>, NoLetter> {
+    let mut filled = Vec::new();
+    for piece in template.pieces() {
+        match piece {
+            Piece::Text(text) => filled.extend_from_slice(text.as_bytes()),
+            Piece::Place(place) => put_value(*place, job, within, &mut filled)?,
+        }
+    }
+    Ok(filled)
+}
+
+fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>) -> Result<(), NoLetter> {
+    let value = match place {
+        Place::Id => job.lease.job.to_string(),
+        Place::Topic => job.topic.as_str().to_owned(),
+        Place::Key => job.key.as_ref().map(|key| text(key.as_bytes())).unwrap_or_default(),
+        Place::Attempt => job.attempts.to_string(),
+        Place::DueMs => job.due.0.to_string(),
+        Place::Lease => job.lease.to_string(),
+        Place::Body if matches!(within, Within::Json | Within::Text) => {
+            filled.extend_from_slice(&job.body);
+            return Ok(());
+        }
+        Place::Body => text(&job.body),
+        Place::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
+        Place::BodyBase64 => BASE64_STANDARD.encode(&job.body),
+        Place::BodyForm => form(&job.body)?,
+    };
+    // These are written for where they stand.
+    let is_ready = matches!(place, Place::BodyForm) || (place == Place::BodyJson && within != Within::Url);
+    let value = match within {
+        _ if is_ready && within != Within::Header => value,
+        Within::Url => utf8_percent_encode(&value, IN_URL).to_string(),
+        Within::Header => sendable(value.as_bytes()),
+        Within::Json => json_inside(&value),
+        Within::Text => value,
+    };
+    filled.extend_from_slice(value.as_bytes());
+    Ok(())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A text in a header: what would end the line or is not printable ASCII is written as in a URL.
+fn sendable(bytes: &[u8]) -> String {
+    let mut sendable = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b' '..=b'~' if *byte != b'%' => sendable.push(char::from(*byte)),
+            // A text takes what is written to it.
+            _ => drop(write!(sendable, "%{byte:02X}")),
+        }
+    }
+    sendable
+}
+
+/// A text as it stands between the quotes of a JSON text.
+fn json_inside(value: &str) -> String {
+    let quoted = serde_json::to_string(value).unwrap_or_default();
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
+/// The fields of a JSON object as a form. Those of an object within it are `outer[inner]`, as PHP writes them.
+fn form(body: &[u8]) -> Result<String, NoLetter> {
+    let Ok(Value::Object(fields)) = serde_json::from_slice(body) else { return Err(NoLetter::NoForm) };
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in &fields {
+        put_field(&mut form, name, value);
+    }
+    Ok(form.finish())
+}
+
+fn put_field(form: &mut form_urlencoded::Serializer<'_, String>, name: &str, value: &Value) {
+    match value {
+        Value::Null => {}
+        Value::Bool(is_true) => drop(form.append_pair(name, if *is_true { "1" } else { "0" })),
+        Value::Number(number) => drop(form.append_pair(name, &number.to_string())),
+        Value::String(text) => drop(form.append_pair(name, text)),
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                put_field(form, &format!("{name}[{place}]"), item);
+            }
+        }
+        Value::Object(fields) => {
+            for (inner, value) in fields {
+                put_field(form, &format!("{name}[{inner}]"), value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::types::{Attributes, AttributesBuilder, Fence, JobId, Lease, Millis};
+
+    pub(crate) fn job(body: &'static str, attributes: Attributes) -> Delivered {
+        Delivered {
+            lease: Lease { job: JobId(42), fence: Fence(7) },
+            topic: "orders".parse().expect("a name"),
+            key: Some("a \"b\"/ü".parse().expect("a key")),
+            priority: 1,
+            attempts: 2,
+            due: Millis(1_700_000_000_000),
+            ttr_left_ms: 30_000,
+            deadline_ms: 0,
+            attributes,
+            body: Bytes::from_static(body.as_bytes()),
+        }
+    }
+
+    fn call_back(url: &str) -> CallBack {
+        CallBack { url: Some(url.to_owned()), ..CallBack::default() }
+    }
+
+    fn header<'a>(letter: &'a Letter, name: &str) -> &'a str {
+        letter.request.headers().get(name).map_or("none", |value| value.to_str().expect("ASCII"))
+    }
+
+    #[test]
+    fn a_job_is_sent_as_it_is() {
+        let plan = Plan::new(&call_back("http://shop.example:8080/orders/{key}?n={attempt}"));
+        let letter = plan.letter(&job("{\"a\":1}", Attributes::default())).expect("a letter");
+        assert_eq!(letter.destination.origin.to_string(), "http://shop.example:8080");
+        assert_eq!(letter.request.uri(), "/orders/a%20%22b%22%2F%C3%BC?n=2");
+        assert_eq!((letter.request.method().as_str(), &letter.body[..]), ("POST", &b"{\"a\":1}"[..]));
+        for (name, value) in [
+            ("host", "shop.example:8080"),
+            ("content-type", "application/octet-stream"),
+            ("adjourn-job", "42"),
+            ("adjourn-topic", "orders"),
+            ("adjourn-key", "a \"b\"/%C3%BC"),
+            ("adjourn-attempt", "2"),
+            ("adjourn-due", "2023-11-14T22:13:20.000Z"),
+            ("adjourn-lease", "42-7"),
+        ] {
+            assert_eq!(header(&letter, name), value, "{name}");
+        }
+    }
+
+    #[test]
+    fn templates_are_filled_in_for_where_they_stand() {
+        let said = CallBack {
+            headers: Some("X-Key: k={key}\nContent-Type: application/vnd.x+json".to_owned()),
+            body: Some(
+                r#"{"id":{id},"key":"{key}","text":{body.json},"raw":{body},"x":"{body.base64}"}"#.to_owned(),
+            ),
+            ..call_back("http://a/")
+        };
+        let letter = Plan::new(&said).letter(&job("[\"ü\"]", Attributes::default())).expect("a letter");
+        let body: Value = serde_json::from_slice(&letter.body).expect("JSON");
+        let expected = serde_json::json!(
+            {"id": 42, "key": "a \"b\"/ü", "text": "[\"ü\"]", "raw": ["ü"], "x": BASE64_STANDARD.encode("[\"ü\"]")}
+        );
+        assert_eq!(body, expected);
+        assert_eq!(header(&letter, "x-key"), "k=a \"b\"/%C3%BC");
+        assert_eq!(header(&letter, "content-type"), "application/vnd.x+json");
+    }
+
+    #[test]
+    fn fields_become_a_form() {
+        let said = CallBack { body: Some("{body.form}".to_owned()), ..call_back("http://a/") };
+        let fields = r#"{"a":"x y&z","n":5,"yes":true,"no":null,"o":{"k":[1,{"z":"ü"}]}}"#;
+        let letter = Plan::new(&said).letter(&job(fields, Attributes::default())).expect("a letter");
+        assert_eq!(&letter.body[..], b"a=x+y%26z&n=5&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC&yes=1");
+        assert_eq!(header(&letter, "content-type"), "application/x-www-form-urlencoded");
+        let refused = Plan::new(&said).letter(&job("[1]", Attributes::default())).expect_err("no object");
+        assert_eq!(refused, NoLetter::NoForm);
+        let get = CallBack { method: Some(Method::Get), ..call_back("http://a/x?{body.form}") };
+        let letter = Plan::new(&get).letter(&job(r#"{"a":1}"#, Attributes::default())).expect("a letter");
+        assert_eq!((letter.request.uri().to_string().as_str(), letter.body.len()), ("/x?a=1", 0));
+    }
+
+    #[test]
+    fn a_job_names_its_url_where_it_may() {
+        let own =
+            || AttributesBuilder::default().header("Call-Back", "http://b/x").build().expect("attributes");
+        let origin = |plan: &CallBack, attributes| {
+            Plan::new(plan).letter(&job("", attributes)).map(|letter| letter.destination.origin.to_string())
+        };
+        assert_eq!(origin(&call_back("http://a"), own()).as_deref(), Ok("http://a"));
+        let may = CallBack { of_job: true, ..call_back("http://a") };
+        assert_eq!(origin(&may, own()).as_deref(), Ok("http://b"));
+        assert_eq!(origin(&may, Attributes::default()).as_deref(), Ok("http://a"));
+        let only = CallBack { of_job: true, ..CallBack::default() };
+        assert_eq!(origin(&only, Attributes::default()), Err(NoLetter::NoUrl));
+        let bad =
+            AttributesBuilder::default().header("call-back", "file:///etc").build().expect("attributes");
+        assert_eq!(origin(&only, bad), Err(NoLetter::Destination(NotADestination)));
+    }
+}

@@ -1,0 +1,269 @@
+//! Call-backs: the third way to consume. When a job is due, the queue sends an HTTP request where its topic says.
+//!
+//! To the queue it is a consumer as any other: a [topic] subscribes over a [session](crate::server::LocalSession) of this
+//! process, and settles leases. So pull, push and call-backs serve one topic at once, and a call that a failing node began is made
+//! again by the next leader when its lease has run out. Only the leader calls.
+//!
+//! ```text
+//!   supervisor -- topics whose settings ask for calls --> topic --> letter --> client --> destination
+//!                                                           |                    |
+//!                                        destinations: breaker, rate, room    egress: address of each connection
+//!                                                           v
+//!                                                verdict --> settler, log
+//! ```
+
+mod breaker;
+mod client;
+mod counts;
+mod destination;
+mod destinations;
+mod egress;
+mod letter;
+mod log;
+mod outcome;
+mod room;
+mod secrets;
+mod sessions;
+mod settler;
+mod topic;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use self::client::Client;
+pub use self::counts::Counted;
+use self::counts::Counts;
+use self::destination::Destination;
+use self::egress::Guard;
+pub use self::log::Attempt;
+use self::log::Log;
+use self::outcome::Fault;
+pub use self::room::CALLS_PER_LANE_MAX;
+use self::room::Room;
+use self::secrets::Secrets;
+pub use self::secrets::SecretsError;
+use self::sessions::Sessions;
+use self::settler::Settler;
+use self::topic::Topic;
+use crate::server::config::{CallBackConfig, Config};
+use crate::server::{CalledBack, Local, Running, wall};
+use crate::transport::tls::{Connector, TlsError};
+use crate::types::{Access, JobId, TopicName};
+
+/// What the settings of topics ask for is looked at this often.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// As whom the calls' requests appear to others; no token can have this name.
+const NAME: &str = "(call-backs)";
+
+/// Why a node cannot call back.
+#[derive(Debug, thiserror::Error)]
+pub enum CallBacksError {
+    /// The secrets cannot be used.
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    /// The CA of destinations cannot be used.
+    #[error("call_back_ca: {0}")]
+    Tls(#[from] TlsError),
+    /// The log of attempts cannot be opened.
+    #[error("cannot open the log of call-backs in {}: {source}", folder.display())]
+    Log {
+        /// Where it is.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What calling back needs beside the queue, read and checked.
+#[derive(Debug)]
+pub struct Prepared {
+    config: CallBackConfig,
+    secrets: Secrets,
+    client: Client,
+}
+
+/// The calls of this node.
+#[derive(Clone, Debug)]
+pub struct CallBacks {
+    shared: Arc<Shared>,
+    topics: Arc<Mutex<BTreeMap<TopicName, Arc<Topic>>>>,
+}
+
+/// What all topics share.
+#[derive(Debug)]
+struct Shared {
+    local: Local,
+    access: Arc<Access>,
+    sessions: Sessions,
+    client: Client,
+    secrets: Secrets,
+    settler: Settler,
+    log: Log,
+    room: Room,
+    counts: Counts,
+    stopped: CancellationToken,
+}
+
+/// Whether a destination may be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The addresses of its host, each with the reason why it may not be called.
+    pub addresses: Vec<(std::net::IpAddr, Option<String>)>,
+    /// Why it may not be called at all.
+    pub refused: Option<String>,
+}
+
+/// What is to be seen of the calls.
+#[derive(Clone, Debug)]
+pub struct CallBacksSeen {
+    /// Since the start.
+    pub counted: Counted,
+    /// Calls under way.
+    pub under_way: usize,
+    /// Leases that others had when the call ended.
+    pub leases_lost: u64,
+    /// Lines of the log that were left out.
+    pub lines_left_out: u64,
+    /// Topics whose jobs are called back, each with the number of destinations that are left alone.
+    pub topics: Vec<(TopicName, usize)>,
+}
+
+impl Prepared {
+    /// Reads what calling back needs.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be used.
+    pub fn read(config: &Config) -> Result<Self, CallBacksError> {
+        let config = config.call_backs.clone();
+        let secrets = Secrets::read(config.secrets_file.as_deref())?;
+        let tls = match Connector::to_anyone(config.ca.clone()) {
+            // Most nodes call nobody, or nobody by HTTPS.
+            Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
+            read => Ok(read?),
+        };
+        let client = Client::new(Guard::new(&config), tls);
+        Ok(Self { config, secrets, client })
+    }
+
+    /// Begins to call, until the server stops.
+    ///
+    /// # Errors
+    ///
+    /// The log of attempts cannot be opened.
+    pub fn start(self, running: &Running) -> Result<CallBacks, CallBacksError> {
+        let Self { config, secrets, client } = self;
+        let local = running.local();
+        let folder = local.call_backs_folder();
+        let log = Log::open(&folder, config.log_bytes)
+            .map_err(|source| CallBacksError::Log { folder: folder.clone(), source })?;
+        let access = Arc::new(Access { token: NAME.to_owned(), ..Access::open() });
+        let shared = Shared {
+            settler: Settler::start(local.clone(), Arc::clone(&access)),
+            sessions: Sessions::default(),
+            room: Room::new(),
+            counts: Counts::default(),
+            stopped: local.stopping().child_token(),
+            local,
+            access,
+            client,
+            secrets,
+            log,
+        };
+        let call_backs = CallBacks { shared: Arc::new(shared), topics: Arc::default() };
+        tokio::spawn(call_backs.clone().supervise());
+        Ok(call_backs)
+    }
+}
+
+impl CallBacks {
+    /// Keeps the topics that call as the settings have them.
+    async fn supervise(self) {
+        let mut ticks = interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.shared.stopped.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            let shared = Arc::clone(&self.shared);
+            // A runtime that ends looks at nothing any more.
+            let _ = spawn_blocking(move || shared.secrets.look()).await;
+            self.shared.client.close_idle();
+            if let Some(wanted) = self.shared.local.called_back().await {
+                self.adapt(wanted);
+            }
+        }
+    }
+
+    fn adapt(&self, wanted: Vec<CalledBack>) {
+        let mut topics = self.topics();
+        let mut before = std::mem::take(&mut *topics);
+        for of in wanted {
+            let name = of.topic.clone();
+            let kept = before.remove(&name).filter(|topic| topic.of == of && !topic.stopped.is_cancelled());
+            topics.insert(name, kept.unwrap_or_else(|| Topic::start(of, Arc::clone(&self.shared))));
+        }
+        for topic in before.into_values() {
+            topic.stopped.cancel();
+        }
+    }
+
+    /// The attempts of a job that this node made and still keeps, the first one first.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub async fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
+        let shared = Arc::clone(&self.shared);
+        let read = spawn_blocking(move || shared.log.attempts(job, wall()));
+        read.await.map_err(io::Error::other)?
+    }
+
+    /// Whether this node would call a URL now.
+    pub async fn check(&self, url: &str) -> Checked {
+        let refused = |why: String| Checked { addresses: Vec::new(), refused: Some(why) };
+        let destination = match Destination::read(url) {
+            Ok(destination) => destination,
+            Err(error) => return refused(error.to_string()),
+        };
+        let addresses = match self.shared.client.check(&destination.origin).await {
+            Ok(addresses) => addresses,
+            Err(fault) => return refused(fault.to_string()),
+        };
+        let addresses: Vec<_> = addresses
+            .into_iter()
+            .map(|(address, checked)| {
+                (address, checked.err().map(|refusal| Fault::from(refusal).to_string()))
+            })
+            .collect();
+        let none_may = addresses.iter().all(|(_, refused)| refused.is_some());
+        let refused = addresses.first().and_then(|(_, refused)| refused.clone()).filter(|_| none_may);
+        Checked { addresses, refused }
+    }
+
+    /// What is to be seen of them.
+    pub fn seen(&self) -> CallBacksSeen {
+        let topics = self.topics();
+        let open = topics.iter().map(|(name, topic)| (name.clone(), topic.destinations.open()));
+        CallBacksSeen {
+            counted: self.shared.counts.counted(),
+            under_way: self.shared.room.taken(),
+            leases_lost: self.shared.settler.lost(),
+            lines_left_out: self.shared.log.left_out(),
+            topics: open.collect(),
+        }
+    }
+
+    fn topics(&self) -> MutexGuard<'_, BTreeMap<TopicName, Arc<Topic>>> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

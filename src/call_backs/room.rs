@@ -1,0 +1,71 @@
+//! How many calls there are at the same time, over all destinations.
+//!
+//! Destinations that are known to answer and those that are not have places of their own: however many of the latter hang, the
+//! former find a place.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Calls at the same time, in each lane. Each takes a file descriptor.
+pub const CALLS_PER_LANE_MAX: usize = 2048;
+
+/// Which places a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// The destination answered its last calls.
+    Proven,
+    /// It did not, or was never called.
+    Probation,
+}
+
+/// The places.
+#[derive(Debug)]
+pub(super) struct Room {
+    proven: Arc<Semaphore>,
+    probation: Arc<Semaphore>,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        let places = || Arc::new(Semaphore::new(CALLS_PER_LANE_MAX));
+        Self { proven: places(), probation: places() }
+    }
+
+    /// A place for a call to a destination that has so many already. When half of the places are taken, no destination gets a
+    /// second one.
+    pub(super) fn take(&self, lane: Lane, has: u32) -> Option<OwnedSemaphorePermit> {
+        let places = match lane {
+            Lane::Proven => &self.proven,
+            Lane::Probation => &self.probation,
+        };
+        if has > 0 && places.available_permits() < CALLS_PER_LANE_MAX / 2 {
+            return None;
+        }
+        Arc::clone(places).try_acquire_owned().ok()
+    }
+
+    /// How many calls are under way.
+    pub(super) fn taken(&self) -> usize {
+        2 * CALLS_PER_LANE_MAX - self.proven.available_permits() - self.probation.available_permits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_hang_leave_places_to_the_others() {
+        let room = Room::new();
+        let hanging: Vec<_> = (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, 0)).collect();
+        assert_eq!((hanging.len(), room.taken()), (CALLS_PER_LANE_MAX, CALLS_PER_LANE_MAX));
+        assert!(room.take(Lane::Probation, 0).is_none() && room.take(Lane::Proven, 5).is_some());
+        drop(hanging);
+        let half: Vec<_> = (0..=CALLS_PER_LANE_MAX / 2)
+            .map_while(|has| room.take(Lane::Proven, u32::from(has > 0)))
+            .collect();
+        assert_eq!(half.len(), CALLS_PER_LANE_MAX / 2 + 1);
+        assert!(room.take(Lane::Proven, 1).is_none() && room.take(Lane::Proven, 0).is_some());
+    }
+}

@@ -1,0 +1,170 @@
+//! Settles the leases of jobs that were called, many at a time.
+//!
+//! It goes over any member: when this node stops leading while a call is under way, the new leader hears how it ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
+
+use crate::protocol::{ErrorCode, ErrorReply, ReleaseKind, Request, Response};
+use crate::server::Local;
+use crate::types::limits::LEASES_MAX;
+use crate::types::{Access, Lease};
+
+/// Requests under way: what ends meanwhile goes with the next ones, together.
+const REQUESTS_MAX: usize = 8;
+/// It is tried for this long. Then the lease runs out, and the job is called again.
+const TRIED_FOR: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(250);
+/// Settlements taken at once.
+const TAKEN_MAX: usize = 1024;
+
+/// How a lease is settled.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Settlement {
+    Finish,
+    /// Its lease begins anew: the receiver settles it.
+    Keep,
+    /// The attempt failed: the next one is after this time, or when the backoff says.
+    Retry {
+        after_ms: Option<u64>,
+        reason: String,
+    },
+    /// There was no attempt. The next one is after this time, or at once.
+    Return {
+        after_ms: u64,
+        reason: String,
+    },
+    Bury {
+        reason: String,
+    },
+}
+
+/// The way to it.
+#[derive(Clone, Debug)]
+pub(super) struct Settler {
+    sender: UnboundedSender<(Lease, Settlement)>,
+    /// Leases that were no longer held when the call ended.
+    lost: Arc<AtomicU64>,
+}
+
+impl Settler {
+    pub(super) fn start(local: Local, access: Arc<Access>) -> Self {
+        let (sender, settlements) = mpsc::unbounded_channel();
+        let lost = Arc::default();
+        tokio::spawn(run(local, access, settlements, Arc::clone(&lost)));
+        Self { sender, lost }
+    }
+
+    pub(super) fn settle(&self, lease: Lease, settlement: Settlement) {
+        // At the end of the process, the lease runs out by itself.
+        let _ = self.sender.send((lease, settlement));
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+async fn run(
+    local: Local,
+    access: Arc<Access>,
+    mut settlements: UnboundedReceiver<(Lease, Settlement)>,
+    lost: Arc<AtomicU64>,
+) {
+    let room = Arc::new(Semaphore::new(REQUESTS_MAX));
+    let mut taken = Vec::new();
+    loop {
+        // It is never closed.
+        let Ok(mut place) = Arc::clone(&room).acquire_owned().await else { return };
+        if settlements.recv_many(&mut taken, TAKEN_MAX).await == 0 {
+            return;
+        }
+        let mut alike: BTreeMap<Settlement, Vec<Lease>> = BTreeMap::new();
+        for (lease, settlement) in taken.drain(..) {
+            alike.entry(settlement).or_default().push(lease);
+        }
+        for (settlement, leases) in alike {
+            for leases in leases.chunks(LEASES_MAX) {
+                let asking =
+                    Asking { local: local.clone(), access: Arc::clone(&access), lost: Arc::clone(&lost) };
+                tokio::spawn(asking.settle(settlement.clone(), leases.to_vec(), place));
+                let Ok(next) = Arc::clone(&room).acquire_owned().await else { return };
+                place = next;
+            }
+        }
+    }
+}
+
+struct Asking {
+    local: Local,
+    access: Arc<Access>,
+    lost: Arc<AtomicU64>,
+}
+
+impl Asking {
+    async fn settle(self, settlement: Settlement, mut leases: Vec<Lease>, _place: OwnedSemaphorePermit) {
+        let until = Instant::now() + TRIED_FOR;
+        loop {
+            match self.ask(&settlement, leases.clone()).await {
+                Ok(results) => {
+                    let told = leases.iter().copied().zip(results);
+                    let (mut again, mut lost) = (Vec::new(), 0);
+                    for (lease, result) in told {
+                        match result {
+                            // The receiver may have settled it already.
+                            Err(ErrorCode::StaleLease) if settlement == Settlement::Keep => {}
+                            Err(ErrorCode::StaleLease) => lost += 1,
+                            Err(ErrorCode::Busy) => again.push(lease),
+                            Err(code) => warn!(%lease, ?code, "the outcome of a call-back is refused"),
+                            Ok(()) => {}
+                        }
+                    }
+                    self.lost.fetch_add(lost, Ordering::Relaxed);
+                    leases = again;
+                }
+                Err(error) if Instant::now() < until => debug!(%error, "outcomes of call-backs wait"),
+                Err(error) => {
+                    warn!(%error, jobs = leases.len(), "outcomes of call-backs are not known to the queue: these jobs are called again");
+                    return;
+                }
+            }
+            if leases.is_empty() || Instant::now() >= until {
+                return;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn ask(
+        &self,
+        settlement: &Settlement,
+        leases: Vec<Lease>,
+    ) -> Result<Vec<Result<(), ErrorCode>>, ErrorReply> {
+        let reason = |reason: &String| Some(reason.clone()).filter(|reason| !reason.is_empty());
+        let request = match settlement {
+            Settlement::Finish => Request::Finish { leases },
+            Settlement::Keep => Request::Touch { ttr_ms: None, leases },
+            Settlement::Bury { reason: why } => Request::Bury { leases, reason: reason(why) },
+            Settlement::Retry { after_ms, reason: why } => {
+                let kind = after_ms.map_or(ReleaseKind::Backoff, ReleaseKind::After);
+                Request::Release { kind, leases, reason: reason(why) }
+            }
+            Settlement::Return { after_ms, reason: why } => {
+                let kind =
+                    if *after_ms == 0 { ReleaseKind::NotStarted } else { ReleaseKind::Parked(*after_ms) };
+                Request::Release { kind, leases, reason: reason(why) }
+            }
+        };
+        match self.local.session(&self.access).await?.ask(None, request).await? {
+            Response::Settled(results) => Ok(results),
+            _ => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The calls of one topic: a subscription as any consumer has it, and a call for each job that comes.
+//!
+//! A topic with one destination asks for no more jobs than may be called at the same time: a job that cannot be called now stays ready
+//! for others. While the destination is left alone there is no subscription at all. Where jobs name their destinations, all jobs
+//! come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::HeaderName;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::Shared;
+use super::destination::{Destination, Origin};
+use super::destinations::{Destinations, NoPass, Pass};
+use super::letter::{Letter, Plan};
+use super::log::Attempt;
+use super::outcome::{Fault, Health, Reply, Verdict, bounded, health, judge};
+use super::settler::Settlement;
+use crate::json;
+use crate::protocol::{Delivered, ErrorCode, ErrorReply, Request, Response, Subscribe, TopicSet};
+use crate::server::{CalledBack, wall};
+use crate::types::{CallBack, Lease, PolicyChange, TopicPolicy, whole_ms};
+
+/// Jobs that a topic whose jobs name their destinations may have at the same time.
+const OF_JOBS_MAX: u32 = 2048;
+/// Bytes of the bodies that a topic may have at the same time.
+const BODIES_MAX: u64 = 16 << 20;
+/// A topic without a leader looks again after this time.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// What is left of a lease when a call ends by its timeout.
+const SPARE: Duration = Duration::from_secs(1);
+/// A call waits for its destination's rate for this long, then the job goes back.
+const RATE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Jobs of topics without a backoff wait 5 s, then twice as long each time, up to ten minutes.
+const BACKOFF_MS_MIN: u64 = 5_000;
+const BACKOFF_MS_MAX: u64 = 600_000;
+
+/// The calls of one topic.
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) of: CalledBack,
+    plan: Plan,
+    /// The only destination, if there is one.
+    only: Option<Origin>,
+    pub(super) destinations: Destinations,
+    shared: Arc<Shared>,
+    /// The only destination has changed.
+    changed: Notify,
+    pub(super) stopped: CancellationToken,
+}
+
+impl Topic {
+    /// Begins to call.
+    pub(super) fn start(of: CalledBack, shared: Arc<Shared>) -> Arc<Self> {
+        let plan = Plan::new(&of.call_back);
+        // A URL's host is no template, so the URL itself has it.
+        let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());
+        let only = only.and_then(|url| Destination::read(url).ok()).map(|destination| destination.origin);
+        let destinations = Destinations::new(plan.concurrency, plan.per_second_max);
+        let stopped = shared.stopped.child_token();
+        let topic = Self { of, plan, only, destinations, shared, changed: Notify::new(), stopped };
+        let topic = Arc::new(topic);
+        tokio::spawn(Arc::clone(&topic).run());
+        topic
+    }
+
+    async fn run(self: Arc<Self>) {
+        debug!(topic = self.of.topic.as_str(), "calls back");
+        while !self.stopped.is_cancelled() {
+            if let Err(error) = self.subscribe().await {
+                if !matches!(error.code, ErrorCode::NotLeader | ErrorCode::NoLeader) {
+                    debug!(topic = self.of.topic.as_str(), %error, "no jobs to call back");
+                }
+                tokio::select! {
+                    () = self.stopped.cancelled() => return,
+                    () = sleep(LOOK_AGAIN) => {}
+                }
+            }
+        }
+    }
+
+    /// Takes jobs until the destination is left alone, the settings change, or this node stops leading.
+    async fn subscribe(self: &Arc<Self>) -> Result<(), ErrorReply> {
+        if let Some(until) = self.only.as_ref().and_then(|only| self.destinations.open_until(only)) {
+            tokio::select! {
+                () = self.stopped.cancelled() => return Ok(()),
+                () = sleep_until(until) => {}
+            }
+        }
+        let session = self.shared.sessions.take(&self.shared).await?;
+        let mut credit = self.credit();
+        let topics = vec![self.of.topic.clone()];
+        let subscribe =
+            Subscribe { topics, credit_jobs: credit, credit_bytes: BODIES_MAX, weights: Vec::new() };
+        let mut jobs = session.subscribe(Request::Subscribe(subscribe)).await?;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stopped.cancelled() => return Ok(()),
+                () = self.changed.notified() => {
+                    if self.only.as_ref().is_some_and(|only| self.destinations.open_until(only).is_some()) {
+                        return Ok(());
+                    }
+                    let wanted = self.credit();
+                    if wanted > credit {
+                        let (subscription, credit_jobs) = (jobs.number, wanted - credit);
+                        credit = wanted;
+                        session.ask(None, Request::Credit { subscription, credit_jobs, credit_bytes: 0 }).await?;
+                    }
+                }
+                answer = jobs.next() => match answer {
+                    Some(Response::Deliver(jobs)) => {
+                        for job in jobs {
+                            tokio::spawn(Arc::clone(self).handle(job, Instant::now()));
+                        }
+                    }
+                    Some(Response::Error(error)) => return Err(error),
+                    Some(_) => {}
+                    None => return Err(ErrorReply::new(ErrorCode::NoLeader, "the session has ended")),
+                }
+            }
+        }
+    }
+
+    /// Jobs that may be held at the same time.
+    fn credit(&self) -> u32 {
+        let Some(only) = &self.only else { return OF_JOBS_MAX };
+        if !self.destinations.is_proven(only) {
+            return 1;
+        }
+        // More would only wait.
+        self.plan.concurrency.min(self.plan.per_second_max.unwrap_or(u32::MAX))
+    }
+
+    async fn handle(self: Arc<Self>, job: Delivered, came: Instant) {
+        let settlement = self.attempt(&job, came).await;
+        if let Some(settlement) = settlement {
+            self.shared.settler.settle(job.lease, settlement);
+        }
+    }
+
+    /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.
+    async fn attempt(self: &Arc<Self>, job: &Delivered, came: Instant) -> Option<Settlement> {
+        let mut letter = match self.plan.letter(job) {
+            Ok(letter) => letter,
+            Err(error) => {
+                self.shared.counts.count("buried");
+                return Some(Settlement::Bury { reason: bounded(&error.to_string()) });
+            }
+        };
+        let origin = letter.destination.origin.clone();
+        let pass = match self.destinations.pass(&origin, &self.shared.room) {
+            Ok(pass) => pass,
+            Err(NoPass::Open(pause) | NoPass::Full(pause)) => {
+                self.shared.counts.count("not_tried");
+                return Some(returned(pause, job.lease, String::new()));
+            }
+        };
+        while let Some(wait) = pass.wait_for_rate() {
+            if came.elapsed() + wait > RATE_WAIT_MAX {
+                self.shared.counts.count("not_tried");
+                return Some(returned(wait, job.lease, String::new()));
+            }
+            sleep(wait).await;
+        }
+        self.hold(job, came).await.ok()?;
+        let (begun, at) = (Instant::now(), wall());
+        let called = match self.sign(&mut letter, job) {
+            Ok(()) => self.shared.client.call(pass.lane, &origin, &letter.request, self.plan.timeout).await,
+            Err(fault) => Err(fault),
+        };
+        let took = begun.elapsed();
+        self.shared.counts.took(took);
+        let verdict = judge(&self.plan, &called, wall());
+        let (settlement, outcome) = self.conclude(pass, job, &letter, &called, verdict).await;
+        self.shared.counts.count(outcome);
+        let reason = match &settlement {
+            Some(
+                Settlement::Retry { reason, .. }
+                | Settlement::Return { reason, .. }
+                | Settlement::Bury { reason },
+            ) => Some(reason.clone()),
+            Some(Settlement::Finish | Settlement::Keep) | None => None,
+        };
+        self.shared.log.write(Attempt {
+            job: job.lease.job.0,
+            topic: job.topic.as_str().to_owned(),
+            attempt: job.attempts,
+            at: json::values::time_text(at),
+            method: self.plan.method().to_owned(),
+            url: format!("{origin}{}", letter.request.uri().path()),
+            status: called.as_ref().ok().map(|reply| reply.status.as_u16()),
+            outcome: outcome.to_owned(),
+            reason,
+            took_ms: whole_ms(took),
+            until_ms: at.0.saturating_add(self.plan.log_ms),
+        });
+        settlement
+    }
+
+    /// Sees to it that the lease outlasts the call.
+    async fn hold(&self, job: &Delivered, came: Instant) -> Result<(), ErrorReply> {
+        let left = Duration::from_millis(job.ttr_left_ms.into()).saturating_sub(came.elapsed());
+        if left >= self.plan.timeout + SPARE {
+            return Ok(());
+        }
+        let ttr_ms = u32::try_from((self.plan.timeout + 2 * SPARE).as_millis()).unwrap_or(u32::MAX);
+        let touch = Request::Touch { ttr_ms: Some(ttr_ms), leases: vec![job.lease] };
+        let touched = self.shared.local.session(&self.shared.access).await?.ask(None, touch).await?;
+        match touched {
+            // Others may have it by now.
+            Response::Settled(results) if results.iter().any(Result::is_err) => {
+                Err(ErrorReply::new(ErrorCode::StaleLease, "the lease has run out"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sign(&self, letter: &mut Letter, job: &Delivered) -> Result<(), Fault> {
+        let (id, timestamp) = (format!("job_{}", job.lease.job.0), wall().0 / 1000);
+        let headers = letter.request.headers_mut();
+        let mut put = |name: &'static str, value: &str| {
+            if let Ok(value) = value.parse() {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        put("webhook-id", &id);
+        put("webhook-timestamp", &timestamp.to_string());
+        let Some(name) = &self.plan.secrets else { return Ok(()) };
+        let signature = self.shared.secrets.sign(name, &id, timestamp, &letter.body).ok_or_else(|| {
+            Fault::NotReady(format!(
+                "this node has no secrets named {name}: add them to call_back_secrets_file"
+            ))
+        })?;
+        put("webhook-signature", &signature);
+        Ok(())
+    }
+
+    /// What becomes of the destination and of the job.
+    async fn conclude(
+        &self,
+        pass: Pass,
+        job: &Delivered,
+        letter: &Letter,
+        called: &Result<Reply, Fault>,
+        verdict: Verdict,
+    ) -> (Option<Settlement>, &'static str) {
+        let (is_probe, is_free, health) = (pass.is_probe(), pass.is_free(), health(called));
+        let pause = pass.ended(health);
+        if let Some(pause) = pause {
+            info!(topic = self.of.topic.as_str(), destination = %letter.destination.origin, pause = ?pause, "a destination fails: it is left alone");
+        }
+        if is_probe || pause.is_some() {
+            self.changed.notify_one();
+        }
+        match verdict {
+            Verdict::Finish => (Some(Settlement::Finish), "finished"),
+            Verdict::Keep => (Some(Settlement::Keep), "kept"),
+            Verdict::Bury { reason } => (Some(Settlement::Bury { reason }), "buried"),
+            Verdict::Park { pause, reason } => {
+                let reason = bounded(&reason);
+                (Some(returned(pause, job.lease, reason)), "not_tried")
+            }
+            Verdict::Gone { reason } if letter.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
+            Verdict::Gone { reason } => {
+                self.pause(&reason).await;
+                (Some(Settlement::Return { after_ms: 0, reason }), "paused")
+            }
+            // A probe that shows an absent destination is no attempt.
+            Verdict::Retry { reason, .. } if is_free && health == Health::Absent => {
+                (Some(returned(pause.unwrap_or(LOOK_AGAIN), job.lease, bounded(&reason))), "not_tried")
+            }
+            Verdict::Retry { after, reason } => {
+                let after_ms = after.map(whole_ms).or_else(|| self.backoff_ms(job));
+                (Some(Settlement::Retry { after_ms, reason: bounded(&reason) }), "retried")
+            }
+        }
+    }
+
+    /// How long a job waits whose topic and which itself do not say it.
+    fn backoff_ms(&self, job: &Delivered) -> Option<u64> {
+        if self.of.backs_off || job.attributes.policy().backoff.is_some() {
+            return None;
+        }
+        let doublings = job.attempts.saturating_sub(1).min(10);
+        Some((BACKOFF_MS_MIN << doublings).min(BACKOFF_MS_MAX))
+    }
+
+    /// The destination wants no more calls: the topic's are paused, until somebody begins them again.
+    async fn pause(&self, reason: &str) {
+        warn!(topic = self.of.topic.as_str(), reason, "the destination wants no more calls: they are paused");
+        let call_back = CallBack { paused: true, ..CallBack::default() };
+        let set = TopicPolicy { call_back: Some(Arc::new(call_back)), ..TopicPolicy::default() };
+        let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+        let request = Request::TopicSet(TopicSet { topic: self.of.topic.clone(), change });
+        let asked = async { self.shared.local.session(&self.shared.access).await?.ask(None, request).await };
+        if let Err(error) = asked.await {
+            warn!(topic = self.of.topic.as_str(), %error, "calls are not paused: the next one tries again");
+        }
+        // The list of topics says so a moment later.
+        self.stopped.cancel();
+    }
+}
+
+/// A job goes back that was not tried. Jobs of the same destination do not all come back at once.
+fn returned(pause: Duration, lease: Lease, reason: String) -> Settlement {
+    let spread = whole_ms(pause) / 4;
+    let share = if spread == 0 { 0 } else { lease.job.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) % spread };
+    Settlement::Return { after_ms: whole_ms(pause) + share, reason }
+}

@@ -1,0 +1,307 @@
+//! What a topic says of call-backs: the HTTP request that the queue sends when a job is due.
+
+use super::attributes::read_u32;
+use super::limits::{
+    CALL_BACK_BODY_BYTES_MAX, CALL_BACK_CALLS_MAX, CALL_BACK_CONDITION_BYTES_MAX,
+    CALL_BACK_HEADERS_BYTES_MAX, CALL_BACK_LOG_MS_MAX, CALL_BACK_SECRETS_BYTES_MAX, CALL_BACK_TIMEOUT_MS_MAX,
+    CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_URL_BYTES_MAX, RATE_PER_SECOND_MAX,
+};
+use super::{Condition, PolicyError, Setting, Template};
+
+/// The settings of a topic's call-backs, each as it was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallBack {
+    /// What is called, a [`Template`] behind its host.
+    pub url: Option<String>,
+    /// How; POST if it is not said.
+    pub method: Option<Method>,
+    /// Lines of `Name: value`, each value a [`Template`].
+    pub headers: Option<String>,
+    /// What is sent, a [`Template`]; the job's body if it is not said.
+    pub body: Option<String>,
+    /// How long a call may take.
+    pub timeout_ms: Option<u32>,
+    /// Calls at the same time.
+    pub concurrency: Option<u32>,
+    /// Calls in a second.
+    pub per_second_max: Option<u32>,
+    /// Under which name the node has the secrets that sign calls.
+    pub secrets: Option<String>,
+    /// What becomes of a job whose call is refused with a status from 400 to 499.
+    pub refused: Option<Refused>,
+    /// The call counts as failed if this [`Condition`] holds for the reply.
+    pub retry_if: Option<String>,
+    /// What a call that succeeded is known by.
+    pub success: Option<Success>,
+    /// Whether a job may name the URL itself, in its header `call-back`.
+    pub of_job: bool,
+    /// How long attempts can be looked up.
+    pub log_ms: Option<u64>,
+    /// No calls are made.
+    pub paused: bool,
+}
+
+/// A method of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// GET, without a body.
+    Get,
+    /// POST.
+    Post,
+    /// PUT.
+    Put,
+    /// PATCH.
+    Patch,
+    /// DELETE, without a body.
+    Delete,
+}
+
+/// What becomes of a job whose call is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is buried.
+    Bury,
+    /// It is tried again.
+    Retry,
+}
+
+/// What a call that succeeded is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    /// A status from 200 to 299.
+    Status,
+    /// A reply that is neither empty nor `0`, whatever its status.
+    Reply,
+}
+
+/// A value that is one of some words.
+trait Word: Copy + Eq + 'static {
+    const WORDS: &'static [(&'static str, Self)];
+
+    fn read(value: &[u8]) -> Option<Self> {
+        Self::WORDS.iter().find(|(word, _)| word.as_bytes() == value).map(|(_, found)| *found)
+    }
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Word for Method {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("GET", Self::Get),
+        ("POST", Self::Post),
+        ("PUT", Self::Put),
+        ("PATCH", Self::Patch),
+        ("DELETE", Self::Delete),
+    ];
+}
+
+impl Word for Refused {
+    const WORDS: &'static [(&'static str, Self)] = &[("bury", Self::Bury), ("retry", Self::Retry)];
+}
+
+impl Word for Success {
+    const WORDS: &'static [(&'static str, Self)] = &[("status", Self::Status), ("reply", Self::Reply)];
+}
+
+impl Method {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+
+    /// Whether a request has a body.
+    pub fn has_body(self) -> bool {
+        !matches!(self, Self::Get | Self::Delete)
+    }
+}
+
+impl Refused {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+}
+
+impl Success {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+}
+
+impl CallBack {
+    /// Whether jobs of the topic are called back.
+    pub fn is_wanted(&self) -> bool {
+        !self.paused && (self.url.is_some() || self.of_job)
+    }
+
+    pub(super) fn value(&self, setting: Setting) -> Option<Vec<u8>> {
+        let text = |text: &Option<String>| text.as_ref().map(|text| text.as_bytes().to_vec());
+        let narrow = |value: Option<u32>| value.map(|value| value.to_le_bytes().to_vec());
+        let word = |word: Option<&str>| word.map(|word| word.as_bytes().to_vec());
+        let flag = |is_set: bool| is_set.then(|| vec![1]);
+        match setting {
+            Setting::CallBackUrl => text(&self.url),
+            Setting::CallBackMethod => word(self.method.map(Word::word)),
+            Setting::CallBackHeaders => text(&self.headers),
+            Setting::CallBackBody => text(&self.body),
+            Setting::CallBackTimeout => narrow(self.timeout_ms),
+            Setting::CallBackConcurrency => narrow(self.concurrency),
+            Setting::CallBackRate => narrow(self.per_second_max),
+            Setting::CallBackSecrets => text(&self.secrets),
+            Setting::CallBackRefused => word(self.refused.map(Word::word)),
+            Setting::CallBackRetryIf => text(&self.retry_if),
+            Setting::CallBackSuccess => word(self.success.map(Word::word)),
+            Setting::CallBackOfJob => flag(self.of_job),
+            Setting::CallBackLog => self.log_ms.map(|value| value.to_le_bytes().to_vec()),
+            Setting::CallBackPaused => flag(self.paused),
+            _ => None,
+        }
+    }
+
+    // As in a policy, a bound may only widen.
+    pub(super) fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
+        let wrong = PolicyError::OutOfRange { setting };
+        let text = |most: usize| {
+            let text = std::str::from_utf8(value).ok().filter(|text| text.len() <= most);
+            text.map(str::to_owned).ok_or(wrong)
+        };
+        let narrow = |least: u32, most: u32| {
+            read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
+        };
+        let flag = || if value == [1] { Ok(true) } else { Err(wrong) };
+        match setting {
+            Setting::CallBackUrl => {
+                let url = text(CALL_BACK_URL_BYTES_MAX)?;
+                self.url = Some(if is_url(&url) { url } else { return Err(wrong) });
+                Template::read(self.url.as_deref().unwrap_or_default())?;
+            }
+            Setting::CallBackMethod => self.method = Some(Method::read(value).ok_or(wrong)?),
+            Setting::CallBackHeaders => {
+                let lines = text(CALL_BACK_HEADERS_BYTES_MAX)?;
+                if !lines.lines().all(is_header) || lines.is_empty() {
+                    return Err(wrong);
+                }
+                Template::read(&lines)?;
+                self.headers = Some(lines);
+            }
+            Setting::CallBackBody => {
+                let body = text(CALL_BACK_BODY_BYTES_MAX)?;
+                Template::read(&body)?;
+                self.body = Some(body);
+            }
+            Setting::CallBackTimeout => {
+                self.timeout_ms = Some(narrow(CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_TIMEOUT_MS_MAX)?);
+            }
+            Setting::CallBackConcurrency => self.concurrency = Some(narrow(1, CALL_BACK_CALLS_MAX)?),
+            Setting::CallBackRate => self.per_second_max = Some(narrow(1, RATE_PER_SECOND_MAX)?),
+            Setting::CallBackSecrets => {
+                let name = text(CALL_BACK_SECRETS_BYTES_MAX)?;
+                let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+                self.secrets = Some(if is_name && !name.is_empty() { name } else { return Err(wrong) });
+            }
+            Setting::CallBackRefused => self.refused = Some(Refused::read(value).ok_or(wrong)?),
+            Setting::CallBackRetryIf => {
+                let condition = text(CALL_BACK_CONDITION_BYTES_MAX)?;
+                Condition::read(&condition)?;
+                self.retry_if = Some(condition);
+            }
+            Setting::CallBackSuccess => self.success = Some(Success::read(value).ok_or(wrong)?),
+            Setting::CallBackOfJob => self.of_job = flag()?,
+            Setting::CallBackLog => {
+                let log_ms = value.try_into().ok().map(u64::from_le_bytes);
+                let log_ms = log_ms.filter(|log_ms| (1..=CALL_BACK_LOG_MS_MAX).contains(log_ms));
+                self.log_ms = Some(log_ms.ok_or(wrong)?);
+            }
+            Setting::CallBackPaused => self.paused = flag()?,
+            _ => return Err(PolicyError::Unsupported(setting as u16)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn take(&mut self, setting: Setting) {
+        match setting {
+            Setting::CallBackUrl => self.url = None,
+            Setting::CallBackMethod => self.method = None,
+            Setting::CallBackHeaders => self.headers = None,
+            Setting::CallBackBody => self.body = None,
+            Setting::CallBackTimeout => self.timeout_ms = None,
+            Setting::CallBackConcurrency => self.concurrency = None,
+            Setting::CallBackRate => self.per_second_max = None,
+            Setting::CallBackSecrets => self.secrets = None,
+            Setting::CallBackRefused => self.refused = None,
+            Setting::CallBackRetryIf => self.retry_if = None,
+            Setting::CallBackSuccess => self.success = None,
+            Setting::CallBackOfJob => self.of_job = false,
+            Setting::CallBackLog => self.log_ms = None,
+            Setting::CallBackPaused => self.paused = false,
+            _ => {}
+        }
+    }
+}
+
+/// Whether this is a URL of HTTP whose host is no template, without a user, and printable.
+fn is_url(url: &str) -> bool {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let Some(rest) = rest.filter(|rest| rest.bytes().all(|byte| byte.is_ascii_graphic())) else {
+        return false;
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let is_of_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+    !authority.is_empty() && authority.bytes().all(is_of_host) && !rest.contains('#')
+}
+
+/// Whether this is `Name: value`, of a header that does not say how the request itself is to be read.
+fn is_header(line: &str) -> bool {
+    const OWN: [&str; 7] =
+        ["connection", "content-length", "host", "keep-alive", "te", "transfer-encoding", "upgrade"];
+    let Some((name, value)) = line.split_once(':') else { return false };
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_free = !OWN.iter().any(|own| name.eq_ignore_ascii_case(own));
+    !name.is_empty() && name.bytes().all(is_of_name) && is_free && !value.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_a_host_and_no_user() {
+        for url in [
+            "http://a",
+            "https://shop.example:8443/orders/{key}?x={attempt}",
+            "http://[::1]:80/",
+            "https://a?q={body.form}",
+        ] {
+            assert!(is_url(url), "{url}");
+        }
+        for url in [
+            "",
+            "a",
+            "ftp://a",
+            "http://",
+            "http:///x",
+            "http://{key}/",
+            "http://u:p@a/",
+            "http://a b",
+            "http://a/ü",
+            "http://a/#x",
+            "HTTP://a",
+            "http://a\n",
+        ] {
+            assert!(!is_url(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn headers_are_lines_that_do_not_frame_the_request() {
+        assert!(is_header("X-A: {id}") && is_header("authorization:Bearer x"));
+        for line in
+            ["", "x", ": x", "a b: c", "Host: x", "content-length: 1", "Transfer-Encoding: chunked", "a: \r"]
+        {
+            assert!(!is_header(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Conditions on the reply to a call-back, such as `{res.code} != 200 && {res.data.ok} == 'no'`.
+//!
+//! ```text
+//! condition = all ("||" all)*
+//! all       = test ("&&" test)*
+//! test      = "(" condition ")" | operand ("==" | "!=" | "<=" | ">=" | "<" | ">") operand
+//! operand   = "{status}" | "{body}" | "{res" ("." name)* "}" | number | 'text' | "text" | true | false | null
+//! ```
+//!
+//! `{res.data.ok}` is a field of a reply that is JSON; a number in place of a name is an element of a list. What is not there is `null`.
+//! A number and a text that spells one are compared as numbers. Only numbers, and texts among themselves, are less or more
+//! than others. Nothing is ever executed.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+/// A condition that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition(Test);
+
+/// Why a text is no condition, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a condition: expected {expected} at character {at}")]
+pub struct ConditionError {
+    /// The character, from 1.
+    pub at: usize,
+    /// What could stand there.
+    pub expected: &'static str,
+}
+
+/// What a condition compares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Nothing, or something that has no value of its own, as a list.
+    Null,
+    /// True or false.
+    Truth(bool),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(Cow<'a, str>),
+}
+
+/// Something of the reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The HTTP status.
+    Status,
+    /// The reply's text.
+    Body,
+    /// A field of the reply, by the names on the way to it; none for the whole.
+    Field(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    Any(Vec<Self>),
+    All(Vec<Self>),
+    Compare(Operand, Relation, Operand),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Operand {
+    Part(Part),
+    Value(Value<'static>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    More,
+    MoreOrEqual,
+}
+
+/// Parentheses within each other.
+const DEPTH_MAX: usize = 16;
+
+impl Condition {
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// The text is none.
+    pub fn read(text: &str) -> Result<Self, ConditionError> {
+        let mut reader = Reader { text, at: 0, depth: 0 };
+        let condition = Self(reader.condition()?);
+        reader.skip_space();
+        if reader.rest().is_empty() { Ok(condition) } else { Err(reader.expected("&&, || or the end")) }
+    }
+
+    /// Whether it holds for a reply, of which `look` tells the parts.
+    pub fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
+        self.0.holds(look)
+    }
+}
+
+impl Test {
+    fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
+        match self {
+            Self::Any(tests) => tests.iter().any(|test| test.holds(look)),
+            Self::All(tests) => tests.iter().all(|test| test.holds(look)),
+            Self::Compare(left, relation, right) => relation.holds(&left.value(look), &right.value(look)),
+        }
+    }
+}
+
+impl Operand {
+    fn value<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> Value<'a> {
+        match self {
+            Self::Part(part) => look(part),
+            Self::Value(value) => value.clone(),
+        }
+    }
+}
+
+impl Relation {
+    fn holds(self, left: &Value<'_>, right: &Value<'_>) -> bool {
+        let order = compare(left, right);
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::Unequal => order != Some(Ordering::Equal),
+            Self::Less => order == Some(Ordering::Less),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Self::More => order == Some(Ordering::Greater),
+            Self::MoreOrEqual => order.is_some_and(Ordering::is_ge),
+        }
+    }
+}
+
+/// How two values stand to each other; `None` if they are different and neither is more.
+fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Null, Value::Null) => Some(Ordering::Equal),
+        (Value::Truth(left), Value::Truth(right)) => (left == right).then_some(Ordering::Equal),
+        (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
+        (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
+        (Value::Number(number), Value::Text(text)) => number.partial_cmp(&text.trim().parse().ok()?),
+        (Value::Text(text), Value::Number(number)) => text.trim().parse::<f64>().ok()?.partial_cmp(number),
+        _ => None,
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// In bytes.
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn expected(&self, expected: &'static str) -> ConditionError {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        ConditionError { at: before.chars().count() + 1, expected }
+    }
+
+    /// Takes this, if it comes next.
+    fn take(&mut self, token: &str) -> bool {
+        self.skip_space();
+        let is_next = self.rest().starts_with(token);
+        if is_next {
+            self.at += token.len();
+        }
+        is_next
+    }
+
+    fn condition(&mut self) -> Result<Test, ConditionError> {
+        let mut tests = vec![self.all()?];
+        while self.take("||") {
+            tests.push(self.all()?);
+        }
+        Ok(only(tests, Test::Any))
+    }
+
+    fn all(&mut self) -> Result<Test, ConditionError> {
+        let mut tests = vec![self.test()?];
+        while self.take("&&") {
+            tests.push(self.test()?);
+        }
+        Ok(only(tests, Test::All))
+    }
+
+    fn test(&mut self) -> Result<Test, ConditionError> {
+        if !self.take("(") {
+            let left = self.operand()?;
+            let relation = self.relation()?;
+            return Ok(Test::Compare(left, relation, self.operand()?));
+        }
+        if self.depth == DEPTH_MAX {
+            return Err(self.expected("at most 16 parentheses within each other"));
+        }
+        self.depth += 1;
+        let inner = self.condition()?;
+        self.depth -= 1;
+        if self.take(")") { Ok(inner) } else { Err(self.expected("&&, || or )")) }
+    }
+
+    fn relation(&mut self) -> Result<Relation, ConditionError> {
+        // Longer ones first.
+        let relations = [
+            ("==", Relation::Equal),
+            ("!=", Relation::Unequal),
+            ("<=", Relation::LessOrEqual),
+            (">=", Relation::MoreOrEqual),
+            ("<", Relation::Less),
+            (">", Relation::More),
+        ];
+        let found = relations.into_iter().find(|(token, _)| self.take(token));
+        found.map(|(_, relation)| relation).ok_or_else(|| self.expected("==, !=, <, <=, > or >="))
+    }
+
+    fn operand(&mut self) -> Result<Operand, ConditionError> {
+        const EXPECTED: &str = "{status}, {body}, {res...}, a number, a text in quotes, true, false or null";
+        self.skip_space();
+        for quote in ["'", "\""] {
+            if self.take(quote) {
+                let end = self.rest().find(quote).ok_or_else(|| self.expected("a text that ends"))?;
+                let text = self.rest().get(..end).unwrap_or_default().to_owned();
+                self.at += end + quote.len();
+                return Ok(Operand::Value(Value::Text(Cow::Owned(text))));
+            }
+        }
+        if self.take("{") {
+            return self.part().map(Operand::Part);
+        }
+        let begin = self.at;
+        let is_of_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        let word = self.rest().split(|c| !is_of_word(c)).next().unwrap_or_default();
+        self.at += word.len();
+        let value = match word {
+            "true" => Value::Truth(true),
+            "false" => Value::Truth(false),
+            "null" => Value::Null,
+            number => match number.parse::<f64>() {
+                Ok(number) if number.is_finite() => Value::Number(number),
+                _ => {
+                    self.at = begin;
+                    return Err(self.expected(EXPECTED));
+                }
+            },
+        };
+        Ok(Operand::Value(value))
+    }
+
+    /// A part of the reply, after its brace.
+    fn part(&mut self) -> Result<Part, ConditionError> {
+        const EXPECTED: &str = "status}, body} or res and names, as in {res.data.ok}";
+        let end = self.rest().find('}').ok_or_else(|| self.expected(EXPECTED))?;
+        let path = self.rest().get(..end).unwrap_or_default().trim();
+        let mut names = path.split('.').map(str::to_owned);
+        let part = match (names.next().as_deref(), path) {
+            (_, "status") => Part::Status,
+            (_, "body") => Part::Body,
+            (Some("res"), _) => Part::Field(names.collect()),
+            _ => return Err(self.expected(EXPECTED)),
+        };
+        if let Part::Field(names) = &part
+            && names.iter().any(String::is_empty)
+        {
+            return Err(self.expected(EXPECTED));
+        }
+        self.at += end + 1;
+        Ok(part)
+    }
+}
+
+/// One test needs nothing around it.
+fn only(mut tests: Vec<Test>, several: impl Fn(Vec<Test>) -> Test) -> Test {
+    match tests.pop() {
+        Some(test) if tests.is_empty() => test,
+        last => {
+            tests.extend(last);
+            several(tests)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reply with status 200 and `{"code":"201","ok":"no","n":5,"yes":true}`.
+    fn reply(part: &Part) -> Value<'static> {
+        let text = |text: &'static str| Value::Text(Cow::Borrowed(text));
+        match part {
+            Part::Status => Value::Number(200.0),
+            Part::Body => text("the reply"),
+            Part::Field(names) => match names.join(".").as_str() {
+                "code" => text("201"),
+                "data.ok" => text("no"),
+                "n" => Value::Number(5.0),
+                "yes" => Value::Truth(true),
+                _ => Value::Null,
+            },
+        }
+    }
+
+    #[test]
+    fn replies_are_judged() {
+        for (text, holds) in [
+            ("{res.code} != 200 && {res.data.ok} == 'no'", true),
+            ("{res.code}==201", true),
+            ("{res.code} == '201'", true),
+            ("{res.data.ok} == \"yes\" || {status} >= 200", true),
+            ("{status} > 200 || {status} < 200", false),
+            ("{status} == 200 && {res.n} == 4 || {res.n} <= 5", true),
+            ("{status} == 200 && ({res.n} == 4 || {res.n} == -5.0)", false),
+            ("{res.gone} == null", true),
+            ("{res.gone} == 0", false),
+            ("{res.gone} < 1", false),
+            ("{res.yes} == true && {res.yes} != false", true),
+            ("{res.yes} == 'true'", false),
+            ("{body} == 'the reply' && 'b' > 'a'", true),
+            (" ( ( {res} == null ) ) ", true),
+            ("'||' == '&&'", false),
+        ] {
+            assert_eq!(Condition::read(text).map(|condition| condition.holds(&reply)), Ok(holds), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_its_place() {
+        for (text, at) in [
+            ("", 1),
+            ("{res.code}", 11),
+            ("{res.code} = 200", 12),
+            ("{res.code} == ", 15),
+            ("{res.code} == 200 &&", 21),
+            ("{res.code} == 200 & {status} == 1", 19),
+            ("({status} == 1", 15),
+            ("{status} == 1)", 14),
+            ("{res..a} == 1", 2),
+            ("{resx} == 1", 2),
+            ("{res.code == 1", 2),
+            ("system('rm') == 1", 1),
+            ("ä == 1", 1),
+            ("'ä' == 'x", 9),
+            ("1 == NaN", 6),
+            ("1 == inf", 6),
+            ("1 == 1e999", 6),
+        ] {
+            assert_eq!(Condition::read(text).map_err(|error| error.at), Err(at), "{text}");
+        }
+        let deep = format!("{}1 == 1{}", "(".repeat(17), ")".repeat(17));
+        assert!(Condition::read(&deep).is_err());
+        let just = format!("{}1 == 1{}", "(".repeat(16), ")".repeat(16));
+        assert!(Condition::read(&just).is_ok());
+    }
+}

@@ -1,0 +1,142 @@
+//! Texts with places that a job fills, such as `https://shop.example/orders/{key}?attempt={attempt}`.
+//!
+//! A name in braces is a place. Braces around anything else stay as they are, so that JSON can be written as it is.
+
+/// A text that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+/// A piece of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// As it is.
+    Text(String),
+    /// What the job says.
+    Place(Place),
+}
+
+/// What of a job is filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The job's id.
+    Id,
+    /// Its topic.
+    Topic,
+    /// Its key; nothing without one.
+    Key,
+    /// How often it was tried, this time included.
+    Attempt,
+    /// When it was due, in milliseconds since 1970.
+    DueMs,
+    /// Its lease, with which it can be finished later.
+    Lease,
+    /// Its body.
+    Body,
+    /// Its body as a JSON text, in quotes.
+    BodyJson,
+    /// Its body in base64.
+    BodyBase64,
+    /// The fields of its body, which is a JSON object, as a form has them: `a=1&b=2`.
+    BodyForm,
+}
+
+/// Why a text is no template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no {{name}} as at character {at}: use {{id}}, {{topic}}, {{key}}, {{attempt}}, {{due_ms}}, {{lease}}, {{body}}, \
+     {{body.json}}, {{body.base64}} or {{body.form}}"
+)]
+pub struct TemplateError {
+    /// The brace, from 1.
+    pub at: usize,
+}
+
+impl Place {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("id", Self::Id),
+        ("topic", Self::Topic),
+        ("key", Self::Key),
+        ("attempt", Self::Attempt),
+        ("due_ms", Self::DueMs),
+        ("lease", Self::Lease),
+        ("body", Self::Body),
+        ("body.json", Self::BodyJson),
+        ("body.base64", Self::BodyBase64),
+        ("body.form", Self::BodyForm),
+    ];
+}
+
+impl Template {
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// A name in braces is none that there is.
+    pub fn read(text: &str) -> Result<Self, TemplateError> {
+        let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some((before, behind)) = rest.split_once('{') {
+            plain.push_str(before);
+            let name = behind.split_once('}').filter(|(name, _)| is_name(name));
+            let Some((name, after)) = name else {
+                plain.push('{');
+                rest = behind;
+                continue;
+            };
+            let place = Place::ALL.into_iter().find(|(known, _)| *known == name);
+            let at = || text.chars().count() - behind.chars().count();
+            let (_, place) = place.ok_or_else(|| TemplateError { at: at() })?;
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(Piece::Place(place));
+            rest = after;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Self(pieces))
+    }
+
+    /// Its pieces.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.0
+    }
+}
+
+/// Whether this, in braces, is meant to be filled in.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_braces_are_places() {
+        let text = |text: &str| Piece::Text(text.to_owned());
+        let read = |text: &str| Template::read(text).map(|template| template.0);
+        assert_eq!(read(""), Ok(Vec::new()));
+        assert_eq!(read("{id}"), Ok(vec![Piece::Place(Place::Id)]));
+        assert_eq!(
+            read(r#"{"id":{id},"x":{"body":{body.json}}}"#),
+            Ok(vec![
+                text(r#"{"id":"#),
+                Piece::Place(Place::Id),
+                text(r#","x":{"body":"#),
+                Piece::Place(Place::BodyJson),
+                text("}}"),
+            ])
+        );
+        assert_eq!(read("{}{ id }{1}{"), Ok(vec![text("{}{ id }{1}{")]));
+        assert_eq!(read("é{jd}"), Err(TemplateError { at: 2 }));
+        for (name, place) in Place::ALL {
+            assert_eq!(read(&format!("{{{name}}}")), Ok(vec![Piece::Place(place)]));
+        }
+    }
+}
