@@ -222,10 +222,7 @@ impl Client {
             return;
         }
         let idle = Idle { link, since: Instant::now() };
-        match self.idle().entry(origin.clone()) {
-            std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(vec![idle])),
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut().push(idle),
-        }
+        self.idle().entry(origin.clone()).or_default().push(idle);
     }
 
     /// Closes connections that were not used for a while.

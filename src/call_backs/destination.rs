@@ -4,7 +4,8 @@ use std::fmt;
 
 use hyper::Uri;
 
-use crate::types::limits::CALL_BACK_URL_BYTES_MAX;
+/// Longest URL in which everything is filled in, in bytes.
+const URL_BYTES_MAX: usize = 16 << 10;
 
 /// A URL that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub(super) struct Origin {
 /// Why a text is no destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no destination: expected http:// or https://, a host and at most {CALL_BACK_URL_BYTES_MAX} bytes, without a user and a #"
+    "no destination: expected http:// or https://, a host and at most {URL_BYTES_MAX} bytes, without a user and a #"
 )]
 pub(super) struct NotADestination;
 
@@ -34,7 +35,7 @@ impl Destination {
     /// Reads a URL in which everything is filled in.
     pub(super) fn read(url: &str) -> Result<Self, NotADestination> {
         let is_printable = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-        if !is_printable || url.len() > CALL_BACK_URL_BYTES_MAX + url_growth() {
+        if !is_printable || url.len() > URL_BYTES_MAX {
             return Err(NotADestination);
         }
         let uri: Uri = url.parse().map_err(|_| NotADestination)?;
@@ -60,11 +61,6 @@ impl Destination {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { origin: Origin { is_secure, host, port }, path })
     }
-}
-
-/// What filling in may add to the URL that was set.
-const fn url_growth() -> usize {
-    15 << 10
 }
 
 impl Origin {

@@ -77,7 +77,6 @@ impl Destinations {
         let is_free = state.breaker.has_opened();
         let lane = if is_proven { Lane::Proven } else { Lane::Probation };
         let admission = match state.breaker.admit(Instant::now()) {
-            Admission::Wait(pause) if is_proven => return Err(NoPass::Full(pause)),
             Admission::Wait(pause) => return Err(NoPass::Open(pause)),
             admission => admission,
         };

@@ -172,7 +172,7 @@ impl Plan {
         if self.method.has_body() {
             let of_job = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
             let said = of_job.filter(|_| self.body.is_none()).map(|(_, said)| said.as_bytes());
-            // What the job says may not be sendable; then it is what it is.
+            // A job may say what no header can.
             let said = said.filter(|said| HeaderValue::from_bytes(said).is_ok());
             put(CONTENT_TYPE, said.unwrap_or(self.body_type.as_bytes()))?;
         }

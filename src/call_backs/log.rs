@@ -5,7 +5,7 @@
 //! missing after a crash.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -13,6 +13,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use tracing::warn;
+use utoipa::ToSchema;
 
 use crate::types::{JobId, Millis};
 
@@ -26,7 +27,8 @@ const NAME_BEGINS: &str = "attempts-";
 const NAME_ENDS: &str = ".jsonl";
 
 /// One attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AttemptJson)]
 pub struct Attempt {
     /// The job.
     pub job: u64,
@@ -194,10 +196,16 @@ impl Pieces {
         piece.file.write_all(&line)
     }
 
-    /// Begins a new piece, and removes those for which there is no room.
+    /// Goes on with the last piece after a start, or begins a new one and removes those for which there is no room.
     fn begin(&mut self) -> io::Result<&mut Piece> {
+        let is_full = self.open.is_some();
         self.flush()?;
         let there = pieces(&self.folder)?;
+        if let Some((_, last)) = there.last().filter(|_| !is_full)
+            && let Some(piece) = self.whole(last)?
+        {
+            return Ok(self.open.insert(piece));
+        }
         let number = there.last().map_or(1, |(last, _)| last + 1);
         for (_, path) in there.iter().rev().skip(usize::try_from(PIECES - 1).unwrap_or(usize::MAX)) {
             fs::remove_file(path)?;
@@ -205,6 +213,19 @@ impl Pieces {
         let path = self.folder.join(format!("{NAME_BEGINS}{number:08}{NAME_ENDS}"));
         let file = BufWriter::new(File::create_new(path)?);
         Ok(self.open.insert(Piece { file, bytes: 0 }))
+    }
+
+    /// A piece that has room and ends with a whole line.
+    fn whole(&self, path: &Path) -> io::Result<Option<Piece>> {
+        let mut file = File::options().read(true).append(true).open(path)?;
+        let bytes = file.metadata()?.len();
+        let mut last = [0];
+        if bytes > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        let is_whole = last == *b"\n" && bytes < self.bytes_max;
+        Ok(is_whole.then(|| Piece { file: BufWriter::new(file), bytes }))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -255,6 +276,16 @@ mod tests {
         let log = Log::open(folder.path(), 1 << 20).expect("opened");
         log.write(attempt(77, 4));
         assert_eq!(numbers(&log, 77, 0), [1, 2, 4]);
+    }
+
+    #[test]
+    fn starts_take_no_room_from_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 1..=20 {
+            let log = Log::open(folder.path(), 1 << 20).expect("opened");
+            log.write(attempt(7, number));
+            assert_eq!(numbers(&log, 7, 0).len(), number as usize);
+        }
     }
 
     #[test]

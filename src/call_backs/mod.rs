@@ -44,7 +44,6 @@ use self::destination::Destination;
 use self::egress::Guard;
 pub use self::log::Attempt;
 use self::log::Log;
-use self::outcome::Fault;
 pub use self::room::CALLS_PER_LANE_MAX;
 use self::room::Room;
 use self::secrets::Secrets;
@@ -241,9 +240,7 @@ impl CallBacks {
         };
         let addresses: Vec<_> = addresses
             .into_iter()
-            .map(|(address, checked)| {
-                (address, checked.err().map(|refusal| Fault::from(refusal).to_string()))
-            })
+            .map(|(address, checked)| (address, checked.err().map(|refusal| refusal.to_string())))
             .collect();
         let none_may = addresses.iter().all(|(_, refused)| refused.is_some());
         let refused = addresses.first().and_then(|(_, refused)| refused.clone()).filter(|_| none_may);

@@ -92,7 +92,7 @@ pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> 
     let reply = match called {
         Ok(reply) => reply,
         Err(fault) => {
-            let reason = fault.to_string();
+            let reason = bounded(&fault.to_string());
             return match fault {
                 Fault::Refused(_) => Verdict::Park { pause: REFUSED_PAUSE, reason },
                 Fault::NotReady(_) => Verdict::Park { pause: NOT_READY_PAUSE, reason },
@@ -190,7 +190,7 @@ impl Reply {
 }
 
 /// A reason that a job can have: printable, and not too long.
-pub(super) fn bounded(reason: &str) -> String {
+fn bounded(reason: &str) -> String {
     let mut bounded = String::new();
     for c in reason.chars().map(|c| if c.is_control() { ' ' } else { c }) {
         if bounded.len() + c.len_utf8() > REASON_BYTES_MAX {

@@ -18,7 +18,7 @@ use super::destination::{Destination, Origin};
 use super::destinations::{Destinations, NoPass, Pass};
 use super::letter::{Letter, Plan};
 use super::log::Attempt;
-use super::outcome::{Fault, Health, Reply, Verdict, bounded, health, judge};
+use super::outcome::{Fault, Health, Reply, Verdict, health, judge};
 use super::settler::Settlement;
 use crate::json;
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, Request, Response, Subscribe, TopicSet};
@@ -149,7 +149,7 @@ impl Topic {
             Ok(letter) => letter,
             Err(error) => {
                 self.shared.counts.count("buried");
-                return Some(Settlement::Bury { reason: bounded(&error.to_string()) });
+                return Some(Settlement::Bury { reason: error.to_string() });
             }
         };
         let origin = letter.destination.origin.clone();
@@ -261,10 +261,7 @@ impl Topic {
             Verdict::Finish => (Some(Settlement::Finish), "finished"),
             Verdict::Keep => (Some(Settlement::Keep), "kept"),
             Verdict::Bury { reason } => (Some(Settlement::Bury { reason }), "buried"),
-            Verdict::Park { pause, reason } => {
-                let reason = bounded(&reason);
-                (Some(returned(pause, job.lease, reason)), "not_tried")
-            }
+            Verdict::Park { pause, reason } => (Some(returned(pause, job.lease, reason)), "not_tried"),
             Verdict::Gone { reason } if letter.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
             Verdict::Gone { reason } => {
                 self.pause(&reason).await;
@@ -272,11 +269,11 @@ impl Topic {
             }
             // A probe that shows an absent destination is no attempt.
             Verdict::Retry { reason, .. } if is_free && health == Health::Absent => {
-                (Some(returned(pause.unwrap_or(LOOK_AGAIN), job.lease, bounded(&reason))), "not_tried")
+                (Some(returned(pause.unwrap_or(LOOK_AGAIN), job.lease, reason)), "not_tried")
             }
             Verdict::Retry { after, reason } => {
                 let after_ms = after.map(whole_ms).or_else(|| self.backoff_ms(job));
-                (Some(Settlement::Retry { after_ms, reason: bounded(&reason) }), "retried")
+                (Some(Settlement::Retry { after_ms, reason }), "retried")
             }
         }
     }

@@ -11,9 +11,7 @@ use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
 use super::transition::{AfterFailure, Moved};
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{
-    JobHistory, JobId, JobState, Member, Millis, SessionId, SessionSecret, TopicId, TopicName, TopicPolicy,
-};
+use crate::types::{JobHistory, JobId, JobState, Member, Millis, SessionId, SessionSecret, TopicId};
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -59,11 +57,6 @@ impl Engine {
     /// Every topic, by number.
     pub fn topics(&self) -> impl Iterator<Item = TopicView<'_>> {
         self.topics.views()
-    }
-
-    /// The topics that decide something for their jobs, and what.
-    pub fn policies(&self) -> impl Iterator<Item = (&TopicName, &TopicPolicy)> {
-        self.topics.views().filter_map(|view| Some((view.name, self.rule(view.id)?.policy())))
     }
 
     /// How many topics there are.

@@ -17,7 +17,7 @@ use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::server::tokens::Guest;
 use crate::server::{Local, LocalSession, Stay};
-use crate::types::Access;
+use crate::types::{Access, Right};
 
 /// A second try finds the node's new session, or none.
 const TRIES: usize = 2;
@@ -190,6 +190,20 @@ impl Caller {
     /// What it may do.
     pub(crate) fn access(&self) -> Arc<Access> {
         self.guest.access()
+    }
+
+    /// What it may do, if it has this right to some topic. `needs` begins the refusal.
+    ///
+    /// # Errors
+    ///
+    /// It has that right nowhere.
+    pub(crate) fn with_right(&self, right: Right, needs: &str) -> Result<Arc<Access>, Problem> {
+        let access = self.access();
+        if access.has_somewhere(right) {
+            return Ok(access);
+        }
+        let message = format!("{needs} a token with the right to {}", right.name());
+        Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message))
     }
 
     /// The name of its token; empty where there are none.

@@ -47,11 +47,7 @@ struct Metrics {
 
 /// `GET /metrics`: whoever may read something sees the node, and the topics that it may read.
 pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<Response, Problem> {
-    let access = caller.access();
-    if !access.has_somewhere(Right::Read) {
-        let message = "metrics need a token with the right to read";
-        return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
-    }
+    let access = caller.with_right(Right::Read, "metrics need")?;
     let mut call_backs = desk.call_backs().seen();
     call_backs.topics.retain(|(topic, _)| access.has(Right::Read, topic.as_str()));
     call_backs.topics.truncate(OBSERVED_TOPICS_MAX);

@@ -68,9 +68,10 @@ impl Replica {
 
     /// The topics whose jobs are to be called back, as far as this node has applied what was set.
     pub fn called_back(&self) -> Vec<CalledBack> {
-        let wanted = self.engine.policies().filter_map(|(topic, policy)| {
+        let wanted = self.engine.topics().filter_map(|topic| {
+            let policy = self.engine.topic_policy(topic.id)?;
             let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
-            let (topic, call_back) = (topic.clone(), Arc::clone(call_back));
+            let (topic, call_back) = (topic.name.clone(), Arc::clone(call_back));
             Some(CalledBack { topic, call_back, backs_off: policy.backoff.is_some() })
         });
         wanted.collect()

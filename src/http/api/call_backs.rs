@@ -16,37 +16,7 @@ use crate::types::{JobId, Right};
 #[derive(Serialize, ToSchema)]
 pub(super) struct AttemptsJson {
     /// Those that this node made and still keeps, the first one first.
-    #[schema(value_type = Vec<AttemptJson>)]
     attempts: Vec<Attempt>,
-}
-
-/// One call.
-#[derive(ToSchema)]
-#[schema(as = AttemptJson)]
-#[expect(dead_code, reason = "it describes what is written elsewhere")]
-pub(super) struct AttemptJson {
-    /// The job.
-    job: u64,
-    /// Its topic.
-    topic: String,
-    /// Which attempt it was, from 1.
-    attempt: u32,
-    /// When it began.
-    at: String,
-    /// How the destination was called.
-    method: String,
-    /// Where, without the query.
-    url: String,
-    /// The status of the reply; `null` without one.
-    status: Option<u16>,
-    /// What became of the job: `finished`, `kept`, `retried`, `buried`, `paused` or `not_tried`.
-    outcome: String,
-    /// Why, and the beginning of the reply.
-    reason: Option<String>,
-    /// How long the call took, in milliseconds.
-    took_ms: u64,
-    /// The line is shown until then, in milliseconds since 1970.
-    until_ms: u64,
 }
 
 /// What is to be called.
@@ -91,10 +61,7 @@ pub(super) struct AddressJson {
     ),
 )]
 pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
-    let access = caller.access();
-    if !access.has_somewhere(Right::Read) {
-        return Err(refused("attempts need a token with the right to read"));
-    }
+    let access = caller.with_right(Right::Read, "attempts need")?;
     let attempts = caller.desk().call_backs().attempts(id).await.map_err(|error| {
         let message = format!("the log of call-backs cannot be read: {error}");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unreadable, message)
@@ -115,9 +82,7 @@ pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
     ),
 )]
 pub(super) async fn check(caller: Caller, JsonBody(asked): JsonBody<CheckJson>) -> Answer {
-    if !caller.access().has_somewhere(Right::Manage) {
-        return Err(refused("to check a destination needs a token with the right to manage"));
-    }
+    caller.with_right(Right::Manage, "to check a destination needs")?;
     let checked = caller.desk().call_backs().check(&asked.url).await;
     let addresses = checked.addresses.iter();
     let addresses = addresses
@@ -127,8 +92,4 @@ pub(super) async fn check(caller: Caller, JsonBody(asked): JsonBody<CheckJson>) 
         reason: checked.refused.clone(),
         addresses: addresses.collect(),
     })
-}
-
-fn refused(message: &str) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message)
 }
