@@ -4,7 +4,7 @@
 //! when it says *finish*, the job is gone. `ARCHITECTURE.md` explains how the parts fit together.
 //!
 //! The layers, each importing only from those above it: [`types`], [`protocol`], `json`, [`transport`], `engine`, `storage`, `raft`,
-//! `replica`, `server`, [`client`], `call_backs`, `http`, `cli`. With the feature `client` alone neither sled nor raft is built.
+//! `replica`, `server`, [`client`], `call_backs`, `alerts`, `http`, `cli`. With the feature `client` alone neither sled nor raft is built.
 
 pub mod protocol;
 pub mod types;
@@ -29,6 +29,8 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub mod client;
 
+#[cfg(feature = "http")]
+pub mod alerts;
 #[cfg(feature = "http")]
 pub mod call_backs;
 #[cfg(feature = "http")]

@@ -1,5 +1,6 @@
 //! The integration tests but for the simulation: linking once keeps the build short.
 
+mod alerts;
 mod attacks;
 mod backups;
 mod call_backs;

@@ -26,7 +26,7 @@ fn site() -> Site {
     Site::with(may_call_here)
 }
 
-fn may_call_here(config: &mut Config) {
+pub(crate) fn may_call_here(config: &mut Config) {
     config.call_backs.allow = vec!["127.0.0.0/8".parse().expect("a network")];
     config.call_backs.ports = vec![PortRange { first: 1, last: 65_535 }];
 }
@@ -44,7 +44,7 @@ fn push(web: &mut Web, topic: &str, job: &Value) -> u64 {
 }
 
 /// Asks until there is an answer.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let begun = now();
     loop {
         if let Some(found) = found() {

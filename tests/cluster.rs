@@ -4,6 +4,7 @@
 //! came early, twice at once, or again after it was finished; no lease was lost before its time; the queue has counted
 //! the acknowledged requests; and all members have the same state.
 
+mod alerts;
 mod call_backs;
 mod commands;
 mod followers;

@@ -9,7 +9,6 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use adjourn::call_backs::Prepared;
 use adjourn::http::Http;
 use adjourn::protocol::{
     ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
@@ -17,6 +16,7 @@ use adjourn::protocol::{
 use adjourn::server::config::Config;
 use adjourn::server::{Running, Server, ServerError};
 use adjourn::types::TopicName;
+use adjourn::{alerts, call_backs};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tokio::runtime::Runtime;
@@ -52,12 +52,14 @@ impl Node {
             .build()
             .expect("a runtime");
         let (running, http, dialects) = runtime.block_on(async {
-            let call_backs = Prepared::read(&config).expect("what call-backs need");
+            let call_backs = call_backs::Prepared::read(&config).expect("what call-backs need");
+            let alerts = alerts::Prepared::read(&config).expect("what alerts need");
             let http = Http::reserve(&config).await?;
             let (address, dialects) = (http.address(), [http.ouqiang_address(), http.youzan_address()]);
             let running = Server::start(config).await?;
             let call_backs = call_backs.start(&running).expect("call-backs");
-            http.serve(&running, call_backs)?;
+            let alerts = alerts.start(&running, call_backs.clone());
+            http.serve(&running, call_backs, alerts)?;
             Ok::<_, ServerError>((running, address, dialects))
         })?;
         Ok(Self { runtime, address: running.address(), running: Some(running), http, dialects })

@@ -4,6 +4,7 @@
 //! other commands are clients and are in [`commands`]. Nothing here makes decisions about jobs: it reads arguments
 //! and prints answers.
 
+mod alerts;
 mod backup;
 mod bench;
 mod bulk;
@@ -73,6 +74,9 @@ enum Command {
     /// Create, list and revoke the tokens that clients show
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Try out the alerts that a server sends
+    #[command(subcommand)]
+    Alerts(alerts::AlertsCommand),
     #[command(flatten)]
     Client(commands::ClientCommand),
 }
@@ -89,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::Restore(args) => restore::run(&args),
         Command::Cert(command) => cert::run(command),
         Command::Token(command) => token::run(command),
+        Command::Alerts(command) => alerts::run(command),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

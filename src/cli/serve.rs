@@ -10,7 +10,8 @@ use super::exit::{Exit, Failure};
 use super::files_of_server;
 use super::logging;
 use super::memory;
-use crate::call_backs::{CALLS_PER_LANE_MAX, CallBacksError, Prepared};
+use crate::alerts;
+use crate::call_backs::{self, CALLS_PER_LANE_MAX, CallBacksError};
 use crate::http::Http;
 use crate::replica::ReplayError;
 use crate::server::config::{Config, Settings};
@@ -89,12 +90,14 @@ pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
 async fn until_stopped(config: Config) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     let mut hangup = listen(SignalKind::hangup())?;
-    let call_backs = Prepared::read(&config).map_err(not_calling)?;
+    let call_backs = call_backs::Prepared::read(&config).map_err(not_calling)?;
+    let alerts = alerts::Prepared::read(&config).map_err(|error| Failure::new(Exit::Usage, error))?;
     let started = async {
         let http = Http::reserve(&config).await.map_err(failure)?;
         let running = Server::start(config).await.map_err(failure)?;
         let call_backs = call_backs.start(&running).map_err(not_calling)?;
-        http.serve(&running, call_backs).map_err(failure)?;
+        let alerts = alerts.start(&running, call_backs.clone());
+        http.serve(&running, call_backs, alerts).map_err(failure)?;
         Ok::<_, Failure>(running)
     };
     let mut running = tokio::select! {

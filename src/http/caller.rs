@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::problem::Problem;
+use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
 use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
@@ -34,6 +35,7 @@ const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
 pub(crate) struct Desk {
     local: Local,
     call_backs: CallBacks,
+    alerts: Alerts,
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     room: Arc<Semaphore>,
@@ -43,10 +45,10 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// One that leads to this queue.
-    pub(crate) fn new(local: Local, call_backs: CallBacks) -> Self {
+    pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
         let room = Arc::new(Semaphore::new(ROOM_KIB as usize));
-        Self { local, call_backs, body_bytes_max, room, acts_as: None }
+        Self { local, call_backs, alerts, body_bytes_max, room, acts_as: None }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -62,6 +64,11 @@ impl Desk {
     /// The calls of this node.
     pub(crate) fn call_backs(&self) -> &CallBacks {
         &self.call_backs
+    }
+
+    /// The alerts of this node.
+    pub(crate) fn alerts(&self) -> &Alerts {
+        &self.alerts
     }
 
     /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.

@@ -28,6 +28,7 @@ use self::caller::Desk;
 use self::dialects::{ouqiang, youzan};
 use self::listener::Site;
 use self::problem::Problem;
+use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
 use crate::protocol::ErrorCode;
 use crate::server::config::Config;
@@ -79,9 +80,9 @@ impl Http {
     /// # Errors
     ///
     /// The system does not let a port be listened on.
-    pub fn serve(self, running: &Running, call_backs: CallBacks) -> Result<(), ServerError> {
+    pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
         let local = running.local();
-        let desk = Desk::new(local.clone(), call_backs);
+        let desk = Desk::new(local.clone(), call_backs, alerts);
         let older = desk.clone().acting_as(self.dialects_token);
         let sites = [
             (self.api, router(desk), "listening for HTTP"),

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::caller::{Caller, Desk};
 use super::problem::Problem;
+use crate::alerts::AlertsSeen;
 use crate::call_backs::CallBacksSeen;
 use crate::protocol::{ErrorCode, Role, Totals};
 use crate::server::{BOUNDS_US, Buckets, OBSERVED_TOPICS_MAX, Observation, Observed, Vitals};
@@ -40,6 +41,7 @@ struct Metrics {
     observed: Box<Observed>,
     /// The calls of this node, with the topics that the token may see.
     call_backs: CallBacksSeen,
+    alerts: AlertsSeen,
     /// Of the process and its disk, in bytes, where the system says it.
     resident_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
@@ -55,6 +57,7 @@ pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<
     let metrics = Metrics {
         observed,
         call_backs,
+        alerts: desk.alerts().seen(),
         resident_bytes: desk.local().resident_bytes(),
         disk_free_bytes: desk.local().disk_free_bytes().await,
     };
@@ -108,6 +111,7 @@ impl Collector for Metrics {
         self.raft(&mut sheet)?;
         self.durations(&mut sheet)?;
         self.calls(&mut sheet)?;
+        self.alerts(&mut sheet)?;
         let Observation { totals, topics_count, .. } = &self.observed.observation;
         if let Some(totals) = totals {
             sheet.gauge("topics", "Topics that the queue knows", None, *topics_count)?;
@@ -217,6 +221,16 @@ impl Metrics {
             None,
             open,
         )
+    }
+
+    fn alerts(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let AlertsSeen { firing, sent, failed } = &self.alerts;
+        let subjects = firing
+            .iter()
+            .map(|(rule, firing)| ([("rule", rule.as_str())], u64::try_from(*firing).unwrap_or(u64::MAX)));
+        sheet.gauges("alerts_firing", "Subjects that a rule of alerts finds wrong", None, subjects)?;
+        sheet.counters("alerts_sent", "Messages of alerts that a target accepted", none(*sent))?;
+        sheet.counters("alerts_failed", "Messages of alerts that no target accepted", none(*failed))
     }
 
     fn durations(&self, sheet: &mut Sheet<'_>) -> fmt::Result {

@@ -11,11 +11,15 @@ use super::rig::Cluster;
 use crate::call_backs::{Answer, Receiver};
 use crate::http::Web;
 
-/// Three members that vote and may call this machine. The second one speaks HTTP.
+/// Three members that vote and may call this machine.
 fn site() -> (Cluster<Gates>, std::net::SocketAddr) {
+    site_with(&["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"])
+}
+
+/// Three members that vote, with more arguments. The second one speaks HTTP.
+pub(super) fn site_with(more: &[&str]) -> (Cluster<Gates>, std::net::SocketAddr) {
     let web = free_port();
-    let may = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
-    let arguments = [&ARGUMENTS, &may[..]].concat();
+    let arguments = [&ARGUMENTS, more].concat();
     let mut cluster = Cluster::founded(Gates::default(), &arguments);
     let listen = web.to_string();
     for number in [2, 3] {

@@ -3,7 +3,7 @@
 use super::source::{Finding, SourceFile, end_of_block, leading_name};
 
 /// Each layer with those that it may import: what stands above it. The table of `ARCHITECTURE.md`.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("types", &[]),
     ("protocol", &["types"]),
     ("json", &["types", "protocol"]),
@@ -15,7 +15,8 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("server", &["types", "protocol", "transport", "engine", "storage", "raft", "replica"]),
     ("client", &["types", "protocol", "transport"]),
     ("call_backs", &["types", "protocol", "json", "transport", "server"]),
-    ("http", &["types", "protocol", "json", "transport", "server", "call_backs"]),
+    ("alerts", &["types", "protocol", "json", "transport", "server", "call_backs"]),
+    ("http", &["types", "protocol", "json", "transport", "server", "call_backs", "alerts"]),
     (
         "cli",
         &[
@@ -30,6 +31,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "server",
             "client",
             "call_backs",
+            "alerts",
             "http",
         ],
     ),

@@ -44,6 +44,8 @@ pub struct Config {
     pub dialects_token: Option<String>,
     /// How it calls back.
     pub call_backs: CallBackConfig,
+    /// The file of alerts; `None` for no alerts.
+    pub alerts_file: Option<PathBuf>,
     /// This node's number, from 1.
     pub node: u64,
     /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
@@ -167,6 +169,9 @@ pub struct Settings {
     /// Most that the log of call-backs takes on the disk, in bytes
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES"))]
     pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 64 << 30 }>>,
+    /// File of the alerts that this node sends
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_ALERTS_FILE", value_name = "FILE"))]
+    pub alerts_file: Option<PathBuf>,
     /// Number of this node
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_NODE", value_name = "N"))]
     pub node: Option<Within<1, 65_535>>,
@@ -332,6 +337,7 @@ impl Default for Config {
             youzan_listen: None,
             dialects_token: None,
             call_backs: CallBackConfig::default(),
+            alerts_file: None,
             node: 1,
             peer_listen: None,
             peer_address: None,
@@ -435,6 +441,7 @@ impl Config {
         set_file(&mut self.peer_tls_crl, settings.peer_tls_crl);
         set_file(&mut self.tokens_file, settings.tokens_file);
         set_file(&mut self.audit_log, settings.audit_log);
+        set_file(&mut self.alerts_file, settings.alerts_file);
         set(&mut self.insecure, settings.insecure);
         set(
             &mut self.connections_per_address_max,

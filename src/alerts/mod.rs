@@ -1,0 +1,256 @@
+//! Alerts: a node tells people by web hook or e-mail when something is wrong with the queue, and when it is over.
+//!
+//! Every 5 s the node compares what it [observes](crate::server::Observation) with the rules of a [file](mod@file), and remembers for each
+//! rule [what is wrong](watch). Every member of a cluster does this, but only the leader speaks of what all of them see; so a new
+//! leader knows what was told before. What one node alone can see, such as its disk, each node tells for itself.
+//!
+//! ```text
+//!   observation + failing destinations + free disk space
+//!        |
+//!      rules -- breaches --> watch -- what to tell --> message --> delivery: one queue per target --> web hook, e-mail
+//! ```
+
+mod delivery;
+mod file;
+mod message;
+mod rule;
+mod target;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use self::delivery::{Counts, Delivery};
+use self::file::AlertFile;
+pub use self::file::{AlertsError, Why};
+use self::message::Message;
+use self::rule::{Facts, Speaker};
+pub use self::target::SendError;
+use self::watch::Watch;
+use crate::call_backs::CallBacks;
+use crate::server::config::Config;
+use crate::server::{Local, OBSERVED_TOPICS_MAX, Running, wall};
+use crate::transport::Mark;
+use crate::types::{Access, Grant, Right, whole_ms};
+
+/// The rules are checked this often.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// As whom a node observes itself; no token can have this name.
+const NAME: &str = "(alerts)";
+
+/// What alerting needs beside the queue, read and checked.
+#[derive(Debug)]
+pub struct Prepared {
+    path: Option<PathBuf>,
+    mark: Option<Mark>,
+    file: AlertFile,
+    server_name: String,
+}
+
+/// The alerts of this node.
+#[derive(Clone, Debug, Default)]
+pub struct Alerts {
+    counts: Arc<Counts>,
+    /// Subjects that are told to be wrong, by rule.
+    firing: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+/// What a node shows of its alerts.
+#[derive(Clone, Debug)]
+pub struct AlertsSeen {
+    /// Rules, each with the number of subjects that it now finds wrong.
+    pub firing: Vec<(String, usize)>,
+    /// Messages that a target accepted.
+    pub sent: u64,
+    /// Messages that were given up.
+    pub failed: u64,
+}
+
+/// A test message that was sent, or was not.
+#[derive(Debug)]
+pub struct Tested {
+    /// The name of the target.
+    pub target: String,
+    /// What came of it.
+    pub outcome: Result<(), SendError>,
+}
+
+impl Prepared {
+    /// Reads the file of alerts, if there is to be one.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be used.
+    pub fn read(config: &Config) -> Result<Self, AlertsError> {
+        let path = config.alerts_file.clone();
+        // Before the file is read: what changes meanwhile is seen at the next look.
+        let mark = path.as_deref().map(Mark::of);
+        let file = path.as_deref().map(AlertFile::read).transpose()?.unwrap_or_default();
+        Ok(Self { path, mark, file, server_name: config.server_name.clone() })
+    }
+
+    /// Watches, until the server stops.
+    pub fn start(self, running: &Running, call_backs: CallBacks) -> Alerts {
+        let alerts = Alerts::default();
+        if self.path.is_some() {
+            let local = running.local();
+            let stopped = local.stopping();
+            let watching = Watching { prepared: self, local, call_backs, alerts: alerts.clone(), stopped };
+            tokio::spawn(watching.run());
+        }
+        alerts
+    }
+}
+
+impl Alerts {
+    /// What there is to see of them.
+    pub fn seen(&self) -> AlertsSeen {
+        let firing = self.firing.lock().unwrap_or_else(PoisonError::into_inner);
+        AlertsSeen {
+            firing: firing.iter().map(|(rule, subjects)| (rule.clone(), *subjects)).collect(),
+            sent: self.counts.sent.load(Ordering::Relaxed),
+            failed: self.counts.failed.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Sends a test message to the targets of a file, all of them or those of these names.
+///
+/// # Errors
+///
+/// The file cannot be used, or has no such target.
+pub async fn test(path: &Path, only: &[String]) -> Result<Vec<Tested>, AlertsError> {
+    let file = AlertFile::read(path)?;
+    let targets = file.targets(only).map_err(|why| AlertsError::Wrong { path: path.to_owned(), why })?;
+    let message = Message::test(wall());
+    let mut tested = Vec::new();
+    for target in targets {
+        let outcome = target.send(&message).await;
+        tested.push(Tested { target: target.name.clone(), outcome });
+    }
+    Ok(tested)
+}
+
+/// The task that checks the rules.
+struct Watching {
+    prepared: Prepared,
+    local: Local,
+    call_backs: CallBacks,
+    alerts: Alerts,
+    stopped: CancellationToken,
+}
+
+impl Watching {
+    async fn run(mut self) {
+        let started = Instant::now();
+        let mut watches: BTreeMap<String, Watch> = BTreeMap::new();
+        let mut deliveries = self.deliveries();
+        let mut access = self.access();
+        let mut told_of_limit = false;
+        let mut ticks = interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stopped.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            if self.look_at_file().await {
+                watches.retain(|name, _| self.prepared.file.rules.iter().any(|rule| rule.name == *name));
+                (deliveries, access) = (self.deliveries(), self.access());
+            }
+            self.prepared.file.close_idle();
+            // A node that hangs says so at /healthz.
+            let Some(facts) = self.facts(&access).await else { continue };
+            if facts.observation.topics.len() == OBSERVED_TOPICS_MAX && !told_of_limit {
+                told_of_limit = true;
+                warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are watched: name fewer");
+            }
+            let now_ms = whole_ms(started.elapsed());
+            self.check(&facts, now_ms, &mut watches, &deliveries);
+        }
+    }
+
+    fn check(
+        &self,
+        facts: &Facts,
+        now_ms: u64,
+        watches: &mut BTreeMap<String, Watch>,
+        deliveries: &BTreeMap<String, Delivery>,
+    ) {
+        let mut firing = BTreeMap::new();
+        for rule in &self.prepared.file.rules {
+            let watch = watches.entry(rule.name.clone()).or_default();
+            let told = watch.look(now_ms, rule, rule.breaches(facts));
+            firing.insert(rule.name.clone(), watch.told());
+            let speaks = match rule.measure.speaker() {
+                Speaker::Leader => facts.leads(),
+                Speaker::EachNode => true,
+            };
+            let Some(told) = told.filter(|_| speaks) else { continue };
+            let node = facts.observation.cluster.node;
+            let message = Message::new(&rule.name, node, &self.prepared.server_name, wall(), told);
+            info!(rule = rule.name, state = message.state(), "alert");
+            for target in &rule.tell {
+                if let Some(delivery) = deliveries.get(target) {
+                    delivery.send(message.clone());
+                }
+            }
+        }
+        *self.alerts.firing.lock().unwrap_or_else(PoisonError::into_inner) = firing;
+    }
+
+    /// Reads a file that has changed. One that cannot be used changes nothing; the log says why.
+    async fn look_at_file(&mut self) -> bool {
+        let Some(path) = self.prepared.path.clone() else { return false };
+        let before = self.prepared.mark.clone();
+        let read = spawn_blocking(move || {
+            let mark = Some(Mark::of(&path));
+            (mark != before).then(|| (mark, AlertFile::read(&path)))
+        });
+        let Ok(Some((mark, read))) = read.await else { return false };
+        self.prepared.mark = mark;
+        match read {
+            Ok(file) => {
+                info!(rules = file.rules.len(), "read changed alerts");
+                self.prepared.file = file;
+                true
+            }
+            Err(error) => {
+                warn!(%error, "the changed alerts cannot be used: those from before stay in use");
+                false
+            }
+        }
+    }
+
+    async fn facts(&self, access: &Arc<Access>) -> Option<Facts> {
+        let observation = self.local.observe(Arc::clone(access)).await?.observation;
+        let failing = self.call_backs.seen().topics;
+        let disk_free_bytes = self.local.disk_free_bytes().await;
+        Some(Facts { observation, failing, disk_free_bytes })
+    }
+
+    fn deliveries(&self) -> BTreeMap<String, Delivery> {
+        let targets = self.prepared.file.targets.iter();
+        let counts = &self.alerts.counts;
+        targets
+            .map(|target| (target.name.clone(), Delivery::start(Arc::clone(target), Arc::clone(counts))))
+            .collect()
+    }
+
+    /// A right to read the topics that rules name, and no others: the core counts only those.
+    fn access(&self) -> Arc<Access> {
+        let rules = self.prepared.file.rules.iter().filter(|rule| rule.measure.is_of_topics());
+        let rights = [Right::Read].into_iter().collect();
+        let grants = rules.map(|rule| Grant { rights, topics: rule.topics.clone() }).collect();
+        Arc::new(Access { token: NAME.to_owned(), grants, ..Access::open() })
+    }
+}

@@ -1,0 +1,199 @@
+//! What one rule finds over time, and when that is told.
+//!
+//! ```text
+//!             breach           for `for`             no breach
+//!   nothing ---------> held ---------------> told ---------------> recovered
+//!      ^       no breach |                    |  ^ every `repeat`       |
+//!      +-----------------+                    +--+                      | `repeat` after it was told
+//!      +----------------------------------------------------------------+
+//! ```
+//!
+//! A subject that comes back before its pause is over is told when the pause is over, if it is still wrong. So a subject that goes
+//! back and forth makes at most two messages per pause. All subjects of a rule that are due go into one message, and there are
+//! 15 s between two messages of a rule.
+
+use std::collections::BTreeMap;
+
+use super::rule::{Breach, Rule};
+
+/// What changes after a message of a rule is gathered for this time, in milliseconds.
+pub(super) const GATHERED_MS: u64 = 15_000;
+
+/// One rule's memory.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    subjects: BTreeMap<String, Subject>,
+    told_ms: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Subject {
+    /// Since when it is wrong, or was when it recovered.
+    since_ms: u64,
+    is_wrong: bool,
+    finding: String,
+    /// When it was last told to be wrong.
+    told_ms: Option<u64>,
+    /// It was told to be wrong, and not yet to have recovered.
+    is_told: bool,
+}
+
+/// What is to be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) wrong: Vec<Finding>,
+    pub(super) recovered: Vec<String>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) subject: String,
+    /// For people.
+    pub(super) text: String,
+    /// For how long it has been wrong, in milliseconds.
+    pub(super) lasted_ms: u64,
+}
+
+impl Watch {
+    /// Takes what is wrong now. Returns what is to be told, if anything is.
+    pub(super) fn look(&mut self, now_ms: u64, rule: &Rule, breaches: Vec<Breach>) -> Option<Told> {
+        self.remember(now_ms, breaches);
+        self.subjects.retain(|_, subject| {
+            let pause_is_over = subject.told_ms.is_none_or(|told| now_ms - told >= rule.repeat_ms);
+            subject.is_wrong || subject.is_told || !pause_is_over
+        });
+        if self.told_ms.is_some_and(|told| now_ms - told < GATHERED_MS) {
+            return None;
+        }
+        let mut told = Told::default();
+        for (name, subject) in &mut self.subjects {
+            let is_held = subject.is_wrong && now_ms - subject.since_ms >= rule.for_ms;
+            let pause_is_over = subject.told_ms.is_none_or(|told| now_ms - told >= rule.repeat_ms);
+            if is_held && pause_is_over {
+                (subject.told_ms, subject.is_told) = (Some(now_ms), true);
+                let lasted_ms = now_ms - subject.since_ms;
+                let text = subject.finding.clone();
+                told.wrong.push(Finding { subject: name.clone(), text, lasted_ms });
+            } else if !subject.is_wrong && subject.is_told {
+                subject.is_told = false;
+                told.recovered.push(name.clone());
+            }
+        }
+        if told == Told::default() {
+            return None;
+        }
+        self.told_ms = Some(now_ms);
+        Some(told)
+    }
+
+    /// How many subjects are told to be wrong.
+    pub(super) fn told(&self) -> usize {
+        self.subjects.values().filter(|subject| subject.is_told).count()
+    }
+
+    fn remember(&mut self, now_ms: u64, breaches: Vec<Breach>) {
+        for (name, subject) in &mut self.subjects {
+            subject.is_wrong &= breaches.iter().any(|breach| breach.subject == *name);
+        }
+        for Breach { subject: name, finding } in breaches {
+            let new = Subject {
+                since_ms: now_ms,
+                is_wrong: false,
+                finding: String::new(),
+                told_ms: None,
+                is_told: false,
+            };
+            let subject = self.subjects.entry(name).or_insert(new);
+            if !subject.is_wrong {
+                subject.since_ms = now_ms;
+            }
+            (subject.is_wrong, subject.finding) = (true, finding);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Measure;
+    use super::*;
+    use crate::types::TopicPattern;
+
+    const MINUTE: u64 = 60_000;
+
+    fn rule(for_ms: u64, repeat_ms: u64) -> Rule {
+        Rule {
+            name: "late".to_owned(),
+            measure: Measure::Lateness,
+            topics: TopicPattern::all(),
+            limit: 0,
+            for_ms,
+            repeat_ms,
+            tell: Vec::new(),
+        }
+    }
+
+    /// What is told at a time when these subjects are wrong: the wrong ones, and the recovered ones with a minus.
+    fn told(watch: &mut Watch, rule: &Rule, now_ms: u64, wrong: &[&str]) -> Vec<String> {
+        let breaches =
+            wrong.iter().map(|subject| Breach { subject: (*subject).to_owned(), finding: "late".to_owned() });
+        let told = watch.look(now_ms, rule, breaches.collect()).unwrap_or_default();
+        let wrong = told.wrong.into_iter().map(|finding| finding.subject);
+        wrong.chain(told.recovered.into_iter().map(|subject| format!("-{subject}"))).collect()
+    }
+
+    #[test]
+    fn what_is_wrong_for_long_enough_is_told_repeated_and_recovers() {
+        let (mut watch, rule) = (Watch::default(), rule(30_000, 10 * MINUTE));
+        let none: [&str; 0] = [];
+        assert_eq!(told(&mut watch, &rule, 0, &["a"]), none);
+        assert_eq!(told(&mut watch, &rule, 29_999, &["a"]), none);
+        assert_eq!(told(&mut watch, &rule, 30_000, &["a"]), ["a"]);
+        assert_eq!(watch.told(), 1);
+        assert_eq!(told(&mut watch, &rule, 10 * MINUTE, &["a"]), none);
+        assert_eq!(told(&mut watch, &rule, 10 * MINUTE + 30_000, &["a"]), ["a"]);
+        assert_eq!(told(&mut watch, &rule, 12 * MINUTE, &[]), ["-a"]);
+        assert_eq!(watch.told(), 0);
+    }
+
+    #[test]
+    fn what_is_wrong_for_a_moment_is_not_told() {
+        let (mut watch, rule) = (Watch::default(), rule(30_000, MINUTE));
+        let none: [&str; 0] = [];
+        for now_ms in (0..10 * MINUTE).step_by(20_000) {
+            let wrong: &[&str] = if now_ms % 40_000 == 0 { &["a"] } else { &[] };
+            assert_eq!(told(&mut watch, &rule, now_ms, wrong), none);
+        }
+    }
+
+    #[test]
+    fn what_goes_back_and_forth_makes_two_messages_per_pause() {
+        let (mut watch, rule) = (Watch::default(), rule(0, 60 * MINUTE));
+        let mut messages = Vec::new();
+        for minute in 0..120 {
+            let wrong: &[&str] = if minute % 2 == 0 { &["a"] } else { &[] };
+            messages.extend(told(&mut watch, &rule, minute * MINUTE, wrong));
+        }
+        assert_eq!(messages, ["a", "-a", "a", "-a"]);
+    }
+
+    #[test]
+    fn subjects_share_a_message_and_messages_keep_apart() {
+        let (mut watch, rule) = (Watch::default(), rule(0, 60 * MINUTE));
+        let none: [&str; 0] = [];
+        assert_eq!(told(&mut watch, &rule, 0, &["a", "b"]), ["a", "b"]);
+        assert_eq!(told(&mut watch, &rule, 5_000, &["a", "c"]), none);
+        assert_eq!(told(&mut watch, &rule, 10_000, &["a", "c", "d"]), none);
+        assert_eq!(told(&mut watch, &rule, GATHERED_MS, &["a", "c", "d"]), ["c", "d", "-b"]);
+    }
+
+    #[test]
+    fn subjects_that_are_well_again_are_forgotten() {
+        let (mut watch, rule) = (Watch::default(), rule(0, 2 * MINUTE));
+        told(&mut watch, &rule, 0, &["a"]);
+        told(&mut watch, &rule, MINUTE, &[]);
+        assert_eq!(watch.subjects.len(), 1, "its pause is not over");
+        told(&mut watch, &rule, 2 * MINUTE, &[]);
+        assert!(watch.subjects.is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! A POST to a URL that the operator of this node has configured, for other parts of the server that speak HTTP to others.
+//!
+//! It shares the client of call-backs, but not its allowlist: who may edit the files of a node may name any address, except those
+//! from which machines learn their credentials.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{Method, Request};
+
+use super::client::Client;
+use super::destination::{Destination, NotADestination};
+use super::egress::Guard;
+use super::outcome::Fault;
+use super::room::Lane;
+use crate::server::config::{CallBackConfig, Egress, PortRange};
+use crate::transport::tls::{Connector, TlsError};
+
+/// The client that all hooks share.
+#[derive(Clone, Debug)]
+pub struct Hooks(Arc<Client>);
+
+/// One URL and its headers.
+#[derive(Clone)]
+pub struct Hook {
+    client: Arc<Client>,
+    destination: Destination,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// Why a hook cannot be used. The text shows neither the URL nor the value of a header.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// The URL is none.
+    #[error("expected a URL with http:// or https:// and a host, without a user and a #")]
+    Url,
+    /// A header cannot be sent.
+    #[error("the header {0:?} cannot be sent")]
+    Header(String),
+}
+
+/// Why a POST failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PostError {
+    /// There is no reply.
+    #[error("{0}")]
+    NoReply(String),
+    /// The reply is no success.
+    #[error("the reply has status {0}")]
+    Refused(u16),
+}
+
+impl Hooks {
+    /// A client that trusts these CAs, or those that the system knows.
+    ///
+    /// # Errors
+    ///
+    /// The CAs cannot be used.
+    pub fn new(ca: Option<&Path>) -> Result<Self, TlsError> {
+        let tls = match Connector::to_anyone(ca.map(Path::to_owned)) {
+            // Then only https:// fails.
+            Err(TlsError::NoRoots) if ca.is_none() => Err(TlsError::NoRoots),
+            read => Ok(read?),
+        };
+        let ports = vec![PortRange { first: 1, last: u16::MAX }];
+        let config = CallBackConfig { egress: Egress::Open, ports, ..CallBackConfig::default() };
+        Ok(Self(Arc::new(Client::new(Guard::new(&config), tls))))
+    }
+
+    /// A URL to post to, with headers beside those that every request has.
+    ///
+    /// # Errors
+    ///
+    /// The URL or a header cannot be used.
+    pub fn hook<'a>(
+        &self,
+        url: &str,
+        headers: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Hook, HookError> {
+        let destination = Destination::read(url).map_err(|NotADestination| HookError::Url)?;
+        let headers = headers.map(|(name, value)| {
+            let read = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+            read.ok_or_else(|| HookError::Header(name.to_owned()))
+        });
+        Ok(Hook { client: Arc::clone(&self.0), destination, headers: headers.collect::<Result<_, _>>()? })
+    }
+
+    /// Closes connections that were not used for a while.
+    pub fn close_idle(&self) {
+        self.0.close_idle();
+    }
+}
+
+impl Hook {
+    /// Posts JSON, and waits for a reply with a status of 200 to 299.
+    ///
+    /// # Errors
+    ///
+    /// Such a reply did not come in time.
+    pub async fn post(&self, json: Bytes, within: Duration) -> Result<(), PostError> {
+        let Destination { origin, path } = &self.destination;
+        let mut request = Request::new(Full::new(json));
+        *request.method_mut() = Method::POST;
+        let no_reply = |fault: &dyn std::fmt::Display| PostError::NoReply(fault.to_string());
+        *request.uri_mut() = path.parse().map_err(|_| no_reply(&NotADestination))?;
+        let headers = request.headers_mut();
+        let host = HeaderValue::from_str(&origin.authority()).map_err(|_| no_reply(&NotADestination))?;
+        headers.insert(HOST, host);
+        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("adjourn/", env!("CARGO_PKG_VERSION"))));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
+        let reply = self.client.call(Lane::Proven, origin, &request, within).await;
+        let reply = reply.map_err(|fault: Fault| no_reply(&fault))?;
+        if reply.status.is_success() { Ok(()) } else { Err(PostError::Refused(reply.status.as_u16())) }
+    }
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The path and the headers may be secrets.
+        f.debug_struct("Hook").field("origin", &self.destination.origin).finish_non_exhaustive()
+    }
+}
