@@ -4,6 +4,7 @@ mod again;
 mod api;
 mod dialects;
 mod document;
+mod events;
 mod examples;
 mod hostile;
 mod rig;

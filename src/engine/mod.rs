@@ -51,6 +51,7 @@ mod capture;
 mod change;
 mod clock;
 mod cost;
+mod events;
 mod finished;
 mod free;
 mod hash;
@@ -95,6 +96,7 @@ pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Moment, Timeline};
 pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
 pub use entry::{Entry, EntryBuilder, EntryError};
+pub use events::{JobEvent, JobEventKind};
 pub use listing::{Listed, Listing};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
@@ -169,6 +171,7 @@ pub struct Engine {
     sum: hash::Sum,
     /// How many jobs were changed: no state.
     changes: u64,
+    events: events::Events,
     reserving: reserve::Scratch,
     /// Late jobs that reserves of the entry under way have dropped or buried: no state.
     late_in_entry: usize,
@@ -196,6 +199,7 @@ impl Engine {
             members: members::Members::default(),
             sum: hash::Sum::default(),
             changes: 0,
+            events: events::Events::default(),
             reserving: reserve::Scratch::default(),
             late_in_entry: 0,
             renewed: BTreeSet::new(),

@@ -5,6 +5,7 @@
 
 use super::Engine;
 use super::command::{Conditions, KeyedJob, TopicSelect};
+use super::events::JobEventKind;
 use super::jobs::{Found, KeyHash, Slot};
 use super::outcome::{Outcome, Reject};
 use crate::types::{Filter, JobState, TopicId};
@@ -59,6 +60,7 @@ impl Engine {
         self.leave(slot);
         self.jobs.set_topic(slot, topic, key_hash);
         self.enter(slot);
+        self.note_event(slot, JobEventKind::Moved);
     }
 
     fn may_move(

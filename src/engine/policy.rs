@@ -294,10 +294,7 @@ impl Engine {
                 job.since = DUE_ANEW;
             }),
             Verdict::Bury => self.bury_job(slot, BuryReason::TooLate),
-            Verdict::Drop => {
-                let job = self.end(slot, store);
-                self.topics.totals(job.topic).expired += 1;
-            }
+            Verdict::Drop => self.expire(slot, store),
         }
         true
     }

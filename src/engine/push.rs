@@ -119,6 +119,7 @@ impl Engine {
         }
         let slot = self.jobs.insert(job);
         self.enter(slot);
+        self.note_pushed(slot);
         self.topics.totals(topic).pushed += 1;
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }

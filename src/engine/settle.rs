@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::command::Command;
+use super::events::JobEventKind;
 use super::finished::Finish;
 use super::jobs::Slot;
 use super::outcome::{Outcome, Reject};
@@ -36,7 +37,10 @@ impl Engine {
             Ok(slot) => {
                 let (topic, attempts) = (self.jobs[slot].topic, self.jobs[slot].attempts);
                 match self.retention_ms(slot) {
-                    0 => _ = self.end(slot, store),
+                    0 => {
+                        let job = self.end(slot, store);
+                        self.note_end(&job, JobEventKind::Finished);
+                    }
                     retention_ms => self.change(slot, |job| job.set_finished(stamp, retention_ms)),
                 }
                 self.topics.totals(topic).finished += 1;

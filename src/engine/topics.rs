@@ -25,7 +25,7 @@ pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
 /// One topic.
 #[derive(Debug)]
 pub(super) struct Topic {
-    name: TopicName,
+    pub(super) name: TopicName,
     pub(super) paused: bool,
     idle_since: Option<Millis>,
     pub(super) ready: ReadyOrder,

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::clock::Moment;
+use super::events::JobEventKind;
 use super::hash;
 use super::jobs::{Job, Slot};
 use super::store::JobStore;
@@ -33,9 +34,11 @@ impl Engine {
     /// Changes a job: takes it out of everything that its state asked for, and puts it into what its new one asks
     /// for.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
+        let before = self.before_change(slot);
         self.leave(slot);
         self.jobs.change(slot, change);
         self.enter(slot);
+        self.note_change(slot, before);
     }
 
     /// Puts a job into what its state asks for.
@@ -74,6 +77,7 @@ impl Engine {
         let job = self.end(slot, store);
         if job.state != JobState::Finished {
             self.topics.totals(job.topic).deleted += 1;
+            self.note_end(&job, JobEventKind::Deleted);
         }
         job
     }
@@ -82,10 +86,16 @@ impl Engine {
     pub(super) fn drop_expired(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
         let expired = self.is_expired(&self.jobs[slot]);
         if expired {
-            let job = self.end(slot, store);
-            self.topics.totals(job.topic).expired += 1;
+            self.expire(slot, store);
         }
         expired
+    }
+
+    /// Ends a job that nobody is to have any more.
+    pub(super) fn expire(&mut self, slot: Slot, store: &mut impl JobStore) {
+        let job = self.end(slot, store);
+        self.topics.totals(job.topic).expired += 1;
+        self.note_end(&job, JobEventKind::Expired);
     }
 
     pub(super) fn is_expired(&self, job: &Job) -> bool {

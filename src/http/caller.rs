@@ -27,6 +27,8 @@ const TRIES: usize = 2;
 const ROOM_KIB: u32 = 64 << 10;
 /// A body up to this size needs no room, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
+/// Event streams that may be open at the same time.
+const STREAMS_MAX: usize = 64;
 /// How long a large body waits for room.
 const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -39,6 +41,8 @@ pub(crate) struct Desk {
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     room: Arc<Semaphore>,
+    /// Event streams that may begin.
+    streams: Arc<Semaphore>,
     /// The token that callers act as who show none.
     acts_as: Option<Arc<str>>,
 }
@@ -48,7 +52,8 @@ impl Desk {
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
         let room = Arc::new(Semaphore::new(ROOM_KIB as usize));
-        Self { local, call_backs, alerts, body_bytes_max, room, acts_as: None }
+        let streams = Arc::new(Semaphore::new(STREAMS_MAX));
+        Self { local, call_backs, alerts, body_bytes_max, room, streams, acts_as: None }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -69,6 +74,11 @@ impl Desk {
     /// The alerts of this node.
     pub(crate) fn alerts(&self) -> &Alerts {
         &self.alerts
+    }
+
+    /// A place for one more event stream, if there is one.
+    pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
     /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
@@ -211,6 +221,11 @@ impl Caller {
         }
         let message = format!("{needs} a token with the right to {}", right.name());
         Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message))
+    }
+
+    /// Waits until its token is changed, revoked or over.
+    pub(crate) async fn ended(&self) {
+        self.guest.ended().await;
     }
 
     /// The name of its token; empty where there are none.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Replica;
 use super::queries::add;
+use crate::engine::JobEvent;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
 use crate::types::{Access, CallBack, Right, TopicName};
 
@@ -75,6 +76,16 @@ impl Replica {
             Some(CalledBack { topic, call_back, backs_off: policy.backoff.is_some() })
         });
         wanted.collect()
+    }
+
+    /// Makes events of jobs from here on, or makes none any more.
+    pub fn watch_jobs(&mut self, is_watched: bool) {
+        self.engine.watch_jobs(is_watched);
+    }
+
+    /// What happened to jobs since the last call, as far as this node has applied it.
+    pub fn take_job_events(&mut self) -> Vec<JobEvent> {
+        self.engine.take_events()
     }
 
     fn seen_by(&self, access: &Access) -> Vec<TopicReport> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 use tracing::{error, info, warn};
 
 use super::audit::Audit;
@@ -23,6 +23,7 @@ use super::mailbox::{Actor, Mailbox, Runner};
 use super::outbox::{Gone, Outbox, ToBackup};
 use super::peers::Peers;
 use super::stages::{Buckets, Stages};
+use crate::engine::JobEvent;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{
     Arrival, CalledBack, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
@@ -55,6 +56,8 @@ pub(super) enum ToCore {
     },
     /// Somebody watches: say how the node is, and what there is, as far as one may see it.
     Observe(Option<Arc<Access>>, oneshot::Sender<Box<Observed>>),
+    /// Tell somebody what happens to jobs from here on.
+    WatchJobs(oneshot::Sender<broadcast::Receiver<JobEvent>>),
     /// Say which topics' jobs are called back.
     CalledBack(oneshot::Sender<Vec<CalledBack>>),
     /// End now. Nothing that is not durable yet will be.
@@ -94,6 +97,8 @@ pub(super) struct Core {
     next_unreadable: Duration,
     /// Signalled once, when the node serves.
     readiness: Option<oneshot::Sender<()>>,
+    /// To those who watch jobs.
+    events: broadcast::Sender<JobEvent>,
     /// Of the turn under way.
     outputs: Vec<Output>,
     /// The turn under way has taken one input at most, and committed nothing.
@@ -124,6 +129,9 @@ const INPUTS_PER_POLL_MAX: usize = 1024;
 
 /// Inputs with at most this many bytes in them are brief work.
 pub(super) const BRIEF_BYTES_MAX: usize = 16 << 10;
+
+/// Events of jobs that are kept for those who watch; one that is further behind misses some.
+const EVENTS_KEPT_MAX: usize = 16_384;
 
 /// The shortest interval between two log lines about unreadable data.
 const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
@@ -189,6 +197,7 @@ impl Core {
             wall: Duration::ZERO,
             next_unreadable: Duration::ZERO,
             readiness: Some(readiness),
+            events: broadcast::Sender::new(EVENTS_KEPT_MAX),
             outputs: Vec::new(),
             is_lone: false,
             next: Next::GoOn,
@@ -214,6 +223,10 @@ impl Core {
                 ToCore::CalledBack(asker) => {
                     // As above.
                     let _ = asker.send(self.replica.called_back());
+                }
+                ToCore::WatchJobs(asker) => {
+                    // As above.
+                    let _ = asker.send(self.events.subscribe());
                 }
                 ToCore::Failed(error) => return self.fail(error),
                 ToCore::Connected { connection, arrival, outbox } => {
@@ -304,7 +317,15 @@ impl Core {
     /// One turn of the replica. It is timed if it applied entries; only such a turn grants jobs.
     fn poll(&mut self, outputs: &mut Vec<Output>) {
         let (now, applied) = (self.clock.now(), self.replica.applied_index());
+        let is_watched = self.events.receiver_count() > 0;
+        self.replica.watch_jobs(is_watched);
         self.replica.poll(now, outputs);
+        if is_watched {
+            for event in self.replica.take_job_events() {
+                // The last one that watched may have gone meanwhile.
+                let _ = self.events.send(event);
+            }
+        }
         if self.replica.applied_index() == applied {
             return;
         }

@@ -53,6 +53,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
+pub use crate::engine::{JobEvent, JobEventKind};
 pub use crate::replica::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
 use crate::replica::{Input, ReplayError};
 use crate::storage::folder::SpareFolder;

@@ -4,6 +4,7 @@
 mod bulk;
 mod call_backs;
 mod change;
+mod events;
 mod filter;
 mod leases;
 mod list;
@@ -53,6 +54,7 @@ pub(super) fn routes() -> OpenApiRouter<Desk> {
         .routes(routes!(topics::peek))
         .routes(routes!(call_backs::attempts))
         .routes(routes!(call_backs::check))
+        .routes(routes!(events::events))
         .routes(routes!(server::stats))
         .routes(routes!(server::cluster))
         .routes(routes!(server::add_member))

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, broadcast, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
 use super::super::core::{Observed, ToCore};
 use super::super::disk::resident_bytes;
 use super::Local;
+use crate::engine::JobEvent;
 use crate::replica::CalledBack;
 use crate::types::Access;
 
@@ -73,6 +74,14 @@ impl Local {
     pub async fn called_back(&self) -> Option<Vec<CalledBack>> {
         let (asker, answer) = oneshot::channel();
         self.config.core.send_brief(ToCore::CalledBack(asker)).ok()?;
+        timeout(ANSWER_MAX, answer).await.ok()?.ok()
+    }
+
+    /// What happens to jobs from here on, as this node applies it. A reader that takes them too slowly misses some, and is told how
+    /// many. `None` if the core does not answer in time.
+    pub async fn job_events(&self) -> Option<broadcast::Receiver<JobEvent>> {
+        let (asker, answer) = oneshot::channel();
+        self.config.core.send_brief(ToCore::WatchJobs(asker)).ok()?;
         timeout(ANSWER_MAX, answer).await.ok()?.ok()
     }
 

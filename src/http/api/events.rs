@@ -1,0 +1,277 @@
+//! Server-sent events (the [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html)): counts at intervals,
+//! and what happens to jobs.
+//!
+//! Any member shows what it has applied. Events of jobs are for people and screens, not for work: a reader that is too slow, or that was
+//! away, misses some, and nothing is kept for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::channel::{Channel, Sender};
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::time::{MissedTickBehavior, interval};
+use utoipa::IntoParams;
+
+use super::super::caller::Caller;
+use super::super::fields::{Field, Wait};
+use super::super::input::QueryOf;
+use super::super::problem::{Problem, ProblemJson};
+use super::Answer;
+use crate::json::values::time_text;
+use crate::json::{TopicJson, TotalsJson};
+use crate::protocol::{ErrorCode, ErrorReply};
+use crate::server::{JobEvent, Observation, wall};
+use crate::types::{Access, Right, TopicPattern, whole_ms};
+
+/// Counts come this often, unless a reader asks for another interval.
+const EVERY_DEFAULT: Duration = Duration::from_secs(5);
+/// The shortest interval.
+const EVERY_MIN: Duration = Duration::from_secs(1);
+/// A reader hears something at least this often: proxies close what is silent.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Events of jobs that are written together.
+const EVENTS_TOGETHER_MAX: usize = 256;
+/// Messages that wait for a reader.
+const WAITING_MAX: usize = 16;
+
+/// What is watched.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct EventsQuery {
+    /// Topics, with commas between: names, or beginnings with `*`; all without it.
+    #[param(example = "orders,mail*")]
+    topics: Option<String>,
+    /// `counts`, `jobs`, or both with a comma between; `counts` without it.
+    #[param(example = "counts,jobs")]
+    what: Option<String>,
+    /// How often counts come: 1s to 1h; 5s without it.
+    #[param(value_type = Option<String>, example = "5s")]
+    every: Option<Field<Wait>>,
+}
+
+/// An event `counts`.
+#[derive(Serialize)]
+struct CountsJson<'a> {
+    /// The node's clock, RFC 3339.
+    at: String,
+    /// The node that counts.
+    node: u64,
+    /// The node that leads, as far as it knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leader: Option<u64>,
+    /// The sums over all topics, for one who may read all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    totals: Option<TotalsJson>,
+    /// By topic: 512 at most.
+    topics: Vec<TopicJson<'a>>,
+}
+
+/// An event `job`.
+#[derive(Serialize)]
+struct JobEventJson<'a> {
+    /// The job.
+    job: u64,
+    /// Its topic.
+    topic: &'a str,
+    /// `pushed`, `delayed`, `ready`, `reserved`, `buried`, `finished`, `deleted`, `expired` or `moved`.
+    event: &'a str,
+    /// How often it was reserved.
+    attempts: u32,
+    /// When it is, or was, due, RFC 3339.
+    due: String,
+    /// When it happened, RFC 3339.
+    at: String,
+}
+
+/// An event `lagged`.
+#[derive(Serialize)]
+struct LaggedJson {
+    /// Events of jobs in any topic that were left out.
+    missed: u64,
+}
+
+/// What a reader wants.
+struct Wanted {
+    topics: Vec<TopicPattern>,
+    counts: bool,
+    jobs: bool,
+    every: Duration,
+}
+
+/// Watch counts and jobs
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    tag = "server",
+    params(EventsQuery),
+    responses(
+        (status = 200, description = "Server-sent events, without end: `counts`, `job`, and `lagged` when events of jobs were left out", body = String, content_type = "text/event-stream"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>) -> Answer {
+    let wanted = Wanted::read(query)?;
+    caller.with_right(Right::Read, "events need")?;
+    let place = caller.desk().stream().ok_or_else(|| {
+        let message = "the node has as many event streams as it may have: try again";
+        Problem::from(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) })
+    })?;
+    let jobs = if wanted.jobs {
+        let watched = caller.desk().local().job_events().await;
+        Some(watched.ok_or_else(|| {
+            Problem::from(ErrorReply::new(ErrorCode::Busy, "the node does not answer: look at its log"))
+        })?)
+    } else {
+        None
+    };
+    let (sender, body) = Channel::new(WAITING_MAX);
+    tokio::spawn(Stream { caller, wanted, sender, _place: place }.run(jobs));
+    let mut response = Response::new(Body::new::<Channel<Bytes>>(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+impl Wanted {
+    fn read(query: EventsQuery) -> Result<Self, Problem> {
+        let patterns = query.topics.iter().flat_map(|topics| topics.split(','));
+        let topics = patterns.map(|pattern| {
+            pattern.parse().map_err(|_| {
+                Problem::malformed(format!("topics: expected names, or beginnings with *, found {pattern:?}"))
+            })
+        });
+        let topics: Vec<TopicPattern> = topics.collect::<Result<_, _>>()?;
+        let (mut counts, mut jobs) = (query.what.is_none(), false);
+        for what in query.what.iter().flat_map(|what| what.split(',')) {
+            match what {
+                "counts" => counts = true,
+                "jobs" => jobs = true,
+                _ => {
+                    return Err(Problem::malformed(format!("what: expected counts or jobs, found {what:?}")));
+                }
+            }
+        }
+        let every = query.every.map_or(EVERY_DEFAULT, |Field(every_ms)| Duration::from_millis(every_ms));
+        if every < EVERY_MIN {
+            return Err(Problem::malformed(format!("every: at least {} ms", whole_ms(EVERY_MIN))));
+        }
+        Ok(Self { topics, counts, jobs, every })
+    }
+
+    fn has(&self, topic: &str) -> bool {
+        self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.has(topic))
+    }
+}
+
+/// One reader.
+struct Stream {
+    caller: Caller,
+    wanted: Wanted,
+    sender: Sender<Bytes>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Stream {
+    /// Sends until the reader is gone, its token ends, or the server stops.
+    async fn run(mut self, mut jobs: Option<broadcast::Receiver<JobEvent>>) {
+        let stopping = self.caller.desk().local().stopping();
+        let (caller, access) = (self.caller.clone(), self.caller.access());
+        let mut counts = interval(self.wanted.every);
+        counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut silence = interval(SILENCE_MAX);
+        silence.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let text = tokio::select! {
+                biased;
+                () = stopping.cancelled() => return,
+                () = caller.ended() => return,
+                _ = counts.tick(), if self.wanted.counts => self.counts(&access).await,
+                watched = next(jobs.as_mut()) => match watched {
+                    Ok(event) => self.jobs(&access, &event, jobs.as_mut()),
+                    Err(RecvError::Lagged(missed)) => message("lagged", &LaggedJson { missed }),
+                    // The core has ended.
+                    Err(RecvError::Closed) => return,
+                },
+                _ = silence.tick() => ": \n\n".to_owned(),
+            };
+            if text.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => return,
+                () = caller.ended() => return,
+                sent = self.sender.send_data(text.into()) => if sent.is_err() { return },
+            }
+        }
+    }
+
+    async fn counts(&self, access: &Arc<Access>) -> String {
+        // A core that does not answer in time may answer the next time.
+        let Some(observed) = self.caller.desk().local().observe(Arc::clone(access)).await else {
+            return String::new();
+        };
+        let Observation { cluster, totals, topics, .. } = &observed.observation;
+        let topics = topics.iter().filter(|topic| self.wanted.has(topic.topic.as_str()));
+        let counts = CountsJson {
+            at: time_text(wall()),
+            node: cluster.node,
+            leader: cluster.leader,
+            totals: totals.as_ref().map(TotalsJson::of),
+            topics: topics.map(TopicJson::of).collect(),
+        };
+        message("counts", &counts)
+    }
+
+    /// This event, and those that wait behind it.
+    fn jobs(
+        &self,
+        access: &Access,
+        first: &JobEvent,
+        jobs: Option<&mut broadcast::Receiver<JobEvent>>,
+    ) -> String {
+        let mut text = self.job(access, first);
+        if let Some(jobs) = jobs {
+            // What it has missed is told when it waits for the next one.
+            let waiting = std::iter::from_fn(|| jobs.try_recv().ok());
+            waiting.take(EVENTS_TOGETHER_MAX).for_each(|event| text.push_str(&self.job(access, &event)));
+        }
+        text
+    }
+
+    fn job(&self, access: &Access, event: &JobEvent) -> String {
+        let topic = event.topic.as_str();
+        if !self.wanted.has(topic) || !access.has(Right::Read, topic) {
+            return String::new();
+        }
+        let event = JobEventJson {
+            job: event.job.0,
+            topic,
+            event: event.kind.name(),
+            attempts: event.attempts,
+            due: time_text(event.due),
+            at: time_text(event.at),
+        };
+        message("job", &event)
+    }
+}
+
+async fn next(jobs: Option<&mut broadcast::Receiver<JobEvent>>) -> Result<JobEvent, RecvError> {
+    match jobs {
+        Some(jobs) => jobs.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn message(event: &str, data: &impl Serialize) -> String {
+    format!("event: {event}\ndata: {}\n\n", serde_json::to_string(data).unwrap_or_default())
+}
