@@ -341,6 +341,10 @@ fn all_ways_to_consume_serve_one_topic_at_once() {
     let (site, receiver) = (site(), Receiver::always(OK));
     let mut web = site.web();
     set(&mut web, "t", &json!({"call-back": receiver.url("/"), "call-back-concurrency": 8}));
+    // Calls have begun when the others come.
+    let first = push(&mut web, "t", &json!({"body": "first"}));
+    receiver.call();
+    self::done(&mut web, first);
     let done = Arc::new(Mutex::new(Vec::<(&'static str, u64)>::new()));
     let address = site.node.address.to_string();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

@@ -7,6 +7,7 @@ mod document;
 mod events;
 mod examples;
 mod hostile;
+mod php_delayqueue;
 mod rig;
 mod tokens;
 mod watch;

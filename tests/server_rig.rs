@@ -30,8 +30,8 @@ pub(crate) struct Node {
     running: Option<Running>,
     pub(crate) address: SocketAddr,
     http: Option<SocketAddr>,
-    /// Of ouqiang and of Youzan.
-    dialects: [Option<SocketAddr>; 2],
+    /// Of ouqiang, of Youzan and of php-delayqueue.
+    dialects: [Option<SocketAddr>; 3],
 }
 
 impl Node {
@@ -55,7 +55,10 @@ impl Node {
             let call_backs = call_backs::Prepared::read(&config).expect("what call-backs need");
             let alerts = alerts::Prepared::read(&config).expect("what alerts need");
             let http = Http::reserve(&config).await?;
-            let (address, dialects) = (http.address(), [http.ouqiang_address(), http.youzan_address()]);
+            let (address, dialects) = (
+                http.address(),
+                [http.ouqiang_address(), http.youzan_address(), http.php_delayqueue_address()],
+            );
             let running = Server::start(config).await?;
             let call_backs = call_backs.start(&running).expect("call-backs");
             let alerts = alerts.start(&running, call_backs.clone());
@@ -78,6 +81,11 @@ impl Node {
     /// Where callers of Youzan's queue are heard.
     pub(crate) fn youzan_address(&self) -> SocketAddr {
         self.dialects[1].expect("it listens for them")
+    }
+
+    /// Where producers of php-delayqueue are heard.
+    pub(crate) fn php_delayqueue_address(&self) -> SocketAddr {
+        self.dialects[2].expect("it listens for them")
     }
 
     /// Where other nodes connect.

@@ -19,6 +19,8 @@ use crate::types::{CallBack, Condition, Method, Piece, Place, Refused, Success, 
 
 /// The header of a job that names the URL.
 const URL_HEADER: &str = "call-back";
+/// In which field a form has the number of attempts that failed.
+const FAILED_FIELD: &str = "exp_notify_nums";
 const TIMEOUT_MS_DEFAULT: u32 = 10_000;
 const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
@@ -92,7 +94,7 @@ impl Plan {
             matches!(begins, Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']));
         let body_type = match body {
             Some(_) if body_is_json => "application/json",
-            Some(body) if body.contains("{body.form}") => "application/x-www-form-urlencoded",
+            Some(body) if body.contains("{body.form") => "application/x-www-form-urlencoded",
             Some(_) => "text/plain; charset=utf-8",
             None => "application/octet-stream",
         };
@@ -219,10 +221,12 @@ fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>
         Place::Body => text(&job.body),
         Place::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
         Place::BodyBase64 => BASE64_STANDARD.encode(&job.body),
-        Place::BodyForm => form(&job.body)?,
+        Place::BodyForm => form(&job.body, None)?,
+        Place::BodyFormRetries => form(&job.body, Some(job.attempts.saturating_sub(1)))?,
     };
     // These are written for where they stand.
-    let is_ready = matches!(place, Place::BodyForm) || (place == Place::BodyJson && within != Within::Url);
+    let is_ready = matches!(place, Place::BodyForm | Place::BodyFormRetries)
+        || (place == Place::BodyJson && within != Within::Url);
     let value = match within {
         _ if is_ready && within != Within::Header => value,
         Within::Url => utf8_percent_encode(&value, IN_URL).to_string(),
@@ -257,14 +261,18 @@ fn json_inside(value: &str) -> String {
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
-/// The fields of a JSON object as a form. Those of an object within it are `outer[inner]`, as PHP writes them.
-fn form(body: &[u8]) -> Result<String, NoLetter> {
+/// The fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object within it are
+/// `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers read.
+fn form(body: &[u8], failed: Option<u32>) -> Result<String, NoLetter> {
     let Ok(Value::Object(fields)) = serde_json::from_slice(body) else { return Err(NoLetter::NoForm) };
     let mut form = form_urlencoded::Serializer::new(String::new());
     for (name, value) in &fields {
         put_field(&mut form, name, value);
     }
-    Ok(form.finish())
+    if let Some(failed) = failed.filter(|failed| *failed > 0) {
+        form.append_pair(FAILED_FIELD, &failed.to_string());
+    }
+    Ok(form.finish().replace('+', "%20"))
 }
 
 fn put_field(form: &mut form_urlencoded::Serializer<'_, String>, name: &str, value: &Value) {
@@ -359,13 +367,22 @@ pub(super) mod tests {
         let said = CallBack { body: Some("{body.form}".to_owned()), ..call_back("http://a/") };
         let fields = r#"{"a":"x y&z","n":5,"yes":true,"no":null,"o":{"k":[1,{"z":"ü"}]}}"#;
         let letter = Plan::new(&said).letter(&job(fields, Attributes::default())).expect("a letter");
-        assert_eq!(&letter.body[..], b"a=x+y%26z&n=5&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC&yes=1");
+        assert_eq!(
+            &letter.body[..],
+            b"a=x%20y%26z&n=5&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC&yes=1"
+        );
         assert_eq!(header(&letter, "content-type"), "application/x-www-form-urlencoded");
         let refused = Plan::new(&said).letter(&job("[1]", Attributes::default())).expect_err("no object");
         assert_eq!(refused, NoLetter::NoForm);
         let get = CallBack { method: Some(Method::Get), ..call_back("http://a/x?{body.form}") };
         let letter = Plan::new(&get).letter(&job(r#"{"a":1}"#, Attributes::default())).expect("a letter");
         assert_eq!((letter.request.uri().to_string().as_str(), letter.body.len()), ("/x?a=1", 0));
+        let again = CallBack { method: Some(Method::Get), ..call_back("http://a/x?{body.form.retries}") };
+        let sent = |attempts| {
+            let job = Delivered { attempts, ..job(r#"{"a":1}"#, Attributes::default()) };
+            Plan::new(&again).letter(&job).expect("a letter").request.uri().to_string()
+        };
+        assert_eq!((sent(1).as_str(), sent(3).as_str()), ("/x?a=1", "/x?a=1&exp_notify_nums=2"));
     }
 
     #[test]

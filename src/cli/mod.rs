@@ -18,6 +18,7 @@ mod demo;
 mod exit;
 mod files_of_server;
 mod filter;
+mod import;
 mod in_flight;
 mod inspect;
 mod job;
@@ -77,6 +78,9 @@ enum Command {
     /// Try out the alerts that a server sends
     #[command(subcommand)]
     Alerts(alerts::AlertsCommand),
+    /// Take over the topics of another delay queue
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     #[command(flatten)]
     Client(commands::ClientCommand),
 }
@@ -94,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Cert(command) => cert::run(command),
         Command::Token(command) => token::run(command),
         Command::Alerts(command) => alerts::run(command),
+        Command::Import(command) => import::run(command),
         Command::Client(command) => commands::run(command),
     };
     match outcome {

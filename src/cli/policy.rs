@@ -105,6 +105,9 @@ pub(super) struct SetArgs {
     /// Make no calls
     #[arg(long, value_name = "true", value_parser = to(Setting::CallBackPaused), help_heading = "Call-backs")]
     call_back_paused: Option<PolicyChange>,
+    /// How long a job waits that a caller of php-delayqueue pushes without a time
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackDelay), help_heading = "Call-backs")]
+    call_back_delay: Option<PolicyChange>,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -162,6 +165,7 @@ impl SetArgs {
             &self.call_back_of_job,
             &self.call_back_log,
             &self.call_back_paused,
+            &self.call_back_delay,
         ];
         let mut changes = PolicyChange::default();
         all.into_iter().flatten().for_each(|change| changes.add(change));

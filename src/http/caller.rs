@@ -175,10 +175,7 @@ where
         let visit = visit.ok_or_else(|| Problem::malformed("the request came over no connection"))?;
         let guest = visit.admit(secret(&parts.headers), &desk).map_err(unknown)?;
         let caller = Self { desk, guest, from: Arc::clone(&visit.from) };
-        while let Err(wait) = caller.guest.room(1) {
-            sleep(wait).await;
-        }
-        caller.guest.took(1);
+        caller.wait_for_turn().await;
         Ok(caller)
     }
 }
@@ -199,6 +196,24 @@ fn unknown(error: ErrorReply) -> Problem {
 }
 
 impl Caller {
+    /// One that comes over a connection on which no token can be shown.
+    ///
+    /// # Errors
+    ///
+    /// Such callers are not let in.
+    pub(crate) fn without_token(visit: &Visit, desk: &Desk) -> Result<Self, ErrorReply> {
+        let guest = visit.admit(b"", desk)?;
+        Ok(Self { desk: desk.clone(), guest, from: Arc::clone(&visit.from) })
+    }
+
+    /// Waits until its token's limit lets one more request pass.
+    pub(crate) async fn wait_for_turn(&self) {
+        while let Err(wait) = self.guest.room(1) {
+            sleep(wait).await;
+        }
+        self.guest.took(1);
+    }
+
     /// What all requests share.
     pub(crate) fn desk(&self) -> &Desk {
         &self.desk

@@ -26,7 +26,7 @@ use crate::server::{Local, Visitor};
 /// Most bytes of a request's line and headers, and read ahead.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// A client takes something of its answer within this time.
-const TAKES_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const TAKES_WITHIN: Duration = Duration::from_secs(30);
 
 /// What visitors of one port find.
 #[derive(Clone)]

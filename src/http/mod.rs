@@ -20,12 +20,14 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode, Uri};
 use axum::routing::get;
+use jiff::tz::TimeZone;
 use tracing::info;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 use self::caller::Desk;
-use self::dialects::{ouqiang, youzan};
+pub use self::dialects::escaped_topic;
+use self::dialects::{ouqiang, php_delayqueue, youzan};
 use self::listener::Site;
 use self::problem::Problem;
 use crate::alerts::Alerts;
@@ -40,6 +42,7 @@ pub struct Http {
     api: Option<Port>,
     ouqiang: Option<Port>,
     youzan: Option<Port>,
+    php_delayqueue: Option<(Port, TimeZone)>,
     /// The token whose rights callers of older queues have who show none.
     dialects_token: Option<String>,
 }
@@ -57,7 +60,15 @@ impl Http {
         };
         let ouqiang = dialect(config, "ouqiang_listen", config.ouqiang_listen.as_deref()).await?;
         let youzan = dialect(config, "youzan_listen", config.youzan_listen.as_deref()).await?;
-        Ok(Self { api, ouqiang, youzan, dialects_token: config.dialects_token.clone() })
+        let php_delayqueue = match &config.php_delayqueue_listen {
+            Some(address) => {
+                let port = Port::reserve_open(config, "php_delayqueue_listen", address).await?;
+                Some((port.without_tls(), config.php_delayqueue_time_zone.clone()))
+            }
+            None => None,
+        };
+        let dialects_token = config.dialects_token.clone();
+        Ok(Self { api, ouqiang, youzan, php_delayqueue, dialects_token })
     }
 
     /// Where callers of `ouqiang/delay-queue` are heard.
@@ -68,6 +79,11 @@ impl Http {
     /// Where callers of Youzan's queue are heard.
     pub fn youzan_address(&self) -> Option<SocketAddr> {
         self.youzan.as_ref().map(|port| port.address)
+    }
+
+    /// Where producers of `php-delayqueue` are heard.
+    pub fn php_delayqueue_address(&self) -> Option<SocketAddr> {
+        self.php_delayqueue.as_ref().map(|(port, _)| port.address)
     }
 
     /// Where the JSON API is.
@@ -84,6 +100,11 @@ impl Http {
         let local = running.local();
         let desk = Desk::new(local.clone(), call_backs, alerts);
         let older = desk.clone().acting_as(self.dialects_token);
+        if let Some((port, zone)) = self.php_delayqueue {
+            let (address, desk) = (port.address, older.clone());
+            local.accept(port, move |visitor| php_delayqueue::serve(visitor, desk.clone(), zone.clone()))?;
+            info!(%address, "listening for producers of php-delayqueue");
+        }
         let sites = [
             (self.api, router(desk), "listening for HTTP"),
             (self.ouqiang, ouqiang::router(older.clone()), "listening for callers of ouqiang/delay-queue"),

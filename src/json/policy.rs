@@ -99,7 +99,7 @@ fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     Ok(match setting {
         Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
         Setting::CallBackConcurrency | Setting::CallBackRate => number::<u32>(text)?.to_le_bytes().to_vec(),
-        Setting::CallBackLog => delay_ms(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackLog | Setting::CallBackDelay => delay_ms(text)?.to_le_bytes().to_vec(),
         Setting::CallBackOfJob | Setting::CallBackPaused if text == "true" => vec![1],
         _ => text.as_bytes().to_vec(),
     })
@@ -123,6 +123,7 @@ fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
         Setting::CallBackOfJob => call_back.of_job.then(|| "true".to_owned()),
         Setting::CallBackLog => call_back.log_ms.map(duration),
         Setting::CallBackPaused => call_back.paused.then(|| "true".to_owned()),
+        Setting::CallBackDelay => call_back.delay_ms.map(duration),
         _ => None,
     }
 }
@@ -216,6 +217,7 @@ mod tests {
             (Setting::CallBackOfJob, "true"),
             (Setting::CallBackLog, "1d"),
             (Setting::CallBackPaused, "true"),
+            (Setting::CallBackDelay, "5m"),
         ] {
             let change = setting_change(setting, text).expect(text);
             assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));

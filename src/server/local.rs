@@ -143,7 +143,8 @@ impl Local {
         port: Port,
         serve: impl Fn(Visitor) -> F + Clone + Send + Sync + 'static,
     ) -> Result<(), ServerError> {
-        tokio::spawn(visitor::accept(port.listen()?, Arc::clone(&self.config), serve));
+        let has_tls = port.has_tls;
+        tokio::spawn(visitor::accept(port.listen()?, Arc::clone(&self.config), has_tls, serve));
         Ok(())
     }
 

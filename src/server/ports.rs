@@ -15,6 +15,8 @@ use super::start::Addresses;
 pub struct Port {
     reserved: Reserved,
     configured: String,
+    /// Its clients speak TLS, if the server does.
+    pub(super) has_tls: bool,
     /// Where clients connect.
     pub address: SocketAddr,
 }
@@ -28,7 +30,7 @@ impl Port {
     pub async fn reserve(config: &Config, key: &'static str, address: &str) -> Result<Self, ServerError> {
         let (reserved, found) = reserve(address).await?;
         refuse_unknown_clients(config, key, found)?;
-        Ok(Self { reserved, configured: address.to_owned(), address: found })
+        Ok(Self { reserved, configured: address.to_owned(), has_tls: true, address: found })
     }
 
     /// The same for a port whose clients show nothing: others reach it only where the configuration says that they may.
@@ -43,7 +45,13 @@ impl Port {
     ) -> Result<Self, ServerError> {
         let (reserved, found) = reserve(address).await?;
         refuse_exposed(config, key, found, CALLERS_UNKNOWN)?;
-        Ok(Self { reserved, configured: address.to_owned(), address: found })
+        Ok(Self { reserved, configured: address.to_owned(), has_tls: true, address: found })
+    }
+
+    /// The same for clients that know no TLS.
+    #[must_use]
+    pub fn without_tls(self) -> Self {
+        Self { has_tls: false, ..self }
     }
 
     /// Lets clients come.

@@ -37,10 +37,11 @@ pub struct Stay {
 pub(super) async fn accept<F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
     config: Arc<ConnectionConfig>,
+    has_tls: bool,
     serve: impl Fn(Visitor) -> F + Clone + Send + 'static,
 ) {
     let with_place = |stream, _, entry| {
-        tokio::spawn(receive(stream, entry, config.clone(), serve.clone()));
+        tokio::spawn(receive(stream, entry, config.clone(), has_tls, serve.clone()));
     };
     listener::accept(listener, &config, with_place, drop).await;
 }
@@ -49,15 +50,23 @@ async fn receive<F: Future<Output = ()> + Send + 'static>(
     stream: TcpStream,
     entry: Entry,
     config: Arc<ConnectionConfig>,
+    has_tls: bool,
     serve: impl Fn(Visitor) -> F,
 ) {
     let Entry { address, place, counted, hello_by } = entry;
     let loss = place.loss();
+    let secure = async {
+        if has_tls {
+            connection::secure(stream, address, hello_by, &config).await
+        } else {
+            Some(Stream::Plain(stream))
+        }
+    };
     let secured = tokio::select! {
         biased;
         () = config.stopping.cancelled() => None,
         () = loss.cancelled() => None,
-        secured = connection::secure(stream, address, hello_by, &config) => secured,
+        secured = secure => secured,
     };
     let Some(stream) = secured else { return };
     let stay = Stay { config, address, place: Some(place), loss, room: None, _counted: counted };

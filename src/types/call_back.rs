@@ -4,7 +4,7 @@ use super::attributes::read_u32;
 use super::limits::{
     CALL_BACK_BODY_BYTES_MAX, CALL_BACK_CALLS_MAX, CALL_BACK_CONDITION_BYTES_MAX,
     CALL_BACK_HEADERS_BYTES_MAX, CALL_BACK_LOG_MS_MAX, CALL_BACK_SECRETS_BYTES_MAX, CALL_BACK_TIMEOUT_MS_MAX,
-    CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_URL_BYTES_MAX, RATE_PER_SECOND_MAX,
+    CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_URL_BYTES_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX,
 };
 use super::{Condition, PolicyError, Setting, Template};
 
@@ -39,6 +39,8 @@ pub struct CallBack {
     pub log_ms: Option<u64>,
     /// No calls are made.
     pub paused: bool,
+    /// How long a job waits whose push cannot say when it is due: one of php-delayqueue's callers.
+    pub delay_ms: Option<u64>,
 }
 
 /// A method of HTTP.
@@ -140,6 +142,7 @@ impl CallBack {
     pub(super) fn value(&self, setting: Setting) -> Option<Vec<u8>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| text.as_bytes().to_vec());
         let narrow = |value: Option<u32>| value.map(|value| value.to_le_bytes().to_vec());
+        let wide = |value: Option<u64>| value.map(|value| value.to_le_bytes().to_vec());
         let word = |word: Option<&str>| word.map(|word| word.as_bytes().to_vec());
         let flag = |is_set: bool| is_set.then(|| vec![1]);
         match setting {
@@ -155,8 +158,9 @@ impl CallBack {
             Setting::CallBackRetryIf => text(&self.retry_if),
             Setting::CallBackSuccess => word(self.success.map(Word::word)),
             Setting::CallBackOfJob => flag(self.of_job),
-            Setting::CallBackLog => self.log_ms.map(|value| value.to_le_bytes().to_vec()),
+            Setting::CallBackLog => wide(self.log_ms),
             Setting::CallBackPaused => flag(self.paused),
+            Setting::CallBackDelay => wide(self.delay_ms),
             _ => None,
         }
     }
@@ -170,6 +174,10 @@ impl CallBack {
         };
         let narrow = |least: u32, most: u32| {
             read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
+        };
+        let wide = |most: u64| {
+            let value = value.try_into().ok().map(u64::from_le_bytes);
+            value.filter(|value| (1..=most).contains(value)).ok_or(wrong)
         };
         let flag = || if value == [1] { Ok(true) } else { Err(wrong) };
         match setting {
@@ -210,12 +218,9 @@ impl CallBack {
             }
             Setting::CallBackSuccess => self.success = Some(Success::read(value).ok_or(wrong)?),
             Setting::CallBackOfJob => self.of_job = flag()?,
-            Setting::CallBackLog => {
-                let log_ms = value.try_into().ok().map(u64::from_le_bytes);
-                let log_ms = log_ms.filter(|log_ms| (1..=CALL_BACK_LOG_MS_MAX).contains(log_ms));
-                self.log_ms = Some(log_ms.ok_or(wrong)?);
-            }
+            Setting::CallBackLog => self.log_ms = Some(wide(CALL_BACK_LOG_MS_MAX)?),
             Setting::CallBackPaused => self.paused = flag()?,
+            Setting::CallBackDelay => self.delay_ms = Some(wide(DELAY_MS_MAX)?),
             _ => return Err(PolicyError::Unsupported(setting as u16)),
         }
         Ok(())
@@ -237,6 +242,7 @@ impl CallBack {
             Setting::CallBackOfJob => self.of_job = false,
             Setting::CallBackLog => self.log_ms = None,
             Setting::CallBackPaused => self.paused = false,
+            Setting::CallBackDelay => self.delay_ms = None,
             _ => {}
         }
     }

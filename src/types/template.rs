@@ -38,13 +38,15 @@ pub enum Place {
     BodyBase64,
     /// The fields of its body, which is a JSON object, as a form has them: `a=1&b=2`.
     BodyForm,
+    /// The same, and from the second attempt on `exp_notify_nums`, the number of attempts that failed, as php-delayqueue sends it.
+    BodyFormRetries,
 }
 
 /// Why a text is no template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no {{name}} as at character {at}: use {{id}}, {{topic}}, {{key}}, {{attempt}}, {{due_ms}}, {{lease}}, {{body}}, \
-     {{body.json}}, {{body.base64}} or {{body.form}}"
+     {{body.json}}, {{body.base64}}, {{body.form}} or {{body.form.retries}}"
 )]
 pub struct TemplateError {
     /// The brace, from 1.
@@ -53,7 +55,7 @@ pub struct TemplateError {
 
 impl Place {
     /// All of them, by name.
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("id", Self::Id),
         ("topic", Self::Topic),
         ("key", Self::Key),
@@ -64,6 +66,7 @@ impl Place {
         ("body.json", Self::BodyJson),
         ("body.base64", Self::BodyBase64),
         ("body.form", Self::BodyForm),
+        ("body.form.retries", Self::BodyFormRetries),
     ];
 }
 

@@ -127,6 +127,8 @@ pub enum Setting {
     CallBackLog = 26,
     /// [`CallBack::paused`], u8 1.
     CallBackPaused = 27,
+    /// [`CallBack::delay_ms`], u64.
+    CallBackDelay = 28,
 }
 
 /// A change of a topic's settings.
@@ -168,7 +170,7 @@ const LATE_DROP: u8 = 3;
 
 impl Setting {
     /// All of them, by number.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Ttr,
         Self::Priority,
         Self::Attempts,
@@ -196,6 +198,7 @@ impl Setting {
         Self::CallBackOfJob,
         Self::CallBackLog,
         Self::CallBackPaused,
+        Self::CallBackDelay,
     ];
 
     /// Whether it says how jobs are called back.
@@ -238,6 +241,7 @@ impl Setting {
             Self::CallBackOfJob => "call-back-of-job",
             Self::CallBackLog => "call-back-log",
             Self::CallBackPaused => "call-back-paused",
+            Self::CallBackDelay => "call-back-delay",
         }
     }
 
@@ -247,7 +251,7 @@ impl Setting {
             Self::Priority => "0 to 4294967294",
             Self::Attempts | Self::JobsMax | Self::BytesMax | Self::BodyMax | Self::LeasesMax => "at least 1",
             Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
-            Self::ExpiresAfter => "1 ms to 10 years",
+            Self::ExpiresAfter | Self::CallBackDelay => "1 ms to 10 years",
             Self::Rate | Self::CallBackRate => "1 to 1000000",
             Self::Late => "a time of at most 10 years, and an action with a value from 1 on",
             Self::DeadLetters => "the name of another topic",
@@ -521,6 +525,7 @@ mod tests {
             of_job: true,
             log_ms: Some(86_400_000),
             paused: true,
+            delay_ms: Some(60_000),
         }
     }
 
@@ -569,7 +574,7 @@ mod tests {
                 assert_eq!(decode(setting as u16, &[0; 17]), wrong, "{setting}");
             }
         }
-        assert_eq!(decode(28, b"?"), Err(PolicyError::Unsupported(28)));
+        assert_eq!(decode(29, b"?"), Err(PolicyError::Unsupported(29)));
         let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
         let twice = [all().encode(), all().encode()].concat();

@@ -77,6 +77,7 @@ fn call_back() -> impl Strategy<Value = CallBack> {
         option::of(1_u32..=1024),
         option::of(1..=RATE_PER_SECOND_MAX),
         option::of(1..=CALL_BACK_LOG_MS_MAX),
+        option::of(1..=DELAY_MS_MAX),
     );
     let words = (
         option::of(prop_oneof![
@@ -91,7 +92,7 @@ fn call_back() -> impl Strategy<Value = CallBack> {
         any::<(bool, bool)>(),
     );
     (texts, numbers, words).prop_map(|((url, headers, body, secrets, retry_if), numbers, words)| {
-        let (timeout_ms, concurrency, per_second_max, log_ms) = numbers;
+        let (timeout_ms, concurrency, per_second_max, log_ms, delay_ms) = numbers;
         let (method, refused, success, (of_job, paused)) = words;
         CallBack {
             url,
@@ -108,6 +109,7 @@ fn call_back() -> impl Strategy<Value = CallBack> {
             of_job,
             log_ms,
             paused,
+            delay_ms,
         }
     })
 }

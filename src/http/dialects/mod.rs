@@ -1,10 +1,11 @@
 //! Older delay queues, as their clients call them: each on a port of its own, as a thin layer over the queue.
 //!
-//! Their ids are one for all topics, where a key belongs to a topic: an id is the key, and whoever names it is looked for in every
+//! Ids of ouqiang and of Youzan are one for all topics, where a key belongs to a topic: an id is the key, and whoever names it is looked for in every
 //! topic that the caller may read. A push takes its place first, and then removes what the id named before elsewhere: in
 //! between there are two, and never none.
 
 pub(super) mod ouqiang;
+pub(super) mod php_delayqueue;
 pub(super) mod youzan;
 
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
 };
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, TOPIC_BYTES_MAX};
-use crate::types::{AttributesBuilder, IfExists, JobState, Key, TopicName, When};
+use crate::types::{AttributesBuilder, IfExists, JobState, Key, NameError, TopicName, When};
 
 /// A job that was attempted so often is buried: the older queues try for ever.
 const ATTEMPTS_MAX: u32 = 100;
@@ -59,8 +60,22 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The topic of ours that stands for one of theirs: bytes that a name may not have become `:` and two hexadecimal digits.
+/// The topic of ours that stands for one of theirs.
 fn topic_of(theirs: &str) -> Result<TopicName, Failure> {
+    escaped_topic(theirs).map_err(|_| {
+        Failure::Impossible(format!(
+            "a topic has at most {TOPIC_BYTES_MAX} bytes, each other than letters, digits and ._/- three"
+        ))
+    })
+}
+
+/// The topic of ours that stands for one of an older queue: what a name may not have became `:` and two hexadecimal digits for each
+/// byte.
+///
+/// # Errors
+///
+/// It is empty, or too long.
+pub fn escaped_topic(theirs: &str) -> Result<TopicName, NameError> {
     let mut ours = String::with_capacity(theirs.len());
     for (at, byte) in theirs.bytes().enumerate() {
         let fits = byte.is_ascii_alphanumeric() || b"._/".contains(&byte) || (byte == b'-' && at > 0);
@@ -71,11 +86,7 @@ fn topic_of(theirs: &str) -> Result<TopicName, Failure> {
             let _ = write!(ours, ":{byte:02x}");
         }
     }
-    TopicName::new(ours.into()).map_err(|_| {
-        Failure::Impossible(format!(
-            "a topic has at most {TOPIC_BYTES_MAX} bytes, each other than letters, digits and ._/- three"
-        ))
-    })
+    TopicName::new(ours.into())
 }
 
 /// The topic of theirs for which one of ours stands.

@@ -11,13 +11,14 @@ mod value;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
-pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within};
+pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within, ZoneName};
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
@@ -40,6 +41,10 @@ pub struct Config {
     pub ouqiang_listen: Option<String>,
     /// Address for callers of Youzan's queue. `None` for none.
     pub youzan_listen: Option<String>,
+    /// Address for producers of `php-delayqueue`. `None` for none.
+    pub php_delayqueue_listen: Option<String>,
+    /// The time zone of their times.
+    pub php_delayqueue_time_zone: TimeZone,
     /// The token as which callers of older queues act who show none. `None` if they must show one.
     pub dialects_token: Option<String>,
     /// How it calls back.
@@ -142,7 +147,13 @@ pub struct Settings {
     /// Address for callers of the delay queue of Youzan's article
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_YOUZAN_LISTEN", value_name = "HOST:PORT"))]
     pub youzan_listen: Option<MaybeHostPort>,
-    /// Token as which callers of these two act who show none, by its name
+    /// Address for producers of php-delayqueue
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PHP_DELAYQUEUE_LISTEN", value_name = "HOST:PORT"))]
+    pub php_delayqueue_listen: Option<MaybeHostPort>,
+    /// Time zone of their times, for example Asia/Shanghai; the system's if not said
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_PHP_DELAYQUEUE_TIME_ZONE", value_name = "NAME"))]
+    pub php_delayqueue_time_zone: Option<ZoneName>,
+    /// Token as which callers of these act who show none, by its name
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DIALECTS_TOKEN", value_name = "NAME"))]
     pub dialects_token: Option<String>,
     /// Addresses that call-backs may reach beside --call-back-allow: `allowlist` (none), `public_only` or `open` (all)
@@ -316,6 +327,11 @@ pub enum ConfigError {
         /// The key.
         key: &'static str,
     },
+    /// Producers who can show no token have none.
+    #[error(
+        "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
+    )]
+    Nameless,
     /// Files that belong together are not all named.
     #[error("{set} needs {missing}: set both, or none")]
     Incomplete {
@@ -335,6 +351,8 @@ impl Default for Config {
             http_listen: None,
             ouqiang_listen: None,
             youzan_listen: None,
+            php_delayqueue_listen: None,
+            php_delayqueue_time_zone: TimeZone::system(),
             dialects_token: None,
             call_backs: CallBackConfig::default(),
             alerts_file: None,
@@ -385,6 +403,12 @@ impl Config {
             config.apply(Settings::read(path)?);
         }
         config.apply(flags);
+        if config.php_delayqueue_listen.is_some()
+            && config.tokens_file.is_some()
+            && config.dialects_token.is_none()
+        {
+            return Err(ConfigError::Nameless);
+        }
         config.tls()?;
         config.peer_tls()?;
         Ok(config)
@@ -406,6 +430,8 @@ impl Config {
         set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));
         set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
         set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
+        set(&mut self.php_delayqueue_listen, settings.php_delayqueue_listen.map(|listen| listen.0));
+        set(&mut self.php_delayqueue_time_zone, settings.php_delayqueue_time_zone.map(|zone| zone.0));
         set(
             &mut self.dialects_token,
             settings.dialects_token.map(|name| Some(name).filter(|name| !name.is_empty())),

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -27,6 +28,10 @@ pub struct MaybeHostPort(pub Option<String>);
 /// What a server calls itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName(pub String);
+
+/// A time zone, or the system's when its name is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneName(pub TimeZone);
 
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +76,11 @@ pub enum ValueError {
     /// Not a name.
     #[error("a server name has 1 to {SERVER_NAME_BYTES_MAX} bytes without control characters")]
     ServerName,
+    /// Not a time zone.
+    #[error(
+        "expected a time zone that this system knows, as Asia/Shanghai or UTC, found {0:?}: is tzdata installed?"
+    )]
+    Zone(String),
     /// Not a level.
     #[error("expected error, warn, info, debug or trace, found {0:?}")]
     LogLevel(String),
@@ -158,6 +168,17 @@ impl FromStr for ServerName {
     }
 }
 
+impl FromStr for ZoneName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text.is_empty() {
+            return Ok(Self(TimeZone::system()));
+        }
+        TimeZone::get(text).map(Self).map_err(|_| ValueError::Zone(text.to_owned()))
+    }
+}
+
 impl LogLevel {
     /// Its name, as it is configured.
     pub fn name(self) -> &'static str {
@@ -205,7 +226,7 @@ macro_rules! read_from_text {
 }
 pub(super) use read_from_text;
 
-read_from_text!(HostPort, MaybeHostPort, ServerName, LogLevel, LogFormat);
+read_from_text!(HostPort, MaybeHostPort, ServerName, ZoneName, LogLevel, LogFormat);
 
 #[cfg(test)]
 mod tests {

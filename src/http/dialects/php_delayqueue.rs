@@ -1,0 +1,275 @@
+//! The producers' protocol of `chenlinzhong/php-delayqueue`: TCP, each message four decimal digits of length and JSON.
+//!
+//! Its queue calls jobs back; so does ours, by the topic's settings, which `adjourn import php-delayqueue` makes. Its ids belong to a
+//! topic, as our keys do.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::super::caller::{Caller, Desk, Visit};
+use super::super::listener::TAKES_WITHIN;
+use super::super::patience::Patient;
+use super::{Failure, key_of, look, topic_of};
+use crate::protocol::{ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Response};
+use crate::server::{Visitor, wall};
+use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
+use crate::types::{Attributes, IfExists, Millis, TopicName, TopicPolicy, When};
+
+/// Digits before each message.
+const LENGTH_DIGITS: usize = 4;
+/// What they can say.
+const MESSAGE_BYTES_MAX: usize = 9999;
+/// A connection on which nothing is asked for this time is closed.
+const SILENCE_MAX: Duration = Duration::from_mins(5);
+/// As `date` and `strtotime` of PHP have it.
+const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
+
+/// A request.
+#[derive(Deserialize)]
+struct Asked {
+    cmd: String,
+    #[serde(default)]
+    topic: String,
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    body: Value,
+    fix_time: Option<String>,
+}
+
+/// One producer.
+struct Producer {
+    caller: Caller,
+    /// In which `fix_time` is read, and times are told.
+    zone: TimeZone,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(visitor: Visitor, desk: Desk, zone: TimeZone) {
+    let Visitor { stream, stay } = visitor;
+    let (address, loss, stopping) = (stay.address(), stay.loss(), stay.stopping());
+    let deadline = desk.local().request_deadline();
+    let visit = Visit::new(stay);
+    let mut stream = Patient::new(stream, TAKES_WITHIN);
+    let serving = async {
+        loop {
+            let Some(message) = read(&mut stream, deadline).await? else { return Ok(()) };
+            // The place at the door is kept until the first message is there.
+            let caller = match Caller::without_token(&visit, &desk) {
+                Ok(caller) => caller,
+                Err(error) => {
+                    debug!(%address, %error, "a producer of php-delayqueue is refused");
+                    return write(&mut stream, &reply(false, &json!([]))).await;
+                }
+            };
+            caller.wait_for_turn().await;
+            let asked = serde_json::from_slice(&message).map_err(|_| io::ErrorKind::InvalidData)?;
+            let producer = Producer { caller, zone: zone.clone() };
+            match producer.obey(asked).await {
+                Some(Ok(data)) => write(&mut stream, &reply(true, &data)).await?,
+                Some(Err(why)) => {
+                    debug!(%address, %why, "a request of php-delayqueue failed");
+                    write(&mut stream, &reply(false, &json!([]))).await?;
+                }
+                // As there: an unknown command is not answered.
+                None => {}
+            }
+        }
+    };
+    let ended: io::Result<()> = tokio::select! {
+        biased;
+        ended = serving => ended,
+        () = loss.cancelled() => return,
+        () = stopping.cancelled() => return,
+    };
+    if let Err(error) = ended {
+        debug!(%address, %error, "a connection of php-delayqueue broke");
+    }
+}
+
+/// The next message; `None` at the end. One that was begun must be there in time.
+async fn read(stream: &mut Patient, deadline: Duration) -> io::Result<Option<Vec<u8>>> {
+    let mut digits = [0; LENGTH_DIGITS];
+    let Ok(begun) = timeout(SILENCE_MAX, stream.read(&mut digits)).await else { return Ok(None) };
+    let begun = begun?;
+    if begun == 0 {
+        return Ok(None);
+    }
+    let rest = async {
+        if let Some(rest) = digits.get_mut(begun..) {
+            stream.read_exact(rest).await?;
+        }
+        let length = std::str::from_utf8(&digits)
+            .ok()
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let length = length.and_then(|digits| digits.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+        let mut message = vec![0; length];
+        stream.read_exact(&mut message).await?;
+        Ok(Some(message))
+    };
+    timeout(deadline, rest).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn write(stream: &mut Patient, reply: &str) -> io::Result<()> {
+    let framed = format!("{:04}{reply}", reply.len());
+    stream.write_all(framed.as_bytes()).await?;
+    stream.flush().await
+}
+
+/// Fields in the order in which theirs are.
+fn reply(is_done: bool, data: &Value) -> String {
+    let (code, msg) = if is_done { (1, "succ") } else { (0, "fail") };
+    let reply = format!(r#"{{"code":{code},"msg":"{msg}","data":{data}}}"#);
+    // Nothing longer can be framed.
+    if reply.len() <= MESSAGE_BYTES_MAX { reply } else { self::reply(false, &json!([])) }
+}
+
+impl Producer {
+    /// What a request comes to, with the data of the reply. `None` if there is no such command.
+    async fn obey(&self, asked: Asked) -> Option<Result<Value, Failure>> {
+        match asked.cmd.as_str() {
+            "add" => Some(self.add(asked).await),
+            "del" => Some(self.delete(&asked).await),
+            "get" => Some(self.get(&asked).await),
+            _ => None,
+        }
+    }
+
+    async fn add(&self, asked: Asked) -> Result<Value, Failure> {
+        let topic = topic_of(&asked.topic)?;
+        let key = key_of(&id_of(&asked.id)?)?;
+        let policy = self.policy(&topic).await?;
+        let now = wall();
+        let due = if let Some(time) = &asked.fix_time {
+            self.time(time)?
+        } else {
+            let delay_ms = policy.call_back.as_ref().and_then(|call_back| call_back.delay_ms);
+            Millis(now.0.saturating_add(delay_ms.unwrap_or(0)))
+        };
+        let delay_ms = due.0.saturating_sub(now.0);
+        if delay_ms > DELAY_MS_MAX {
+            return Err(Failure::Impossible("a delay is at most ten years".to_owned()));
+        }
+        let mut fields = fields_of(asked.body)?;
+        fields.insert("notify_time".to_owned(), self.shown(due).into());
+        fields.entry("dq_set_time").or_insert_with(|| self.shown(now).into());
+        let body = Bytes::from(Value::Object(fields).to_string());
+        let due = if asked.fix_time.is_some() { When::At(due) } else { When::After(delay_ms) };
+        let job = NewJob {
+            due,
+            priority: PRIORITY_UNSAID,
+            ttr_ms: 0,
+            if_exists: IfExists::ReplaceReserved,
+            key: Some(key),
+            attributes: Attributes::default(),
+            body,
+        };
+        let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
+        match self.caller.ask(Request::Push(request)).await? {
+            Response::Pushed(results) => match results.first() {
+                Some(PushResult::Pushed(_) | PushResult::Replaced(_)) => Ok(json!([])),
+                Some(PushResult::Refused(code, _)) => Err(Failure::Impossible(code.to_string())),
+                _ => Err(unexpected()),
+            },
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn delete(&self, asked: &Asked) -> Result<Value, Failure> {
+        let job = JobRef::Key { topic: topic_of(&asked.topic)?, key: key_of(&id_of(&asked.id)?)? };
+        self.caller.ask(Request::Delete(job)).await?;
+        Ok(json!([]))
+    }
+
+    async fn get(&self, asked: &Asked) -> Result<Value, Failure> {
+        let job = JobRef::Key { topic: topic_of(&asked.topic)?, key: key_of(&id_of(&asked.id)?)? };
+        let found: Option<JobReport> = look(self.caller.clone(), job).await?;
+        let found = found.ok_or_else(|| Failure::Impossible("there is no such job".to_owned()))?;
+        serde_json::from_slice(&found.body).map_err(|_| {
+            Failure::Impossible("the job was pushed in another way: its body is no JSON".to_owned())
+        })
+    }
+
+    /// The settings of a topic. One that nobody has made is not known, as there.
+    async fn policy(&self, topic: &TopicName) -> Result<TopicPolicy, Failure> {
+        match self.caller.ask(Request::TopicShow { topic: topic.clone() }).await {
+            Ok(Response::TopicSettings(settings)) => Ok(settings.policy),
+            Ok(_) => Err(unexpected()),
+            Err(problem) if problem.json().code == ErrorCode::NotFound.name() => {
+                Err(Failure::Impossible(format!(
+                    "there is no topic {topic}: make it with `adjourn import php-delayqueue` or `adjourn topic set`"
+                )))
+            }
+            Err(problem) => Err(problem.into()),
+        }
+    }
+
+    fn time(&self, text: &str) -> Result<Millis, Failure> {
+        let wrong = || Failure::Impossible(format!("fix_time: expected Y-m-d H:i:s, found {text:?}"));
+        let time = DateTime::strptime(TIME_FORMAT, text.trim()).map_err(|_| wrong())?;
+        let time = time.to_zoned(self.zone.clone()).map_err(|_| wrong())?;
+        u64::try_from(time.timestamp().as_millisecond()).map(Millis).map_err(|_| wrong())
+    }
+
+    fn shown(&self, time: Millis) -> String {
+        let time = i64::try_from(time.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+        time.unwrap_or(Timestamp::MAX).to_zoned(self.zone.clone()).strftime(TIME_FORMAT).to_string()
+    }
+}
+
+/// An id as PHP writes it: a text or a number.
+fn id_of(id: &Value) -> Result<String, Failure> {
+    match id {
+        Value::String(id) => Ok(id.clone()),
+        Value::Number(id) => Ok(id.to_string()),
+        _ => Err(Failure::Impossible("an id is a text or a number".to_owned())),
+    }
+}
+
+/// The fields of a body: those of an object, or of a list by their places, as in a PHP array.
+fn fields_of(body: Value) -> Result<Map<String, Value>, Failure> {
+    match body {
+        Value::Object(fields) => Ok(fields),
+        Value::Array(items) => {
+            Ok((0..).zip(items).map(|(place, item): (usize, _)| (place.to_string(), item)).collect())
+        }
+        Value::Null => Ok(Map::new()),
+        _ => Err(Failure::Impossible("a body is an object".to_owned())),
+    }
+}
+
+fn unexpected() -> Failure {
+    Failure::Impossible("the queue answers something else".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_theirs_to_the_byte() {
+        assert_eq!(reply(true, &json!([])), r#"{"code":1,"msg":"succ","data":[]}"#);
+        assert_eq!(reply(false, &json!([])), r#"{"code":0,"msg":"fail","data":[]}"#);
+        let long = json!({"x": "y".repeat(MESSAGE_BYTES_MAX)});
+        assert_eq!(reply(true, &long), r#"{"code":0,"msg":"fail","data":[]}"#);
+    }
+
+    #[test]
+    fn bodies_and_ids_are_as_php_has_them() {
+        let fields = |body: Value| fields_of(body).ok().map(|fields| Value::Object(fields).to_string());
+        assert_eq!(fields(json!(["a", 2])).as_deref(), Some(r#"{"0":"a","1":2}"#));
+        assert_eq!((fields(json!(null)).as_deref(), fields(json!("x"))), (Some("{}"), None));
+        assert_eq!(id_of(&json!(7)).ok().as_deref(), Some("7"));
+        assert!(id_of(&json!(null)).is_err() && id_of(&json!([1])).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+//! Producers of php-delayqueue, and the call-backs that its table of topics asks for.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::rig::Site;
+use super::tokens::site_with_tokens_and;
+use crate::call_backs::{Answer, Receiver, may_call_here};
+use crate::cli_commands::Commands;
+
+/// A producer that knows nothing but bytes.
+struct Producer(TcpStream);
+
+impl Producer {
+    fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).expect("connected");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        Self(stream)
+    }
+
+    fn send(&mut self, message: &Value) {
+        let text = message.to_string();
+        write!(self.0, "{:04}{text}", text.len()).expect("sent");
+    }
+
+    /// The next reply as it came; `None` at the end.
+    fn reply(&mut self) -> Option<String> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length).ok()?;
+        let length = String::from_utf8(length.to_vec()).expect("digits").parse().expect("a length");
+        let mut text = vec![0; length];
+        self.0.read_exact(&mut text).expect("as much as was announced");
+        Some(String::from_utf8(text).expect("text"))
+    }
+
+    fn ask(&mut self, message: &Value) -> String {
+        self.send(message);
+        self.reply().expect("a reply")
+    }
+
+    fn get(&mut self, topic: &str, id: &str) -> Value {
+        serde_json::from_str(&self.ask(&json!({"cmd": "get", "topic": topic, "id": id}))).expect("JSON")
+    }
+}
+
+const DONE: &str = r#"{"code":1,"msg":"succ","data":[]}"#;
+const FAILED: &str = r#"{"code":0,"msg":"fail","data":[]}"#;
+
+fn site() -> Site {
+    Site::with(|config| {
+        may_call_here(config);
+        config.php_delayqueue_listen = Some("127.0.0.1:0".to_owned());
+        config.php_delayqueue_time_zone =
+            "Asia/Shanghai".parse::<adjourn::server::config::ZoneName>().expect("tzdata").0;
+    })
+}
+
+fn producer(site: &Site) -> Producer {
+    Producer::connect(site.node.php_delayqueue_address())
+}
+
+/// Takes over a table of topics, as the command line does. What it prints.
+fn import(site: &Site, table: &str, options: &[&str]) -> String {
+    let file = site.folder().join("topics.sql");
+    std::fs::write(&file, table).expect("written");
+    let arguments = [&["import", "php-delayqueue", file.to_str().expect("a path")], options].concat();
+    Commands::to(&site.node.address).ok(&arguments)
+}
+
+/// A row of its table.
+fn row(topic: &str, delay: u32, callback: &str, flag: &str, status: u32, method: &str) -> String {
+    let flag = flag.replace('\'', "\\'");
+    format!(
+        "INSERT INTO `dq_topic` VALUES (1,'name',{delay},'{callback}',3000,'ops@shop.example','{topic}','{flag}','me',{status},'{method}',2);\n"
+    )
+}
+
+#[test]
+fn a_job_is_added_shown_and_deleted() {
+    let site = site();
+    let table = row("orders", 3600, "http://127.0.0.1:1/x", "", 1, "GET")
+        + &row("订单", 0, "http://127.0.0.1:1/", "", 1, "GET");
+    import(&site, &table, &[]);
+    let mut producer = producer(&site);
+    let add = json!({"cmd": "add", "topic": "orders", "id": 7, "body": {"uid": 5}, "fix_time": "2031-02-03 04:05:06"});
+    assert_eq!(producer.ask(&add), DONE);
+    let got = producer.get("orders", "7");
+    assert_eq!((&got["code"], &got["data"]["uid"]), (&json!(1), &json!(5)));
+    assert_eq!(got["data"]["notify_time"], "2031-02-03 04:05:06");
+    assert!(got["data"]["dq_set_time"].as_str().is_some_and(|time| time.len() == 19));
+    let job = site.web().get("/v1/topics/orders/keys/7").json();
+    assert_eq!(
+        (&job["due"], &job["state"]),
+        (&json!("2031-02-02T20:05:06.000Z"), &json!("delayed")),
+        "in Shanghai"
+    );
+    // An id that is there is replaced, and the topic's delay counts where no time is said.
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "orders", "id": "7", "body": {"uid": 6}})), DONE);
+    let got = producer.get("orders", "7");
+    assert_eq!(got["data"]["uid"], json!(6));
+    let jobs = site.web().get("/v1/topics/orders").json();
+    assert_eq!((&jobs["jobs"], &jobs["settings"]["call-back-delay"]), (&json!(1), &json!("1h")));
+    assert_eq!(producer.ask(&json!({"cmd": "del", "topic": "orders", "id": "7"})), DONE);
+    for gone in ["del", "get"] {
+        assert_eq!(producer.ask(&json!({"cmd": gone, "topic": "orders", "id": "7"})), FAILED);
+    }
+    assert_eq!(
+        producer.ask(
+            &json!({"cmd": "add", "topic": "订单", "id": "a", "body": {}, "fix_time": "2031-02-03 04:05:06"})
+        ),
+        DONE
+    );
+    assert_eq!(site.web().get("/v1/topics/:e8:ae:a2:e5:8d:95").json()["jobs"], json!(1));
+}
+
+#[test]
+fn what_cannot_be_done_fails_and_the_connection_goes_on() {
+    let site = site();
+    import(&site, &row("t", 5, "http://127.0.0.1:1/x", "", 1, "GET"), &[]);
+    let mut producer = producer(&site);
+    for wrong in [
+        json!({"cmd": "add", "topic": "unknown", "id": "1", "body": {}}),
+        json!({"cmd": "add", "topic": "t", "body": {}}),
+        json!({"cmd": "add", "topic": "t", "id": "1", "body": "text"}),
+        json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "tomorrow"}),
+        json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "9999-01-01 00:00:00"}),
+        json!({"cmd": "get", "topic": "t", "id": "1"}),
+    ] {
+        assert_eq!(producer.ask(&wrong), FAILED, "{wrong}");
+    }
+    // An unknown command has no reply: the next one has.
+    producer.send(&json!({"cmd": "list"}));
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "t", "id": "1", "body": ["a"]})), DONE);
+    assert_eq!(producer.get("t", "1")["data"]["0"], json!("a"));
+    assert_eq!(site.web().get("/v1/topics/unknown").status, 404, "no topic is made by the way");
+    for bytes in [&b"12x4{}"[..], b"0002[]", b"0005hello"] {
+        let mut broken = self::producer(&site);
+        broken.0.write_all(bytes).expect("sent");
+        assert_eq!(broken.reply(), None);
+    }
+    let mut cut = self::producer(&site);
+    cut.0.write_all(b"0050{\"cmd\"").expect("sent");
+    cut.0.shutdown(Shutdown::Write).expect("connected");
+    assert_eq!(cut.reply(), None);
+}
+
+#[test]
+fn jobs_are_called_back_as_there() {
+    let site = site();
+    let getter = Receiver::always(Answer::Reply(200, "", "{\"code\":200}"));
+    let poster = Receiver::new(|call| {
+        // Its status says nothing there; an empty reply, and one that the condition finds, is tried again.
+        let is_second = String::from_utf8_lossy(&call.body).contains("exp_notify_nums=1");
+        if is_second {
+            Answer::Reply(500, "", "{\"code\":200}")
+        } else {
+            Answer::Reply(200, "", "{\"code\":500}")
+        }
+    });
+    let table = row("get", 1, &getter.url("/due?from=queue"), "重试标记", 1, "GET")
+        + &row("post", 0, &poster.url("/due"), "{res.code}!=200", 1, "POST")
+        + &row("off", 0, &poster.url("/"), "", 0, "GET");
+    let dry = import(&site, &table, &["--dry-run"]);
+    assert_eq!(site.web().get("/v1/topics/get").status, 404);
+    assert!(
+        dry.contains("adjourn topic set post ") && dry.contains("--call-back-retry-if '{res.code}!=200'"),
+        "{dry}"
+    );
+    let done = import(&site, &table, &[]);
+    assert!(done.starts_with("get: set\n# get: mails to ops@shop.example"), "{done}");
+    assert!(
+        done.contains("# off: left out") && done.contains("the servers must be allowed to call 127.0.0.1:"),
+        "{done}"
+    );
+    let mut producer = producer(&site);
+    let body = json!({"uid": 5, "name": "a b+ü", "more": {"x": 1}});
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "get", "id": "1", "body": body})), DONE);
+    let call = getter.call();
+    assert!(call.line.starts_with("GET /due?from=queue&dq_set_time="), "{}", call.line);
+    assert!(
+        call.line.contains("&more%5Bx%5D=1&name=a%20b%2B%C3%BC&notify_time=2")
+            && call.line.contains("&uid=5 HTTP"),
+        "{}",
+        call.line
+    );
+    assert_eq!(call.body, b"");
+    // The waits of its rounds are long: for the test there is none.
+    Commands::to(&site.node.address).ok(&["topic", "set", "post", "--backoff", "10ms"]);
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "post", "id": "1", "body": {"uid": 6}})), DONE);
+    let first = String::from_utf8(poster.call().body).expect("text");
+    assert!(first.contains("uid=6") && !first.contains("exp_notify_nums"), "{first}");
+    let second = poster.call();
+    assert_eq!(second.header("content-type"), "application/x-www-form-urlencoded");
+    let second = String::from_utf8(second.body).expect("text");
+    assert!(second.ends_with("&exp_notify_nums=1"), "{second}");
+    while producer.get("post", "1")["code"] == json!(1) {}
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "off", "id": "1", "body": {}})), FAILED);
+}
+
+#[test]
+fn producers_act_as_the_token_that_is_named() {
+    let (site, [_]) = site_with_tokens_and([&["--allow", "push,read:orders.*"]], |config| {
+        config.php_delayqueue_listen = Some("127.0.0.1:0".to_owned());
+        config.dialects_token = Some("token1".to_owned());
+    });
+    let mut producer = producer(&site);
+    // It may push there, but there is no such topic.
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "orders.eu", "id": "1", "body": {}})), FAILED);
+    assert_eq!(producer.ask(&json!({"cmd": "del", "topic": "mails", "id": "1"})), FAILED);
+}
+
+/// A producer as PHP programs have it: blocking sockets, and the length by `sprintf`.
+const SCRIPT: &str = r"
+    function ask($to, $message) {
+        $text = json_encode($message);
+        fwrite($to, sprintf('%04d%s', strlen($text), $text));
+        return json_decode(stream_get_contents($to, (int) stream_get_contents($to, 4)), true);
+    }
+    $to = stream_socket_client('tcp://' . getenv('ADDRESS'));
+    stream_set_timeout($to, 30);
+    $body = ['a' => 1, 'url' => 'http://x/ü', 'list' => [1, 2]];
+    $added = ask($to, ['id' => uniqid('o'), 'body' => $body, 'fix_time' => '2031-01-01 00:00:00', 'cmd' => 'add', 'topic' => 'php']);
+    ask($to, ['id' => 9, 'body' => $body, 'fix_time' => '2031-01-01 00:00:00', 'cmd' => 'add', 'topic' => 'php']);
+    $got = ask($to, ['cmd' => 'get', 'topic' => 'php', 'id' => 9]);
+    $deleted = ask($to, ['cmd' => 'del', 'topic' => 'php', 'id' => 9]);
+    echo json_encode([$added['code'], $got['data']['url'], $got['data']['list'], $got['data']['notify_time'], $deleted['code']]);
+";
+
+#[test]
+fn a_php_program_is_a_producer() {
+    if Command::new("php").arg("--version").output().is_err() {
+        assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "php is not installed");
+        println!("skipped: php is not installed");
+        return;
+    }
+    let site = site();
+    import(&site, &row("php", 0, "http://127.0.0.1:1/x", "", 1, "GET"), &[]);
+    let mut php = Command::new("php");
+    let output =
+        php.args(["-r", SCRIPT]).env("ADDRESS", site.node.php_delayqueue_address().to_string()).output();
+    let output = output.expect("run");
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let expected = json!([1, "http://x/ü", [1, 2], "2031-01-01 00:00:00", 1]);
+    assert_eq!(serde_json::from_str::<Value>(&printed).ok(), Some(expected), "{printed}");
+}
