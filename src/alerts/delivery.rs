@@ -11,7 +11,7 @@ use tracing::{debug, warn};
 use super::message::Message;
 use super::target::Target;
 
-/// Messages that may wait for one target. More are given up: the next repeat tells what is still wrong.
+/// Messages that may wait for one target. More are given up: the next repeat tells what is still wrong, but an end is told once.
 const WAITING_MAX: usize = 64;
 /// A message that was not accepted is sent again after these pauses; then it is given up.
 const PAUSES: [Duration; 4] =
@@ -37,6 +37,11 @@ impl Delivery {
         let (sender, messages) = mpsc::channel(WAITING_MAX);
         tokio::spawn(run(messages, Arc::clone(&target), Arc::clone(&counts)));
         Self { sender, target, counts }
+    }
+
+    /// Whether it leads to this target, however often the file was read.
+    pub(super) fn leads_to(&self, target: &Target) -> bool {
+        self.target.written == target.written
     }
 
     pub(super) fn send(&self, message: Message) {

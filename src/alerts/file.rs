@@ -10,6 +10,7 @@ use lettre::message::Mailbox;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, Tokio1Executor};
 use serde::Deserialize;
+use url::Url;
 
 use super::rule::{Measure, Rule};
 use super::target::{ACCEPT_MAX, Target, Way};
@@ -33,6 +34,8 @@ const REPEAT_MS_MIN: u64 = 60_000;
 pub(super) struct AlertFile {
     pub(super) targets: Vec<Arc<Target>>,
     pub(super) rules: Vec<Rule>,
+    /// The CA of all targets, as it was read.
+    pub(super) ca: Option<Vec<u8>>,
     hooks: Option<Hooks>,
 }
 
@@ -88,7 +91,9 @@ pub enum Why {
     #[error("target {0:?}: {1}")]
     Webhook(String, HookError),
     /// The mail server cannot be used.
-    #[error("target {0:?}: expected smtps://USER:PASSWORD@HOST, smtp://HOST?tls=required or smtp://HOST")]
+    #[error(
+        "target {0:?}: expected smtps://USER:PASSWORD@HOST, smtp://USER:PASSWORD@HOST?tls=required, or without a password smtp://HOST"
+    )]
     Smtp(String),
     /// An address is none.
     #[error("target {0:?}: from and to need addresses as ops@example.com or Ops <ops@example.com>")]
@@ -140,9 +145,10 @@ struct Written {
     rules: Vec<WrittenRule>,
 }
 
-#[derive(Deserialize)]
+/// A target as it stands in the file. It may have secrets, so it is never shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenTarget {
+pub(super) struct WrittenTarget {
     name: String,
     webhook: Option<String>,
     #[serde(default)]
@@ -208,6 +214,7 @@ impl AlertFile {
             let rule = rule.read(&file.targets).map_err(wrong)?;
             file.rules.push(rule);
         }
+        file.ca = pem;
         Ok(file)
     }
 
@@ -233,6 +240,7 @@ impl AlertFile {
 
 impl WrittenTarget {
     fn read(self, hooks: &Hooks, pem: Option<&[u8]>) -> Result<Target, Why> {
+        let written = self.clone();
         let Self { name, webhook, headers, body, smtp, from, to } = self;
         let way = match (webhook, smtp, from) {
             (Some(url), None, None) if to.is_empty() => {
@@ -248,30 +256,29 @@ impl WrittenTarget {
             }
             _ => return Err(Why::Kind(name)),
         };
-        Ok(Target { name, way })
+        Ok(Target { name, way, written })
     }
 }
 
+/// A mail server. A password is sent over TLS alone, and never where TLS is left to the other side.
 fn smtp_of(url: &str, pem: Option<&[u8]>) -> Option<AsyncSmtpTransport<Tokio1Executor>> {
-    let mut builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).ok()?.timeout(Some(ACCEPT_MAX));
-    if let Some(pem) = pem {
-        let (scheme, rest) = url.split_once("://")?;
-        let authority = rest.split(['/', '?']).next()?;
-        let host = authority.rsplit('@').next()?;
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        let tls = TlsParameters::builder(host.to_owned())
-            .certificate_store(CertificateStore::None)
-            .add_root_certificate(Certificate::from_pem(pem).ok()?)
-            .build_rustls()
-            .ok()?;
-        builder = match scheme {
-            "smtps" => builder.tls(Tls::Wrapper(tls)),
-            _ if rest.contains("tls=required") => builder.tls(Tls::Required(tls)),
-            _ if rest.contains("tls=opportunistic") => builder.tls(Tls::Opportunistic(tls)),
-            _ => builder,
-        };
-    }
-    Some(builder.build())
+    let parsed = Url::parse(url).ok()?;
+    let host = parsed.domain()?;
+    let asked: Vec<_> = parsed.query_pairs().collect();
+    let wraps = match asked.as_slice() {
+        [] if parsed.scheme() == "smtps" => Some(true),
+        [(key, value)] if parsed.scheme() == "smtp" && key == "tls" && value == "required" => Some(false),
+        [] if parsed.scheme() == "smtp" && parsed.password().is_none() => None,
+        _ => return None,
+    };
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).ok()?.timeout(Some(ACCEPT_MAX));
+    let (Some(wraps), Some(pem)) = (wraps, pem) else { return Some(builder.build()) };
+    let tls = TlsParameters::builder(host.to_owned())
+        .certificate_store(CertificateStore::None)
+        .add_root_certificate(Certificate::from_pem(pem).ok()?)
+        .build_rustls()
+        .ok()?;
+    Some(builder.tls(if wraps { Tls::Wrapper(tls) } else { Tls::Required(tls) }).build())
 }
 
 impl WrittenRule {
@@ -336,7 +343,7 @@ fn measures() -> String {
 /// The place of an error, and what it says of names; what it says of values may be a secret.
 fn malformed(path: &Path, text: &str, error: &toml::de::Error) -> AlertsError {
     let at = error.span().map_or(0, |span| span.start);
-    let line = text.get(..at).unwrap_or(text).lines().count().max(1);
+    let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;
     let says_names = ["unknown field", "missing field", "duplicate key"];
     let hint = match error.message() {
         message if says_names.iter().any(|begin| message.starts_with(begin)) => message.to_owned(),
@@ -395,6 +402,12 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_an_error_is_told() {
+        let error = read("# 1\n# 2\n[[rule]]\nname = \"r\"\nunknown = 1\n").expect_err("wrong").to_string();
+        assert!(error.contains("line 5: unknown field `unknown`"), "{error}");
+    }
+
+    #[test]
     fn wrong_rules_are_refused_with_what_to_do() {
         for (wrong, told) in [
             ("when = \"late\"", "expected when = one of lateness, ready"),
@@ -418,12 +431,26 @@ mod tests {
     }
 
     #[test]
+    fn the_document_shows_files_that_can_be_used() {
+        let document = include_str!("../../docs/alerts.md");
+        let files = document.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```"));
+        let read: Vec<AlertFile> = files.map(|(file, _)| read(file).expect(file)).collect();
+        let counts: Vec<_> = read.iter().map(|file| (file.targets.len(), file.rules.len())).collect();
+        assert_eq!(counts, [(2, 4), (1, 0)]);
+        for measure in Measure::ALL {
+            assert!(document.contains(&format!("`{}`", measure.name())), "{measure:?} is not documented");
+        }
+    }
+
+    #[test]
     fn no_error_shows_a_secret() {
         for wrong in [
             "[[target]]\nname = \"a\"\nwebhook = \"s3cret\"",
             "[[target]]\nname = \"a\"\nwebhook = \"http://a\"\nheaders = { X = \"s3cret\\n\" }",
             "[[target]]\nname = \"a\"\nsmtp = \"http://u:s3cret@h\"\nfrom = \"a@b\"\nto = [\"a@b\"]",
             "[[target]]\nname = \"a\"\nsmtp = \"smtp://u:s3cret@h\"\nfrom = \"s3cret\"\nto = [\"a@b\"]",
+            "[[target]]\nname = \"a\"\nsmtp = \"smtp://u:s3cret@h\"\nfrom = \"a@b\"\nto = [\"a@b\"]",
+            "[[target]]\nname = \"a\"\nsmtp = \"smtp://u:s3cret@h?tls=opportunistic\"\nfrom = \"a@b\"\nto = [\"a@b\"]",
             "[[target]]\nname = \"a\"\nsmtp = [\"s3cret\"]",
             "[[target]]\nname = \"a\"\nwebhook = \"s3cret\nx",
             "ca = 7\n[[target]]\nname = \"a\"\nwebhook = \"http://a/s3cret\"",

@@ -18,13 +18,14 @@ mod target;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -32,7 +33,7 @@ use self::delivery::{Counts, Delivery};
 use self::file::AlertFile;
 pub use self::file::{AlertsError, Why};
 use self::message::Message;
-use self::rule::{Facts, Speaker};
+use self::rule::{Facts, Measure, Speaker};
 pub use self::target::SendError;
 use self::watch::Watch;
 use crate::call_backs::CallBacks;
@@ -43,6 +44,8 @@ use crate::types::{Access, Grant, Right, whole_ms};
 
 /// The rules are checked this often.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A look at the file takes no longer than this.
+const LOOK_MAX: Duration = Duration::from_secs(5);
 /// As whom a node observes itself; no token can have this name.
 const NAME: &str = "(alerts)";
 
@@ -59,14 +62,14 @@ pub struct Prepared {
 #[derive(Clone, Debug, Default)]
 pub struct Alerts {
     counts: Arc<Counts>,
-    /// Subjects that are told to be wrong, by rule.
+    /// Subjects that were told to be wrong, by rule.
     firing: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
 /// What a node shows of its alerts.
 #[derive(Clone, Debug)]
 pub struct AlertsSeen {
-    /// Rules, each with the number of subjects that it now finds wrong.
+    /// Rules, each with the number of subjects that were told to be wrong, by this node or by the leader.
     pub firing: Vec<(String, usize)>,
     /// Messages that a target accepted.
     pub sent: u64,
@@ -152,10 +155,11 @@ impl Watching {
     async fn run(mut self) {
         let started = Instant::now();
         let mut watches: BTreeMap<String, Watch> = BTreeMap::new();
-        let mut deliveries = self.deliveries();
+        let mut deliveries = self.deliveries(BTreeMap::new());
         let mut access = self.access();
-        let mut told_of_limit = false;
-        let mut ticks = interval(LOOK_EVERY);
+        let (mut told_of_limit, mut leader) = (false, None);
+        // By then a cluster has a leader.
+        let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -163,9 +167,13 @@ impl Watching {
                 () = self.stopped.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            if self.look_at_file().await {
-                watches.retain(|name, _| self.prepared.file.rules.iter().any(|rule| rule.name == *name));
-                (deliveries, access) = (self.deliveries(), self.access());
+            if let Some(before) = self.look_at_file().await {
+                // A rule that has changed knows nothing of before.
+                watches.retain(|_, watch| {
+                    watch.rule().is_some_and(|rule| self.prepared.file.rules.contains(rule))
+                });
+                let kept = if before.ca == self.prepared.file.ca { deliveries } else { BTreeMap::new() };
+                (deliveries, access) = (self.deliveries(kept), self.access());
             }
             self.prepared.file.close_idle();
             // A node that hangs says so at /healthz.
@@ -175,6 +183,12 @@ impl Watching {
                 warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are watched: name fewer");
             }
             let now_ms = whole_ms(started.elapsed());
+            if facts.has_taken_over_from(leader) {
+                for watch in watches.values_mut() {
+                    watch.doubt(now_ms);
+                }
+            }
+            leader = facts.observation.cluster.leader;
             self.check(&facts, now_ms, &mut watches, &deliveries);
         }
     }
@@ -189,13 +203,14 @@ impl Watching {
         let mut firing = BTreeMap::new();
         for rule in &self.prepared.file.rules {
             let watch = watches.entry(rule.name.clone()).or_default();
-            let told = watch.look(now_ms, rule, rule.breaches(facts));
-            firing.insert(rule.name.clone(), watch.told());
-            let speaks = match rule.measure.speaker() {
-                Speaker::Leader => facts.leads(),
-                Speaker::EachNode => true,
+            let told = match rule.measure.speaker() {
+                // Without a leader nobody speaks: the next one tells what is then wrong.
+                Speaker::Leader if facts.observation.cluster.leader.is_none() => None,
+                Speaker::Leader => watch.look(now_ms, rule, rule.breaches(facts)).filter(|_| facts.leads()),
+                Speaker::EachNode => watch.look(now_ms, rule, rule.breaches(facts)),
             };
-            let Some(told) = told.filter(|_| speaks) else { continue };
+            firing.insert(rule.name.clone(), watch.told());
+            let Some(told) = told else { continue };
             let node = facts.observation.cluster.node;
             let message = Message::new(&rule.name, node, &self.prepared.server_name, wall(), told);
             info!(rule = rule.name, state = message.state(), "alert");
@@ -208,25 +223,25 @@ impl Watching {
         *self.alerts.firing.lock().unwrap_or_else(PoisonError::into_inner) = firing;
     }
 
-    /// Reads a file that has changed. One that cannot be used changes nothing; the log says why.
-    async fn look_at_file(&mut self) -> bool {
-        let Some(path) = self.prepared.path.clone() else { return false };
+    /// Reads a file that has changed, and returns what was read before. One that cannot be used changes nothing; the log says why.
+    async fn look_at_file(&mut self) -> Option<AlertFile> {
+        let path = self.prepared.path.clone()?;
         let before = self.prepared.mark.clone();
         let read = spawn_blocking(move || {
             let mark = Some(Mark::of(&path));
             (mark != before).then(|| (mark, AlertFile::read(&path)))
         });
-        let Ok(Some((mark, read))) = read.await else { return false };
+        // On a disk that hangs the file is as it was.
+        let (mark, read) = timeout(LOOK_MAX, read).await.ok()?.ok()??;
         self.prepared.mark = mark;
         match read {
             Ok(file) => {
                 info!(rules = file.rules.len(), "read changed alerts");
-                self.prepared.file = file;
-                true
+                Some(mem::replace(&mut self.prepared.file, file))
             }
             Err(error) => {
                 warn!(%error, "the changed alerts cannot be used: those from before stay in use");
-                false
+                None
             }
         }
     }
@@ -234,16 +249,19 @@ impl Watching {
     async fn facts(&self, access: &Arc<Access>) -> Option<Facts> {
         let observation = self.local.observe(Arc::clone(access)).await?.observation;
         let failing = self.call_backs.seen().topics;
-        let disk_free_bytes = self.local.disk_free_bytes().await;
+        let asks = self.prepared.file.rules.iter().any(|rule| rule.measure == Measure::DiskFree);
+        let disk_free_bytes = if asks { self.local.disk_free_bytes().await } else { None };
         Some(Facts { observation, failing, disk_free_bytes })
     }
 
-    fn deliveries(&self) -> BTreeMap<String, Delivery> {
-        let targets = self.prepared.file.targets.iter();
-        let counts = &self.alerts.counts;
-        targets
-            .map(|target| (target.name.clone(), Delivery::start(Arc::clone(target), Arc::clone(counts))))
-            .collect()
+    /// A delivery for each target: those from before, where the target has not changed, so that messages keep their order.
+    fn deliveries(&self, mut before: BTreeMap<String, Delivery>) -> BTreeMap<String, Delivery> {
+        let targets = self.prepared.file.targets.iter().map(|target| {
+            let kept = before.remove(&target.name).filter(|delivery| delivery.leads_to(target));
+            let start = || Delivery::start(Arc::clone(target), Arc::clone(&self.alerts.counts));
+            (target.name.clone(), kept.unwrap_or_else(start))
+        });
+        targets.collect()
     }
 
     /// A right to read the topics that rules name, and no others: the core counts only those.

@@ -112,6 +112,14 @@ impl Facts {
         cluster.leader == Some(cluster.node)
     }
 
+    /// Whether this node leads now, and the leader before is gone. What that one was to tell just before may never have been told.
+    pub(super) fn has_taken_over_from(&self, before: Option<u64>) -> bool {
+        let cluster = &self.observation.cluster;
+        let is_there =
+            |node: u64| cluster.members.iter().any(|member| member.node == node && member.is_connected);
+        self.leads() && before != Some(cluster.node) && !before.is_some_and(is_there)
+    }
+
     fn node(&self) -> String {
         format!("node {}", self.observation.cluster.node)
     }

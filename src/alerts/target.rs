@@ -6,6 +6,7 @@ use std::time::Duration;
 use lettre::message::{Mailbox, Message as Mail, header::ContentType};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
 
+use super::file::WrittenTarget;
 use super::message::Message;
 use crate::call_backs::{Hook, PostError};
 
@@ -16,6 +17,8 @@ pub(super) const ACCEPT_MAX: Duration = Duration::from_secs(15);
 pub(super) struct Target {
     pub(super) name: String,
     pub(super) way: Way,
+    /// What it was read from: equal targets are the same one.
+    pub(super) written: WrittenTarget,
 }
 
 /// How a target is reached.

@@ -12,18 +12,23 @@
 //! back and forth makes at most two messages per pause. All subjects of a rule that are due go into one message, and there are
 //! 15 s between two messages of a rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::rule::{Breach, Rule};
 
 /// What changes after a message of a rule is gathered for this time, in milliseconds.
 pub(super) const GATHERED_MS: u64 = 15_000;
 
+/// A leader's death is noticed, and the next one chosen, within this time, in milliseconds.
+const DOUBTED_MS: u64 = 15_000;
+
 /// One rule's memory.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     subjects: BTreeMap<String, Subject>,
     told_ms: Option<u64>,
+    /// The rule, as it was at the last look.
+    rule: Option<Rule>,
 }
 
 #[derive(Debug)]
@@ -58,6 +63,7 @@ pub(super) struct Finding {
 impl Watch {
     /// Takes what is wrong now. Returns what is to be told, if anything is.
     pub(super) fn look(&mut self, now_ms: u64, rule: &Rule, breaches: Vec<Breach>) -> Option<Told> {
+        self.rule = Some(rule.clone());
         self.remember(now_ms, breaches);
         self.subjects.retain(|_, subject| {
             let pause_is_over = subject.told_ms.is_none_or(|told| now_ms - told >= rule.repeat_ms);
@@ -87,14 +93,29 @@ impl Watch {
         Some(told)
     }
 
+    /// What was marked as told a short time ago was to be told by a node that may have died before: it is told again.
+    pub(super) fn doubt(&mut self, now_ms: u64) {
+        let is_recent = |told: Option<u64>| told.is_some_and(|told| now_ms - told < DOUBTED_MS);
+        for subject in self.subjects.values_mut().filter(|subject| is_recent(subject.told_ms)) {
+            (subject.told_ms, subject.is_told) = (None, false);
+        }
+        self.told_ms = self.told_ms.filter(|told| !is_recent(Some(*told)));
+    }
+
+    /// The rule whose memory this is.
+    pub(super) fn rule(&self) -> Option<&Rule> {
+        self.rule.as_ref()
+    }
+
     /// How many subjects are told to be wrong.
     pub(super) fn told(&self) -> usize {
         self.subjects.values().filter(|subject| subject.is_told).count()
     }
 
     fn remember(&mut self, now_ms: u64, breaches: Vec<Breach>) {
+        let wrong: BTreeSet<&str> = breaches.iter().map(|breach| breach.subject.as_str()).collect();
         for (name, subject) in &mut self.subjects {
-            subject.is_wrong &= breaches.iter().any(|breach| breach.subject == *name);
+            subject.is_wrong &= wrong.contains(name.as_str());
         }
         for Breach { subject: name, finding } in breaches {
             let new = Subject {
@@ -185,6 +206,17 @@ mod tests {
         assert_eq!(told(&mut watch, &rule, 5_000, &["a", "c"]), none);
         assert_eq!(told(&mut watch, &rule, 10_000, &["a", "c", "d"]), none);
         assert_eq!(told(&mut watch, &rule, GATHERED_MS, &["a", "c", "d"]), ["c", "d", "-b"]);
+    }
+
+    #[test]
+    fn what_may_not_have_been_told_is_told_again() {
+        let (mut watch, rule) = (Watch::default(), rule(0, 60 * MINUTE));
+        let none: [&str; 0] = [];
+        assert_eq!(told(&mut watch, &rule, 0, &["a"]), ["a"]);
+        assert_eq!(told(&mut watch, &rule, MINUTE, &["a", "b"]), ["b"]);
+        watch.doubt(MINUTE + 5_000);
+        assert_eq!(told(&mut watch, &rule, MINUTE + 5_000, &["a", "b"]), ["b"]);
+        assert_eq!(told(&mut watch, &rule, 2 * MINUTE, &["a", "b"]), none);
     }
 
     #[test]

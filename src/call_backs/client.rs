@@ -3,7 +3,7 @@
 //! No redirect is followed, no proxy is used, no more of a reply is read than a verdict needs.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::destination::Origin;
 use super::egress::{Guard, Refusal};
+use super::lookup::Lookup;
 use super::outcome::{Fault, Reply};
 use super::room::Lane;
 use crate::transport::Stream;
@@ -32,8 +33,6 @@ pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
 const HEAD_BYTES_MAX: usize = 32 << 10;
 /// A connection, with TLS, is made within this time.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Addresses of a name that are tried.
-const ADDRESSES_MAX: usize = 4;
 /// A connection that was not used for this time is closed: fewer than most servers wait.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 /// Names that are looked up at the same time, in each lane.
@@ -46,6 +45,7 @@ pub(super) struct Client {
     /// What is wrong with the certificates, if they cannot be used.
     tls: Result<Connector, TlsError>,
     idle: Mutex<BTreeMap<Origin, Vec<Idle>>>,
+    lookup: Arc<Lookup>,
     /// By lane: a name server that does not answer holds up its own kind alone.
     lookups: [Arc<Semaphore>; 2],
 }
@@ -71,8 +71,12 @@ impl Drop for Link {
 
 impl Client {
     pub(super) fn new(guard: Guard, tls: Result<Connector, TlsError>) -> Self {
+        Self::with_lookup(guard, tls, Lookup::of_system())
+    }
+
+    fn with_lookup(guard: Guard, tls: Result<Connector, TlsError>, lookup: Lookup) -> Self {
         let lookups = [(); 2].map(|()| Arc::new(Semaphore::new(LOOKUPS_MAX)));
-        Self { guard, tls, idle: Mutex::default(), lookups }
+        Self { guard, tls, idle: Mutex::default(), lookup: Arc::new(lookup), lookups }
     }
 
     /// Sends a request and takes the reply, within a time.
@@ -185,9 +189,10 @@ impl Client {
         let looked_up = async {
             // It is never closed.
             let room = Arc::clone(lookups).acquire_owned().await;
+            let lookup = Arc::clone(&self.lookup);
             spawn_blocking(move || {
                 let _room = room;
-                (host.as_str(), port).to_socket_addrs().map(|found| found.take(ADDRESSES_MAX).collect())
+                lookup.find(&host, port)
             })
             .await
         };
@@ -243,5 +248,64 @@ fn told(error: &hyper::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::server::config::{CallBackConfig, Egress, PortRange};
+
+    /// A receiver that answers one call for each connection.
+    fn receiver() -> (u16, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let _ = stream.read(&mut [0; 4096]);
+                let _ =
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        (port, calls)
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_rebound_is_checked_at_every_connection() {
+        let (port, calls) = receiver();
+        let answers = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.2", "127.0.0.1"];
+        let asked = AtomicUsize::new(0);
+        let lookup = Lookup::of(move |host, port| {
+            assert_eq!(host, "rebound.example");
+            let answer = answers.get(asked.fetch_add(1, Ordering::SeqCst)).expect("an answer");
+            Ok(vec![SocketAddr::new(answer.parse().expect("an address"), port)])
+        });
+        let config = CallBackConfig {
+            egress: Egress::PublicOnly,
+            allow: vec!["127.0.0.1".parse().expect("an address")],
+            ports: vec![PortRange { first: 1, last: u16::MAX }],
+            ..CallBackConfig::default()
+        };
+        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), lookup);
+        let origin = Origin { is_secure: false, host: "rebound.example".to_owned(), port };
+        let call = async || {
+            let request = Request::new(Full::new(Bytes::new()));
+            client.call(Lane::Proven, &origin, &request, Duration::from_secs(30)).await
+        };
+        assert_eq!(call().await.expect("a reply").status, 200);
+        for _ in 0..3 {
+            let refused = call().await.expect_err("another address");
+            assert!(matches!(refused, Fault::Refused(_)), "{refused}");
+        }
+        assert_eq!(call().await.expect("a reply").status, 200);
+        assert_eq!(calls.load(Ordering::SeqCst), 2, "nothing reached another address");
     }
 }

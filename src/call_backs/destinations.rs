@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::breaker::{Admission, Breaker};
@@ -17,6 +17,11 @@ use crate::server::Rate;
 const KEPT_MAX: usize = 20_000;
 /// A job that finds no place for its call comes again after this time.
 const NO_PLACE_PAUSE: Duration = Duration::from_millis(500);
+/// Calls of one topic at the same time to destinations that are not known to answer. It is half of the jobs that a topic may hold, so
+/// those that hang do not keep the topic from its other jobs.
+const UNPROVEN_MAX: usize = 1024;
+/// A job for such a destination that finds no place comes again after this time: there may be very many.
+const UNPROVEN_PAUSE: Duration = Duration::from_secs(5);
 
 /// The destinations of one topic.
 #[derive(Debug)]
@@ -24,6 +29,7 @@ pub(super) struct Destinations {
     /// Calls of one destination at the same time.
     concurrency: u32,
     per_second_max: Option<u32>,
+    unproven: Arc<Semaphore>,
     known: Mutex<BTreeMap<Origin, Arc<Known>>>,
 }
 
@@ -49,7 +55,7 @@ pub(super) struct Pass {
     is_free: bool,
     /// How it ended was said.
     is_told: bool,
-    _place: OwnedSemaphorePermit,
+    _places: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
 }
 
 /// Why a call may not be made now: it may be after this time.
@@ -63,7 +69,8 @@ pub(super) enum NoPass {
 
 impl Destinations {
     pub(super) fn new(concurrency: u32, per_second_max: Option<u32>) -> Self {
-        Self { concurrency, per_second_max, known: Mutex::default() }
+        let unproven = Arc::new(Semaphore::new(UNPROVEN_MAX));
+        Self { concurrency, per_second_max, unproven, known: Mutex::default() }
     }
 
     /// Whether this destination may be called.
@@ -80,13 +87,15 @@ impl Destinations {
             Admission::Wait(pause) => return Err(NoPass::Open(pause)),
             admission => admission,
         };
-        let Some(place) = room.take(lane, state.calls) else {
+        let of_topic = if is_proven { None } else { Arc::clone(&self.unproven).try_acquire_owned().ok() };
+        let place = room.take(lane, state.calls).filter(|_| is_proven || of_topic.is_some());
+        let Some(place) = place else {
             state.breaker.gave_up(admission);
-            return Err(NoPass::Full(NO_PLACE_PAUSE));
+            return Err(NoPass::Full(if is_proven { NO_PLACE_PAUSE } else { UNPROVEN_PAUSE }));
         };
         state.calls += 1;
         drop(state);
-        Ok(Pass { of, lane, admission, is_free, is_told: false, _place: place })
+        Ok(Pass { of, lane, admission, is_free, is_told: false, _places: (place, of_topic) })
     }
 
     /// Whether calls to it succeed.
@@ -203,6 +212,19 @@ mod tests {
         assert!(other.ended(Health::Absent).is_some());
         assert_eq!((destinations.open(), destinations.open_until(&origin("b")).is_some()), (1, true));
         assert!(matches!(destinations.pass(&origin("b"), &room), Err(NoPass::Open(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn destinations_that_hang_leave_a_topic_to_the_others() {
+        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        destinations.pass(&origin("live"), &room).expect("a probe").ended(Health::Well);
+        let hanging = |nth: usize| destinations.pass(&origin(&format!("dead{nth}")), &room);
+        let held: Vec<Pass> = (0..UNPROVEN_MAX).map(|nth| hanging(nth).expect("a probe")).collect();
+        assert!(matches!(hanging(UNPROVEN_MAX), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        assert!(destinations.pass(&origin("live"), &room).is_ok());
+        assert!(Destinations::new(2, None).pass(&origin("another topic's"), &room).is_ok());
+        drop(held);
+        assert!(hanging(UNPROVEN_MAX).is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -21,6 +21,7 @@ mod egress;
 mod hook;
 mod letter;
 mod log;
+mod lookup;
 mod outcome;
 mod room;
 mod secrets;

@@ -11,7 +11,7 @@ use crate::types::{JobId, JobState, Millis, TopicName};
 pub struct JobEvent {
     /// The job.
     pub job: JobId,
-    /// Its topic, after a move the new one.
+    /// Its topic; a move is told twice, of the old one and of the new one.
     pub topic: TopicName,
     /// What happened.
     pub kind: JobEventKind,
@@ -42,7 +42,7 @@ pub enum JobEventKind {
     Deleted,
     /// It was dropped because it expired, or because it was late.
     Expired,
-    /// It went to another topic.
+    /// It went from this topic to another, or came from one.
     Moved,
 }
 

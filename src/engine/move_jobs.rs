@@ -57,6 +57,7 @@ impl Engine {
             self.topics.totals(self.jobs[slot].topic).deleted += 1;
             self.topics.totals(topic).pushed += 1;
         }
+        self.note_event(slot, JobEventKind::Moved);
         self.leave(slot);
         self.jobs.set_topic(slot, topic, key_hash);
         self.enter(slot);

@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Engine;
 use super::clock::{Moment, Timeline};
 use super::command::{NewJob, TopicSelect};
+use super::events::JobEventKind;
 use super::hash::Element;
 use super::jobs::{Job, Slot};
 use super::outcome::{Outcome, PushOutcome, Reject};
@@ -307,7 +308,7 @@ impl Engine {
         };
         let now = self.clock.later(0);
         let text = self.keeps_history().then(|| Arc::from(reason.to_string()));
-        self.change(slot, |job| {
+        self.change_unnoted(slot, |job| {
             job.attempts = 0;
             job.set_due(now);
             job.set_ready(i128::from(now.at));
@@ -316,6 +317,7 @@ impl Engine {
             }
         });
         self.move_job(slot, topic, None);
+        self.note_event(slot, JobEventKind::Ready);
     }
 
     /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.

@@ -35,10 +35,15 @@ impl Engine {
     /// for.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         let before = self.before_change(slot);
+        self.change_unnoted(slot, change);
+        self.note_change(slot, before);
+    }
+
+    /// As [`Self::change`], for one that is no event by itself.
+    pub(super) fn change_unnoted(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.leave(slot);
         self.jobs.change(slot, change);
         self.enter(slot);
-        self.note_change(slot, before);
     }
 
     /// Puts a job into what its state asks for.

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::problem::Problem;
+use super::streams::{Place, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
 use crate::protocol::frame::frame_bytes_max;
@@ -27,8 +28,6 @@ const TRIES: usize = 2;
 const ROOM_KIB: u32 = 64 << 10;
 /// A body up to this size needs no room, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
-/// Event streams that may be open at the same time.
-const STREAMS_MAX: usize = 64;
 /// How long a large body waits for room.
 const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -41,8 +40,7 @@ pub(crate) struct Desk {
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     room: Arc<Semaphore>,
-    /// Event streams that may begin.
-    streams: Arc<Semaphore>,
+    streams: Streams,
     /// The token that callers act as who show none.
     acts_as: Option<Arc<str>>,
 }
@@ -52,8 +50,7 @@ impl Desk {
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
         let room = Arc::new(Semaphore::new(ROOM_KIB as usize));
-        let streams = Arc::new(Semaphore::new(STREAMS_MAX));
-        Self { local, call_backs, alerts, body_bytes_max, room, streams, acts_as: None }
+        Self { local, call_backs, alerts, body_bytes_max, room, streams: Streams::default(), acts_as: None }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -76,9 +73,9 @@ impl Desk {
         &self.alerts
     }
 
-    /// A place for one more event stream, if there is one.
-    pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.streams).try_acquire_owned().ok()
+    /// A place for one more event stream of this token, if there is one.
+    pub(super) fn stream(&self, token: &str) -> Option<Place> {
+        self.streams.take(token)
     }
 
     /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.

@@ -228,7 +228,12 @@ impl Metrics {
         let subjects = firing
             .iter()
             .map(|(rule, firing)| ([("rule", rule.as_str())], u64::try_from(*firing).unwrap_or(u64::MAX)));
-        sheet.gauges("alerts_firing", "Subjects that a rule of alerts finds wrong", None, subjects)?;
+        sheet.gauges(
+            "alerts_firing",
+            "Subjects that a rule of alerts has told to be wrong",
+            None,
+            subjects,
+        )?;
         sheet.counters("alerts_sent", "Messages of alerts that a target accepted", none(*sent))?;
         sheet.counters("alerts_failed", "Messages of alerts that no target accepted", none(*failed))
     }

@@ -52,7 +52,7 @@ pub enum SettingError {
 }
 
 /// What takes a setting away.
-const NONE: &str = "none";
+pub const NONE: &str = "none";
 
 impl<'a> TopicSettingsJson<'a> {
     /// Settings as `adjourn topic show --json` prints them.

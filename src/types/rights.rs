@@ -99,6 +99,17 @@ impl TopicPattern {
         if self.is_prefix { topic.starts_with(&self.text) } else { topic == self.text }
     }
 
+    /// The topics that are among both.
+    pub fn common(&self, other: &Self) -> Option<Self> {
+        let is_within =
+            |inner: &Self, outer: &Self| outer.has(&inner.text) && (outer.is_prefix || !inner.is_prefix);
+        if is_within(self, other) {
+            Some(self.clone())
+        } else {
+            Some(other.clone()).filter(|other| is_within(other, self))
+        }
+    }
+
     /// Whether every topic is.
     pub fn has_all(&self) -> bool {
         self.is_prefix && self.text.is_empty()
@@ -248,6 +259,30 @@ mod tests {
         let [push, consume, read, manage, admin] = somewhere;
         assert_eq!((push, consume, read), ((true, false), (true, true), (true, false)));
         assert_eq!((manage, admin), ((false, false), (false, false)));
+    }
+
+    #[test]
+    fn patterns_have_topics_in_common() {
+        let common = |one: &str, other: &str| {
+            let [one, other]: [TopicPattern; 2] = [one, other].map(|text| text.parse().expect("a pattern"));
+            let [there, back] = [one.common(&other), other.common(&one)]
+                .map(|common| common.map(|common| common.to_string()));
+            assert_eq!(there, back);
+            there
+        };
+        for (one, other, expected) in [
+            ("*", "a", "a"),
+            ("a*", "ab*", "ab*"),
+            ("a*", "ab", "ab"),
+            ("a", "a", "a"),
+            ("*", "*", "*"),
+            ("a*", "a*", "a*"),
+        ] {
+            assert_eq!(common(one, other).as_deref(), Some(expected), "{one} {other}");
+        }
+        for (one, other) in [("a", "b"), ("a*", "b*"), ("ab*", "a"), ("a", "ab")] {
+            assert_eq!(common(one, other), None, "{one} {other}");
+        }
     }
 
     #[test]

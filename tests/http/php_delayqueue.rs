@@ -129,11 +129,15 @@ fn what_cannot_be_done_fails_and_the_connection_goes_on() {
         json!({"cmd": "add", "topic": "t", "body": {}}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": "text"}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "tomorrow"}),
+        json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": 1_900_000_000}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "9999-01-01 00:00:00"}),
         json!({"cmd": "get", "topic": "t", "id": "1"}),
     ] {
         assert_eq!(producer.ask(&wrong), FAILED, "{wrong}");
     }
+    // A topic whose jobs nobody would be called for.
+    assert_eq!(site.web().post("/v1/topics/plain/jobs", &json!({})).status, 201);
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "plain", "id": "1", "body": {}})), FAILED);
     // An unknown command has no reply: the next one has.
     producer.send(&json!({"cmd": "list"}));
     assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "t", "id": "1", "body": ["a"]})), DONE);

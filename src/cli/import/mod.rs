@@ -12,7 +12,7 @@ use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::output::print;
 use crate::http::escaped_topic;
-use crate::json::{SettingError, setting_change};
+use crate::json::{NONE, SettingError, setting_change};
 use crate::types::{NameError, PolicyChange, Setting, TopicName};
 
 const EXAMPLES: &str = "\
@@ -98,14 +98,19 @@ pub(super) fn run(command: ImportCommand) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, format_args!("{path}: nothing was changed\n{wrong}")));
     }
     if !args.dry_run {
-        args.server.with_client(Leases::EndWithIt, async |client| {
+        let mut set = 0;
+        let outcome = args.server.with_client(Leases::EndWithIt, async |client| {
             for import in &imports {
                 client.set_topic(&import.topic, import.change.clone()).await?;
+                set += 1;
             }
             Ok(())
-        })?;
+        });
+        // What was set is told, also when the rest was not.
+        report(imports.get(..set).unwrap_or_default(), &left_out, false)?;
+        return outcome;
     }
-    report(&imports, &left_out, args.dry_run)
+    report(&imports, &left_out, true)
 }
 
 fn report(imports: &[Import], left_out: &[&str], dry_run: bool) -> Result<(), Failure> {
@@ -150,7 +155,7 @@ impl Import {
         let mut settings: Vec<(&'static str, Setting, String)> = vec![
             ("", Setting::Attempts, ATTEMPTS.to_owned()),
             ("", Setting::Backoff, BACKOFF.to_owned()),
-            ("timeout", Setting::Ttr, format!("{}ms", timeout_ms + TTR_BEYOND_MS)),
+            ("timeout", Setting::Ttr, format!("{}ms", timeout_ms.saturating_add(TTR_BEYOND_MS))),
             ("timeout", Setting::CallBackTimeout, format!("{timeout_ms}ms")),
             ("", Setting::CallBackSuccess, "reply".to_owned()),
             ("", Setting::CallBackRefused, "retry".to_owned()),
@@ -169,6 +174,12 @@ impl Import {
         }
         if delay_s > 0 {
             settings.push(("delay", Setting::CallBackDelay, format!("{delay_s}s")));
+        }
+        // What an earlier import has set and the table has no more.
+        for setting in [Setting::CallBackBody, Setting::CallBackRetryIf, Setting::CallBackDelay] {
+            if settings.iter().all(|(_, set, _)| *set != setting) {
+                settings.push(("", setting, NONE.to_owned()));
+            }
         }
         let mut change = PolicyChange::default();
         for (column, setting, text) in &settings {

@@ -22,6 +22,9 @@ pub(super) enum RowsError {
         /// The columns.
         columns: usize,
     },
+    /// The table is named, and nothing is inserted into it.
+    #[error("there is no row of dq_topic")]
+    Empty,
     /// A text does not end, or something else stands between values.
     #[error("row {0} cannot be read")]
     Row(usize),
@@ -86,30 +89,52 @@ fn batch(text: &str) -> Result<Vec<Row>, RowsError> {
     rows.collect()
 }
 
-/// The rows of all `INSERT INTO dq_topic` statements.
+/// The rows of all statements that insert into the table.
 fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
-    let mut rows = Vec::new();
-    for statement in text.split("INSERT INTO").skip(1) {
-        let rest = statement.trim_start();
-        let rest = rest.strip_prefix('`').unwrap_or(rest);
-        let Some(rest) = rest.strip_prefix(TABLE) else { continue };
-        let rest = rest.strip_prefix('`').unwrap_or(rest).trim_start();
-        let Some((named, values)) = rest.split_once("VALUES") else { continue };
-        let named = named.trim().trim_start_matches('(').trim_end_matches(')');
+    // As long as the text, so that a place in the one is the same in the other.
+    let small = text.to_ascii_lowercase();
+    let (mut rows, mut from) = (Vec::new(), 0);
+    while let Some(at) = small.get(from..).and_then(|rest| rest.find(" into ")) {
+        let (into, behind) = (from + at, from + at + " into ".len());
+        from = behind;
+        let before = small.get(..into).unwrap_or_default().trim_end();
+        if !["insert", "insert ignore", "replace"].iter().any(|verb| before.ends_with(verb)) {
+            continue;
+        }
+        let Some((named, values)) = of_table(small.get(behind..).unwrap_or_default()) else { continue };
         let columns: Vec<String> = if named.is_empty() {
             COLUMNS.map(str::to_owned).into()
         } else {
-            named.split(',').map(|column| column.trim().trim_matches('`').to_ascii_lowercase()).collect()
+            named.split(',').map(|column| column.trim().trim_matches('`').to_owned()).collect()
         };
-        let mut rest = values.trim_start();
-        while let Some(values) = rest.strip_prefix('(') {
+        let mut rest = text.get(behind + values..).unwrap_or_default().trim_start();
+        loop {
             let row = rows.len() + 1;
-            let (values, behind) = tuple(values).ok_or(RowsError::Row(row))?;
+            let tuple = rest.strip_prefix('(').and_then(tuple);
+            let (values, behind) = tuple.ok_or(RowsError::Row(row))?;
             rows.push(Row::of(&columns, values, row)?);
-            rest = behind.trim_start().trim_start_matches(',').trim_start();
+            let behind = behind.trim_start();
+            match behind.strip_prefix(',') {
+                Some(next) => rest = next.trim_start(),
+                None if behind.is_empty() || behind.starts_with(';') => {
+                    from = text.len() - behind.len();
+                    break;
+                }
+                None => return Err(RowsError::Row(row + 1)),
+            }
         }
     }
-    Ok(rows)
+    if rows.is_empty() { Err(RowsError::Empty) } else { Ok(rows) }
+}
+
+/// The columns that are named behind the name of the table, and where the values begin. `None` if it is another table.
+fn of_table(text: &str) -> Option<(&str, usize)> {
+    let (target, _) = text.split_once("values")?;
+    let (name, columns) = target.split_once('(').unwrap_or((target, ""));
+    let name = name.trim();
+    let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
+    let is_table = name.trim_matches('`') == TABLE;
+    is_table.then(|| (columns.trim().trim_end_matches(')'), target.len() + "values".len()))
 }
 
 /// The values up to the closing parenthesis, and what stands behind it.
@@ -181,9 +206,9 @@ mod tests {
     #[test]
     fn dumps_are_read() {
         let text = "-- MySQL dump\nDROP TABLE IF EXISTS `dq_topic`;\nCREATE TABLE `dq_topic` (\n `id` int(11) NOT NULL\n);\n\
-            INSERT INTO `dq_other` VALUES (1,'x');\n\
+            INSERT INTO `dq_other` VALUES (1,'x');\nINSERT INTO `dq_topic_bak` VALUES (1);\n\
             INSERT INTO `dq_topic` VALUES (1,'Name, (a)',300,'http://a/x?y=1',3000,'','orders','{res.code} != \\'200\\' && {res.a} == ''b''','me',1,'GET',2),\
-            (2,'',0,'http://b',0,NULL,'mails','','',1,'POST',1);\nINSERT INTO dq_topic (`topic`, `Delay`) VALUES ('more', 5);\n";
+            (2,'',0,'http://b',0,NULL,'mails','','',1,'POST',1);\ninsert ignore into `dq`.`dq_topic` (`topic`, `Delay`, t_name) values ('more', 5, 'x INSERT INTO dq_topic VALUES (');\n";
         let found = topics(text).expect("rows");
         let of = |topic: &str, flag: &str, delay: &str| (topic.to_owned(), flag.to_owned(), delay.to_owned());
         assert_eq!(
@@ -208,6 +233,8 @@ mod tests {
     fn other_files_are_refused() {
         assert_eq!(topics("hello"), Err(RowsError::Unknown));
         assert_eq!(topics("INSERT INTO dq_topic VALUES (1,'a"), Err(RowsError::Row(1)));
+        assert_eq!(topics("CREATE TABLE dq_topic (id int);"), Err(RowsError::Empty));
+        assert_eq!(topics("INSERT INTO dq_topic (topic) VALUES ('a') x"), Err(RowsError::Row(2)));
         assert_eq!(
             topics("INSERT INTO dq_topic VALUES (1,'a');"),
             Err(RowsError::Columns { row: 1, found: 2, columns: 12 })

@@ -14,8 +14,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::channel::{Channel, Sender};
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{MissedTickBehavior, interval};
 use utoipa::IntoParams;
 
@@ -23,12 +23,13 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, Wait};
 use super::super::input::QueryOf;
 use super::super::problem::{Problem, ProblemJson};
+use super::super::streams::Place;
 use super::Answer;
 use crate::json::values::time_text;
 use crate::json::{TopicJson, TotalsJson};
 use crate::protocol::{ErrorCode, ErrorReply};
 use crate::server::{JobEvent, Observation, wall};
-use crate::types::{Access, Right, TopicPattern, whole_ms};
+use crate::types::{Access, Grant, Right, TopicPattern, whole_ms};
 
 /// Counts come this often, unless a reader asks for another interval.
 const EVERY_DEFAULT: Duration = Duration::from_secs(5);
@@ -67,7 +68,7 @@ struct CountsJson<'a> {
     /// The node that leads, as far as it knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     leader: Option<u64>,
-    /// The sums over all topics, for one who may read all of them.
+    /// The sums over all topics, for one who may read and watches all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     totals: Option<TotalsJson>,
     /// By topic: 512 at most.
@@ -120,8 +121,8 @@ struct Wanted {
 pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>) -> Answer {
     let wanted = Wanted::read(query)?;
     caller.with_right(Right::Read, "events need")?;
-    let place = caller.desk().stream().ok_or_else(|| {
-        let message = "the node has as many event streams as it may have: try again";
+    let place = caller.desk().stream(&caller.token()).ok_or_else(|| {
+        let message = "the node, or the token, has as many event streams as it may have: close one";
         Problem::from(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) })
     })?;
     let jobs = if wanted.jobs {
@@ -167,8 +168,18 @@ impl Wanted {
         Ok(Self { topics, counts, jobs, every })
     }
 
-    fn has(&self, topic: &str) -> bool {
-        self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.has(topic))
+    /// The right to read what is wanted, as far as somebody has it. So the core looks at no other topics.
+    fn of(&self, access: &Arc<Access>) -> Arc<Access> {
+        if self.topics.is_empty() {
+            return Arc::clone(access);
+        }
+        let readable = access.grants.iter().filter(|grant| grant.rights.has(Right::Read));
+        let rights = [Right::Read].into_iter().collect();
+        let wanted = readable.flat_map(|grant| {
+            let common = self.topics.iter().filter_map(|wanted| wanted.common(&grant.topics));
+            common.map(|topics| Grant { rights, topics })
+        });
+        Arc::new(Access { grants: wanted.collect(), ..Access::clone(access) })
     }
 }
 
@@ -177,14 +188,14 @@ struct Stream {
     caller: Caller,
     wanted: Wanted,
     sender: Sender<Bytes>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Stream {
     /// Sends until the reader is gone, its token ends, or the server stops.
     async fn run(mut self, mut jobs: Option<broadcast::Receiver<JobEvent>>) {
         let stopping = self.caller.desk().local().stopping();
-        let (caller, access) = (self.caller.clone(), self.caller.access());
+        let (caller, access) = (self.caller.clone(), self.wanted.of(&self.caller.access()));
         let mut counts = interval(self.wanted.every);
         counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut silence = interval(SILENCE_MAX);
@@ -196,7 +207,7 @@ impl Stream {
                 () = caller.ended() => return,
                 _ = counts.tick(), if self.wanted.counts => self.counts(&access).await,
                 watched = next(jobs.as_mut()) => match watched {
-                    Ok(event) => self.jobs(&access, &event, jobs.as_mut()),
+                    Ok(event) => job_messages(&access, &event, jobs.as_mut()),
                     Err(RecvError::Lagged(missed)) => message("lagged", &LaggedJson { missed }),
                     // The core has ended.
                     Err(RecvError::Closed) => return,
@@ -221,47 +232,14 @@ impl Stream {
             return String::new();
         };
         let Observation { cluster, totals, topics, .. } = &observed.observation;
-        let topics = topics.iter().filter(|topic| self.wanted.has(topic.topic.as_str()));
         let counts = CountsJson {
             at: time_text(wall()),
             node: cluster.node,
             leader: cluster.leader,
             totals: totals.as_ref().map(TotalsJson::of),
-            topics: topics.map(TopicJson::of).collect(),
+            topics: topics.iter().map(TopicJson::of).collect(),
         };
         message("counts", &counts)
-    }
-
-    /// This event, and those that wait behind it.
-    fn jobs(
-        &self,
-        access: &Access,
-        first: &JobEvent,
-        jobs: Option<&mut broadcast::Receiver<JobEvent>>,
-    ) -> String {
-        let mut text = self.job(access, first);
-        if let Some(jobs) = jobs {
-            // What it has missed is told when it waits for the next one.
-            let waiting = std::iter::from_fn(|| jobs.try_recv().ok());
-            waiting.take(EVENTS_TOGETHER_MAX).for_each(|event| text.push_str(&self.job(access, &event)));
-        }
-        text
-    }
-
-    fn job(&self, access: &Access, event: &JobEvent) -> String {
-        let topic = event.topic.as_str();
-        if !self.wanted.has(topic) || !access.has(Right::Read, topic) {
-            return String::new();
-        }
-        let event = JobEventJson {
-            job: event.job.0,
-            topic,
-            event: event.kind.name(),
-            attempts: event.attempts,
-            due: time_text(event.due),
-            at: time_text(event.at),
-        };
-        message("job", &event)
     }
 }
 
@@ -274,4 +252,41 @@ async fn next(jobs: Option<&mut broadcast::Receiver<JobEvent>>) -> Result<JobEve
 
 fn message(event: &str, data: &impl Serialize) -> String {
     format!("event: {event}\ndata: {}\n\n", serde_json::to_string(data).unwrap_or_default())
+}
+
+/// This event, and those that wait behind it.
+fn job_messages(
+    access: &Access,
+    first: &JobEvent,
+    jobs: Option<&mut broadcast::Receiver<JobEvent>>,
+) -> String {
+    let mut text = job_message(access, first);
+    let Some(jobs) = jobs else { return text };
+    for _ in 0..EVENTS_TOGETHER_MAX {
+        match jobs.try_recv() {
+            Ok(event) => text.push_str(&job_message(access, &event)),
+            Err(TryRecvError::Lagged(missed)) => {
+                text.push_str(&message("lagged", &LaggedJson { missed }));
+            }
+            Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+        }
+    }
+    text
+}
+
+/// An event, for one who may see it.
+fn job_message(access: &Access, event: &JobEvent) -> String {
+    let topic = event.topic.as_str();
+    if !access.has(Right::Read, topic) {
+        return String::new();
+    }
+    let event = JobEventJson {
+        job: event.job.0,
+        topic,
+        event: event.kind.name(),
+        attempts: event.attempts,
+        due: time_text(event.due),
+        at: time_text(event.at),
+    };
+    message("job", &event)
 }

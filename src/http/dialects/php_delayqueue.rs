@@ -4,6 +4,7 @@
 //! topic, as our keys do.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use super::{Failure, key_of, look, topic_of};
 use crate::protocol::{ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Response};
 use crate::server::{Visitor, wall};
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
-use crate::types::{Attributes, IfExists, Millis, TopicName, TopicPolicy, When};
+use crate::types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
 
 /// Digits before each message.
 const LENGTH_DIGITS: usize = 4;
@@ -44,7 +45,7 @@ struct Asked {
     id: Value,
     #[serde(default)]
     body: Value,
-    fix_time: Option<String>,
+    fix_time: Option<Value>,
 }
 
 /// One producer.
@@ -148,13 +149,12 @@ impl Producer {
     async fn add(&self, asked: Asked) -> Result<Value, Failure> {
         let topic = topic_of(&asked.topic)?;
         let key = key_of(&id_of(&asked.id)?)?;
-        let policy = self.policy(&topic).await?;
+        let call_back = self.call_back(&topic).await?;
         let now = wall();
         let due = if let Some(time) = &asked.fix_time {
             self.time(time)?
         } else {
-            let delay_ms = policy.call_back.as_ref().and_then(|call_back| call_back.delay_ms);
-            Millis(now.0.saturating_add(delay_ms.unwrap_or(0)))
+            Millis(now.0.saturating_add(call_back.delay_ms.unwrap_or(0)))
         };
         let delay_ms = due.0.saturating_sub(now.0);
         if delay_ms > DELAY_MS_MAX {
@@ -195,27 +195,36 @@ impl Producer {
         let job = JobRef::Key { topic: topic_of(&asked.topic)?, key: key_of(&id_of(&asked.id)?)? };
         let found: Option<JobReport> = look(self.caller.clone(), job).await?;
         let found = found.ok_or_else(|| Failure::Impossible("there is no such job".to_owned()))?;
+        if found.body.len() > MESSAGE_BYTES_MAX {
+            return Err(Failure::Impossible("the body is too large for a reply".to_owned()));
+        }
         serde_json::from_slice(&found.body).map_err(|_| {
             Failure::Impossible("the job was pushed in another way: its body is no JSON".to_owned())
         })
     }
 
-    /// The settings of a topic. One that nobody has made is not known, as there.
-    async fn policy(&self, topic: &TopicName) -> Result<TopicPolicy, Failure> {
+    /// How a topic's jobs are called back. One whose jobs are not is not known, as there.
+    async fn call_back(&self, topic: &TopicName) -> Result<Arc<CallBack>, Failure> {
+        let unknown = || {
+            Failure::Impossible(format!(
+                "topic {topic} has no call-back: set one with `adjourn import php-delayqueue` or `adjourn topic set`"
+            ))
+        };
         match self.caller.ask(Request::TopicShow { topic: topic.clone() }).await {
-            Ok(Response::TopicSettings(settings)) => Ok(settings.policy),
-            Ok(_) => Err(unexpected()),
-            Err(problem) if problem.json().code == ErrorCode::NotFound.name() => {
-                Err(Failure::Impossible(format!(
-                    "there is no topic {topic}: make it with `adjourn import php-delayqueue` or `adjourn topic set`"
-                )))
+            Ok(Response::TopicSettings(settings)) => {
+                let call_back = settings.policy.call_back;
+                let calls = |call_back: &Arc<CallBack>| call_back.url.is_some() || call_back.of_job;
+                call_back.filter(calls).ok_or_else(unknown)
             }
+            Ok(_) => Err(unexpected()),
+            Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Err(unknown()),
             Err(problem) => Err(problem.into()),
         }
     }
 
-    fn time(&self, text: &str) -> Result<Millis, Failure> {
-        let wrong = || Failure::Impossible(format!("fix_time: expected Y-m-d H:i:s, found {text:?}"));
+    fn time(&self, said: &Value) -> Result<Millis, Failure> {
+        let wrong = || Failure::Impossible(format!("fix_time: expected Y-m-d H:i:s, found {said}"));
+        let text = said.as_str().ok_or_else(wrong)?;
         let time = DateTime::strptime(TIME_FORMAT, text.trim()).map_err(|_| wrong())?;
         let time = time.to_zoned(self.zone.clone()).map_err(|_| wrong())?;
         u64::try_from(time.timestamp().as_millisecond()).map(Millis).map_err(|_| wrong())

@@ -90,10 +90,11 @@ impl Local {
         resident_bytes()
     }
 
-    /// Free space on the device of the data, in bytes; `None` if the system does not say it.
+    /// Free space on the device of the data, in bytes; `None` if the system does not say it in time.
     pub async fn disk_free_bytes(&self) -> Option<u64> {
         let data = Arc::clone(&self.data);
-        let free = spawn_blocking(move || rustix::fs::statvfs(&*data)).await.ok()?.ok()?;
+        let asked = spawn_blocking(move || rustix::fs::statvfs(&*data));
+        let free = timeout(ANSWER_MAX, asked).await.ok()?.ok()?.ok()?;
         Some(free.f_bavail.saturating_mul(free.f_frsize))
     }
 
