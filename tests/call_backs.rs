@@ -16,7 +16,9 @@ use adjourn::server::config::{Config, PortRange};
 use serde_json::{Value, json};
 
 pub(crate) use self::receiver::{Answer, Receiver};
+use crate::cli_commands::Commands;
 use crate::http::{Site, Web};
+use crate::server_rig::Process;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const OK: Answer = Answer::Reply(200, "", "");
@@ -397,6 +399,29 @@ fn all_ways_to_consume_serve_one_topic_at_once() {
     assert_eq!((all.len(), &ids), (JOBS, &pushed), "each once");
     let ways: BTreeSet<&str> = all.iter().map(|(way, _)| *way).collect();
     assert_eq!(ways.len(), 3, "{ways:?}");
+}
+
+#[test]
+fn a_node_that_stops_waits_for_calls_under_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (tell, when) = channel();
+    let receiver = Receiver::always(Answer::When(Arc::new(Mutex::new(when))));
+    let arguments = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
+    let process = Process::start(folder.path(), &arguments);
+    let commands = Commands::to(&process.address);
+    commands.ok(&["topic", "set", "t", "--call-back", &receiver.url("/"), "--remember", "1h"]);
+    let job = commands.ok(&["push", "t", "x"]).trim().to_owned();
+    receiver.call();
+    process.signal(rustix::process::Signal::TERM);
+    let (ended, end) = channel();
+    thread::spawn(move || ended.send(process.wait().success()));
+    assert!(end.recv_timeout(Duration::from_millis(500)).is_err(), "it waits");
+    tell.send(200).expect("sent");
+    assert_eq!(end.recv_timeout(PATIENCE), Ok(true));
+    let process = Process::start(folder.path(), &arguments);
+    let shown = Commands::to(&process.address).json(&["get", &job]);
+    assert_eq!((&shown["state"], &shown["attempts"]), (&json!("finished"), &json!(1)), "{shown}");
+    assert!(receiver.more().is_empty(), "it is called once");
 }
 
 #[test]

@@ -32,12 +32,14 @@ mod topic;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 
 use self::client::Client;
 pub use self::counts::Counted;
@@ -61,6 +63,9 @@ use crate::types::{Access, JobId, TopicName};
 
 /// What the settings of topics ask for is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// When the server stops, calls under way may take so long; their end is looked for this often.
+const FINISH_MAX: Duration = Duration::from_secs(5);
+const FINISH_LOOK_EVERY: Duration = Duration::from_millis(20);
 /// As whom the calls' requests appear to others; no token can have this name.
 const NAME: &str = "(call-backs)";
 
@@ -110,6 +115,8 @@ struct Shared {
     log: Log,
     room: Room,
     counts: Counts,
+    /// Jobs whose calls have not been concluded.
+    held: AtomicUsize,
     stopped: CancellationToken,
 }
 
@@ -172,6 +179,7 @@ impl Prepared {
             sessions: Sessions::default(),
             room: Room::new(),
             counts: Counts::default(),
+            held: AtomicUsize::new(0),
             stopped: local.stopping().child_token(),
             local,
             access,
@@ -216,6 +224,24 @@ impl CallBacks {
         }
         for topic in before.into_values() {
             topic.stopped.cancel();
+        }
+    }
+
+    /// Begins no more calls, and waits for those under way to end and their outcomes to be known to the queue, but not for long: a job
+    /// whose call was cut off is called again.
+    pub async fn finish(&self) {
+        self.shared.stopped.cancel();
+        let ended = async {
+            let mut ticks = interval(FINISH_LOOK_EVERY);
+            while self.shared.held.load(Ordering::Relaxed) > 0 || self.shared.settler.waiting() > 0 {
+                ticks.tick().await;
+            }
+        };
+        if timeout(FINISH_MAX, ended).await.is_err() {
+            info!(
+                jobs = self.shared.held.load(Ordering::Relaxed),
+                "calls that have not ended are made again later"
+            );
         }
     }
 

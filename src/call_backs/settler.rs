@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -52,19 +52,28 @@ pub(super) struct Settler {
     sender: UnboundedSender<(Lease, Settlement)>,
     /// Leases that were no longer held when the call ended.
     lost: Arc<AtomicU64>,
+    /// Settlements that the queue has not answered.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Settler {
     pub(super) fn start(local: Local, access: Arc<Access>) -> Self {
         let (sender, settlements) = mpsc::unbounded_channel();
-        let lost = Arc::default();
-        tokio::spawn(run(local, access, settlements, Arc::clone(&lost)));
-        Self { sender, lost }
+        let asking = Asking { local, access, lost: Arc::default(), waiting: Arc::default() };
+        let (lost, waiting) = (Arc::clone(&asking.lost), Arc::clone(&asking.waiting));
+        tokio::spawn(run(asking, settlements));
+        Self { sender, lost, waiting }
     }
 
     pub(super) fn settle(&self, lease: Lease, settlement: Settlement) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         // At the end of the process, the lease runs out by itself.
         let _ = self.sender.send((lease, settlement));
+    }
+
+    /// How many settlements the queue has not answered.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     pub(super) fn lost(&self) -> u64 {
@@ -72,12 +81,7 @@ impl Settler {
     }
 }
 
-async fn run(
-    local: Local,
-    access: Arc<Access>,
-    mut settlements: UnboundedReceiver<(Lease, Settlement)>,
-    lost: Arc<AtomicU64>,
-) {
+async fn run(asking: Asking, mut settlements: UnboundedReceiver<(Lease, Settlement)>) {
     let room = Arc::new(Semaphore::new(REQUESTS_MAX));
     let mut taken = Vec::new();
     loop {
@@ -92,9 +96,7 @@ async fn run(
         }
         for (settlement, leases) in alike {
             for leases in leases.chunks(LEASES_MAX) {
-                let asking =
-                    Asking { local: local.clone(), access: Arc::clone(&access), lost: Arc::clone(&lost) };
-                tokio::spawn(asking.settle(settlement.clone(), leases.to_vec(), place));
+                tokio::spawn(asking.clone().settle(settlement.clone(), leases.to_vec(), place));
                 let Ok(next) = Arc::clone(&room).acquire_owned().await else { return };
                 place = next;
             }
@@ -102,24 +104,32 @@ async fn run(
     }
 }
 
+#[derive(Clone)]
 struct Asking {
     local: Local,
     access: Arc<Access>,
     lost: Arc<AtomicU64>,
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Asking {
-    async fn settle(self, settlement: Settlement, mut leases: Vec<Lease>, _place: OwnedSemaphorePermit) {
+    async fn settle(self, settlement: Settlement, leases: Vec<Lease>, _place: OwnedSemaphorePermit) {
+        let count = leases.len();
+        self.settle_all(&settlement, leases).await;
+        self.waiting.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    async fn settle_all(&self, settlement: &Settlement, mut leases: Vec<Lease>) {
         let until = Instant::now() + TRIED_FOR;
         loop {
-            match self.ask(&settlement, leases.clone()).await {
+            match self.ask(settlement, leases.clone()).await {
                 Ok(results) => {
                     let told = leases.iter().copied().zip(results);
                     let (mut again, mut lost) = (Vec::new(), 0);
                     for (lease, result) in told {
                         match result {
                             // The receiver may have settled it already.
-                            Err(ErrorCode::StaleLease) if settlement == Settlement::Keep => {}
+                            Err(ErrorCode::StaleLease) if *settlement == Settlement::Keep => {}
                             Err(ErrorCode::StaleLease) => lost += 1,
                             Err(ErrorCode::Busy) => again.push(lease),
                             Err(code) => warn!(%lease, ?code, "the outcome of a call-back is refused"),

@@ -5,6 +5,7 @@
 //! come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hyper::header::HeaderName;
@@ -115,6 +116,7 @@ impl Topic {
                 answer = jobs.next() => match answer {
                     Some(Response::Deliver(jobs)) => {
                         for job in jobs {
+                            self.shared.held.fetch_add(1, Ordering::Relaxed);
                             tokio::spawn(Arc::clone(self).handle(job, Instant::now()));
                         }
                     }
@@ -141,6 +143,7 @@ impl Topic {
         if let Some(settlement) = settlement {
             self.shared.settler.settle(job.lease, settlement);
         }
+        self.shared.held.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.

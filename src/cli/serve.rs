@@ -97,11 +97,11 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
         let running = Server::start(config).await.map_err(failure)?;
         let call_backs = call_backs.start(&running).map_err(not_calling)?;
         let alerts = alerts.start(&running, call_backs.clone());
-        http.serve(&running, call_backs, alerts).map_err(failure)?;
-        Ok::<_, Failure>(running)
+        http.serve(&running, call_backs.clone(), alerts).map_err(failure)?;
+        Ok::<_, Failure>((running, call_backs))
     };
-    let mut running = tokio::select! {
-        running = started => running?,
+    let (mut running, call_backs) = tokio::select! {
+        started = started => started?,
         name = signals.next() => {
             info!(signal = name, "ended while starting");
             return Ok(());
@@ -116,6 +116,10 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
             }
             _ = hangup.recv() => running.reload().await,
         }
+    }
+    tokio::select! {
+        () = call_backs.finish() => {}
+        name = signals.next() => info!(signal = name, "asked again: calls under way are not waited for"),
     }
     stop(running, &mut signals).await
 }

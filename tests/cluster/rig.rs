@@ -246,7 +246,13 @@ impl<N: Network> Cluster<N> {
     /// Adds a node that runs.
     pub(crate) fn add(&mut self, number: u64) -> Result<(), ErrorReply> {
         let address = self.node(number).place.peer_front.to_string();
-        self.ask_leader(&Request::ClusterAdd { address })
+        let is_member = |report: ClusterReport| report.members.iter().any(|member| member.node == number);
+        let was_member = self.leader_report().is_some_and(is_member);
+        match self.ask_leader(&Request::ClusterAdd { address }) {
+            // It was asked again, as the first answer was lost.
+            Err(error) if !was_member && error.message.ends_with("is a member already") => Ok(()),
+            added => added,
+        }
     }
 }
 

@@ -208,6 +208,13 @@ fn jobs_are_called_back_as_there() {
 }
 
 #[test]
+fn the_document_shows_what_an_import_prints() {
+    let table = row("orders", 300, "http://shop.example/due", "{res.code} != 200", 1, "GET");
+    let printed = import(&site(), &table, &["--dry-run"]);
+    assert!(include_str!("../../docs/dialects.md").contains(&printed), "{printed}");
+}
+
+#[test]
 fn producers_act_as_the_token_that_is_named() {
     let (site, [_]) = site_with_tokens_and([&["--allow", "push,read:orders.*"]], |config| {
         config.php_delayqueue_listen = Some("127.0.0.1:0".to_owned());
