@@ -77,6 +77,9 @@ impl UnderWay {
     }
 }
 
+/// A node that is to be added and does not answer is asked again after this time, in milliseconds.
+const ABSENT_RETRY_MS: u32 = 500;
+
 impl Replica {
     /// Answers what this node knows of the cluster.
     pub(super) fn cluster_status(&mut self, connection: ConnectionId, request: RequestId) {
@@ -151,7 +154,13 @@ impl Replica {
     pub(super) fn probed(&mut self, probed: &str, found: Result<PeerInfo, ProbeError>) {
         let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
         let Some(under_way) = self.cluster.under_way.take_if(ours) else { return };
-        let checked = found.map_err(|error| invalid(error.to_string())).and_then(|info| {
+        let refused = |error: ProbeError| {
+            // One that does not answer may be starting.
+            let is_absent = matches!(error, ProbeError::Unreachable { .. });
+            let retry_after_ms = if is_absent { ABSENT_RETRY_MS } else { 0 };
+            ErrorReply { retry_after_ms, ..invalid(error.to_string()) }
+        };
+        let checked = found.map_err(refused).and_then(|info| {
             self.may_join(&info)?;
             Ok(info.member)
         });

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
@@ -146,7 +147,16 @@ fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, rece
 }
 
 /// A port of the loopback that is free at this moment.
+///
+/// It is below those that the system gives to connections, one of which could take it meanwhile, and no other test has it.
 pub(crate) fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 12_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let of_process = std::process::id().wrapping_mul(97);
+    let mut ports = std::iter::repeat_with(|| {
+        let nth = of_process.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        SocketAddr::from(([127, 0, 0, 1], u16::try_from(FIRST + nth).expect("a port")))
+    });
+    ports.find(|address| TcpListener::bind(address).is_ok()).expect("a port")
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, value_parser};
 use serde::Serialize;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
@@ -59,7 +59,7 @@ pub(super) struct AddArgs {
     /// The node's peer address
     #[arg(value_name = "HOST:PORT")]
     peer_address: HostPort,
-    /// Wait until it votes
+    /// Wait until it votes; a node that does not answer yet is asked again for half a minute
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -127,6 +127,8 @@ struct ShownArgs {
 
 /// How often it is looked whether something has come about.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A node that is waited for has started by then.
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// A completed change of leadership shows within this number of looks.
 const LOOKS_MAX: usize = 100;
 
@@ -161,7 +163,15 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     let address = &args.peer_address.0;
     let member = args.shown.change(async |client| {
         let before = client.cluster_status().await?;
-        client.cluster_add(address).await?;
+        let until = Instant::now() + STARTS_WITHIN;
+        while let Err(error) = client.cluster_add(address).await {
+            let is_absent = matches!(&error, ClientError::Refused(reply) if reply.retry_after_ms > 0);
+            let may_start = args.wait && is_absent && Instant::now() < until;
+            if !may_start {
+                return Err(error);
+            }
+            sleep(LOOK_EVERY).await;
+        }
         loop {
             let now = client.cluster_status().await?;
             let member = added(&before, &now, address).cloned();
