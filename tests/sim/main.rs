@@ -208,6 +208,13 @@ fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
 }
 
 /// A rule took what was due late in the silence for a write without a reason.
+/// The leader's disk hangs while another member is down: no entry becomes durable, and so no session lapses.
+#[test]
+fn a_session_lapses_when_the_leaders_disk_no_longer_hangs() {
+    let held = must_hold(&Plan::of_nodes(243_563_839));
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
 #[test]
 fn a_job_that_is_due_late_in_the_silence_is_moved() {
     let held = must_hold(&Plan::slow(598_933_374));

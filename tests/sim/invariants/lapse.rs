@@ -15,11 +15,16 @@ use super::{Invariant, Leading, has_commands};
 /// The disk may be slow, twice in a row.
 const SLACK: Us = 4 * SECOND;
 
+/// A write that takes longer than this is one of a disk that hangs.
+const HANGS: Us = SECOND;
+
 #[derive(Debug, Default)]
 pub(super) struct Lapse {
     attached: BTreeSet<SessionId>,
     /// Sessions without a connection, and when they must have lapsed.
     alone: BTreeMap<SessionId, Us>,
+    /// What the leader has ordered to be written and is not, and since when: on a disk that hangs no session can lapse.
+    unwritten: BTreeMap<u64, Us>,
     leading: Leading,
 }
 
@@ -32,7 +37,13 @@ impl Invariant for Lapse {
         let deadline = when.at + GRACE_MS * MS + SLACK;
         let leader = self.leading.node;
         self.leading.see(seen);
+        if self.leading.node != leader {
+            self.unwritten.clear();
+        }
         match seen {
+            Seen::Persisted { node, number } if leader == Some(*node) => {
+                self.unwritten.retain(|ordered, _| ordered > number);
+            }
             Seen::Said { response: Response::Welcome(welcome), .. } => {
                 self.alone.remove(&welcome.session);
                 self.attached.insert(welcome.session);
@@ -53,7 +64,10 @@ impl Invariant for Lapse {
                 self.alone.extend(attached.into_iter().map(|session| (session, deadline)));
                 self.alone.values_mut().for_each(|at| *at = deadline);
             }
-            Seen::Ordered { order, .. } => {
+            Seen::Ordered { node, order } => {
+                if leader == Some(*node) {
+                    self.unwritten.insert(order.number, when.at);
+                }
                 for entry in order.batch.entries.iter().filter(|entry| has_commands(entry)) {
                     let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
                     for command in decoded.commands {
@@ -66,6 +80,9 @@ impl Invariant for Lapse {
                 }
             }
             Seen::Turned { node, .. } if leader == Some(*node) => {
+                if self.unwritten.values().any(|since| *since + HANGS < when.at) {
+                    self.alone.values_mut().for_each(|at| *at = (*at).max(when.at + SLACK));
+                }
                 if let Some((session, _)) = self.alone.iter().find(|(_, at)| **at < when.at) {
                     return Err(format!("nobody speaks for session {}, and it has not lapsed", session.0));
                 }
