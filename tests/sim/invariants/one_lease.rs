@@ -250,20 +250,28 @@ impl OneLease {
             }
         }
         shown(response).iter().try_for_each(|job| self.hears_of(at, connection, job))?;
-        if let (Some(Request::Leases { after: JobId(0), .. }), Response::Leased(page)) = (request, response)
+        if let (Some(sent), Some(Request::Leases { after: JobId(0), .. }), Response::Leased(page)) =
+            (sent, request, response)
             && !page.has_more
         {
-            self.are_all_there(at, connection, &page.jobs)?;
+            self.are_all_there(at, sent, connection, &page.jobs)?;
         }
         Ok(())
     }
 
-    /// A client was shown all of its leases: none is missing that it holds.
-    fn are_all_there(&self, at: Us, connection: ConnectionId, jobs: &[Delivered]) -> Result<(), String> {
+    /// A client was shown all of its leases: none is missing that it held when it asked.
+    fn are_all_there(
+        &self,
+        at: Us,
+        sent: Us,
+        connection: ConnectionId,
+        jobs: &[Delivered],
+    ) -> Result<(), String> {
         let Some(client) = self.clients.get(&connection) else { return Ok(()) };
         let ends_with_it = |id| self.sessions.get(&id).is_some_and(|session| !session.outlives);
         let is_missing = |held: &&Held| {
             held.session == client.session
+                && held.granted < sent
                 && ends_with_it(held.session)
                 && self.is_live(at + ABOUT_TO_END, held)
                 && !jobs.iter().any(|job| job.lease == held.lease)
