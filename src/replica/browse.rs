@@ -389,7 +389,7 @@ impl Replica {
             Purpose::List { asker: (connection, id), list, .. }
                 if self.connections.must_wait(connection, id) =>
             {
-                return self.connections.hold(connection, id, Request::List(*list));
+                return self.connections.hold_searched(connection, id, Request::List(*list));
             }
             Purpose::List { asker: (connection, id), list, jobs, .. } => {
                 self.connections.send(connection, id, Response::Jobs { jobs, cursor });
@@ -417,7 +417,7 @@ impl Replica {
             && self.connections.must_wait(connection, id)
         {
             let topic = self.topic_name(view.topic);
-            return self.connections.hold(connection, id, Request::Peek { topic });
+            return self.connections.hold_searched(connection, id, Request::Peek { topic });
         }
         match self.job_response(view) {
             Ok(response) => self.connections.send(connection, id, response),

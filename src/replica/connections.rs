@@ -301,6 +301,16 @@ impl Connections {
         }
     }
 
+    /// The same for a read whose search has ended: it keeps its place before reads that came after it and were held meanwhile.
+    pub(super) fn hold_searched(&mut self, id: ConnectionId, request: RequestId, read: Request) {
+        if let Some(connection) = self.all.get_mut(&id) {
+            // Clients count up, and begin again at 0.
+            let is_later = |later: RequestId| request.0.wrapping_sub(later.0).cast_signed() < 0;
+            let later = connection.held.iter().rev().take_while(|(held, _)| is_later(*held)).count();
+            connection.held.insert(connection.held.len() - later, (request, read.detached()));
+        }
+    }
+
     /// Whether [`Self::resume`] may have something.
     pub(super) fn any_resumable(&self) -> bool {
         !self.resumable.is_empty()
@@ -358,5 +368,29 @@ impl Connections {
             let (responses, answers) = (std::mem::take(&mut one.outbox), std::mem::take(&mut one.answers));
             outputs.push(Output::Send { connection, responses, answers });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::SessionSecret;
+
+    #[test]
+    fn a_search_that_ends_late_keeps_its_place() {
+        let (id, mut connections) = (ConnectionId(1), Connections::new(1));
+        let access = Arc::new(Access::open());
+        let arrival =
+            Arrival { secret: SessionSecret([1; 16]), access, address: String::new(), in_flight_max: 9 };
+        connections.add(id, arrival, Millis(0));
+        for request in [u32::MAX - 2, u32::MAX, 0, 2] {
+            connections.hold(id, RequestId(request), Request::Topics);
+        }
+        for searched in [1, u32::MAX - 3, 3] {
+            connections.hold_searched(id, RequestId(searched), Request::Stats);
+        }
+        let held = std::iter::from_fn(|| connections.take_held(id)).map(|(request, _)| request.0);
+        let order = [u32::MAX - 3, u32::MAX - 2, u32::MAX, 0, 1, 2, 3];
+        assert!(held.eq(order), "in the order in which they came");
     }
 }

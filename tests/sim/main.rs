@@ -207,10 +207,17 @@ fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
     assert!(often || !seeds::SLOW_CLUSTER.are_usual(&seeds), "too little has happened: {tally:?}");
 }
 
-/// LEASES and RESERVE are under way together: the page is that of a moment before the grant, which is heard first.
+/// A turn granted a lease and deleted its job, and said the one after the other.
 #[test]
-fn leases_that_are_granted_while_others_are_listed_may_be_missing() {
+fn a_job_that_is_deleted_in_the_turn_of_its_grant_is_not_held() {
     let held = must_hold(&Plan::of_nodes(4_106_510_110));
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
+/// A list whose search ended when there was no room went behind all reads that had come after it.
+#[test]
+fn a_list_keeps_its_place_when_its_search_ends_late() {
+    let held = must_hold(&Plan::of_nodes(83_666_212));
     assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
 }
 
