@@ -29,6 +29,8 @@ pub(super) struct OneLease {
     granted: BTreeMap<Lease, Us>,
     /// Leases that their holder has asked to end. A read that was under way then may still show one.
     ended: BTreeSet<Lease>,
+    /// When jobs were deleted. What one turn leads to is said at one moment: a lease that was granted before may be heard of after it.
+    deleted: BTreeMap<JobId, Us>,
     /// Keys whose job a push that was not answered yet replaces, reserved or not, and how many such pushes there are.
     replacing: BTreeMap<(TopicName, Option<Key>), u64>,
     /// When a push was answered last that may have replaced the job of a key, reserved or not.
@@ -72,7 +74,9 @@ struct Held {
 impl OneLease {
     fn hears_of(&mut self, at: Us, connection: ConnectionId, job: &Delivered) -> Result<(), String> {
         let Some(client) = self.clients.get(&connection) else { return Ok(()) };
-        if self.ended.contains(&job.lease) {
+        let granted = self.granted.get(&job.lease).copied().unwrap_or(at);
+        let is_deleted = self.deleted.get(&job.lease.job).is_some_and(|deleted| granted <= *deleted);
+        if is_deleted || self.ended.contains(&job.lease) {
             return Ok(());
         }
         let (sent, clock_ms) = client.clock;
@@ -81,7 +85,7 @@ impl OneLease {
             lease: job.lease,
             session: client.session,
             name: (job.topic.clone(), job.key.clone()),
-            granted: self.granted.get(&job.lease).copied().unwrap_or(at),
+            granted,
             until: until.min(at + surely(Us::from(job.ttr_left_ms) * MS)),
             over: false,
         };
@@ -163,8 +167,8 @@ impl OneLease {
     }
 
     /// A job was deleted: a client that was told of a lease on it, and hears of that later, has lost it.
-    fn deleted(&mut self, job: JobId) {
-        self.ended.extend(self.granted.keys().filter(|lease| lease.job == job));
+    fn deleted(&mut self, at: Us, job: JobId) {
+        self.deleted.insert(job, at);
         if let Some(held) = self.held.get_mut(&job) {
             held.over = true;
         }
@@ -250,28 +254,20 @@ impl OneLease {
             }
         }
         shown(response).iter().try_for_each(|job| self.hears_of(at, connection, job))?;
-        if let (Some(sent), Some(Request::Leases { after: JobId(0), .. }), Response::Leased(page)) =
-            (sent, request, response)
+        if let (Some(Request::Leases { after: JobId(0), .. }), Response::Leased(page)) = (request, response)
             && !page.has_more
         {
-            self.are_all_there(at, sent, connection, &page.jobs)?;
+            self.are_all_there(at, connection, &page.jobs)?;
         }
         Ok(())
     }
 
-    /// A client was shown all of its leases: none is missing that it held when it asked.
-    fn are_all_there(
-        &self,
-        at: Us,
-        sent: Us,
-        connection: ConnectionId,
-        jobs: &[Delivered],
-    ) -> Result<(), String> {
+    /// A client was shown all of its leases: none is missing that it holds.
+    fn are_all_there(&self, at: Us, connection: ConnectionId, jobs: &[Delivered]) -> Result<(), String> {
         let Some(client) = self.clients.get(&connection) else { return Ok(()) };
         let ends_with_it = |id| self.sessions.get(&id).is_some_and(|session| !session.outlives);
         let is_missing = |held: &&Held| {
             held.session == client.session
-                && held.granted < sent
                 && ends_with_it(held.session)
                 && self.is_live(at + ABOUT_TO_END, held)
                 && !jobs.iter().any(|job| job.lease == held.lease)
@@ -305,7 +301,7 @@ impl Invariant for OneLease {
                     self.pushed(when.at, push);
                 }
                 if let (Some(Request::Delete(_)), Response::Changed { job, .. }) = (request, response) {
-                    self.deleted(*job);
+                    self.deleted(when.at, *job);
                 }
                 for job in shown(response) {
                     self.granted.entry(job.lease).or_insert(when.at);
