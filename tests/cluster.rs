@@ -9,6 +9,7 @@ mod call_backs;
 mod commands;
 mod followers;
 mod load;
+mod ports;
 mod proxy;
 mod report;
 mod rig;
@@ -21,7 +22,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;
 
 use load::{Ledger, Load};
-pub(crate) use proxy::free_port;
+pub(crate) use ports::free_port;
 use proxy::{CLIENTS, Gates};
 use report::{Pauses, finish};
 use rig::Cluster;

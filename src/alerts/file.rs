@@ -1,7 +1,6 @@
 //! The file of alerts: targets and rules. Its text may have secrets, so no error shows a line of it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::rule::{Measure, Rule};
-use super::target::{ACCEPT_MAX, Target, Way};
+use super::target::{Target, Way};
 use crate::call_backs::{HookError, Hooks};
 use crate::json::values;
 use crate::transport::tls::TlsError;
@@ -30,13 +29,13 @@ const REPEAT_MS_DEFAULT: u64 = 3_600_000;
 const REPEAT_MS_MIN: u64 = 60_000;
 
 /// What a file of alerts says.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AlertFile {
     pub(super) targets: Vec<Arc<Target>>,
     pub(super) rules: Vec<Rule>,
     /// The CA of all targets, as it was read.
     pub(super) ca: Option<Vec<u8>>,
-    hooks: Option<Hooks>,
+    hooks: Hooks,
 }
 
 /// Why a file of alerts cannot be used.
@@ -192,7 +191,7 @@ impl AlertFile {
             .map_err(|source| AlertsError::Unreadable { path: path.to_owned(), source })?;
         let written: Written = toml::from_str(&text).map_err(|error| malformed(path, &text, &error))?;
         let ca = written.ca.filter(|ca| !ca.as_os_str().is_empty());
-        let hooks = Hooks::new(ca.as_deref())?;
+        let hooks = Hooks::new(ca.clone())?;
         let pem = match &ca {
             Some(ca) => Some(
                 std::fs::read(ca).map_err(|source| AlertsError::Unreadable { path: ca.clone(), source })?,
@@ -203,19 +202,17 @@ impl AlertFile {
         if written.rules.len() > RULES_MAX || written.targets.len() > TARGETS_MAX {
             return Err(wrong(Why::TooMany));
         }
-        let mut file = Self { hooks: Some(hooks.clone()), ..Self::default() };
+        let mut targets: Vec<Arc<Target>> = Vec::new();
         for target in written.targets {
-            let known = file.targets.iter().map(|target| target.name.as_str());
-            check_name(&target.name, known).map_err(wrong)?;
-            file.targets.push(Arc::new(target.read(&hooks, pem.as_deref()).map_err(wrong)?));
+            check_name(&target.name, targets.iter().map(|target| target.name.as_str())).map_err(wrong)?;
+            targets.push(Arc::new(target.read(&hooks, pem.as_deref()).map_err(wrong)?));
         }
+        let mut rules: Vec<Rule> = Vec::new();
         for rule in written.rules {
-            check_name(&rule.name, file.rules.iter().map(|rule| rule.name.as_str())).map_err(wrong)?;
-            let rule = rule.read(&file.targets).map_err(wrong)?;
-            file.rules.push(rule);
+            check_name(&rule.name, rules.iter().map(|rule| rule.name.as_str())).map_err(wrong)?;
+            rules.push(rule.read(&targets).map_err(wrong)?);
         }
-        file.ca = pem;
-        Ok(file)
+        Ok(Self { targets, rules, ca: pem, hooks })
     }
 
     /// Its targets, all of them or those of these names.
@@ -232,9 +229,7 @@ impl AlertFile {
 
     /// Closes connections that were not used for a while.
     pub(super) fn close_idle(&self) {
-        if let Some(hooks) = &self.hooks {
-            hooks.close_idle();
-        }
+        self.hooks.close_idle();
     }
 }
 
@@ -271,7 +266,7 @@ fn smtp_of(url: &str, pem: Option<&[u8]>) -> Option<AsyncSmtpTransport<Tokio1Exe
         [] if parsed.scheme() == "smtp" && parsed.password().is_none() => None,
         _ => return None,
     };
-    let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).ok()?.timeout(Some(ACCEPT_MAX));
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).ok()?;
     let (Some(wraps), Some(pem)) = (wraps, pem) else { return Some(builder.build()) };
     let tls = TlsParameters::builder(host.to_owned())
         .certificate_store(CertificateStore::None)
@@ -350,12 +345,6 @@ fn malformed(path: &Path, text: &str, error: &toml::de::Error) -> AlertsError {
         _ => "expected [[target]] and [[rule]] tables as docs/alerts.md shows".to_owned(),
     };
     AlertsError::Malformed { path: path.to_owned(), line, hint }
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 #[cfg(test)]

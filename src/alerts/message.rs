@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::watch::{Finding, Told};
-use crate::json::values::{spelled, time_text};
+use crate::json::values::{inside_quotes, spelled, time_text};
 use crate::types::Millis;
 
 /// Subjects that one message names; of more it tells the number.
@@ -115,9 +115,7 @@ impl Message {
             let places = [("{text}", self.text.as_str()), ("{rule}", &self.rule), ("{state}", self.state)];
             let found = places.into_iter().find(|(place, _)| from.starts_with(place));
             let (place, value) = found.unwrap_or(("{", "{"));
-            // A text as JSON, without its quotation marks.
-            let json = serde_json::to_string(value).unwrap_or_default();
-            filled.push_str(json.get(1..json.len() - 1).unwrap_or_default());
+            filled.push_str(&inside_quotes(value));
             rest = from.get(place.len()..).unwrap_or_default();
         }
         filled.push_str(rest);

@@ -17,7 +17,7 @@ mod rule;
 mod target;
 mod watch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ use self::delivery::{Counts, Delivery};
 use self::file::AlertFile;
 pub use self::file::{AlertsError, Why};
 use self::message::Message;
-use self::rule::{Facts, Measure, Speaker};
+use self::rule::{Facts, Measure, Rule, Speaker};
 pub use self::target::SendError;
 use self::watch::Watch;
 use crate::call_backs::CallBacks;
@@ -52,10 +52,17 @@ const NAME: &str = "(alerts)";
 /// What alerting needs beside the queue, read and checked.
 #[derive(Debug)]
 pub struct Prepared {
-    path: Option<PathBuf>,
-    mark: Option<Mark>,
-    file: AlertFile,
+    /// `None` for no alerts.
+    source: Option<Source>,
     server_name: String,
+}
+
+/// The file, as it was read last.
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    mark: Mark,
+    file: AlertFile,
 }
 
 /// The alerts of this node.
@@ -93,23 +100,28 @@ impl Prepared {
     ///
     /// The file cannot be used.
     pub fn read(config: &Config) -> Result<Self, AlertsError> {
-        let path = config.alerts_file.clone();
-        // Before the file is read: what changes meanwhile is seen at the next look.
-        let mark = path.as_deref().map(Mark::of);
-        let file = path.as_deref().map(AlertFile::read).transpose()?.unwrap_or_default();
-        Ok(Self { path, mark, file, server_name: config.server_name.clone() })
+        let source = config.alerts_file.as_deref().map(Source::read).transpose()?;
+        Ok(Self { source, server_name: config.server_name.clone() })
     }
 
     /// Watches, until the server stops.
     pub fn start(self, running: &Running, call_backs: CallBacks) -> Alerts {
         let alerts = Alerts::default();
-        if self.path.is_some() {
-            let local = running.local();
+        let Self { source, server_name } = self;
+        if let Some(source) = source {
+            let (local, alerts) = (running.local(), alerts.clone());
             let stopped = local.stopping();
-            let watching = Watching { prepared: self, local, call_backs, alerts: alerts.clone(), stopped };
-            tokio::spawn(watching.run());
+            tokio::spawn(Watching { source, server_name, local, call_backs, alerts, stopped }.run());
         }
         alerts
+    }
+}
+
+impl Source {
+    fn read(path: &Path) -> Result<Self, AlertsError> {
+        // Before the file is read: what changes meanwhile is seen at the next look.
+        let mark = Mark::of(path);
+        Ok(Self { path: path.to_owned(), mark, file: AlertFile::read(path)? })
     }
 }
 
@@ -144,7 +156,8 @@ pub async fn test(path: &Path, only: &[String]) -> Result<Vec<Tested>, AlertsErr
 
 /// The task that checks the rules.
 struct Watching {
-    prepared: Prepared,
+    source: Source,
+    server_name: String,
     local: Local,
     call_backs: CallBacks,
     alerts: Alerts,
@@ -169,13 +182,15 @@ impl Watching {
             }
             if let Some(before) = self.look_at_file().await {
                 // A rule that has changed knows nothing of before.
-                watches.retain(|_, watch| {
-                    watch.rule().is_some_and(|rule| self.prepared.file.rules.contains(rule))
-                });
-                let kept = if before.ca == self.prepared.file.ca { deliveries } else { BTreeMap::new() };
+                let now = &self.source.file;
+                let is_same = |rule: &&Rule| now.rules.contains(rule);
+                let same: BTreeSet<&str> =
+                    before.rules.iter().filter(is_same).map(|rule| rule.name.as_str()).collect();
+                watches.retain(|name, _| same.contains(name.as_str()));
+                let kept = if before.ca == now.ca { deliveries } else { BTreeMap::new() };
                 (deliveries, access) = (self.deliveries(kept), self.access());
             }
-            self.prepared.file.close_idle();
+            self.source.file.close_idle();
             // A node that hangs says so at /healthz.
             let Some(facts) = self.facts(&access).await else { continue };
             if facts.observation.topics.len() == OBSERVED_TOPICS_MAX && !told_of_limit {
@@ -201,7 +216,7 @@ impl Watching {
         deliveries: &BTreeMap<String, Delivery>,
     ) {
         let mut firing = BTreeMap::new();
-        for rule in &self.prepared.file.rules {
+        for rule in &self.source.file.rules {
             let watch = watches.entry(rule.name.clone()).or_default();
             let told = match rule.measure.speaker() {
                 // Without a leader nobody speaks: the next one tells what is then wrong.
@@ -212,7 +227,7 @@ impl Watching {
             firing.insert(rule.name.clone(), watch.told());
             let Some(told) = told else { continue };
             let node = facts.observation.cluster.node;
-            let message = Message::new(&rule.name, node, &self.prepared.server_name, wall(), told);
+            let message = Message::new(&rule.name, node, &self.server_name, wall(), told);
             info!(rule = rule.name, state = message.state(), "alert");
             for target in &rule.tell {
                 if let Some(delivery) = deliveries.get(target) {
@@ -225,19 +240,18 @@ impl Watching {
 
     /// Reads a file that has changed, and returns what was read before. One that cannot be used changes nothing; the log says why.
     async fn look_at_file(&mut self) -> Option<AlertFile> {
-        let path = self.prepared.path.clone()?;
-        let before = self.prepared.mark.clone();
+        let (path, before) = (self.source.path.clone(), self.source.mark.clone());
         let read = spawn_blocking(move || {
-            let mark = Some(Mark::of(&path));
+            let mark = Mark::of(&path);
             (mark != before).then(|| (mark, AlertFile::read(&path)))
         });
         // On a disk that hangs the file is as it was.
         let (mark, read) = timeout(LOOK_MAX, read).await.ok()?.ok()??;
-        self.prepared.mark = mark;
+        self.source.mark = mark;
         match read {
             Ok(file) => {
                 info!(rules = file.rules.len(), "read changed alerts");
-                Some(mem::replace(&mut self.prepared.file, file))
+                Some(mem::replace(&mut self.source.file, file))
             }
             Err(error) => {
                 warn!(%error, "the changed alerts cannot be used: those from before stay in use");
@@ -249,14 +263,14 @@ impl Watching {
     async fn facts(&self, access: &Arc<Access>) -> Option<Facts> {
         let observation = self.local.observe(Arc::clone(access)).await?.observation;
         let failing = self.call_backs.seen().topics;
-        let asks = self.prepared.file.rules.iter().any(|rule| rule.measure == Measure::DiskFree);
+        let asks = self.source.file.rules.iter().any(|rule| rule.measure == Measure::DiskFree);
         let disk_free_bytes = if asks { self.local.disk_free_bytes().await } else { None };
         Some(Facts { observation, failing, disk_free_bytes })
     }
 
     /// A delivery for each target: those from before, where the target has not changed, so that messages keep their order.
     fn deliveries(&self, mut before: BTreeMap<String, Delivery>) -> BTreeMap<String, Delivery> {
-        let targets = self.prepared.file.targets.iter().map(|target| {
+        let targets = self.source.file.targets.iter().map(|target| {
             let kept = before.remove(&target.name).filter(|delivery| delivery.leads_to(target));
             let start = || Delivery::start(Arc::clone(target), Arc::clone(&self.alerts.counts));
             (target.name.clone(), kept.unwrap_or_else(start))
@@ -266,7 +280,7 @@ impl Watching {
 
     /// A right to read the topics that rules name, and no others: the core counts only those.
     fn access(&self) -> Arc<Access> {
-        let rules = self.prepared.file.rules.iter().filter(|rule| rule.measure.is_of_topics());
+        let rules = self.source.file.rules.iter().filter(|rule| rule.measure.is_of_topics());
         let rights = [Right::Read].into_iter().collect();
         let grants = rules.map(|rule| Grant { rights, topics: rule.topics.clone() }).collect();
         Arc::new(Access { token: NAME.to_owned(), grants, ..Access::open() })

@@ -11,7 +11,7 @@ use super::message::Message;
 use crate::call_backs::{Hook, PostError};
 
 /// A target accepts a message within this time.
-pub(super) const ACCEPT_MAX: Duration = Duration::from_secs(15);
+const ACCEPT_MAX: Duration = Duration::from_secs(15);
 
 /// One target of the file.
 pub(super) struct Target {

@@ -27,8 +27,6 @@ const DOUBTED_MS: u64 = 15_000;
 pub(super) struct Watch {
     subjects: BTreeMap<String, Subject>,
     told_ms: Option<u64>,
-    /// The rule, as it was at the last look.
-    rule: Option<Rule>,
 }
 
 #[derive(Debug)]
@@ -63,7 +61,6 @@ pub(super) struct Finding {
 impl Watch {
     /// Takes what is wrong now. Returns what is to be told, if anything is.
     pub(super) fn look(&mut self, now_ms: u64, rule: &Rule, breaches: Vec<Breach>) -> Option<Told> {
-        self.rule = Some(rule.clone());
         self.remember(now_ms, breaches);
         self.subjects.retain(|_, subject| {
             let pause_is_over = subject.told_ms.is_none_or(|told| now_ms - told >= rule.repeat_ms);
@@ -100,11 +97,6 @@ impl Watch {
             (subject.told_ms, subject.is_told) = (None, false);
         }
         self.told_ms = self.told_ms.filter(|told| !is_recent(Some(*told)));
-    }
-
-    /// The rule whose memory this is.
-    pub(super) fn rule(&self) -> Option<&Rule> {
-        self.rule.as_ref()
     }
 
     /// How many subjects are told to be wrong.

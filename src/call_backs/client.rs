@@ -24,6 +24,7 @@ use super::egress::{Guard, Refusal};
 use super::lookup::Lookup;
 use super::outcome::{Fault, Reply};
 use super::room::Lane;
+use crate::server::config::CallBackConfig;
 use crate::transport::Stream;
 use crate::transport::tls::{Connector, TlsError};
 
@@ -70,8 +71,18 @@ impl Drop for Link {
 }
 
 impl Client {
-    pub(super) fn new(guard: Guard, tls: Result<Connector, TlsError>) -> Self {
-        Self::with_lookup(guard, tls, Lookup::of_system())
+    /// One that keeps these rules.
+    ///
+    /// # Errors
+    ///
+    /// The CA of destinations cannot be used.
+    pub(super) fn new(config: &CallBackConfig) -> Result<Self, TlsError> {
+        let tls = match Connector::to_anyone(config.ca.clone()) {
+            // Most nodes call nobody, or nobody by HTTPS.
+            Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
+            read => Ok(read?),
+        };
+        Ok(Self::with_lookup(Guard::new(config), tls, Lookup::of_system()))
     }
 
     fn with_lookup(guard: Guard, tls: Result<Connector, TlsError>, lookup: Lookup) -> Self {
@@ -259,7 +270,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::server::config::{CallBackConfig, Egress, PortRange};
+    use crate::server::config::{Egress, PortRange};
 
     /// A receiver that answers one call for each connection.
     fn receiver() -> (u16, Arc<AtomicUsize>) {

@@ -3,7 +3,7 @@
 //! It shares the client of call-backs, but not its allowlist: who may edit the files of a node may name any address, except those
 //! from which machines learn their credentials.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +14,10 @@ use hyper::{Method, Request};
 
 use super::client::Client;
 use super::destination::{Destination, NotADestination};
-use super::egress::Guard;
 use super::outcome::Fault;
 use super::room::Lane;
 use crate::server::config::{CallBackConfig, Egress, PortRange};
-use crate::transport::tls::{Connector, TlsError};
+use crate::transport::tls::TlsError;
 
 /// The client that all hooks share.
 #[derive(Clone, Debug)]
@@ -60,15 +59,10 @@ impl Hooks {
     /// # Errors
     ///
     /// The CAs cannot be used.
-    pub fn new(ca: Option<&Path>) -> Result<Self, TlsError> {
-        let tls = match Connector::to_anyone(ca.map(Path::to_owned)) {
-            // Then only https:// fails.
-            Err(TlsError::NoRoots) if ca.is_none() => Err(TlsError::NoRoots),
-            read => Ok(read?),
-        };
+    pub fn new(ca: Option<PathBuf>) -> Result<Self, TlsError> {
         let ports = vec![PortRange { first: 1, last: u16::MAX }];
-        let config = CallBackConfig { egress: Egress::Open, ports, ..CallBackConfig::default() };
-        Ok(Self(Arc::new(Client::new(Guard::new(&config), tls))))
+        let config = CallBackConfig { egress: Egress::Open, ports, ca, ..CallBackConfig::default() };
+        Ok(Self(Arc::new(Client::new(&config)?)))
     }
 
     /// A URL to post to, with headers beside those that every request has.

@@ -231,7 +231,7 @@ fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>
         _ if is_ready && within != Within::Header => value,
         Within::Url => utf8_percent_encode(&value, IN_URL).to_string(),
         Within::Header => sendable(value.as_bytes()),
-        Within::Json => json_inside(&value),
+        Within::Json => json::values::inside_quotes(&value),
         Within::Text => value,
     };
     filled.extend_from_slice(value.as_bytes());
@@ -253,12 +253,6 @@ fn sendable(bytes: &[u8]) -> String {
         }
     }
     sendable
-}
-
-/// A text as it stands between the quotes of a JSON text.
-fn json_inside(value: &str) -> String {
-    let quoted = serde_json::to_string(value).unwrap_or_default();
-    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
 /// The fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object within it are

@@ -45,7 +45,6 @@ use self::client::Client;
 pub use self::counts::Counted;
 use self::counts::Counts;
 use self::destination::Destination;
-use self::egress::Guard;
 pub use self::hook::{Hook, HookError, Hooks, PostError};
 pub use self::log::Attempt;
 use self::log::Log;
@@ -58,7 +57,7 @@ use self::settler::Settler;
 use self::topic::Topic;
 use crate::server::config::{CallBackConfig, Config};
 use crate::server::{CalledBack, Local, Running, wall};
-use crate::transport::tls::{Connector, TlsError};
+use crate::transport::tls::TlsError;
 use crate::types::{Access, JobId, TopicName};
 
 /// What the settings of topics ask for is looked at this often.
@@ -153,12 +152,7 @@ impl Prepared {
     pub fn read(config: &Config) -> Result<Self, CallBacksError> {
         let config = config.call_backs.clone();
         let secrets = Secrets::read(config.secrets_file.as_deref())?;
-        let tls = match Connector::to_anyone(config.ca.clone()) {
-            // Most nodes call nobody, or nobody by HTTPS.
-            Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
-            read => Ok(read?),
-        };
-        let client = Client::new(Guard::new(&config), tls);
+        let client = Client::new(&config)?;
         Ok(Self { config, secrets, client })
     }
 

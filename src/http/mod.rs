@@ -64,7 +64,8 @@ impl Http {
         let php_delayqueue = match &config.php_delayqueue_listen {
             Some(address) => {
                 let port = Port::reserve_open(config, "php_delayqueue_listen", address).await?;
-                Some((port.without_tls(), config.php_delayqueue_time_zone.clone()))
+                let zone = config.php_delayqueue_time_zone.clone().unwrap_or_else(TimeZone::system);
+                Some((port.without_tls(), zone))
             }
             None => None,
         };

@@ -87,6 +87,12 @@ pub fn time_text(at: Millis) -> String {
     format!("{:.3}", at.unwrap_or(Timestamp::MAX))
 }
 
+/// A text as it stands between the quotes of a JSON text.
+pub fn inside_quotes(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
 /// The reason of a release or a bury.
 pub fn reason(text: &str) -> Result<String, ValueError> {
     if text.len() > REASON_BYTES_MAX {

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::ARGUMENTS;
-use super::proxy::{Gates, free_port};
+use super::ports::free_port;
+use super::proxy::Gates;
 use super::rig::Cluster;
 use crate::call_backs::{Answer, Receiver};
 use crate::http::Web;

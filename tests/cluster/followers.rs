@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::ARGUMENTS;
-use super::proxy::{Gates, free_port};
+use super::ports::free_port;
+use super::proxy::Gates;
 use super::rig::Cluster;
 use crate::http::{Web, tokens_in};
 

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use adjourn::server::peers::frames::{PeerDecoder, PeerFrame};
 use bytes::BytesMut;
 
+use super::ports::free_port;
 use super::rig::{Network, Place};
 
 /// The place of everything that is not a node.
@@ -144,19 +144,4 @@ fn pump(mut from: TcpStream, mut to: TcpStream, gates: &Gates, sender: u64, rece
     // The other end may be gone already.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
-}
-
-/// A port of the loopback that is free at this moment.
-///
-/// It is below those that the system gives to connections, one of which could take it meanwhile, and no other test has it.
-pub(crate) fn free_port() -> SocketAddr {
-    const FIRST: u32 = 20_000;
-    const COUNT: u32 = 12_000;
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let of_process = std::process::id().wrapping_mul(97);
-    let mut ports = std::iter::repeat_with(|| {
-        let nth = of_process.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
-        SocketAddr::from(([127, 0, 0, 1], u16::try_from(FIRST + nth).expect("a port")))
-    });
-    ports.find(|address| TcpListener::bind(address).is_ok()).expect("a port")
 }

@@ -13,6 +13,8 @@ mod harness;
 mod layout;
 mod matching;
 mod nodes;
+#[path = "../cluster/ports.rs"]
+mod ports;
 mod proxy;
 #[path = "../cluster/rig.rs"]
 #[expect(dead_code, reason = "other tests ask it for more")]

@@ -165,8 +165,8 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         let before = client.cluster_status().await?;
         let until = Instant::now() + STARTS_WITHIN;
         while let Err(error) = client.cluster_add(address).await {
-            let is_absent = matches!(&error, ClientError::Refused(reply) if reply.retry_after_ms > 0);
-            let may_start = args.wait && is_absent && Instant::now() < until;
+            let may_start = matches!(&error, ClientError::Refused(reply) if reply.retryable());
+            let may_start = args.wait && may_start && Instant::now() < until;
             if !may_start {
                 return Err(error);
             }

@@ -176,17 +176,19 @@ fn quoted_value(text: &str) -> Option<(String, &str)> {
 fn unescaped(value: &str) -> String {
     let (mut plain, mut characters) = (String::with_capacity(value.len()), value.chars());
     while let Some(character) = characters.next() {
-        match (character, character == '\\') {
-            (_, true) => match characters.next() {
-                Some('n') => plain.push('\n'),
-                Some('t') => plain.push('\t'),
-                Some('r') => plain.push('\r'),
-                Some('0') => plain.push('\0'),
-                Some(other) => plain.push(other),
-                None => plain.push('\\'),
-            },
-            (character, false) => plain.push(character),
-        }
+        plain.push(match (character, characters.clone().next()) {
+            ('\\', Some(escaped)) => {
+                characters.next();
+                match escaped {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    '0' => '\0',
+                    other => other,
+                }
+            }
+            (plain, _) => plain,
+        });
     }
     plain
 }

@@ -21,7 +21,7 @@ use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
 };
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, TOPIC_BYTES_MAX};
-use crate::types::{AttributesBuilder, IfExists, JobState, Key, NameError, TopicName, When};
+use crate::types::{AttributesBuilder, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
 /// A job that was attempted so often is buried: the older queues try for ever.
 const ATTEMPTS_MAX: u32 = 100;
@@ -138,20 +138,29 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
         attributes,
         body: job.body.clone().into(),
     };
-    let request = Push { topic: topic.clone(), sequence: 0, jobs: vec![new], idempotency: None };
-    let pushed = match caller.ask(Request::Push(request)).await? {
-        Response::Pushed(results) => match results.first() {
-            Some(PushResult::Pushed(id) | PushResult::Replaced(id)) => *id,
-            Some(PushResult::Refused(code, _)) => return Err(Failure::Impossible(code.to_string())),
-            _ => return Err(Failure::Impossible("the queue answers something else".to_owned())),
-        },
-        _ => return Err(Failure::Impossible("the queue answers something else".to_owned())),
-    };
+    let pushed = push_one(caller, topic, new).await?;
     // What is newer was pushed meanwhile: its push removes this one.
     for older in find(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
         remove_one(caller, &older).await?;
     }
     Ok(())
+}
+
+/// Pushes a job that takes the place of the one with its key.
+async fn push_one(caller: &Caller, topic: TopicName, job: NewJob) -> Result<JobId, Failure> {
+    let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
+    let Response::Pushed(results) = caller.ask(Request::Push(request)).await? else {
+        return Err(unexpected());
+    };
+    match results.first() {
+        Some(PushResult::Pushed(id) | PushResult::Replaced(id)) => Ok(*id),
+        Some(PushResult::Refused(code, _)) => Err(Failure::Impossible(code.to_string())),
+        _ => Err(unexpected()),
+    }
+}
+
+fn unexpected() -> Failure {
+    Failure::Impossible("the queue answers something else".to_owned())
 }
 
 /// One job of these topics, the first with a job that is ready; or, if none has one, whichever comes within `wait`.

@@ -20,8 +20,8 @@ use tracing::debug;
 use super::super::caller::{Caller, Desk, Visit};
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
-use super::{Failure, key_of, look, topic_of};
-use crate::protocol::{ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Response};
+use super::{Failure, key_of, look, push_one, topic_of, unexpected};
+use crate::protocol::{ErrorCode, JobRef, NewJob, Request, Response};
 use crate::server::{Visitor, wall};
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
 use crate::types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
@@ -135,6 +135,13 @@ fn reply(is_done: bool, data: &Value) -> String {
     if reply.len() <= MESSAGE_BYTES_MAX { reply } else { self::reply(false, &json!([])) }
 }
 
+impl Asked {
+    /// The job that is meant.
+    fn job(&self) -> Result<JobRef, Failure> {
+        Ok(JobRef::Key { topic: topic_of(&self.topic)?, key: key_of(&id_of(&self.id)?)? })
+    }
+}
+
 impl Producer {
     /// What a request comes to, with the data of the reply. `None` if there is no such command.
     async fn obey(&self, asked: Asked) -> Option<Result<Value, Failure>> {
@@ -174,26 +181,17 @@ impl Producer {
             attributes: Attributes::default(),
             body,
         };
-        let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
-        match self.caller.ask(Request::Push(request)).await? {
-            Response::Pushed(results) => match results.first() {
-                Some(PushResult::Pushed(_) | PushResult::Replaced(_)) => Ok(json!([])),
-                Some(PushResult::Refused(code, _)) => Err(Failure::Impossible(code.to_string())),
-                _ => Err(unexpected()),
-            },
-            _ => Err(unexpected()),
-        }
+        push_one(&self.caller, topic, job).await?;
+        Ok(json!([]))
     }
 
     async fn delete(&self, asked: &Asked) -> Result<Value, Failure> {
-        let job = JobRef::Key { topic: topic_of(&asked.topic)?, key: key_of(&id_of(&asked.id)?)? };
-        self.caller.ask(Request::Delete(job)).await?;
+        self.caller.ask(Request::Delete(asked.job()?)).await?;
         Ok(json!([]))
     }
 
     async fn get(&self, asked: &Asked) -> Result<Value, Failure> {
-        let job = JobRef::Key { topic: topic_of(&asked.topic)?, key: key_of(&id_of(&asked.id)?)? };
-        let found: Option<JobReport> = look(self.caller.clone(), job).await?;
+        let found = look(self.caller.clone(), asked.job()?).await?;
         let found = found.ok_or_else(|| Failure::Impossible("there is no such job".to_owned()))?;
         if found.body.len() > MESSAGE_BYTES_MAX {
             return Err(Failure::Impossible("the body is too large for a reply".to_owned()));
@@ -255,10 +253,6 @@ fn fields_of(body: Value) -> Result<Map<String, Value>, Failure> {
         Value::Null => Ok(Map::new()),
         _ => Err(Failure::Impossible("a body is an object".to_owned())),
     }
-}
-
-fn unexpected() -> Failure {
-    Failure::Impossible("the queue answers something else".to_owned())
 }
 
 #[cfg(test)]

@@ -43,8 +43,8 @@ pub struct Config {
     pub youzan_listen: Option<String>,
     /// Address for producers of `php-delayqueue`. `None` for none.
     pub php_delayqueue_listen: Option<String>,
-    /// The time zone of their times.
-    pub php_delayqueue_time_zone: TimeZone,
+    /// The time zone of their times; `None` for the system's.
+    pub php_delayqueue_time_zone: Option<TimeZone>,
     /// The token as which callers of older queues act who show none. `None` if they must show one.
     pub dialects_token: Option<String>,
     /// How it calls back.
@@ -352,7 +352,7 @@ impl Default for Config {
             ouqiang_listen: None,
             youzan_listen: None,
             php_delayqueue_listen: None,
-            php_delayqueue_time_zone: TimeZone::system(),
+            php_delayqueue_time_zone: None,
             dialects_token: None,
             call_backs: CallBackConfig::default(),
             alerts_file: None,

@@ -31,7 +31,7 @@ pub struct ServerName(pub String);
 
 /// A time zone, or the system's when its name is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ZoneName(pub TimeZone);
+pub struct ZoneName(pub Option<TimeZone>);
 
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,9 +173,9 @@ impl FromStr for ZoneName {
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
         if text.is_empty() {
-            return Ok(Self(TimeZone::system()));
+            return Ok(Self(None));
         }
-        TimeZone::get(text).map(Self).map_err(|_| ValueError::Zone(text.to_owned()))
+        TimeZone::get(text).map(|zone| Self(Some(zone))).map_err(|_| ValueError::Zone(text.to_owned()))
     }
 }
 
