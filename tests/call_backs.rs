@@ -425,6 +425,58 @@ fn a_node_that_stops_waits_for_calls_under_way() {
 }
 
 #[test]
+fn a_second_signal_ends_a_node_that_waits_for_a_call() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_tell, when) = channel();
+    let receiver = Receiver::always(Answer::When(Arc::new(Mutex::new(when))));
+    let arguments = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
+    let process = Process::start(folder.path(), &arguments);
+    let commands = Commands::to(&process.address);
+    commands.ok(&["topic", "set", "t", "--call-back", &receiver.url("/")]);
+    commands.ok(&["push", "t", "x"]);
+    receiver.call();
+    process.signal(rustix::process::Signal::TERM);
+    process.signal(rustix::process::Signal::INT);
+    assert_eq!(process.wait().code(), Some(130));
+}
+
+#[test]
+fn changed_settings_end_the_calls_of_those_before() {
+    let (site, old, new) = (site(), Receiver::always(OK), Receiver::always(OK));
+    let mut web = site.web();
+    set(&mut web, "t", &json!({"call-back": old.url("/")}));
+    let job = push(&mut web, "t", &json!({}));
+    done(&mut web, job);
+    set(&mut web, "t", &json!({"call-back": new.url("/")}));
+    wait_for("calls that go to the new receiver alone", || {
+        old.more();
+        for _ in 0..20 {
+            let job = push(&mut web, "t", &json!({}));
+            done(&mut web, job);
+        }
+        (old.more().is_empty() && new.more().len() == 20).then_some(())
+    });
+    set(&mut web, "t", &json!({"call-back-paused": "true"}));
+    calls_end(&mut web, "t");
+    let pushed: BTreeSet<u64> = (0..20).map(|_| push(&mut web, "t", &json!({}))).collect();
+    let mut reserved = BTreeSet::new();
+    while reserved.len() < pushed.len() {
+        let jobs = web.ask("POST", "/v1/reserve?topics=t&max=20&wait=10s", None).json();
+        reserved.extend(jobs["jobs"].as_array().expect("a list").iter().filter_map(|job| job["id"].as_u64()));
+    }
+    assert_eq!(reserved, pushed, "nobody calls");
+    assert!(old.more().is_empty() && new.more().is_empty());
+}
+
+/// Waits until a topic is not among those that are called back.
+fn calls_end(web: &mut Web, topic: &str) {
+    wait_for("the end of calls", || {
+        let metrics = String::from_utf8(web.get("/metrics").body).expect("text");
+        (!metrics.contains(&format!("destinations_failing{{topic=\"{topic}\"}}"))).then_some(())
+    });
+}
+
+#[test]
 fn a_call_that_is_answered_after_its_settings_changed_counts() {
     let (tell, when) = channel();
     let (site, receiver) = (site(), Receiver::always(Answer::When(Arc::new(Mutex::new(when)))));
@@ -435,10 +487,7 @@ fn a_call_that_is_answered_after_its_settings_changed_counts() {
     set(&mut web, "t", &json!({"call-back": null}));
     tell.send(200).expect("sent");
     done(&mut web, job);
-    wait_for("the end of calls", || {
-        let metrics = String::from_utf8(web.get("/metrics").body).expect("text");
-        (!metrics.contains("destinations_failing{topic=\"t\"}")).then_some(())
-    });
+    calls_end(&mut web, "t");
     let other = push(&mut web, "t", &json!({}));
     let reserved = web.ask("POST", "/v1/reserve?topics=t&wait=10s", None).json();
     assert_eq!(reserved["jobs"][0]["id"], json!(other), "nobody calls any more");

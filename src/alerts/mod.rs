@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -111,7 +111,9 @@ impl Prepared {
         if let Some(source) = source {
             let (local, alerts) = (running.local(), alerts.clone());
             let stopped = local.stopping();
-            tokio::spawn(Watching { source, server_name, local, call_backs, alerts, stopped }.run());
+            let looking = None;
+            let watching = Watching { source, server_name, local, call_backs, alerts, looking, stopped };
+            tokio::spawn(watching.run());
         }
         alerts
     }
@@ -154,6 +156,9 @@ pub async fn test(path: &Path, only: &[String]) -> Result<Vec<Tested>, AlertsErr
     Ok(tested)
 }
 
+/// What a look at a file that has changed finds.
+type Look = (Mark, Result<AlertFile, AlertsError>);
+
 /// The task that checks the rules.
 struct Watching {
     source: Source,
@@ -161,6 +166,8 @@ struct Watching {
     local: Local,
     call_backs: CallBacks,
     alerts: Alerts,
+    /// The look at the file that has not ended.
+    looking: Option<JoinHandle<Option<Look>>>,
     stopped: CancellationToken,
 }
 
@@ -198,12 +205,13 @@ impl Watching {
                 warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are watched: name fewer");
             }
             let now_ms = whole_ms(started.elapsed());
+            // The last one that was known: an election alone is no death.
             if facts.has_taken_over_from(leader) {
                 for watch in watches.values_mut() {
                     watch.doubt(now_ms);
                 }
             }
-            leader = facts.observation.cluster.leader;
+            leader = facts.observation.cluster.leader.or(leader);
             self.check(&facts, now_ms, &mut watches, &deliveries);
         }
     }
@@ -241,12 +249,16 @@ impl Watching {
     /// Reads a file that has changed, and returns what was read before. One that cannot be used changes nothing; the log says why.
     async fn look_at_file(&mut self) -> Option<AlertFile> {
         let (path, before) = (self.source.path.clone(), self.source.mark.clone());
-        let read = spawn_blocking(move || {
-            let mark = Mark::of(&path);
-            (mark != before).then(|| (mark, AlertFile::read(&path)))
+        let looking = self.looking.get_or_insert_with(|| {
+            spawn_blocking(move || {
+                let mark = Mark::of(&path);
+                (mark != before).then(|| (mark, AlertFile::read(&path)))
+            })
         });
-        // On a disk that hangs the file is as it was.
-        let (mark, read) = timeout(LOOK_MAX, read).await.ok()?.ok()??;
+        // On a disk that hangs the file is as it was, and one thread waits for it.
+        let looked = timeout(LOOK_MAX, looking).await.ok()?;
+        self.looking = None;
+        let (mark, read) = looked.ok()??;
         self.source.mark = mark;
         match read {
             Ok(file) => {

@@ -39,6 +39,8 @@ struct Subject {
     told_ms: Option<u64>,
     /// It was told to be wrong, and not yet to have recovered.
     is_told: bool,
+    /// When it was last told to have recovered.
+    end_told_ms: Option<u64>,
 }
 
 /// What is to be told.
@@ -64,7 +66,8 @@ impl Watch {
         self.remember(now_ms, breaches);
         self.subjects.retain(|_, subject| {
             let pause_is_over = subject.told_ms.is_none_or(|told| now_ms - told >= rule.repeat_ms);
-            subject.is_wrong || subject.is_told || !pause_is_over
+            let is_in_doubt = is_recent(subject.end_told_ms, now_ms);
+            subject.is_wrong || subject.is_told || is_in_doubt || !pause_is_over
         });
         if self.told_ms.is_some_and(|told| now_ms - told < GATHERED_MS) {
             return None;
@@ -79,7 +82,7 @@ impl Watch {
                 let text = subject.finding.clone();
                 told.wrong.push(Finding { subject: name.clone(), text, lasted_ms });
             } else if !subject.is_wrong && subject.is_told {
-                subject.is_told = false;
+                (subject.end_told_ms, subject.is_told) = (Some(now_ms), false);
                 told.recovered.push(name.clone());
             }
         }
@@ -92,11 +95,14 @@ impl Watch {
 
     /// What was marked as told a short time ago was to be told by a node that may have died before: it is told again.
     pub(super) fn doubt(&mut self, now_ms: u64) {
-        let is_recent = |told: Option<u64>| told.is_some_and(|told| now_ms - told < DOUBTED_MS);
-        for subject in self.subjects.values_mut().filter(|subject| is_recent(subject.told_ms)) {
-            (subject.told_ms, subject.is_told) = (None, false);
+        for subject in self.subjects.values_mut() {
+            if subject.is_wrong && is_recent(subject.told_ms, now_ms) {
+                (subject.told_ms, subject.is_told) = (None, false);
+            }
+            // Its end may be told without its beginning: better than the other way round.
+            subject.is_told |= !subject.is_wrong && is_recent(subject.end_told_ms, now_ms);
         }
-        self.told_ms = self.told_ms.filter(|told| !is_recent(Some(*told)));
+        self.told_ms = self.told_ms.filter(|told| !is_recent(Some(*told), now_ms));
     }
 
     /// How many subjects are told to be wrong.
@@ -116,6 +122,7 @@ impl Watch {
                 finding: String::new(),
                 told_ms: None,
                 is_told: false,
+                end_told_ms: None,
             };
             let subject = self.subjects.entry(name).or_insert(new);
             if !subject.is_wrong {
@@ -124,6 +131,11 @@ impl Watch {
             (subject.is_wrong, subject.finding) = (true, finding);
         }
     }
+}
+
+/// Whether it was told so short a time ago that a leader who died since may not have done so.
+fn is_recent(told_ms: Option<u64>, now_ms: u64) -> bool {
+    told_ms.is_some_and(|told| now_ms - told < DOUBTED_MS)
 }
 
 #[cfg(test)]
@@ -209,6 +221,22 @@ mod tests {
         watch.doubt(MINUTE + 5_000);
         assert_eq!(told(&mut watch, &rule, MINUTE + 5_000, &["a", "b"]), ["b"]);
         assert_eq!(told(&mut watch, &rule, 2 * MINUTE, &["a", "b"]), none);
+    }
+
+    #[test]
+    fn an_end_that_may_not_have_been_told_is_told_again() {
+        let (mut watch, rule) = (Watch::default(), rule(0, MINUTE));
+        let none: [&str; 0] = [];
+        assert_eq!(told(&mut watch, &rule, 0, &["a"]), ["a"]);
+        assert_eq!(told(&mut watch, &rule, 5_000, &[]), none, "it is gathered");
+        watch.doubt(10_000);
+        assert_eq!(told(&mut watch, &rule, 10_000, &[]), ["-a"]);
+        assert_eq!(told(&mut watch, &rule, 2 * MINUTE, &["a"]), ["a"]);
+        assert_eq!(told(&mut watch, &rule, 4 * MINUTE, &[]), ["-a"]);
+        watch.doubt(4 * MINUTE + 10_000);
+        assert_eq!(told(&mut watch, &rule, 4 * MINUTE + 10_000, &[]), ["-a"]);
+        watch.doubt(6 * MINUTE);
+        assert_eq!(told(&mut watch, &rule, 6 * MINUTE, &[]), none);
     }
 
     #[test]

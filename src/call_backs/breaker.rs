@@ -12,6 +12,11 @@ const FAILURES_MAX: u32 = 5;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_mins(1);
 
+/// Jobs that come while a probe is under way wait for as long as it has taken already, within these limits: so those of a destination
+/// that hangs come a few times, and those of one that answers at once hardly wait.
+const PROBED_PAUSE_MIN: Duration = Duration::from_millis(250);
+const PROBED_PAUSE_MAX: Duration = Duration::from_secs(5);
+
 /// What is known of how well a destination is.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
@@ -21,8 +26,8 @@ pub(super) struct Breaker {
     pause: Duration,
     /// No call until then.
     open_until: Option<Instant>,
-    /// One call is under way that shows how it is.
-    is_probing: bool,
+    /// Since when one call is under way that shows how it is.
+    probed_since: Option<Instant>,
 }
 
 /// Whether a call may be made.
@@ -42,14 +47,15 @@ impl Breaker {
         if self.is_proven {
             return Admission::Call;
         }
-        match self.open_until.map(|until| until.saturating_duration_since(now)) {
-            Some(left) if !left.is_zero() => Admission::Wait(left),
-            _ if self.is_probing => Admission::Wait(PAUSE_MIN / 4),
-            _ => {
-                self.is_probing = true;
-                Admission::Probe
-            }
+        let left = self.open_until.map(|until| until.saturating_duration_since(now));
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            return Admission::Wait(left);
         }
+        if let Some(since) = self.probed_since {
+            return Admission::Wait((now - since).clamp(PROBED_PAUSE_MIN, PROBED_PAUSE_MAX));
+        }
+        self.probed_since = Some(now);
+        Admission::Probe
     }
 
     /// Until when no call may be made.
@@ -62,6 +68,11 @@ impl Breaker {
         self.is_proven
     }
 
+    /// Whether its last call succeeded.
+    pub(super) fn is_steady(&self) -> bool {
+        self.is_proven && self.failures == 0
+    }
+
     /// Whether it was left alone before.
     pub(super) fn has_opened(&self) -> bool {
         self.open_until.is_some()
@@ -69,7 +80,7 @@ impl Breaker {
 
     /// Whether nothing is known that would be missed.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        !self.is_probing && self.open_until.is_none_or(|until| until + PAUSE_MAX < now)
+        self.probed_since.is_none() && self.open_until.is_none_or(|until| until + PAUSE_MAX < now)
     }
 
     /// The destination answered.
@@ -80,7 +91,7 @@ impl Breaker {
     /// The destination failed. Returns how long it is left alone, if it is.
     pub(super) fn failed(&mut self, admission: Admission, now: Instant) -> Option<Duration> {
         if admission == Admission::Probe {
-            self.is_probing = false;
+            self.probed_since = None;
         } else if !self.is_proven {
             // One of many that were under way when it opened.
             return None;
@@ -98,7 +109,7 @@ impl Breaker {
     /// The call was not made after all.
     pub(super) fn gave_up(&mut self, admission: Admission) {
         if admission == Admission::Probe {
-            self.is_probing = false;
+            self.probed_since = None;
         }
     }
 }
@@ -109,11 +120,18 @@ mod tests {
 
     const S: Duration = Duration::from_secs(1);
 
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_destination_shows_that_it_is_well_before_it_gets_more_than_one_call() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         assert_eq!(breaker.admit(now), Admission::Probe);
-        assert_eq!(breaker.admit(now), Admission::Wait(S / 4));
+        for (after, pause) in [(0, 250), (250, 250), (700, 700), (20_000, 5_000)].map(|(a, b)| (ms(a), ms(b)))
+        {
+            assert_eq!(breaker.admit(now + after), Admission::Wait(pause));
+        }
         breaker.succeeded();
         assert_eq!((breaker.admit(now), breaker.admit(now)), (Admission::Call, Admission::Call));
     }

@@ -14,8 +14,9 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{HeaderName, LOCATION, RETRY_AFTER};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use rustix::io::Errno;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -36,6 +37,8 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// A connection that was not used for this time is closed: fewer than most servers wait.
 const IDLE_MAX: Duration = Duration::from_secs(4);
+/// Connections that are kept while no call uses them: each takes a file descriptor.
+const IDLE_LINKS_MAX: usize = 1024;
 /// Names that are looked up at the same time, in each lane.
 const LOOKUPS_MAX: usize = 64;
 
@@ -46,6 +49,7 @@ pub(super) struct Client {
     /// What is wrong with the certificates, if they cannot be used.
     tls: Result<Connector, TlsError>,
     idle: Mutex<BTreeMap<Origin, Vec<Idle>>>,
+    idle_places: Arc<Semaphore>,
     lookup: Arc<Lookup>,
     /// By lane: a name server that does not answer holds up its own kind alone.
     lookups: [Arc<Semaphore>; 2],
@@ -55,6 +59,7 @@ pub(super) struct Client {
 struct Idle {
     link: Link,
     since: Instant,
+    _place: OwnedSemaphorePermit,
 }
 
 /// A connection. It ends when this is dropped, whatever is under way.
@@ -87,7 +92,8 @@ impl Client {
 
     fn with_lookup(guard: Guard, tls: Result<Connector, TlsError>, lookup: Lookup) -> Self {
         let lookups = [(); 2].map(|()| Arc::new(Semaphore::new(LOOKUPS_MAX)));
-        Self { guard, tls, idle: Mutex::default(), lookup: Arc::new(lookup), lookups }
+        let idle_places = Arc::new(Semaphore::new(IDLE_LINKS_MAX));
+        Self { guard, tls, idle: Mutex::default(), idle_places, lookup: Arc::new(lookup), lookups }
     }
 
     /// Sends a request and takes the reply, within a time.
@@ -172,7 +178,14 @@ impl Client {
 
     async fn open(&self, origin: &Origin, address: SocketAddr) -> Result<Link, Fault> {
         let failed = |error: &dyn std::fmt::Display| Fault::Connect(format!("{address}: {error}"));
-        let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
+        let stream =
+            TcpStream::connect(address).await.map_err(|error| match Errno::from_io_error(&error) {
+                // What this node has too few of says nothing of the destination.
+                Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::ADDRNOTAVAIL) => {
+                    Fault::NotReady(format!("this node cannot connect: {error}"))
+                }
+                _ => failed(&error),
+            })?;
         // Without it a small request may wait; it is sent all the same.
         let _ = stream.set_nodelay(true);
         let stream = if origin.is_secure {
@@ -234,10 +247,9 @@ impl Client {
     }
 
     fn put_idle(&self, origin: &Origin, link: Link) {
-        if link.sender.is_closed() {
-            return;
-        }
-        let idle = Idle { link, since: Instant::now() };
+        let place = Arc::clone(&self.idle_places).try_acquire_owned().ok();
+        let Some(place) = place.filter(|_| !link.sender.is_closed()) else { return };
+        let idle = Idle { link, since: Instant::now(), _place: place };
         self.idle().entry(origin.clone()).or_default().push(idle);
     }
 

@@ -30,15 +30,16 @@ mod settler;
 mod topic;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::info;
 
 use self::client::Client;
@@ -62,9 +63,8 @@ use crate::types::{Access, JobId, TopicName};
 
 /// What the settings of topics ask for is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// When the server stops, calls under way may take so long; their end is looked for this often.
+/// When the server stops, calls under way may take so long.
 const FINISH_MAX: Duration = Duration::from_secs(5);
-const FINISH_LOOK_EVERY: Duration = Duration::from_millis(20);
 /// As whom the calls' requests appear to others; no token can have this name.
 const NAME: &str = "(call-backs)";
 
@@ -114,8 +114,8 @@ struct Shared {
     log: Log,
     room: Room,
     counts: Counts,
-    /// Jobs whose calls have not been concluded.
-    held: AtomicUsize,
+    /// Topics, and jobs whose calls have not ended or whose outcomes the queue has not answered.
+    tasks: TaskTracker,
     stopped: CancellationToken,
 }
 
@@ -173,7 +173,7 @@ impl Prepared {
             sessions: Sessions::default(),
             room: Room::new(),
             counts: Counts::default(),
-            held: AtomicUsize::new(0),
+            tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),
             local,
             access,
@@ -192,15 +192,18 @@ impl CallBacks {
     async fn supervise(self) {
         let mut ticks = interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looking = None;
         loop {
             tokio::select! {
                 biased;
                 () = self.shared.stopped.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            let shared = Arc::clone(&self.shared);
-            // A runtime that ends looks at nothing any more.
-            let _ = spawn_blocking(move || shared.secrets.look()).await;
+            // While a disk hangs, one thread waits for it.
+            if looking.as_ref().is_none_or(JoinHandle::is_finished) {
+                let shared = Arc::clone(&self.shared);
+                looking = Some(spawn_blocking(move || shared.secrets.look()));
+            }
             self.shared.client.close_idle();
             if let Some(wanted) = self.shared.local.called_back().await {
                 self.adapt(wanted);
@@ -213,9 +216,14 @@ impl CallBacks {
         let mut before = std::mem::take(&mut *topics);
         for of in wanted {
             let name = of.topic.clone();
-            let kept = before.remove(&name).filter(|topic| topic.of == of && !topic.stopped.is_cancelled());
-            topics.insert(name, kept.unwrap_or_else(|| Topic::start(of, Arc::clone(&self.shared))));
+            let is_same = |topic: &Arc<Topic>| topic.of == of && !topic.stopped.is_cancelled();
+            let topic = match before.entry(name.clone()) {
+                Entry::Occupied(entry) if is_same(entry.get()) => entry.remove(),
+                _ => Topic::start(of, &self.shared),
+            };
+            topics.insert(name, topic);
         }
+        // Those with other settings than now, too.
         for topic in before.into_values() {
             topic.stopped.cancel();
         }
@@ -225,17 +233,9 @@ impl CallBacks {
     /// whose call was cut off is called again.
     pub async fn finish(&self) {
         self.shared.stopped.cancel();
-        let ended = async {
-            let mut ticks = interval(FINISH_LOOK_EVERY);
-            while self.shared.held.load(Ordering::Relaxed) > 0 || self.shared.settler.waiting() > 0 {
-                ticks.tick().await;
-            }
-        };
-        if timeout(FINISH_MAX, ended).await.is_err() {
-            info!(
-                jobs = self.shared.held.load(Ordering::Relaxed),
-                "calls that have not ended are made again later"
-            );
+        self.shared.tasks.close();
+        if timeout(FINISH_MAX, self.shared.tasks.wait()).await.is_err() {
+            info!(jobs = self.shared.tasks.len(), "calls that have not ended are made again later");
         }
     }
 

@@ -1,7 +1,7 @@
 //! How many calls there are at the same time, over all destinations.
 //!
-//! Destinations that are known to answer and those that are not have places of their own: however many of the latter hang, the
-//! former find a place.
+//! Destinations that answered last and those that did not have places of their own: however many of the latter hang, the former find
+//! a place.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub const CALLS_PER_LANE_MAX: usize = 2048;
 /// Which places a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// The destination answered its last calls.
+    /// The destination answered its last call.
     Proven,
     /// It did not, or was never called.
     Probation,
@@ -32,14 +32,13 @@ impl Room {
         Self { proven: places(), probation: places() }
     }
 
-    /// A place for a call to a destination that has so many already. When half of the places are taken, no destination gets a
-    /// second one.
-    pub(super) fn take(&self, lane: Lane, has: u32) -> Option<OwnedSemaphorePermit> {
+    /// A place for a call. Half of the places are for the `first` call of a destination.
+    pub(super) fn take(&self, lane: Lane, is_first: bool) -> Option<OwnedSemaphorePermit> {
         let places = match lane {
             Lane::Proven => &self.proven,
             Lane::Probation => &self.probation,
         };
-        if has > 0 && places.available_permits() < CALLS_PER_LANE_MAX / 2 {
+        if !is_first && places.available_permits() < CALLS_PER_LANE_MAX / 2 {
             return None;
         }
         Arc::clone(places).try_acquire_owned().ok()
@@ -58,14 +57,14 @@ mod tests {
     #[test]
     fn those_that_hang_leave_places_to_the_others() {
         let room = Room::new();
-        let hanging: Vec<_> = (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, 0)).collect();
+        let hanging: Vec<_> =
+            (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, true)).collect();
         assert_eq!((hanging.len(), room.taken()), (CALLS_PER_LANE_MAX, CALLS_PER_LANE_MAX));
-        assert!(room.take(Lane::Probation, 0).is_none() && room.take(Lane::Proven, 5).is_some());
+        assert!(room.take(Lane::Probation, true).is_none() && room.take(Lane::Proven, false).is_some());
         drop(hanging);
-        let half: Vec<_> = (0..=CALLS_PER_LANE_MAX / 2)
-            .map_while(|has| room.take(Lane::Proven, u32::from(has > 0)))
-            .collect();
+        let half: Vec<_> =
+            (0..=CALLS_PER_LANE_MAX / 2).map_while(|has| room.take(Lane::Proven, has == 0)).collect();
         assert_eq!(half.len(), CALLS_PER_LANE_MAX / 2 + 1);
-        assert!(room.take(Lane::Proven, 1).is_none() && room.take(Lane::Proven, 0).is_some());
+        assert!(room.take(Lane::Proven, false).is_none() && room.take(Lane::Proven, true).is_some());
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::{debug, warn};
 
 use crate::protocol::{ErrorCode, ErrorReply, ReleaseKind, Request, Response};
@@ -49,31 +50,31 @@ pub(super) enum Settlement {
 /// The way to it.
 #[derive(Clone, Debug)]
 pub(super) struct Settler {
-    sender: UnboundedSender<(Lease, Settlement)>,
+    sender: UnboundedSender<Ended>,
     /// Leases that were no longer held when the call ended.
     lost: Arc<AtomicU64>,
-    /// Settlements that the queue has not answered.
-    waiting: Arc<AtomicUsize>,
+}
+
+/// A call has ended.
+struct Ended {
+    lease: Lease,
+    settlement: Settlement,
+    /// Held until the queue has answered.
+    unfinished: TaskTrackerToken,
 }
 
 impl Settler {
     pub(super) fn start(local: Local, access: Arc<Access>) -> Self {
         let (sender, settlements) = mpsc::unbounded_channel();
-        let asking = Asking { local, access, lost: Arc::default(), waiting: Arc::default() };
-        let (lost, waiting) = (Arc::clone(&asking.lost), Arc::clone(&asking.waiting));
-        tokio::spawn(run(asking, settlements));
-        Self { sender, lost, waiting }
+        let lost = Arc::default();
+        tokio::spawn(run(Asking { local, access, lost: Arc::clone(&lost) }, settlements));
+        Self { sender, lost }
     }
 
-    pub(super) fn settle(&self, lease: Lease, settlement: Settlement) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+    /// Settles a lease. The token is dropped when the queue has answered.
+    pub(super) fn settle(&self, lease: Lease, settlement: Settlement, unfinished: TaskTrackerToken) {
         // At the end of the process, the lease runs out by itself.
-        let _ = self.sender.send((lease, settlement));
-    }
-
-    /// How many settlements the queue has not answered.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        let _ = self.sender.send(Ended { lease, settlement, unfinished });
     }
 
     pub(super) fn lost(&self) -> u64 {
@@ -81,7 +82,7 @@ impl Settler {
     }
 }
 
-async fn run(asking: Asking, mut settlements: UnboundedReceiver<(Lease, Settlement)>) {
+async fn run(asking: Asking, mut settlements: UnboundedReceiver<Ended>) {
     let room = Arc::new(Semaphore::new(REQUESTS_MAX));
     let mut taken = Vec::new();
     loop {
@@ -90,9 +91,9 @@ async fn run(asking: Asking, mut settlements: UnboundedReceiver<(Lease, Settleme
         if settlements.recv_many(&mut taken, TAKEN_MAX).await == 0 {
             return;
         }
-        let mut alike: BTreeMap<Settlement, Vec<Lease>> = BTreeMap::new();
-        for (lease, settlement) in taken.drain(..) {
-            alike.entry(settlement).or_default().push(lease);
+        let mut alike: BTreeMap<Settlement, Vec<(Lease, TaskTrackerToken)>> = BTreeMap::new();
+        for Ended { lease, settlement, unfinished } in taken.drain(..) {
+            alike.entry(settlement).or_default().push((lease, unfinished));
         }
         for (settlement, leases) in alike {
             for leases in leases.chunks(LEASES_MAX) {
@@ -109,27 +110,26 @@ struct Asking {
     local: Local,
     access: Arc<Access>,
     lost: Arc<AtomicU64>,
-    waiting: Arc<AtomicUsize>,
 }
 
 impl Asking {
-    async fn settle(self, settlement: Settlement, leases: Vec<Lease>, _place: OwnedSemaphorePermit) {
-        let count = leases.len();
-        self.settle_all(&settlement, leases).await;
-        self.waiting.fetch_sub(count, Ordering::Relaxed);
-    }
-
-    async fn settle_all(&self, settlement: &Settlement, mut leases: Vec<Lease>) {
+    async fn settle(
+        self,
+        settlement: Settlement,
+        leases: Vec<(Lease, TaskTrackerToken)>,
+        _place: OwnedSemaphorePermit,
+    ) {
+        let (mut leases, _unfinished): (Vec<Lease>, Vec<TaskTrackerToken>) = leases.into_iter().unzip();
         let until = Instant::now() + TRIED_FOR;
         loop {
-            match self.ask(settlement, leases.clone()).await {
+            match self.ask(&settlement, leases.clone()).await {
                 Ok(results) => {
                     let told = leases.iter().copied().zip(results);
                     let (mut again, mut lost) = (Vec::new(), 0);
                     for (lease, result) in told {
                         match result {
                             // The receiver may have settled it already.
-                            Err(ErrorCode::StaleLease) if *settlement == Settlement::Keep => {}
+                            Err(ErrorCode::StaleLease) if settlement == Settlement::Keep => {}
                             Err(ErrorCode::StaleLease) => lost += 1,
                             Err(ErrorCode::Busy) => again.push(lease),
                             Err(code) => warn!(%lease, ?code, "the outcome of a call-back is refused"),

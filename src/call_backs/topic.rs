@@ -1,11 +1,10 @@
 //! The calls of one topic: a subscription as any consumer has it, and a call for each job that comes.
 //!
 //! A topic with one destination asks for no more jobs than may be called at the same time: a job that cannot be called now stays ready
-//! for others. While the destination is left alone there is no subscription at all. Where jobs name their destinations, all jobs
+//! for others. While the destination is left alone, or has no place, there is no subscription at all. Where jobs name their destinations, all jobs
 //! come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hyper::header::HeaderName;
@@ -36,6 +35,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const SPARE: Duration = Duration::from_secs(1);
 /// A call waits for its destination's rate for this long, then the job goes back.
 const RATE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Jobs that go back come again at multiples of this time, in milliseconds.
+const GROUPED_MS: u64 = 100;
 /// Jobs of topics without a backoff wait 5 s, then twice as long each time, up to ten minutes.
 const BACKOFF_MS_MIN: u64 = 5_000;
 const BACKOFF_MS_MAX: u64 = 600_000;
@@ -56,16 +57,24 @@ pub(super) struct Topic {
 
 impl Topic {
     /// Begins to call.
-    pub(super) fn start(of: CalledBack, shared: Arc<Shared>) -> Arc<Self> {
+    pub(super) fn start(of: CalledBack, shared: &Arc<Shared>) -> Arc<Self> {
         let plan = Plan::new(&of.call_back);
         // A URL's host is no template, so the URL itself has it.
         let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());
         let only = only.and_then(|url| Destination::read(url).ok()).map(|destination| destination.origin);
         let destinations = Destinations::new(plan.concurrency, plan.per_second_max);
         let stopped = shared.stopped.child_token();
-        let topic = Self { of, plan, only, destinations, shared, changed: Notify::new(), stopped };
+        let topic = Self {
+            of,
+            plan,
+            only,
+            destinations,
+            shared: Arc::clone(shared),
+            changed: Notify::new(),
+            stopped,
+        };
         let topic = Arc::new(topic);
-        tokio::spawn(Arc::clone(&topic).run());
+        shared.tasks.spawn(Arc::clone(&topic).run());
         topic
     }
 
@@ -84,9 +93,9 @@ impl Topic {
         }
     }
 
-    /// Takes jobs until the destination is left alone, the settings change, or this node stops leading.
+    /// Takes jobs until the destination is left alone or has no place, the settings change, or this node stops leading.
     async fn subscribe(self: &Arc<Self>) -> Result<(), ErrorReply> {
-        if let Some(until) = self.only.as_ref().and_then(|only| self.destinations.open_until(only)) {
+        if let Some(until) = self.rests_until() {
             tokio::select! {
                 () = self.stopped.cancelled() => return Ok(()),
                 () = sleep_until(until) => {}
@@ -103,7 +112,7 @@ impl Topic {
                 biased;
                 () = self.stopped.cancelled() => return Ok(()),
                 () = self.changed.notified() => {
-                    if self.only.as_ref().is_some_and(|only| self.destinations.open_until(only).is_some()) {
+                    if self.rests_until().is_some() {
                         return Ok(());
                     }
                     let wanted = self.credit();
@@ -116,8 +125,7 @@ impl Topic {
                 answer = jobs.next() => match answer {
                     Some(Response::Deliver(jobs)) => {
                         for job in jobs {
-                            self.shared.held.fetch_add(1, Ordering::Relaxed);
-                            tokio::spawn(Arc::clone(self).handle(job, Instant::now()));
+                            self.shared.tasks.spawn(Arc::clone(self).handle(job, Instant::now()));
                         }
                     }
                     Some(Response::Error(error)) => return Err(error),
@@ -126,6 +134,11 @@ impl Topic {
                 }
             }
         }
+    }
+
+    /// Until when the only destination takes no calls.
+    fn rests_until(&self) -> Option<Instant> {
+        self.destinations.rests_until(self.only.as_ref()?)
     }
 
     /// Jobs that may be held at the same time.
@@ -139,11 +152,9 @@ impl Topic {
     }
 
     async fn handle(self: Arc<Self>, job: Delivered, came: Instant) {
-        let settlement = self.attempt(&job, came).await;
-        if let Some(settlement) = settlement {
-            self.shared.settler.settle(job.lease, settlement);
+        if let Some(settlement) = self.attempt(&job, came).await {
+            self.shared.settler.settle(job.lease, settlement, self.shared.tasks.token());
         }
-        self.shared.held.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.
@@ -156,21 +167,28 @@ impl Topic {
             }
         };
         let origin = letter.destination.origin.clone();
-        let pass = match self.destinations.pass(&origin, &self.shared.room) {
+        let pass = match self.destinations.pass(&origin, job.body.len(), &self.shared.room) {
             Ok(pass) => pass,
             Err(NoPass::Open(pause) | NoPass::Full(pause)) => {
-                self.shared.counts.count("not_tried");
-                return Some(returned(pause, job.lease, String::new()));
+                self.changed.notify_one();
+                // It stays ready for others where no other destination is served meanwhile.
+                let pause = if self.only.is_some() { Duration::ZERO } else { pause };
+                return Some(self.not_tried(job, pause));
             }
         };
         while let Some(wait) = pass.wait_for_rate() {
-            if came.elapsed() + wait > RATE_WAIT_MAX {
-                self.shared.counts.count("not_tried");
-                return Some(returned(wait, job.lease, String::new()));
+            if self.stopped.is_cancelled() || came.elapsed() + wait > RATE_WAIT_MAX {
+                return Some(self.not_tried(job, wait));
             }
-            sleep(wait).await;
+            let _ = self.stopped.run_until_cancelled(sleep(wait)).await;
         }
-        self.hold(job, came).await.ok()?;
+        match self.hold(job, came).await {
+            Ok(()) if self.stopped.is_cancelled() => return Some(self.not_tried(job, Duration::ZERO)),
+            Ok(()) => {}
+            // Others have it by now.
+            Err(ErrorCode::StaleLease) => return None,
+            Err(_) => return Some(self.not_tried(job, LOOK_AGAIN)),
+        }
         let (begun, at) = (Instant::now(), wall());
         let called = match self.sign(&mut letter, job) {
             Ok(()) => self.shared.client.call(pass.lane, &origin, &letter.request, self.plan.timeout).await,
@@ -205,22 +223,25 @@ impl Topic {
         settlement
     }
 
+    fn not_tried(&self, job: &Delivered, pause: Duration) -> Settlement {
+        self.shared.counts.count("not_tried");
+        returned(pause, job.lease, String::new())
+    }
+
     /// Sees to it that the lease outlasts the call.
-    async fn hold(&self, job: &Delivered, came: Instant) -> Result<(), ErrorReply> {
-        let left = Duration::from_millis(job.ttr_left_ms.into()).saturating_sub(came.elapsed());
-        if left >= self.plan.timeout + SPARE {
-            return Ok(());
-        }
-        let ttr_ms = u32::try_from((self.plan.timeout + 2 * SPARE).as_millis()).unwrap_or(u32::MAX);
-        let touch = Request::Touch { ttr_ms: Some(ttr_ms), leases: vec![job.lease] };
-        let touched = self.shared.local.session(&self.shared.access).await?.ask(None, touch).await?;
-        match touched {
-            // Others may have it by now.
-            Response::Settled(results) if results.iter().any(Result::is_err) => {
-                Err(ErrorReply::new(ErrorCode::StaleLease, "the lease has run out"))
+    async fn hold(&self, job: &Delivered, came: Instant) -> Result<(), ErrorCode> {
+        let mut until = came + Duration::from_millis(job.ttr_left_ms.into());
+        while until < Instant::now() + self.plan.timeout + SPARE {
+            let (asked, ttr) = (Instant::now(), self.plan.timeout + 2 * SPARE);
+            let ttr_ms = u32::try_from(whole_ms(ttr)).unwrap_or(u32::MAX);
+            let touch = Request::Touch { ttr_ms: Some(ttr_ms), leases: vec![job.lease] };
+            let session = self.shared.local.session(&self.shared.access).await.map_err(|error| error.code)?;
+            if let Response::Settled(results) = session.ask(None, touch).await.map_err(|error| error.code)? {
+                results.into_iter().collect::<Result<(), _>>()?;
             }
-            _ => Ok(()),
+            until = asked + ttr;
         }
+        Ok(())
     }
 
     fn sign(&self, letter: &mut Letter, job: &Delivered) -> Result<(), Fault> {
@@ -306,9 +327,10 @@ impl Topic {
     }
 }
 
-/// A job goes back that was not tried. Jobs of the same destination do not all come back at once.
+/// A job goes back that was not tried. Jobs of the same destination come back in a few groups: not all at once, but not one by one,
+/// either, since those of a group are settled together.
 fn returned(pause: Duration, lease: Lease, reason: String) -> Settlement {
-    let spread = whole_ms(pause) / 4;
-    let share = if spread == 0 { 0 } else { lease.job.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) % spread };
-    Settlement::Return { after_ms: whole_ms(pause) + share, reason }
+    let group = lease.job.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+    let after_ms = whole_ms(pause) + group * whole_ms(pause) / 32;
+    Settlement::Return { after_ms: after_ms.next_multiple_of(GROUPED_MS), reason }
 }

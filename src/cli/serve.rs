@@ -119,7 +119,8 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
     }
     tokio::select! {
         () = call_backs.finish() => {}
-        name = signals.next() => info!(signal = name, "asked again: calls under way are not waited for"),
+        outcome = running.ended() => return outcome.map_err(failure),
+        name = signals.next() => return Err(came_again(name)),
     }
     stop(running, &mut signals).await
 }
@@ -128,10 +129,12 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
 pub(super) async fn stop(running: Running, signals: &mut StopSignals) -> Result<(), Failure> {
     tokio::select! {
         outcome = running.stop() => outcome.map_err(failure),
-        name = signals.next() => {
-            Err(Failure::new(Exit::Killed, format_args!("{name} came again: ended without waiting")))
-        }
+        name = signals.next() => Err(came_again(name)),
     }
+}
+
+fn came_again(signal: &str) -> Failure {
+    Failure::new(Exit::Killed, format_args!("{signal} came again: ended without waiting"))
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {

@@ -304,7 +304,7 @@ impl Connections {
     /// The same for a read whose search has ended: it keeps its place before reads that came after it and were held meanwhile.
     pub(super) fn hold_searched(&mut self, id: ConnectionId, request: RequestId, read: Request) {
         if let Some(connection) = self.all.get_mut(&id) {
-            // Clients count up, and begin again at 0.
+            // Of a client that counts up, and begins again at 0; others have no order.
             let is_later = |later: RequestId| request.0.wrapping_sub(later.0).cast_signed() < 0;
             let later = connection.held.iter().rev().take_while(|(held, _)| is_later(*held)).count();
             connection.held.insert(connection.held.len() - later, (request, read.detached()));

@@ -105,6 +105,14 @@ pub enum ProbeError {
         /// What the system said.
         why: String,
     },
+    /// Whoever answers does not prove to be a node.
+    #[error("no node answers at {address}: {why}")]
+    Unproven {
+        /// The address that was dialled.
+        address: String,
+        /// What went wrong.
+        why: String,
+    },
     /// A node answers, but refuses to be a member, or cannot be one.
     #[error("the node at {address} refuses: {why}")]
     Refused {

@@ -163,14 +163,10 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     let address = &args.peer_address.0;
     let member = args.shown.change(async |client| {
         let before = client.cluster_status().await?;
-        let until = Instant::now() + STARTS_WITHIN;
-        while let Err(error) = client.cluster_add(address).await {
-            let may_start = matches!(&error, ClientError::Refused(reply) if reply.retryable());
-            let may_start = args.wait && may_start && Instant::now() < until;
-            if !may_start {
-                return Err(error);
-            }
-            sleep(LOOK_EVERY).await;
+        if args.wait {
+            add_when_started(client, &before, address).await?;
+        } else {
+            client.cluster_add(address).await?;
         }
         loop {
             let now = client.cluster_status().await?;
@@ -193,6 +189,24 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         None => format!("the node at {address} is a member: see `adjourn cluster status`"),
     };
     args.shown.print(&json, &text)
+}
+
+/// Adds a node that may still be starting.
+async fn add_when_started(client: &Client, before: &ClusterReport, address: &str) -> Result<(), ClientError> {
+    let until = Instant::now() + STARTS_WITHIN;
+    let mut is_in_doubt = false;
+    loop {
+        let Err(error) = client.cluster_add(address).await else { return Ok(()) };
+        is_in_doubt |= error.outcome_unknown();
+        if is_in_doubt && added(before, &client.cluster_status().await?, address).is_some() {
+            return Ok(());
+        }
+        let ClientError::Refused(reply) = &error else { return Err(error) };
+        if !reply.retryable() || Instant::now() >= until {
+            return Err(error);
+        }
+        sleep(LOOK_EVERY.max(Duration::from_millis(reply.retry_after_ms.into()))).await;
+    }
 }
 
 /// The member that was not there before: the one with this address if there are several.

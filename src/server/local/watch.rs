@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::statvfs;
 use tokio::sync::{Mutex, broadcast, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
 use super::super::core::{Observed, ToCore};
@@ -28,6 +29,8 @@ pub(super) struct Watchers {
     vitals: Mutex<Option<(Instant, Vitals)>>,
     /// Held while the core is asked for somebody with a token.
     turn: Mutex<()>,
+    /// The question that the system has not answered: while a disk hangs, one thread waits for it.
+    disk_free: Mutex<Option<JoinHandle<rustix::io::Result<u64>>>>,
 }
 
 /// How a node is, for whoever asks.
@@ -92,10 +95,15 @@ impl Local {
 
     /// Free space on the device of the data, in bytes; `None` if the system does not say it in time.
     pub async fn disk_free_bytes(&self) -> Option<u64> {
-        let data = Arc::clone(&self.data);
-        let asked = spawn_blocking(move || rustix::fs::statvfs(&*data));
-        let free = timeout(ANSWER_MAX, asked).await.ok()?.ok()?.ok()?;
-        Some(free.f_bavail.saturating_mul(free.f_frsize))
+        let asked = async {
+            let mut asking = self.watchers.disk_free.lock().await;
+            let data = Arc::clone(&self.data);
+            let ask = move || statvfs(&*data).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+            let answer = asking.get_or_insert_with(|| spawn_blocking(ask)).await;
+            *asking = None;
+            answer.ok()?.ok()
+        };
+        timeout(ANSWER_MAX, asked).await.ok()?
     }
 
     async fn ask_core(&self, access: Option<Arc<Access>>) -> Option<Box<Observed>> {

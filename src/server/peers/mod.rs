@@ -267,9 +267,10 @@ fn probe_error(address: &str, error: HandshakeError) -> ProbeError {
             ProbeError::Refused { address, why: refusal.text }
         }
         HandshakeError::Unreachable(error) => ProbeError::Unreachable { address, why: error.to_string() },
-        error @ (HandshakeError::Unproven(_) | HandshakeError::Silent(_) | HandshakeError::Broken(_)) => {
+        error @ (HandshakeError::Silent(_) | HandshakeError::Broken(_)) => {
             ProbeError::Unreachable { address, why: error.to_string() }
         }
+        error @ HandshakeError::Unproven(_) => ProbeError::Unproven { address, why: error.to_string() },
     }
 }
 
