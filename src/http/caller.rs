@@ -250,6 +250,15 @@ impl Caller {
         self.desk.body_bytes_max.min(self.guest.access().body_bytes_max)
     }
 
+    /// Whether a request can be asked at all.
+    ///
+    /// # Errors
+    ///
+    /// It is larger or otherwise than a client's may be.
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
+        as_sent(request, self.body_bytes_max()).map(drop)
+    }
+
     /// Asks the queue.
     ///
     /// # Errors
@@ -263,6 +272,10 @@ impl Caller {
                 .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
         }
         let request = as_sent(&request, self.body_bytes_max())?;
+        // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
+        if !matches!(request, Request::Reserve(_)) {
+            return self.ask_until_answered(request).await.map_err(Problem::from);
+        }
         tokio::select! {
             biased;
             answered = self.ask_until_answered(request) => answered.map_err(Problem::from),

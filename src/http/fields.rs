@@ -104,7 +104,8 @@ impl Kind for Time {
     const EXAMPLE: &'static str = "2030-12-24T18:00:00Z";
 
     fn of_text(text: &str) -> Result<Millis, ValueError> {
-        values::time(text)
+        // In a query a number is a text, too.
+        text.parse().map(Millis).or_else(|_| values::time(text))
     }
 
     fn of_number(number: u64) -> Option<Millis> {

@@ -73,15 +73,15 @@ impl Site {
     }
 
     async fn answer(mut self, mut request: Request<Incoming>, visit: Arc<Visit>) -> Response<Body> {
-        if let Err(problem) = self.check(request.headers()) {
-            return problem.into_response();
-        }
         // Behind a body of chunks may stand what a proxy has taken for a part of it: nothing more is read.
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
         request.extensions_mut().insert(visit);
-        let mut response = match self.router.call(request.map(Body::new)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
+        let mut response = match self.check(request.headers()) {
+            Ok(()) => match self.router.call(request.map(Body::new)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Err(problem) => problem.into_response(),
         };
         if is_last {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply};
 use crate::types::JobId;
 
+/// A cluster without a leader has one again after about this time, in milliseconds.
+const NO_LEADER_RETRY_MS: u32 = 500;
+
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -88,7 +91,11 @@ impl Problem {
 }
 
 impl From<ErrorReply> for Problem {
-    fn from(error: ErrorReply) -> Self {
+    fn from(mut error: ErrorReply) -> Self {
+        // A client of the binary protocol goes to another member instead.
+        if matches!(error.code, ErrorCode::NotLeader | ErrorCode::NoLeader) {
+            error.retry_after_ms = error.retry_after_ms.max(NO_LEADER_RETRY_MS);
+        }
         Self { status: status_of(error.code), error, job: None }
     }
 }

@@ -10,6 +10,8 @@
 //! are given back unattempted.
 
 mod member;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -261,7 +263,7 @@ impl LocalSession {
         config.core.send(ToCore::Connected { connection, arrival, outbox }).map_err(|_| stopping())?;
         let taker = Taker { config: Arc::clone(config), connection, gauge, waiting, unreported_bytes: 0 };
         tokio::spawn(taker.run(outgoing));
-        session.greeted(client_name).await
+        session.greeted(client_name, 0).await
     }
 
     async fn with_member(
@@ -271,7 +273,7 @@ impl LocalSession {
     ) -> Result<Arc<Self>, ErrorReply> {
         let waiting = Arc::new(Waiting::default());
         let line = member::talk(stream, unread, Arc::clone(&waiting));
-        Self::new(Way::Member(line), access, waiting).greeted("http").await
+        Self::new(Way::Member(line), access, waiting).greeted("http", member::HEARTBEAT_MS).await
     }
 
     fn new(way: Way, access: Arc<Access>, waiting: Arc<Waiting>) -> Arc<Self> {
@@ -285,12 +287,13 @@ impl LocalSession {
         })
     }
 
-    async fn greeted(self: Arc<Self>, client_name: &str) -> Result<Arc<Self>, ErrorReply> {
+    async fn greeted(self: Arc<Self>, client_name: &str, heartbeat_ms: u32) -> Result<Arc<Self>, ErrorReply> {
         let hello = Hello {
             version_min: VERSION_MIN,
             version_max: VERSION,
             client_name: client_name.to_owned(),
             leases_outlive: true,
+            heartbeat_ms,
             ..Hello::default()
         };
         if let Response::Welcome(welcome) = self.ask(None, Request::Hello(hello)).await? {
@@ -325,9 +328,9 @@ impl LocalSession {
         let is_reserve = matches!(request, Request::Reserve(_));
         let (sender, answer) = oneshot::channel();
         let number = self.enter(Asker::Once(sender))?;
-        let mut left = Left { session: self, number, cancels: is_reserve };
+        let mut left = Left { session: self, number, answer, cancels: is_reserve };
         self.send(from, number, request).await?;
-        let answer = answer.await;
+        let answer = (&mut left.answer).await;
         left.cancels = false;
         match answer {
             Ok(Response::Error(error)) => Err(error),
@@ -368,6 +371,14 @@ impl LocalSession {
                 // Without room for it, what it would have spared is done.
                 let _ = line.try_send((number, request));
             }
+        }
+    }
+
+    /// Gives back the jobs of an answer that nobody takes.
+    fn give_back(&self, answer: &Response) {
+        let leases = leases_of(answer);
+        if !leases.is_empty() {
+            self.mention(Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None });
         }
     }
 
@@ -435,14 +446,7 @@ impl Drop for Answering {
         self.session.mention(Request::Unsubscribe { subscription: self.number });
         // Nobody takes the jobs that came meanwhile.
         while let Ok(answer) = self.answers.try_recv() {
-            let leases = leases_of(&answer);
-            if !leases.is_empty() {
-                self.session.mention(Request::Release {
-                    kind: ReleaseKind::NotStarted,
-                    leases,
-                    reason: None,
-                });
-            }
+            self.session.give_back(&answer);
         }
     }
 }
@@ -451,14 +455,20 @@ impl Drop for Answering {
 struct Left<'a> {
     session: &'a LocalSession,
     number: u32,
+    answer: oneshot::Receiver<Response>,
     cancels: bool,
 }
 
 impl Drop for Left<'_> {
     fn drop(&mut self) {
         self.session.waiting.lock().by_number.remove(&self.number);
-        if self.cancels {
-            self.session.mention(Request::Cancel { request: self.number });
+        if !self.cancels {
+            return;
+        }
+        match self.answer.try_recv() {
+            // It came at this very moment.
+            Ok(answer) => self.session.give_back(&answer),
+            Err(_) => self.session.mention(Request::Cancel { request: self.number }),
         }
     }
 }

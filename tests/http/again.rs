@@ -98,4 +98,12 @@ fn a_job_is_rescheduled_only_if_nobody_changed_it() {
         assert_eq!(reschedule(&mut web, &path, never_shown).status, 412, "{never_shown}");
     }
     assert_eq!(reschedule(&mut web, &path, "*").status, 200);
+    // What a condition cannot be heeded for is not done.
+    assert_eq!(reschedule(&mut web, &path, "\"a\", \"b\"").refusal(), (400, "MALFORMED".to_owned()));
+    let condition = format!("If-Match: {new}\r\n");
+    for (method, path) in [("DELETE", path.clone()), ("POST", format!("{path}/run-now"))] {
+        let refused = web.ask_with(method, &path, &condition, b"");
+        assert_eq!(refused.refusal(), (400, "UNSUPPORTED".to_owned()));
+    }
+    assert_eq!(web.get(&path).json()["state"], json!("delayed"));
 }

@@ -67,6 +67,38 @@ fn several_jobs_have_an_outcome_each() {
     let bad = web.ask_with("POST", "/v1/topics/lines/jobs", kind, b"{}\n{\"dealy\":1}");
     assert_eq!(bad.refusal(), (400, "MALFORMED".to_owned()));
     assert_eq!(web.get("/v1/jobs/count?topic=lines").json(), json!({"jobs": 2}), "all of them or none");
+    let both = json!([{}, {"delay": "1h", "due": "2030-12-24T18:00:00Z"}]);
+    let bad = String::from_utf8(web.post("/v1/topics/t/jobs", &both).body).expect("text");
+    assert!(bad.contains("job 2: "), "{bad}");
+}
+
+#[test]
+fn a_job_that_is_too_large_keeps_no_other_back() {
+    let site = Site::with(|config| config.body_bytes_max = 100);
+    let mut web = site.web();
+    let mut jobs: Vec<Value> = (0..5000).map(|_| json!({"body": "x"})).collect();
+    for large in [0, 4500] {
+        jobs[large] = json!({"body": "x".repeat(101)});
+    }
+    let outcomes = web.post("/v1/topics/t/jobs", &Value::from(jobs)).json();
+    let results = outcomes["results"].as_array().expect("outcomes");
+    let refused: Vec<usize> =
+        (0..results.len()).filter(|at| results[*at]["error"] == json!("TOO_LARGE")).collect();
+    assert_eq!((results.len(), refused), (5000, vec![0, 4500]));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 4998}));
+}
+
+#[test]
+fn a_request_has_a_limited_number_of_jobs() {
+    let site = Site::new();
+    let mut web = site.web();
+    let kind = "Content-Type: application/x-ndjson\r\n";
+    let lines = "{}\n".repeat(100_001);
+    let refused = web.ask_with("POST", "/v1/topics/t/jobs", kind, lines.as_bytes());
+    assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()));
+    let refused = web.post("/v1/topics/t/jobs", &Value::from(vec![json!({}); 100_001]));
+    assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 0}));
 }
 
 #[test]
@@ -146,6 +178,12 @@ fn leases_are_settled_one_by_one_and_together() {
     let failed: Vec<&Value> =
         settled["failed"].as_array().expect("failures").iter().map(|one| &one["lease"]).collect();
     assert_eq!(failed, [&json!(leases[1]), &json!(leases[3])], "it was finished before it was touched");
+    assert_eq!(settled["failed"][0]["applied"], json!("no"));
+    // What cannot be asked is refused before anything is done.
+    let lease = reserve(&mut web);
+    let too_long = json!({"finish": [lease], "release": ["1-1"], "reason": "x".repeat(5000)});
+    assert_eq!(web.post("/v1/leases", &too_long).status, 413);
+    assert_eq!(web.post(&format!("/v1/leases/{lease}/touch"), &json!({})).status, 204, "it is held");
 }
 
 #[test]

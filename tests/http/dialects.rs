@@ -120,6 +120,31 @@ fn an_id_is_one_for_all_topics() {
 }
 
 #[test]
+fn a_job_without_a_key_has_its_number_and_gives_way_to_a_key() {
+    let site = site();
+    let (mut old, mut web) = (ouqiang(&site), site.web());
+    let number = web.post("/v1/topics/a/jobs", &json!({"body": "unnamed"})).json()["id"].clone();
+    let id = format!("@{number}");
+    let (by_id, count) = (format!(r#"{{"id":"{id}"}}"#), "/v1/jobs/count");
+    assert!(said(&mut old, "/get", &by_id).contains("unnamed"));
+    // A key that looks so is another job's, and takes the place of none.
+    assert!(said(&mut old, "/push", &add("b", &id, "named")).contains("添加成功"));
+    assert_eq!(web.get(count).json(), json!({"jobs": 2}));
+    assert!(said(&mut old, "/get", &by_id).contains("named"));
+    assert!(said(&mut old, "/delete", &by_id).contains("操作成功"));
+    assert_eq!(web.get(count).json(), json!({"jobs": 1}));
+    assert!(said(&mut old, "/pop", r#"{"topic":"a"}"#).contains("unnamed"));
+    assert!(said(&mut old, "/finish", &by_id).contains("操作成功"));
+    assert_eq!(web.get(count).json(), json!({"jobs": 0}));
+    // The number of a job with a key is no id.
+    let number = web.post("/v1/topics/a/jobs", &json!({"key": "k"})).json()["id"].clone();
+    said(&mut old, "/delete", &format!(r#"{{"id":"@{number}"}}"#));
+    assert_eq!(web.get(count).json(), json!({"jobs": 1}));
+    let many = vec!["a"; 65].join(",");
+    assert!(said(&mut old, "/pop", &format!(r#"{{"topic":"{many}"}}"#)).contains("at most 64 topics"));
+}
+
+#[test]
 fn topics_are_popped_in_order_of_preference() {
     let site = site();
     let mut web = ouqiang(&site);

@@ -12,7 +12,7 @@ use super::super::input::{JsonBody, Part, Parts2};
 use super::super::problem::{Problem, ProblemJson};
 use super::{Answer, ok, unexpected, version};
 use crate::json::{ChangedJson, JobJson};
-use crate::protocol::{JobRef, Request, Response};
+use crate::protocol::{ErrorCode, JobRef, Request, Response};
 use crate::types::{JobId, Key, TopicName, When};
 
 /// A new due time.
@@ -55,7 +55,16 @@ async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer
     }
 }
 
-async fn changed(caller: &Caller, request: Request, _: &HeaderMap) -> Answer {
+/// A change that does not look at the job's version.
+async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
+    if version::if_match(headers)?.is_some() {
+        let message = "If-Match is heeded by reschedule alone: ask without it";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, ErrorCode::Unsupported, message));
+    }
+    change(caller, request).await
+}
+
+async fn change(caller: &Caller, request: Request) -> Answer {
     match caller.ask(request).await? {
         Response::Changed { job, state, due, version } => {
             let shown = ok(&ChangedJson::new(job, state, due))?;
@@ -67,7 +76,7 @@ async fn changed(caller: &Caller, request: Request, _: &HeaderMap) -> Answer {
 
 async fn rescheduled(caller: &Caller, job: JobRef, to: &RescheduleJson, headers: &HeaderMap) -> Answer {
     let if_version = version::if_match(headers)?;
-    changed(caller, Request::Reschedule { due: to.when()?, job, if_version }, headers).await
+    change(caller, Request::Reschedule { due: to.when()?, job, if_version }).await
 }
 
 /// Makes the two functions of a route for one job: by its id, and by its key.

@@ -107,6 +107,8 @@ pub(super) struct FailedJson {
     /// Why.
     #[schema(example = "STALE_LEASE")]
     error: &'static str,
+    /// Whether it may have been settled all the same: no or unknown.
+    applied: &'static str,
 }
 
 /// Reserve jobs
@@ -249,27 +251,49 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
         Request::Touch { ttr_ms: None, leases: touch },
         Request::Bury { leases: bury, reason },
     ];
+    let requests = requests.into_iter().filter(|request| !leases_of(request).is_empty());
+    let requests: Vec<Request> = requests.collect();
+    // Before the first of them changes anything.
+    for request in &requests {
+        caller.check(request)?;
+    }
     let mut all = SettledJson { settled: 0, failed: Vec::new() };
     for request in requests {
-        let leases = match &request {
-            Request::Finish { leases }
-            | Request::Release { leases, .. }
-            | Request::Touch { leases, .. }
-            | Request::Bury { leases, .. } => leases.clone(),
-            _ => Vec::new(),
-        };
-        if leases.is_empty() {
-            continue;
-        }
-        let Response::Settled(results) = caller.ask(request).await? else { continue };
-        for (lease, result) in leases.into_iter().zip(results) {
-            match result {
-                Ok(()) => all.settled += 1,
-                Err(code) => all.failed.push(FailedJson { lease: lease.to_string(), error: code.name() }),
+        let leases = leases_of(&request).to_vec();
+        match caller.ask(request).await {
+            Ok(Response::Settled(results)) => {
+                for (lease, result) in leases.into_iter().zip(results) {
+                    match result {
+                        Ok(()) => all.settled += 1,
+                        Err(code) => all.failed.push(FailedJson::new(lease, code.name(), "no")),
+                    }
+                }
+            }
+            Ok(other) => return Err(unexpected(&other)),
+            Err(problem) if all.settled == 0 && all.failed.is_empty() => return Err(problem),
+            Err(problem) => {
+                let ProblemJson { code, applied, .. } = problem.json();
+                all.failed.extend(leases.into_iter().map(|lease| FailedJson::new(lease, code, applied)));
             }
         }
     }
     ok(&all)
+}
+
+impl FailedJson {
+    fn new(lease: Lease, error: &'static str, applied: &'static str) -> Self {
+        Self { lease: lease.to_string(), error, applied }
+    }
+}
+
+fn leases_of(request: &Request) -> &[Lease] {
+    match request {
+        Request::Finish { leases }
+        | Request::Release { leases, .. }
+        | Request::Touch { leases, .. }
+        | Request::Bury { leases, .. } => leases,
+        _ => &[],
+    }
 }
 
 fn leases(texts: Option<&Vec<String>>) -> Result<Vec<Lease>, Problem> {

@@ -1,12 +1,14 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
+use std::fmt;
 use std::num::NonZeroU128;
 
 use axum::extract::Request;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use ring::digest::{Context, SHA256};
-use serde::Serialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
@@ -17,10 +19,12 @@ use super::{Answer, json, ok, unexpected};
 use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{ErrorCode, ErrorReply, NewJob, Push, PushResult, Request as Asked, Response};
 use crate::types::limits::PUSH_JOBS_MAX;
-use crate::types::{JobId, TopicName};
+use crate::types::{JobId, Right, TopicName};
 
 /// Most bytes of JSON at once.
 const JSON_BYTES_MAX: usize = 16 << 20;
+/// Most jobs of one request.
+const JOBS_MAX: usize = 100_000;
 /// The header under which a push that is sent again is known.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Its longest value, in bytes.
@@ -78,6 +82,37 @@ enum Brought {
     Many(Vec<NewJob>),
 }
 
+/// The jobs of an array: each is read into what is pushed, before the next one is looked at.
+struct Jobs(Vec<NewJob>);
+
+impl<'de> Deserialize<'de> for Jobs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(JobsVisitor)
+    }
+}
+
+struct JobsVisitor;
+
+impl<'de> Visitor<'de> for JobsVisitor {
+    type Value = Jobs;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of jobs")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Jobs, A::Error> {
+        let mut jobs = Vec::new();
+        while let Some(job) = sequence.next_element::<NewJobJson<'de>>()? {
+            let nth = jobs.len() + 1;
+            if nth > JOBS_MAX {
+                return Err(A::Error::custom(too_many()));
+            }
+            jobs.push(job.job().map_err(|error| A::Error::custom(format_args!("job {nth}: {error}")))?);
+        }
+        Ok(Jobs(jobs))
+    }
+}
+
 /// Push jobs
 ///
 /// One job as an object, several as an array, or several as a line each (`application/x-ndjson`). Several jobs are taken one by one:
@@ -98,7 +133,9 @@ enum Brought {
     ),
 )]
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
+    caller.with_right(Right::Push, "a push needs")?;
     let key = idempotency_key(&caller, request.headers())?;
+    let _room = caller.desk().room(request.headers(), JSON_BYTES_MAX).await?;
     match bring(&caller, request).await? {
         Brought::One(job) => {
             let results = push_part(&caller, &topic, vec![job], key).await?;
@@ -114,17 +151,12 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     if !is_lines {
         input::check_json(&parts.headers)?;
     }
-    let _room = caller.desk().room(&parts.headers, JSON_BYTES_MAX).await?;
     let bytes = input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2))).await?;
     if is_lines {
         return lines(&bytes).map(Brought::Many);
     }
     if bytes.trim_ascii_start().starts_with(b"[") {
-        let jobs: Vec<NewJobJson<'_>> = input::of_json(&bytes)?;
-        let jobs = jobs.into_iter().enumerate().map(|(at, job)| {
-            job.job().map_err(|error| Problem::malformed(format!("job {}: {error}", at + 1)))
-        });
-        return jobs.collect::<Result<_, _>>().map(Brought::Many);
+        return input::of_json(&bytes).map(|Jobs(jobs)| Brought::Many(jobs));
     }
     let job: NewJobJson<'_> = input::of_json(&bytes)?;
     job.job().map(Brought::One).map_err(|error| Problem::malformed(error.to_string()))
@@ -133,16 +165,40 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
 /// A job a line; empty lines are none.
 fn lines(bytes: &[u8]) -> Result<Vec<NewJob>, Problem> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
-    let jobs = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(at, line)| {
-        let wrong = |error: &dyn std::fmt::Display| Problem::malformed(format!("line {}: {error}", at + 1));
+    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let jobs = lines.enumerate().map(|(nth, (at, line))| {
+        if nth == JOBS_MAX {
+            return Err(Problem::malformed(too_many()));
+        }
+        let wrong = |error: &dyn fmt::Display| Problem::malformed(format!("line {}: {error}", at + 1));
         let job: NewJobJson<'_> = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
         job.job().map_err(|error| wrong(&error))
     });
     jobs.collect()
 }
 
-/// Pushes jobs, as many at once as a frame takes. What refuses a later part is the outcome of all jobs from there on.
+fn too_many() -> String {
+    format!("a request has at most {JOBS_MAX} jobs: send the others in a request of their own")
+}
+
+/// Pushes jobs. One whose body is too large keeps none of the others back.
 async fn push_all(
+    caller: &Caller,
+    topic: &TopicName,
+    mut jobs: Vec<NewJob>,
+    key: Option<NonZeroU128>,
+) -> Result<Vec<OutcomeJson>, Problem> {
+    let fits = |job: &NewJob| job.body.len() <= caller.body_bytes_max();
+    let all_fit: Vec<bool> = jobs.iter().map(fits).collect();
+    jobs.retain(fits);
+    let mut outcomes = push_fitting(caller, topic, jobs, key).await?.into_iter();
+    let too_large = Problem::from(ErrorReply::new(ErrorCode::TooLarge, about(ErrorCode::TooLarge)));
+    let refused = || OutcomeJson::Refused(RefusedJson::of(&too_large));
+    Ok(all_fit.into_iter().filter_map(|fits| if fits { outcomes.next() } else { Some(refused()) }).collect())
+}
+
+/// Pushes jobs, as many at once as a frame takes. What refuses a later part is the outcome of all jobs from there on.
+async fn push_fitting(
     caller: &Caller,
     topic: &TopicName,
     jobs: Vec<NewJob>,

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::super::caller::Caller;
 use super::super::fields::{Field, Flag, Number};
 use super::super::input::{JsonBody, Part, QueryOf};
-use super::super::problem::ProblemJson;
+use super::super::problem::{Problem, ProblemJson};
 use super::{Answer, done, ok, unexpected};
 use crate::json::{ClusterJson, ConnectionJson, StatsJson};
 use crate::protocol::{Request, Response};
@@ -153,7 +153,8 @@ pub(super) async fn transfer(
     ),
 )]
 pub(super) async fn connections(caller: Caller, QueryOf(asked): QueryOf<ConnectionsQuery>) -> Answer {
-    let after = asked.after.and_then(|after| after.parse().ok()).unwrap_or(0);
+    let after = asked.after.as_deref().unwrap_or("0").parse();
+    let after = after.map_err(|_| Problem::malformed("after is the number of a connection"))?;
     let connections_max = asked.limit.map_or(CONNECTIONS_LISTED_MAX, |limit| limit.0);
     match caller.ask(Request::Connections { after, connections_max }).await? {
         Response::Connections(list) => {

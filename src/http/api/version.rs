@@ -24,7 +24,11 @@ pub(super) fn tagged(mut answer: Response, tag: Option<HeaderValue>) -> Response
 
 /// The version that the job must still be of.
 pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<NonZeroU64>, Problem> {
-    let Some(tag) = headers.get(IF_MATCH) else { return Ok(None) };
+    let mut tags = headers.get_all(IF_MATCH).into_iter();
+    let Some(tag) = tags.next() else { return Ok(None) };
+    if tags.next().is_some() || tag.as_bytes().contains(&b',') {
+        return Err(Problem::malformed("If-Match names one ETag"));
+    }
     let tag = tag.to_str().unwrap_or_default().trim();
     if tag == "*" {
         return Ok(None);

@@ -4,29 +4,36 @@
 //! topic that the caller may read. A push takes its place first, and then removes what the id named before elsewhere: in
 //! between there are two, and never none.
 
+mod fields;
 pub(super) mod ouqiang;
 pub(super) mod php_delayqueue;
 pub(super) mod youzan;
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
+use axum::extract::Request;
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
+use self::fields::Fields;
 use super::caller::Caller;
+use super::input;
 use super::problem::Problem;
 use crate::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response,
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve, Response,
 };
-use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, TOPIC_BYTES_MAX};
+use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
 use crate::types::{AttributesBuilder, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
 /// A job that was attempted so often is buried: the older queues try for ever.
 const ATTEMPTS_MAX: u32 = 100;
 /// Look-ups under way at once, for one request.
 const LOOKUPS_MAX: usize = 64;
+
+/// Most bytes of a request in JSON, where jobs are not larger.
+const REQUEST_BYTES_MAX: usize = 16 << 20;
 
 /// A job as older queues know it.
 struct OldJob {
@@ -45,19 +52,36 @@ enum Failure {
     Refused(Problem),
 }
 
+/// Why a request says nothing.
+enum Unread {
+    /// Its body did not come, or not as it should.
+    Body(Problem),
+    /// It is no JSON object.
+    Json,
+}
+
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         Self::Refused(problem)
     }
 }
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Impossible(why) => f.write_str(why),
             Self::Refused(problem) => f.write_str(&problem.json().detail),
         }
     }
+}
+
+/// What a request says, and the room of its body: whoever still needs its texts holds it.
+async fn read(caller: &Caller, request: Request) -> Result<(Fields, Option<OwnedSemaphorePermit>), Unread> {
+    let (parts, body) = request.into_parts();
+    let room = caller.desk().room(&parts.headers, REQUEST_BYTES_MAX).await.map_err(Unread::Body)?;
+    let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
+    let bytes = input::read(body, bytes_max).await.map_err(Unread::Body)?;
+    Ok((Fields::read(&bytes).ok_or(Unread::Json)?, room))
 }
 
 /// The topic of ours that stands for one of theirs.
@@ -115,7 +139,7 @@ fn key_of(id: &str) -> Result<Key, Failure> {
         .map_err(|_| Failure::Impossible("an id has at most 256 bytes, and no control characters".to_owned()))
 }
 
-/// The id of a job: its key, or for one that was pushed without, its number behind an `@`.
+/// The id of a job: its key, or for one that was pushed without, its number behind an `@`. That number is no key: see [`find`].
 fn id_of(job: &Delivered) -> String {
     job.key.as_ref().map_or_else(|| format!("@{}", job.lease.job.0), |key| key.as_str().to_owned())
 }
@@ -140,7 +164,7 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
     };
     let pushed = push_one(caller, topic, new).await?;
     // What is newer was pushed meanwhile: its push removes this one.
-    for older in find(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
+    for older in find_by_key(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
         remove_one(caller, &older).await?;
     }
     Ok(())
@@ -149,7 +173,7 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
 /// Pushes a job that takes the place of the one with its key.
 async fn push_one(caller: &Caller, topic: TopicName, job: NewJob) -> Result<JobId, Failure> {
     let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
-    let Response::Pushed(results) = caller.ask(Request::Push(request)).await? else {
+    let Response::Pushed(results) = caller.ask(Asked::Push(request)).await? else {
         return Err(unexpected());
     };
     match results.first() {
@@ -165,6 +189,10 @@ fn unexpected() -> Failure {
 
 /// One job of these topics, the first with a job that is ready; or, if none has one, whichever comes within `wait`.
 async fn pop(caller: &Caller, topics: &[&str], wait: Duration) -> Result<Option<Delivered>, Failure> {
+    if topics.len() > RESERVE_TOPICS_MAX {
+        let message = format!("name at most {RESERVE_TOPICS_MAX} topics");
+        return Err(Failure::Impossible(message));
+    }
     let topics = topics.iter().map(|topic| topic_of(topic)).collect::<Result<Vec<_>, _>>()?;
     for topic in &topics {
         if let Some(job) = reserve(caller, vec![topic.clone()], 0).await? {
@@ -182,7 +210,7 @@ async fn reserve(
     topics: Vec<TopicName>,
     wait_ms: u64,
 ) -> Result<Option<Delivered>, Failure> {
-    let request = Request::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() });
+    let request = Asked::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() });
     match caller.ask(request).await {
         Ok(Response::Reserved(jobs)) => Ok(jobs.into_iter().next()),
         // Nobody gets jobs of a topic that is paused: there are none, for now.
@@ -192,13 +220,23 @@ async fn reserve(
     }
 }
 
-/// Every job with this id, wherever it is, the newest last.
+/// Every job with this id, wherever it is, the newest last. Where no job has the key `@5`, that is the job of number 5, if it was
+/// pushed without a key.
 async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
-    if let Some(number) = id.strip_prefix('@').and_then(|number| number.parse().ok()) {
-        return Ok(look(caller.clone(), JobRef::Id(number)).await?.into_iter().collect());
+    let found = find_by_key(caller, id).await?;
+    let number = id.strip_prefix('@').and_then(|number| number.parse().ok());
+    match number.filter(|_| found.is_empty()) {
+        Some(number) => {
+            let numbered = look(caller.clone(), JobRef::Id(number)).await?;
+            Ok(numbered.into_iter().filter(|job| job.key.is_none()).collect())
+        }
+        None => Ok(found),
     }
+}
+
+async fn find_by_key(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
     let key = key_of(id)?;
-    let Response::Topics(topics) = caller.ask(Request::Topics).await? else { return Ok(Vec::new()) };
+    let Response::Topics(topics) = caller.ask(Asked::Topics).await? else { return Ok(Vec::new()) };
     let mut topics = topics.into_iter();
     let (mut lookups, mut found) = (JoinSet::new(), Vec::new());
     loop {
@@ -220,7 +258,7 @@ async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
 }
 
 async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
-    match caller.ask(Request::Get(job)).await {
+    match caller.ask(Asked::Get(job)).await {
         Ok(Response::Job(job)) if job.state != Some(JobState::Finished) => Ok(Some(*job)),
         Ok(_) => Ok(None),
         Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Ok(None),
@@ -237,45 +275,9 @@ async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
 }
 
 async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
-    match caller.ask(Request::Delete(JobRef::Id(job.id))).await {
+    match caller.ask(Asked::Delete(JobRef::Id(job.id))).await {
         Err(problem) if problem.json().code != ErrorCode::NotFound.name() => Err(problem.into()),
         _ => Ok(()),
-    }
-}
-
-/// The fields of a request: whatever case their names have, as Go reads them.
-struct Fields(Map<String, Value>);
-
-impl Fields {
-    /// `None` if it is no JSON object; `null` is one without fields.
-    fn read(bytes: &[u8]) -> Option<Self> {
-        match serde_json::from_slice(bytes).ok()? {
-            Value::Object(fields) => Some(Self(fields)),
-            Value::Null => Some(Self(Map::new())),
-            _ => None,
-        }
-    }
-
-    fn get(&self, name: &str) -> &Value {
-        let found = self.0.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
-        found.map_or(&Value::Null, |(_, value)| value)
-    }
-
-    /// A text without the spaces around it; empty if it is not there. `None` if it is something else.
-    fn text(&self, name: &str) -> Option<String> {
-        match self.get(name) {
-            Value::Null => Some(String::new()),
-            Value::String(text) => Some(text.trim().to_owned()),
-            _ => None,
-        }
-    }
-
-    /// A whole number; 0 if it is not there. `None` if it is something else, like `1.0`.
-    fn number(&self, name: &str) -> Option<i64> {
-        match self.get(name) {
-            Value::Null => Some(0),
-            value => value.as_i64(),
-        }
     }
 }
 
@@ -306,18 +308,5 @@ mod tests {
         assert_eq!(shown("-a:b c"), Some(":2da:3ab:20c".to_owned()));
         assert_eq!(shown(""), None);
         assert_eq!(shown(&"ж".repeat(30)), None, "too long");
-    }
-
-    #[test]
-    fn fields_have_names_of_any_case_and_strict_values() {
-        let fields = Fields::read(br#"{"Topic":" a ","TTR":60,"delay":1.0,"id":7}"#).expect("an object");
-        assert_eq!((fields.text("topic"), fields.number("ttr")), (Some("a".to_owned()), Some(60)));
-        assert_eq!(
-            (fields.number("delay"), fields.text("id"), fields.text("body")),
-            (None, None, Some(String::new()))
-        );
-        assert!(
-            Fields::read(b"[]").is_none() && Fields::read(b"").is_none() && Fields::read(b"null").is_some()
-        );
     }
 }

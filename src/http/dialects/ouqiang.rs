@@ -3,20 +3,17 @@
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use serde::Serialize;
 
 use super::super::caller::{Caller, Desk};
-use super::super::input;
-use super::{Failure, Fields, OldJob, as_go_writes, find, id_of, pop, push, remove, topic_from};
+use super::{Failure, OldJob, Unread, as_go_writes, find, id_of, pop, push, read, remove, topic_from};
 
 /// How long a pop waits for a job.
 const POP_WAIT: Duration = Duration::from_secs(178);
-/// Most bytes of a request.
-const REQUEST_BYTES_MAX: usize = 16 << 20;
 const DELAY_S_MAX: i64 = 1 << 31;
 const TTR_S_MAX: i64 = 86_400;
 
@@ -57,10 +54,10 @@ pub(crate) fn router(desk: Desk) -> Router {
         .with_state(desk)
 }
 
-async fn push_job(caller: Caller, body: Body) -> Response {
-    let fields = match read(&caller, body).await {
-        Ok(fields) => fields,
-        Err(answer) => return answer,
+async fn push_job(caller: Caller, request: Request) -> Response {
+    let (fields, _room) = match read(&caller, request).await {
+        Ok(read) => read,
+        Err(unread) => return failed(unread_text(&unread)),
     };
     let texts = [fields.text("id"), fields.text("topic"), fields.text("body")];
     let numbers = [fields.number("delay"), fields.number("ttr")];
@@ -83,10 +80,10 @@ async fn push_job(caller: Caller, body: Body) -> Response {
     }
 }
 
-async fn pop_job(caller: Caller, body: Body) -> Response {
-    let fields = match read(&caller, body).await {
-        Ok(fields) => fields,
-        Err(answer) => return answer,
+async fn pop_job(caller: Caller, request: Request) -> Response {
+    let fields = match read(&caller, request).await {
+        Ok((fields, _)) => fields,
+        Err(unread) => return failed(unread_text(&unread)),
     };
     let Some(topics) = fields.text("topic") else { return failed("解析json失败") };
     if topics.is_empty() {
@@ -103,8 +100,8 @@ async fn pop_job(caller: Caller, body: Body) -> Response {
     }
 }
 
-async fn remove_job(caller: Caller, body: Body) -> Response {
-    match read_id(&caller, body).await {
+async fn remove_job(caller: Caller, request: Request) -> Response {
+    match read_id(&caller, request).await {
         Ok(id) => match remove(&caller, &id).await {
             Ok(()) => done::<()>("操作成功", None),
             Err(why) => refused("删除失败", &why),
@@ -113,8 +110,8 @@ async fn remove_job(caller: Caller, body: Body) -> Response {
     }
 }
 
-async fn show_job(caller: Caller, body: Body) -> Response {
-    let id = match read_id(&caller, body).await {
+async fn show_job(caller: Caller, request: Request) -> Response {
+    let id = match read_id(&caller, request).await {
         Ok(id) => id,
         Err(answer) => return answer,
     };
@@ -133,15 +130,17 @@ async fn show_job(caller: Caller, body: Body) -> Response {
     }
 }
 
-async fn read(caller: &Caller, body: Body) -> Result<Fields, Response> {
-    let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
-    let bytes = input::read(body, bytes_max).await.map_err(|_| failed("读取request body失败"))?;
-    Fields::read(&bytes).ok_or_else(|| failed("解析json失败"))
+async fn read_id(caller: &Caller, request: Request) -> Result<String, Response> {
+    let (fields, _) = read(caller, request).await.map_err(|unread| failed(unread_text(&unread)))?;
+    let id = fields.text("id").ok_or_else(|| failed("解析json失败"))?;
+    if id.is_empty() { Err(failed("job id不能为空")) } else { Ok(id) }
 }
 
-async fn read_id(caller: &Caller, body: Body) -> Result<String, Response> {
-    let id = read(caller, body).await?.text("id").ok_or_else(|| failed("解析json失败"))?;
-    if id.is_empty() { Err(failed("job id不能为空")) } else { Ok(id) }
+fn unread_text(unread: &Unread) -> &'static str {
+    match unread {
+        Unread::Body(_) => "读取request body失败",
+        Unread::Json => "解析json失败",
+    }
 }
 
 fn done<D: Serialize>(message: &str, data: Option<D>) -> Response {

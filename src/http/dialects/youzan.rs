@@ -3,17 +3,14 @@
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
 use super::super::caller::{Caller, Desk};
-use super::super::input;
-use super::{Fields, OldJob, id_of, pop, push, remove};
+use super::{OldJob, Unread, id_of, pop, push, read, remove};
 
-/// Most bytes of a request.
-const REQUEST_BYTES_MAX: usize = 16 << 20;
 const TTR_S_MAX: i64 = 604_800;
 
 /// What was done.
@@ -30,8 +27,8 @@ pub(crate) fn router(desk: Desk) -> Router {
     Router::new().fallback(command).with_state(desk)
 }
 
-async fn command(caller: Caller, body: Body) -> Response {
-    let answer = match obey(&caller, body).await {
+async fn command(caller: Caller, request: Request) -> Response {
+    let answer = match obey(&caller, request).await {
         Ok(answer) => Answer { success: true, ..answer },
         Err(error) => Answer { error, ..Answer::default() },
     };
@@ -39,10 +36,11 @@ async fn command(caller: Caller, body: Body) -> Response {
     ([(CONTENT_TYPE, "application/json")], json).into_response()
 }
 
-async fn obey(caller: &Caller, body: Body) -> Result<Answer, String> {
-    let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
-    let bytes = input::read(body, bytes_max).await.map_err(|problem| problem.json().detail)?;
-    let fields = Fields::read(&bytes).ok_or("send a JSON object")?;
+async fn obey(caller: &Caller, request: Request) -> Result<Answer, String> {
+    let (fields, _room) = read(caller, request).await.map_err(|unread| match unread {
+        Unread::Body(problem) => problem.json().detail,
+        Unread::Json => "send a JSON object".to_owned(),
+    })?;
     let text = |name: &str| match fields.text(name) {
         Some(text) if !text.is_empty() => Ok(text),
         _ => Err(format!("{name} must be a text that is not empty")),

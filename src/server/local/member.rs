@@ -8,12 +8,14 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
-use tokio::time::timeout;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
 use super::{Waiting, leases_of};
 use crate::protocol::frame::HEADER_BYTES;
-use crate::protocol::{ErrorCode, FrameDecoder, ReleaseKind, Request, RequestId, Response};
+use crate::protocol::{
+    Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
+};
 use crate::transport::{ReadHalf, Stream, WriteHalf};
 use crate::types::Lease;
 use crate::types::limits::RESPONSE_BYTES_MAX;
@@ -22,8 +24,10 @@ use crate::types::limits::RESPONSE_BYTES_MAX;
 const UNSENT_MAX: usize = 1024;
 /// Requests that are sent together.
 const TOGETHER_MAX: usize = 256;
-/// The pause after which the member is asked whether it is there.
+/// How often the member is asked whether it is there: a long poll is asked for once, and its answer may be late.
 const PING_EVERY: Duration = Duration::from_secs(2);
+/// The heartbeat that fits this, in milliseconds.
+pub(super) const HEARTBEAT_MS: u32 = 3_000;
 /// A member that says nothing for this long is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
 /// The number of a PING, and of what is given back. No request has it.
@@ -56,19 +60,24 @@ pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>) -> L
 /// Sends requests until nobody has any more.
 async fn say(mut output: WriteHalf<'_>, mut requests: Receiver<(RequestId, Request)>) -> io::Result<()> {
     let (mut taken, mut bytes) = (Vec::new(), BytesMut::new());
+    let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        match timeout(PING_EVERY, requests.recv_many(&mut taken, TOGETHER_MAX)).await {
-            Ok(0) => {
-                Request::Goodbye.encode(RequestId(UNASKED), &mut bytes);
-                output.write_all(&bytes).await?;
-                return output.flush().await;
+        tokio::select! {
+            biased;
+            _ = pings.tick() => {
+                Request::Ping.encode(RequestId(UNASKED), &mut bytes);
             }
-            Ok(_) => {
+            count = requests.recv_many(&mut taken, TOGETHER_MAX) => {
                 for (number, request) in taken.drain(..) {
                     request.encode(number, &mut bytes);
                 }
+                if count == 0 {
+                    Request::Goodbye.encode(RequestId(UNASKED), &mut bytes);
+                    output.write_all(&bytes).await?;
+                    return output.flush().await;
+                }
             }
-            Err(_) => _ = Request::Ping.encode(RequestId(UNASKED), &mut bytes),
         }
         output.write_all(&bytes).await?;
         output.flush().await?;
@@ -87,8 +96,11 @@ async fn hear(
     let mut decoder = FrameDecoder::new(bytes_max);
     loop {
         while let Some(frame) = decoder.next(&mut buffer).map_err(io::Error::other)? {
-            // What a newer member says besides is nothing that was asked for.
-            let Ok(response) = Response::decode(&frame) else { continue };
+            // A newer member may say what nobody has asked for, or answer what this one cannot read.
+            let response = Response::decode(&frame).unwrap_or_else(|error| {
+                let error = ErrorReply::new(ErrorCode::Unknown, format!("the leader's answer: {error}"));
+                Response::Error(ErrorReply { applied: Applied::Unknown, ..error })
+            });
             if leads_no_more(&response) {
                 waiting.lock().has_ended = true;
             }

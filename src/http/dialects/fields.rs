@@ -1,0 +1,165 @@
+//! What a request in JSON says. Nothing is kept of what no request has: a small text may stand for a large tree.
+
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// What the fields of requests are called.
+const FIELDS: [&str; 6] = ["command", "topic", "id", "delay", "ttr", "body"];
+
+/// The fields of a request: whatever case their names have, as Go reads them. Others are passed over.
+#[derive(Default)]
+pub(super) struct Fields([Value; FIELDS.len()]);
+
+/// The value of a field.
+#[derive(Default)]
+enum Value {
+    #[default]
+    Nothing,
+    Text(String),
+    Whole(i64),
+    /// One that no field has, whatever it is.
+    Other,
+}
+
+impl Fields {
+    /// The fields that a request's body says. `None` if it is no JSON object; `null` is one without fields.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let fields: Option<Self> = serde_json::from_slice(bytes).ok()?;
+        Some(fields.unwrap_or_default())
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        let at = FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name));
+        at.and_then(|at| self.0.get(at)).unwrap_or(&Value::Nothing)
+    }
+
+    /// A text without the spaces around it; empty if it is not there. `None` if it is something else.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        match self.get(name) {
+            Value::Nothing => Some(String::new()),
+            Value::Text(text) => Some(text.trim().to_owned()),
+            Value::Whole(_) | Value::Other => None,
+        }
+    }
+
+    /// A whole number; 0 if it is not there. `None` if it is something else, like `1.0`.
+    pub(super) fn number(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Value::Nothing => Some(0),
+            Value::Whole(number) => Some(*number),
+            Value::Text(_) | Value::Other => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let mut fields = Fields::default();
+        while let Some(name) = map.next_key::<String>()? {
+            let at = FIELDS.iter().position(|field| field.eq_ignore_ascii_case(&name));
+            match at.and_then(|at| fields.0.get_mut(at)) {
+                Some(field) => *field = map.next_value()?,
+                None => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(fields)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::Text(text))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Whole(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(i64::try_from(number).map_or(Value::Other, Value::Whole))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
+        Ok(Value::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
+        Ok(Value::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
+        while sequence.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Value::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_names_of_any_case_and_strict_values() {
+        let fields = Fields::read(br#"{"Topic":" a ","TTR":60,"delay":1.0,"id":7}"#).expect("an object");
+        assert_eq!((fields.text("topic"), fields.number("ttr")), (Some("a".to_owned()), Some(60)));
+        assert_eq!(
+            (fields.number("delay"), fields.text("id"), fields.text("body")),
+            (None, None, Some(String::new()))
+        );
+        assert!(
+            Fields::read(b"[]").is_none() && Fields::read(b"").is_none() && Fields::read(b"null").is_some()
+        );
+    }
+
+    #[test]
+    fn what_no_request_has_is_passed_over() {
+        let fields = Fields::read(br#"{"x":[1,{"y":2}],"id":"a","body":{"z":[]},"topic":["t"],"ID":"b"}"#);
+        let fields = fields.expect("an object");
+        assert_eq!(
+            (fields.text("id"), fields.text("body"), fields.text("topic")),
+            (Some("b".to_owned()), None, None)
+        );
+    }
+}
