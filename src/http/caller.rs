@@ -1,17 +1,16 @@
 //! Who asks: the token that a request shows, what it may do, and the way to the queue.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequestParts};
-use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH};
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::BytesMut;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::problem::Problem;
+use super::room::{Room, Taken};
 use super::streams::{Place, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
@@ -24,13 +23,6 @@ use crate::types::{Access, Right};
 /// A second try finds the node's new session, or none.
 const TRIES: usize = 2;
 
-/// Large bodies of requests that are being read, and what becomes of them, take no more than this, in KiB.
-const ROOM_KIB: u32 = 64 << 10;
-/// A body up to this size needs no room, in bytes.
-const SMALL_BYTES: usize = 16 << 10;
-/// How long a large body waits for room.
-const ROOM_TIME_MAX: Duration = Duration::from_secs(10);
-
 /// What all requests share.
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
@@ -39,7 +31,7 @@ pub(crate) struct Desk {
     alerts: Alerts,
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
-    room: Arc<Semaphore>,
+    room: Arc<Room>,
     streams: Streams,
     /// The token that callers act as who show none.
     acts_as: Option<Arc<str>>,
@@ -49,8 +41,15 @@ impl Desk {
     /// One that leads to this queue.
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
-        let room = Arc::new(Semaphore::new(ROOM_KIB as usize));
-        Self { local, call_backs, alerts, body_bytes_max, room, streams: Streams::default(), acts_as: None }
+        Self {
+            local,
+            call_backs,
+            alerts,
+            body_bytes_max,
+            room: Arc::default(),
+            streams: Streams::default(),
+            acts_as: None,
+        }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -76,31 +75,6 @@ impl Desk {
     /// A place for one more event stream of this token, if there is one.
     pub(super) fn stream(&self, token: &str) -> Option<Place> {
         self.streams.take(token)
-    }
-
-    /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
-    ///
-    /// # Errors
-    ///
-    /// Others have all of it for too long.
-    pub(crate) async fn room(
-        &self,
-        headers: &HeaderMap,
-        bytes_max: usize,
-    ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let bytes = length.unwrap_or(bytes_max).min(bytes_max);
-        if bytes <= SMALL_BYTES {
-            return Ok(None);
-        }
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(ROOM_KIB);
-        // It is never closed.
-        let room = timeout(ROOM_TIME_MAX, Arc::clone(&self.room).acquire_many_owned(kib)).await;
-        room.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
-            let message = "other requests with large bodies have all the room that there is: try again";
-            let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
-            error.into()
-        })
     }
 }
 
@@ -243,6 +217,19 @@ impl Caller {
     /// The name of its token; empty where there are none.
     pub(crate) fn token(&self) -> String {
         self.guest.access().token.clone()
+    }
+
+    /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
+    ///
+    /// # Errors
+    ///
+    /// Others have all of it for too long.
+    pub(crate) async fn room(&self, headers: &HeaderMap, bytes_max: usize) -> Result<Option<Taken>, Problem> {
+        let token = self.token();
+        // Without tokens a caller is an address.
+        let address = || self.from.rsplit_once(':').map_or(&*self.from, |(host, _)| host);
+        let name = if token.is_empty() { address() } else { &token };
+        self.desk.room.take(name, headers, bytes_max).await
     }
 
     /// The largest body that it may push, in bytes.

@@ -11,6 +11,7 @@ mod input;
 mod listener;
 mod patience;
 mod problem;
+mod room;
 mod streams;
 mod watch;
 

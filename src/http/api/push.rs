@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for JobsVisitor {
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
     caller.with_right(Right::Push, "a push needs")?;
     let key = idempotency_key(&caller, request.headers())?;
-    let _room = caller.desk().room(request.headers(), JSON_BYTES_MAX).await?;
+    let _room = caller.room(request.headers(), JSON_BYTES_MAX).await?;
     match bring(&caller, request).await? {
         Brought::One(job) => {
             let results = push_part(&caller, &topic, vec![job], key).await?;

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use bytes::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
 use self::fields::Fields;
 use super::caller::Caller;
 use super::input;
 use super::problem::Problem;
+use super::room::Taken;
 use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve, Response,
 };
@@ -76,9 +76,9 @@ impl fmt::Display for Failure {
 }
 
 /// What a request says, and the room of its body: whoever still needs its texts holds it.
-async fn read(caller: &Caller, request: Request) -> Result<(Fields, Option<OwnedSemaphorePermit>), Unread> {
+async fn read(caller: &Caller, request: Request) -> Result<(Fields, Option<Taken>), Unread> {
     let (parts, body) = request.into_parts();
-    let room = caller.desk().room(&parts.headers, REQUEST_BYTES_MAX).await.map_err(Unread::Body)?;
+    let room = caller.room(&parts.headers, REQUEST_BYTES_MAX).await.map_err(Unread::Body)?;
     let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
     let bytes = input::read(body, bytes_max).await.map_err(Unread::Body)?;
     Ok((Fields::read(&bytes).ok_or(Unread::Json)?, room))
