@@ -23,6 +23,9 @@ use crate::server_rig::Process;
 const PATIENCE: Duration = Duration::from_secs(30);
 const OK: Answer = Answer::Reply(200, "", "");
 
+/// The arguments of a process that may call this machine.
+const MAY_CALL_HERE: [&str; 4] = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
+
 /// A node that may call this machine.
 fn site() -> Site {
     Site::with(may_call_here)
@@ -406,8 +409,7 @@ fn a_node_that_stops_waits_for_calls_under_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let (tell, when) = channel();
     let receiver = Receiver::always(Answer::When(Arc::new(Mutex::new(when))));
-    let arguments = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::start(folder.path(), &MAY_CALL_HERE);
     let commands = Commands::to(&process.address);
     commands.ok(&["topic", "set", "t", "--call-back", &receiver.url("/"), "--remember", "1h"]);
     let job = commands.ok(&["push", "t", "x"]).trim().to_owned();
@@ -418,7 +420,7 @@ fn a_node_that_stops_waits_for_calls_under_way() {
     assert!(end.recv_timeout(Duration::from_millis(500)).is_err(), "it waits");
     tell.send(200).expect("sent");
     assert_eq!(end.recv_timeout(PATIENCE), Ok(true));
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::start(folder.path(), &MAY_CALL_HERE);
     let shown = Commands::to(&process.address).json(&["get", &job]);
     assert_eq!((&shown["state"], &shown["attempts"]), (&json!("finished"), &json!(1)), "{shown}");
     assert!(receiver.more().is_empty(), "it is called once");
@@ -429,8 +431,7 @@ fn a_second_signal_ends_a_node_that_waits_for_a_call() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_tell, when) = channel();
     let receiver = Receiver::always(Answer::When(Arc::new(Mutex::new(when))));
-    let arguments = ["--call-back-allow", "127.0.0.0/8", "--call-back-ports", "1-65535"];
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::start(folder.path(), &MAY_CALL_HERE);
     let commands = Commands::to(&process.address);
     commands.ok(&["topic", "set", "t", "--call-back", &receiver.url("/")]);
     commands.ok(&["push", "t", "x"]);

@@ -23,8 +23,9 @@ const REQUESTS_MAX: usize = 8;
 /// It is tried for this long. Then the lease runs out, and the job is called again.
 const TRIED_FOR: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(250);
-/// Settlements taken at once.
+/// Settlements taken at once: as many as there are, one request has room for them.
 const TAKEN_MAX: usize = 1024;
+const _: () = assert!(TAKEN_MAX <= LEASES_MAX, "those that are alike go in one request");
 
 /// How a lease is settled.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,11 +97,9 @@ async fn run(asking: Asking, mut settlements: UnboundedReceiver<Ended>) {
             alike.entry(settlement).or_default().push((lease, unfinished));
         }
         for (settlement, leases) in alike {
-            for leases in leases.chunks(LEASES_MAX) {
-                tokio::spawn(asking.clone().settle(settlement.clone(), leases.to_vec(), place));
-                let Ok(next) = Arc::clone(&room).acquire_owned().await else { return };
-                place = next;
-            }
+            tokio::spawn(asking.clone().settle(settlement, leases, place));
+            let Ok(next) = Arc::clone(&room).acquire_owned().await else { return };
+            place = next;
         }
     }
 }

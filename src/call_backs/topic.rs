@@ -1,8 +1,8 @@
 //! The calls of one topic: a subscription as any consumer has it, and a call for each job that comes.
 //!
 //! A topic with one destination asks for no more jobs than may be called at the same time: a job that cannot be called now stays ready
-//! for others. While the destination is left alone, or has no place, there is no subscription at all. Where jobs name their destinations, all jobs
-//! come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
+//! for others. While the destination is left alone, or has no place, there is no subscription at all. Where jobs name their
+//! destinations, all jobs come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
 
 use std::sync::Arc;
 use std::time::Duration;

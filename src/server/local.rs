@@ -376,9 +376,8 @@ impl LocalSession {
 
     /// Gives back the jobs of an answer that nobody takes.
     fn give_back(&self, answer: &Response) {
-        let leases = leases_of(answer);
-        if !leases.is_empty() {
-            self.mention(Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None });
+        if let Some(release) = release_of(answer) {
+            self.mention(release);
         }
     }
 
@@ -462,10 +461,8 @@ struct Left<'a> {
 impl Drop for Left<'_> {
     fn drop(&mut self) {
         self.session.waiting.lock().by_number.remove(&self.number);
-        if !self.cancels {
-            return;
-        }
         match self.answer.try_recv() {
+            _ if !self.cancels => {}
             // It came at this very moment.
             Ok(answer) => self.session.give_back(&answer),
             Err(_) => self.session.mention(Request::Cancel { request: self.number }),
@@ -572,6 +569,12 @@ fn leases_of(response: &Response) -> Vec<Lease> {
         Response::Reserved(jobs) | Response::Deliver(jobs) => jobs.iter().map(|job| job.lease).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The request that gives back the jobs of an answer that reaches nobody: they were not started.
+fn release_of(answer: &Response) -> Option<Request> {
+    let leases = Some(leases_of(answer)).filter(|leases| !leases.is_empty())?;
+    Some(Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None })
 }
 
 fn bodies_bytes(request: &Request) -> usize {

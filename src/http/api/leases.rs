@@ -245,21 +245,19 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
         leases(touch.as_ref())?,
         leases(bury.as_ref())?,
     );
-    let requests = [
-        Request::Finish { leases: finish },
-        Request::Release { kind, leases: release, reason: reason.clone() },
-        Request::Touch { ttr_ms: None, leases: touch },
-        Request::Bury { leases: bury, reason },
+    let mut requests = vec![
+        (finish.clone(), Request::Finish { leases: finish }),
+        (release.clone(), Request::Release { kind, leases: release, reason: reason.clone() }),
+        (touch.clone(), Request::Touch { ttr_ms: None, leases: touch }),
+        (bury.clone(), Request::Bury { leases: bury, reason }),
     ];
-    let requests = requests.into_iter().filter(|request| !leases_of(request).is_empty());
-    let requests: Vec<Request> = requests.collect();
+    requests.retain(|(leases, _)| !leases.is_empty());
     // Before the first of them changes anything.
-    for request in &requests {
+    for (_, request) in &requests {
         caller.check(request)?;
     }
     let mut all = SettledJson { settled: 0, failed: Vec::new() };
-    for request in requests {
-        let leases = leases_of(&request).to_vec();
+    for (leases, request) in requests {
         match caller.ask(request).await {
             Ok(Response::Settled(results)) => {
                 for (lease, result) in leases.into_iter().zip(results) {
@@ -283,16 +281,6 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
 impl FailedJson {
     fn new(lease: Lease, error: &'static str, applied: &'static str) -> Self {
         Self { lease: lease.to_string(), error, applied }
-    }
-}
-
-fn leases_of(request: &Request) -> &[Lease] {
-    match request {
-        Request::Finish { leases }
-        | Request::Release { leases, .. }
-        | Request::Touch { leases, .. }
-        | Request::Bury { leases, .. } => leases,
-        _ => &[],
     }
 }
 

@@ -11,13 +11,10 @@ use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
-use super::{Waiting, leases_of};
+use super::{Waiting, release_of};
 use crate::protocol::frame::HEADER_BYTES;
-use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
-};
+use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::transport::{ReadHalf, Stream, WriteHalf};
-use crate::types::Lease;
 use crate::types::limits::RESPONSE_BYTES_MAX;
 
 /// Requests that wait to be sent.
@@ -105,7 +102,7 @@ async fn hear(
                 waiting.lock().has_ended = true;
             }
             if let Err(unsent) = waiting.hand_over(frame.header.id, response) {
-                give_back(leases_of(&unsent), back);
+                give_back(&unsent, back);
             }
         }
         buffer.reserve(READ_BYTES.max(HEADER_BYTES));
@@ -132,13 +129,11 @@ fn leads_no_more(response: &Response) -> bool {
     }
 }
 
-/// Jobs that came for one who is gone were not started.
-fn give_back(leases: Vec<Lease>, back: &WeakSender<(RequestId, Request)>) {
-    if leases.is_empty() {
-        return;
-    }
-    let release = Request::Release { leases, kind: ReleaseKind::NotStarted, reason: None };
-    if let Some(back) = back.upgrade() {
+/// Gives back the jobs that came for one who is gone.
+fn give_back(unsent: &Response, back: &WeakSender<(RequestId, Request)>) {
+    if let Some(release) = release_of(unsent)
+        && let Some(back) = back.upgrade()
+    {
         // If there is no room for it, the lease ends by itself.
         let _ = back.try_send((RequestId(UNASKED), release));
     }
