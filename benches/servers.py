@@ -273,3 +273,23 @@ def build():
     say("building...")
     subprocess.run(["cargo", "build", "--quiet", "--locked", "--release"], cwd=ROOT, check=True)
     return ROOT / "target/release/adjourn"
+
+
+def build_bench(name):
+    """The release build of a benchmark of this tree."""
+    command = ["cargo", "bench", "--quiet", "--locked", "--bench", name, "--no-run", "--message-format", "json"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    built = (json.loads(line) for line in done.stdout.splitlines())
+    return next(one["executable"] for one in built if one.get("executable") and one["target"]["name"] == name)
+
+
+def cluster(node, nodes):
+    """The members of a cluster; the first leads. `node` starts one: its number, and its arguments."""
+    ports = [free_port() for _ in range(nodes)]
+    first, *others = [f"127.0.0.1:{port}" for port in ports]
+    members = [node(1, "--peer-listen", first, "--found")]
+    for number, address in enumerate(others, 2):
+        members.append(node(number, "--peer-listen", address, "--join", first))
+        command = [members[0].client, "cluster", "add", address, "--wait", "--server", members[0].address]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return members

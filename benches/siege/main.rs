@@ -6,23 +6,23 @@
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{
-    FrameDecoder, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Subscribe, VERSION, VERSION_MIN,
-};
-use adjourn::types::{JobId, TopicName};
+use adjourn::protocol::{NewJob, Push, Request, RequestId, Reserve, Subscribe};
+use adjourn::types::TopicName;
 use bytes::BytesMut;
 use clap::{Parser, Subcommand};
+use client::{AT_ONCE, Client, Watch};
+use tenants::Tenants;
+
+mod client;
+mod tenants;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
-
-/// Jobs of a push, and leases of a reserve.
-const AT_ONCE: u32 = 1000;
 
 /// How long others wait while one client asks for a lot
 #[derive(Parser)]
@@ -72,6 +72,8 @@ enum Part {
         #[arg(long, default_value_t = 15)]
         seconds: u64,
     },
+    /// A tenant asks for what costs much, another one pushes; benches/tenants starts the servers for it
+    Tenants(Tenants),
 }
 
 fn main() -> Outcome<()> {
@@ -82,11 +84,12 @@ fn main() -> Outcome<()> {
         Part::Pushes { pid, connections, seconds } => {
             push_large_jobs(server, pid, connections, Duration::from_secs(seconds))
         }
+        Part::Tenants(tenants) => tenants::run(server, &tenants),
     }
 }
 
 fn besiege_with_peeks(server: SocketAddr, jobs: u32, connections: u32, peeks: u32) -> Outcome<()> {
-    let mut client = Client::greeted(server)?;
+    let mut client = Client::greeted(server, "")?;
     client.push("common", jobs, 3_600_000, 16)?;
     client.push("rare", 1, 3_600_000, 16)?;
     let watch = Watch::begin(server)?;
@@ -94,7 +97,7 @@ fn besiege_with_peeks(server: SocketAddr, jobs: u32, connections: u32, peeks: u3
     let threads: Vec<_> = (0..connections)
         .map(|_| {
             thread::spawn(move || -> io::Result<u32> {
-                let mut client = Client::greeted(server)?;
+                let mut client = Client::greeted(server, "")?;
                 client.send(&vec![peek("rare")?; peeks as usize])?;
                 let mut answered = 0;
                 while answered < peeks && client.receive().is_ok() {
@@ -110,11 +113,11 @@ fn besiege_with_peeks(server: SocketAddr, jobs: u32, connections: u32, peeks: u3
     }
     println!("peeks_ms {}", begun.elapsed().as_millis());
     println!("peeks_answered {answered}");
-    watch.end()
+    watch.end("others")
 }
 
 fn lapse(server: SocketAddr, leases: u32, grace_ms: u64) -> Outcome<()> {
-    let mut holder = Client::greeted(server)?;
+    let mut holder = Client::greeted(server, "")?;
     holder.push("held", leases, 0, 16)?;
     let topics = vec![topic("held")?];
     for _ in 0..leases.div_ceil(AT_ONCE) {
@@ -129,7 +132,7 @@ fn lapse(server: SocketAddr, leases: u32, grace_ms: u64) -> Outcome<()> {
     let watch = Watch::begin(server)?;
     drop(holder);
     // Others work while it lapses, and somebody wants the jobs.
-    let mut next = Client::greeted(server)?;
+    let mut next = Client::greeted(server, "")?;
     next.ask(Request::Subscribe(Subscribe {
         topics,
         credit_jobs: 1,
@@ -140,11 +143,11 @@ fn lapse(server: SocketAddr, leases: u32, grace_ms: u64) -> Outcome<()> {
     while Instant::now() < until {
         next.ask(Request::Ping)?;
     }
-    watch.end()
+    watch.end("others")
 }
 
 fn push_large_jobs(server: SocketAddr, pid: u32, connections: u32, time: Duration) -> Outcome<()> {
-    let mut client = Client::greeted(server)?;
+    let mut client = Client::greeted(server, "")?;
     client.push("common", 50_000, 3_600_000, 16)?;
     client.push("rare", 1, 3_600_000, 16)?;
     let over = Arc::new(AtomicBool::new(false));
@@ -152,7 +155,7 @@ fn push_large_jobs(server: SocketAddr, pid: u32, connections: u32, time: Duratio
     for _ in 0..connections {
         let over = Arc::clone(&over);
         threads.push(thread::spawn(move || -> io::Result<()> {
-            let mut client = Client::greeted(server)?;
+            let mut client = Client::greeted(server, "")?;
             let job = NewJob::new(vec![b'x'; 64 << 10]).after(3_600_000);
             let push = Push { topic: topic("large")?, sequence: 0, jobs: vec![job], idempotency: None };
             client.stream.set_nonblocking(true)?;
@@ -186,7 +189,7 @@ fn push_large_jobs(server: SocketAddr, pid: u32, connections: u32, time: Duratio
         pusher.join().map_err(|_| "a thread has failed")??;
     }
     println!("peak_mib {}", peak_kib / 1024);
-    watch.end()
+    watch.end("others")
 }
 
 /// What a process has in memory, in KiB.
@@ -194,106 +197,6 @@ fn resident_kib(pid: u32) -> Outcome<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
-}
-
-/// Somebody who asks for one thing after the other.
-struct Watch {
-    over: Arc<AtomicBool>,
-    watcher: thread::JoinHandle<io::Result<Vec<Duration>>>,
-}
-
-impl Watch {
-    fn begin(server: SocketAddr) -> Outcome<Self> {
-        let over = Arc::new(AtomicBool::new(false));
-        let mut client = Client::greeted(server)?;
-        let ends = Arc::clone(&over);
-        let watcher = thread::spawn(move || {
-            let mut waits = Vec::new();
-            while !ends.load(Ordering::Relaxed) {
-                let asked = Instant::now();
-                client.ask(Request::Get(JobRef::Id(JobId(1))))?;
-                waits.push(asked.elapsed());
-            }
-            Ok(waits)
-        });
-        Ok(Self { over, watcher })
-    }
-
-    fn end(self) -> Outcome<()> {
-        self.over.store(true, Ordering::Relaxed);
-        let mut waits = self.watcher.join().map_err(|_| "the watcher has failed")??;
-        waits.sort_unstable();
-        let longest = waits.last().ok_or("nothing was asked")?;
-        println!("others_asked {}", waits.len());
-        println!("others_longest_us {}", longest.as_micros());
-        Ok(())
-    }
-}
-
-/// A client that reads headers alone.
-struct Client {
-    stream: TcpStream,
-    decoder: FrameDecoder,
-    buffer: BytesMut,
-    next_id: u32,
-}
-
-impl Client {
-    fn greeted(server: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(server)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
-        let mut client =
-            Self { stream, decoder: FrameDecoder::new(u32::MAX), buffer: BytesMut::new(), next_id: 1 };
-        client.ask(Request::Hello(Hello {
-            version_min: VERSION_MIN,
-            version_max: VERSION,
-            client_name: "siege".to_owned(),
-            ..Hello::default()
-        }))?;
-        Ok(client)
-    }
-
-    /// Pushes this many jobs with bodies of this size.
-    fn push(&mut self, to: &str, jobs: u32, delay_ms: u64, body_bytes: usize) -> io::Result<()> {
-        for _ in 0..jobs.div_ceil(AT_ONCE) {
-            let job = NewJob::new(vec![b'x'; body_bytes]).after(delay_ms);
-            let jobs = vec![job; AT_ONCE.min(jobs) as usize];
-            self.ask(Request::Push(Push { topic: topic(to)?, sequence: 0, jobs, idempotency: None }))?;
-        }
-        Ok(())
-    }
-
-    fn ask(&mut self, request: Request) -> io::Result<()> {
-        let id = self.next_id;
-        self.send(&[request])?;
-        while self.receive()? != RequestId(id) {}
-        Ok(())
-    }
-
-    fn send(&mut self, requests: &[Request]) -> io::Result<()> {
-        let mut bytes = BytesMut::new();
-        for request in requests {
-            request.encode(RequestId(self.next_id), &mut bytes);
-            self.next_id += 1;
-        }
-        self.stream.write_all(&bytes)
-    }
-
-    /// What the next frame answers.
-    fn receive(&mut self) -> io::Result<RequestId> {
-        loop {
-            if let Some(frame) = self.decoder.next(&mut self.buffer).map_err(io::Error::other)? {
-                return Ok(frame.header.id);
-            }
-            let mut bytes = [0; 16 << 10];
-            let read = self.stream.read(&mut bytes)?;
-            if read == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            self.buffer.extend_from_slice(bytes.get(..read).unwrap_or_default());
-        }
-    }
 }
 
 fn peek(name: &str) -> io::Result<Request> {
