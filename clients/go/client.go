@@ -15,7 +15,8 @@ const closeMax = 5 * time.Second
 type Client struct {
 	s *session
 	// stray counts handlers that a worker had to leave running: their leases must not be given back.
-	stray atomic.Int64
+	stray   atomic.Int64
+	workers workers
 }
 
 // Dial connects to adjourn://host:port[,host:port] (or the same without the scheme), finds the leader and opens a
@@ -53,20 +54,28 @@ func Dial(ctx context.Context, address string, options ...Option) (*Client, erro
 	return &Client{s: s}, nil
 }
 
-// Close says GOODBYE, which ends the session and gives its leases back, waits up to 5 s for the answer, and closes the
-// connection. Calls that still wait end with [ErrClosed]. It may be called again.
+// Close stops the workers that still run, each for its [StopTimeout] at most. Then it says GOODBYE, which ends the session
+// and gives its leases back, waits up to 5 s for the answer, and closes the connection. Calls that still wait end with
+// [ErrClosed]. It may be called again.
 //
 // If a worker had to leave a handler running, Close only closes the connection: the handler's lease then lasts for
-// the session's grace.
+// the session's grace. A handler must not call Close, which waits for it.
 func (q *Client) Close() error {
+	stopped := q.workers.stop(context.Background())
 	ctx, cancel := context.WithTimeout(context.Background(), closeMax)
 	defer cancel()
-	return q.CloseContext(ctx)
+	return q.close(ctx, stopped)
 }
 
-// CloseContext is [Client.Close] with a deadline of the caller's.
+// CloseContext is [Client.Close] with a deadline of the caller's for all of it.
 func (q *Client) CloseContext(ctx context.Context) error {
-	err := q.goodbye(ctx)
+	return q.close(ctx, q.workers.stop(ctx))
+}
+
+func (q *Client) close(ctx context.Context, stopped bool) (err error) {
+	if stopped {
+		err = q.goodbye(ctx)
+	}
 	q.s.end(ErrClosed)
 	select {
 	case <-q.s.done:

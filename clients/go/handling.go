@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 
 // settleMax bounds how long a worker tries to settle a job if calls have no bound of their own.
 const settleMax = time.Minute
+
+// loggedReasonMax is how many bytes of a handler's error are logged.
+const loggedReasonMax = 256
 
 type retryError struct {
 	error
@@ -244,6 +248,9 @@ func (w *Worker) settle(job *Job, err, cancelled error) {
 	var retry *retryError
 	var bury *buryError
 	var settled error
+	if err != nil {
+		w.logFailure(job, err)
+	}
 	switch {
 	case err == nil:
 		settled = job.Finish(ctx)
@@ -264,6 +271,22 @@ func (w *Worker) settle(job *Job, err, cancelled error) {
 	if settled != nil {
 		w.q.s.cfg.logf("adjourn: job %d could not be settled: %v", job.ID, settled)
 	}
+}
+
+func (w *Worker) logFailure(job *Job, err error) {
+	reason := err.Error()
+	if len(reason) > loggedReasonMax {
+		reason = strings.ToValidUTF8(reason[:loggedReasonMax], "") + "..."
+	}
+	says, leftOut := w.failures.note(time.Now(), job.ID, reason)
+	if !says {
+		return
+	}
+	more := ""
+	if leftOut > 0 {
+		more = fmt.Sprintf(" (%d other failures were not logged)", leftOut)
+	}
+	w.q.s.cfg.warnf("adjourn: warning: the handler of job %d failed in attempt %d: %s%s", job.ID, job.Attempts, reason, more)
 }
 
 func (w *Worker) release(ctx context.Context, job *Job, how ReleaseHow, reason error) error {

@@ -2,6 +2,7 @@ package adjourn
 
 import (
 	"context"
+	"log"
 	"net"
 	"time"
 )
@@ -28,6 +29,8 @@ type config struct {
 	codec          Codec
 	pushHooks      []func(ctx context.Context, topic string, job *NewJob)
 	logf           func(format string, args ...any)
+	// warnf is told of failed handlers.
+	warnf func(format string, args ...any)
 }
 
 func newConfig(options []Option) config {
@@ -39,6 +42,7 @@ func newConfig(options []Option) config {
 		dialer:         &net.Dialer{},
 		codec:          JSON,
 		logf:           func(string, ...any) {},
+		warnf:          log.Printf,
 	}
 	for _, option := range options {
 		option(&cfg)
@@ -83,6 +87,9 @@ func OnPush(hook func(ctx context.Context, topic string, job *NewJob)) Option {
 	return func(c *config) { c.pushHooks = append(c.pushHooks, hook) }
 }
 
-// Logf is told what happens to the connection and to jobs that nobody waits for: log.Printf fits. The default says
-// nothing.
-func Logf(logf func(format string, args ...any)) Option { return func(c *config) { c.logf = logf } }
+// Logf is told what happens to the connection, to jobs that nobody waits for, and of handlers that failed: log.Printf
+// fits. By default only failed handlers are logged, by log.Printf: each reason once for each job, and at most ten lines a
+// second.
+func Logf(logf func(format string, args ...any)) Option {
+	return func(c *config) { c.logf, c.warnf = logf, logf }
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -135,6 +136,11 @@ func testErrors(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Clie
 	_, err = q.Reschedule(ctx, adjourn.ByID(1<<60), time.Second)
 	if !errors.Is(err, adjourn.ErrNotFound) || errors.Is(err, adjourn.ErrOutcomeUnknown) {
 		t.Errorf("%v", err)
+	}
+	for _, body := range []any{adjourn.NewJob{Body: "x", Delay: time.Hour}, &adjourn.NewJob{}, adjourn.Delay(time.Hour)} {
+		if _, err := q.Push(ctx, "t", body); !errors.Is(err, adjourn.ErrUsage) || !strings.Contains(err.Error(), "PushBatch") {
+			t.Errorf("%T as a body: %v", body, err)
+		}
 	}
 	for what, options := range map[string][]adjourn.PushOption{
 		"the zero time":        {adjourn.At(time.Time{})},

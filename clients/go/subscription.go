@@ -36,6 +36,8 @@ type Subscription struct {
 
 	// Guarded by the session's lock.
 	jobs      []*Job
+	untaken   *time.Timer // for the job that has to be given back first, at
+	untakenAt time.Time
 	active    bool // confirmed on the present connection
 	confirmed bool
 	left      bool // the subscriber wants no more
@@ -214,11 +216,45 @@ func (s *session) feed(now time.Time, sub *Subscription, delivered []wire.Delive
 			excess = append(excess, delivered[i].Lease())
 		} else if job := s.newJob(now, &delivered[i]); job.ttr > 0 {
 			sub.jobs = append(sub.jobs, job)
+			sub.watch(now, job.waitUntil())
 		}
 	}
 	s.giveBack(excess, wire.DelayNotStarted)
 	signal(sub.news)
 }
+
+// watch makes sure that a job which has to be given back at until is not forgotten.
+func (sub *Subscription) watch(now, until time.Time) {
+	if !sub.untakenAt.IsZero() && !until.Before(sub.untakenAt) {
+		return
+	}
+	if sub.untaken != nil {
+		sub.untaken.Stop()
+	}
+	sub.untakenAt = until
+	sub.untaken = time.AfterFunc(until.Sub(now), func() { sub.s.locked(sub.giveUp) })
+}
+
+// giveUp gives back the jobs that have waited in memory for half of their leases, while it is certain that the leases
+// run: so none loses an attempt here.
+func (sub *Subscription) giveUp(now time.Time) {
+	sub.untakenAt = time.Time{}
+	var late []wire.Lease
+	var kept []*Job
+	for _, job := range sub.jobs {
+		if until := job.waitUntil(); now.Before(until) {
+			kept = append(kept, job)
+			sub.watch(now, until)
+		} else {
+			late = append(late, job.Lease.toWire())
+		}
+	}
+	sub.jobs = kept
+	sub.s.giveBack(late, wire.DelayNotStarted)
+}
+
+// waitUntil is how long the job waits in memory at most.
+func (j *Job) waitUntil() time.Time { return j.deadline.Add(-j.ttr / 2) }
 
 func (sub *Subscription) forgetOver(now time.Time) {
 	var held []*Job
@@ -251,5 +287,8 @@ func (s *session) endFeed(sub *Subscription, err error) {
 	}
 	sub.ended, sub.active, sub.err = true, false, err
 	sub.jobs = nil
+	if sub.untaken != nil {
+		sub.untaken.Stop()
+	}
 	close(sub.closed)
 }

@@ -43,8 +43,9 @@ type workerConfig struct {
 // Concurrency is how many handlers run at once (default 8).
 func Concurrency(n int) WorkerOption { return func(c *workerConfig) { c.concurrency = n } }
 
-// Prefetch is how many jobs wait in memory beside those, under leases that run already (default: as many as handlers).
-// 0 costs a round trip between two jobs of a handler.
+// Prefetch is how many jobs wait in memory beside those, under leases that run already (default 0, which costs a round
+// trip between two jobs of a handler). If the process dies, all of them lose an attempt, though no handler had begun.
+// A job that waits for half of its lease is given back; that counts as no attempt.
 func Prefetch(n int) WorkerOption { return func(c *workerConfig) { c.prefetch = n } }
 
 // MoreTopics makes the worker work on these topics, too.
@@ -69,9 +70,10 @@ func Use(middleware ...Middleware) WorkerOption {
 // Worker runs a handler for each job of some topics. It extends leases while handlers run, settles jobs as they
 // return, and stops a handler whose lease is lost.
 type Worker struct {
-	q       *Client
-	cfg     workerConfig
-	handler Handler
+	q        *Client
+	cfg      workerConfig
+	handler  Handler
+	failures failureLog
 
 	started  chan struct{} // Run was called
 	ready    chan struct{} // subscribed for the first time
@@ -94,16 +96,13 @@ type Worker struct {
 // Worker makes a worker; [Worker.Run] starts it.
 func (q *Client) Worker(topic string, handler Handler, options ...WorkerOption) *Worker {
 	cfg := workerConfig{
-		topics: []string{topic}, concurrency: 8, prefetch: -1, stopTimeout: 20 * time.Second, maxRun: time.Hour,
+		topics: []string{topic}, concurrency: 8, stopTimeout: 20 * time.Second, maxRun: time.Hour,
 	}
 	for _, option := range options {
 		option(&cfg)
 	}
 	for i := len(cfg.middleware) - 1; i >= 0; i-- {
 		handler = cfg.middleware[i](handler)
-	}
-	if cfg.prefetch < 0 {
-		cfg.prefetch = cfg.concurrency
 	}
 	return &Worker{
 		q: q, cfg: cfg, handler: handler,
@@ -118,7 +117,7 @@ func (q *Client) Worker(topic string, handler Handler, options ...WorkerOption) 
 // [StopTimeout] at the latest, with [ErrStopTimeout] if handlers still run. Handlers see the values of ctx, but not
 // its end: they may finish their work. It can be called once.
 //
-// Run does not say GOODBYE: [Client.Close] does.
+// Run does not say GOODBYE: [Client.Close] does, after it has stopped all workers.
 func (w *Worker) Run(ctx context.Context) error {
 	select {
 	case <-w.started:
@@ -127,9 +126,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		close(w.started)
 	}
 	defer close(w.finished)
-	if w.cfg.concurrency < 1 || w.cfg.stopTimeout < 0 || w.cfg.maxRun <= 0 {
-		return usage("a worker with %d handlers, %v to stop and %v to run", w.cfg.concurrency, w.cfg.stopTimeout, w.cfg.maxRun)
+	if w.cfg.concurrency < 1 || w.cfg.prefetch < 0 || w.cfg.stopTimeout < 0 || w.cfg.maxRun <= 0 {
+		return usage("a worker with %d handlers, %d jobs in memory, %v to stop and %v to run",
+			w.cfg.concurrency, w.cfg.prefetch, w.cfg.stopTimeout, w.cfg.maxRun)
 	}
+	if !w.q.workers.begin(w) {
+		return ErrClosed
+	}
+	defer w.q.workers.end(w)
 	taking, stopTaking := context.WithCancel(ctx)
 	defer stopTaking()
 	go func() {

@@ -257,6 +257,89 @@ func TestAStopEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
+func TestNoLeaseEndsWhileItsJobWaitsInMemory(t *testing.T) {
+	server := adjourntest.StartServer(t)
+	q, other, ctx := server.Dial(), server.Dial(), testContext(t)
+	must[adjourn.JobID](t)(q.Push(ctx, "t", "busy"))
+	waiting := must[adjourn.JobID](t)(q.Push(ctx, "t", "waits", adjourn.TTR(400*time.Millisecond), adjourn.Attempts(1)))
+	started, proceed := make(chan struct{}, 2), make(chan struct{})
+	run(t, q.Worker("t", func(context.Context, *adjourn.Job) error {
+		started <- struct{}{}
+		<-proceed
+		return nil
+	}, adjourn.Concurrency(1), adjourn.Prefetch(1)))
+	<-started
+	// It comes and goes again and again, each time with half of its lease.
+	seen := map[adjourn.State]bool{}
+	deliveries := uint64(0)
+	eventually(t, "it was given back and came again", func() bool {
+		info := must[*adjourn.JobInfo](t)(other.Get(ctx, adjourn.ByID(waiting)))
+		if info.State == adjourn.Buried || info.Attempts > 1 {
+			t.Fatalf("an attempt was lost in memory: %+v", info)
+		}
+		if info.State == adjourn.Reserved && !seen[info.State] {
+			deliveries++
+		}
+		seen = map[adjourn.State]bool{info.State: true}
+		return deliveries >= 2
+	})
+	close(proceed)
+	eventually(t, "it is finished", func() bool {
+		return must[*adjourn.JobInfo](t)(other.Get(ctx, adjourn.ByID(waiting))).State == adjourn.Finished
+	})
+}
+
+func TestCloseWaitsForTheHandlersOfRunningWorkers(t *testing.T) {
+	server := adjourntest.StartServer(t)
+	q, other, ctx := server.Dial(), server.Dial(), testContext(t)
+	id := must[adjourn.JobID](t)(q.Push(ctx, "t", ""))
+	started, proceed := make(chan struct{}), make(chan struct{})
+	w := q.Worker("t", func(context.Context, *adjourn.Job) error {
+		close(started)
+		<-proceed
+		return nil
+	})
+	run(t, w)
+	<-started
+	closed := make(chan error, 1)
+	go func() { closed <- q.Close() }()
+	<-w.Stopping()
+	if info := must[*adjourn.JobInfo](t)(other.Get(ctx, adjourn.ByID(id))); info.State != adjourn.Reserved {
+		t.Errorf("the handler runs, and its job is %v", info.State)
+	}
+	close(proceed)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if info := must[*adjourn.JobInfo](t)(other.Get(ctx, adjourn.ByID(id))); info.State != adjourn.Finished {
+		t.Errorf("%+v", info)
+	}
+	if err := q.Worker("t", func(context.Context, *adjourn.Job) error { return nil }).Run(ctx); !errors.Is(err, adjourn.ErrClosed) {
+		t.Errorf("a worker of a closed client runs: %v", err)
+	}
+}
+
+func TestAFailureIsLoggedOnceForEachJobAndReason(t *testing.T) {
+	lines := make(chan string, 99)
+	server := adjourntest.StartServer(t)
+	q := server.Dial(adjourn.Logf(func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) }))
+	ctx := testContext(t)
+	id := must[adjourn.JobID](t)(q.Push(ctx, "t", "", adjourn.Attempts(3), adjourn.RetryBackoff(adjourn.FixedBackoff(0))))
+	run(t, q.Worker("t", func(context.Context, *adjourn.Job) error { return errors.New("no paper") }))
+	eventually(t, "its attempts are used up", func() bool {
+		return must[*adjourn.JobInfo](t)(q.Get(ctx, adjourn.ByID(id))).State == adjourn.Buried
+	})
+	said := 0
+	for len(lines) > 0 {
+		if line := <-lines; strings.Contains(line, "no paper") {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("the failure was logged %d times", said)
+	}
+}
+
 func TestAWorkerSurvivesACrashOfTheServer(t *testing.T) {
 	server := adjourntest.StartServer(t)
 	q, ctx := server.Dial(), testContext(t)
