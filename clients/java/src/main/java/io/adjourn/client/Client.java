@@ -12,11 +12,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -35,6 +37,7 @@ import java.util.stream.StreamSupport;
  */
 public final class Client implements AutoCloseable {
     private static final Duration CLOSE_MAX = Duration.ofSeconds(5);
+    private static final Duration WORKERS_MAX = Duration.ofSeconds(30);
     private static final Duration WAIT_MAX = Duration.ofHours(1);
     private static final int LIST_JOBS_MAX = 1_024;
     private static final int BULK_JOBS_MAX = 1_024;
@@ -45,6 +48,8 @@ public final class Client implements AutoCloseable {
     /** What the calls of this class wait for. */
     private final AsyncClient direct;
     private final AsyncClient async;
+    /** They stop before the session ends. */
+    private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
 
     Client(Exchange exchange, UnaryOperator<NewJob> onPush) {
         this.exchange = exchange;
@@ -469,18 +474,39 @@ public final class Client implements AutoCloseable {
         exchange.awaitConnected(timeout);
     }
 
-    /** As {@link #close(Duration)} with five seconds. */
+    /** As {@link #close(Duration)}, with thirty seconds for workers whose handlers run, and then five. */
     @Override
     public void close() {
-        close(CLOSE_MAX);
+        stopWorkers(WORKERS_MAX);
+        exchange.close(CLOSE_MAX);
     }
 
     /**
-     * Waits for the answers to what was asked, ends the session with GOODBYE (its leases are given back at once), and closes the
-     * connection; after {@code deadline} in any case. Stop workers and subscriptions first.
+     * Stops the workers that still run, waits for the answers to what was asked, ends the session with GOODBYE (its leases are given
+     * back at once), and closes the connection; after {@code deadline} in any case. If a handler still runs then, GOODBYE is not
+     * said: its job goes to others when its lease, or the session's grace, is over. A handler must not close its client.
      */
     public void close(Duration deadline) {
-        exchange.close(deadline);
+        long until = exchange.now() + deadline.toNanos();
+        stopWorkers(deadline);
+        exchange.close(Duration.ofNanos(Math.max(0, until - exchange.now())));
+    }
+
+    private void stopWorkers(Duration deadline) {
+        long until = exchange.now() + deadline.toNanos();
+        List<Worker> stopping = List.copyOf(workers);
+        stopping.forEach(Worker::beginStop);
+        for (Worker worker : stopping) {
+            worker.stop(Duration.ofNanos(Math.max(0, until - exchange.now())));
+        }
+    }
+
+    void working(Worker worker) {
+        workers.add(worker);
+    }
+
+    void workingNoMore(Worker worker) {
+        workers.remove(worker);
     }
 
     // ---- for the other classes

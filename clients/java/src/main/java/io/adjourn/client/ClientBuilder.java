@@ -143,13 +143,13 @@ public final class ClientBuilder {
     }
 
     /**
-     * As {@link #build}, and waits for the connection, for as long as a call waits for its answer. A certificate that one side does not
-     * believe ends it at once.
+     * As {@link #build}, and waits for the connection, for {@link #connectTimeout}. A certificate that one side does not believe ends it
+     * at once. For a server that may start later, use {@link #build} and {@link Client#awaitConnected}.
      */
     public Client connect() {
         Client client = build();
         try {
-            client.awaitConnected(requestTimeout);
+            client.awaitConnected(connectTimeout);
             return client;
         } catch (AdjournException e) {
             client.close(Duration.ZERO);

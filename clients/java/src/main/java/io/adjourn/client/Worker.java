@@ -24,10 +24,12 @@ import java.util.function.Function;
  * <tr><td>returns</td><td>is finished</td></tr>
  * <tr><td>throws</td><td>is released, to be attempted again as its backoff says; the exception's text is its reason</td></tr>
  * <tr><td>throws {@link RetryJobException} or {@link BuryJobException}</td><td>is released with that delay, or buried</td></tr>
- * <tr><td>takes long</td><td>keeps its lease: it is touched when half of the time is over</td></tr>
+ * <tr><td>takes long</td><td>keeps its lease: it is touched when half of the time is over, up to {@link WorkerBuilder#maxRunTime}</td></tr>
  * <tr><td>takes long, and the lease is lost</td><td>may be another consumer's: the handler is interrupted, {@link Job#lost} says
  * why, and what it returns settles nothing</td></tr>
  * </table>
+ *
+ * <p>A failure is logged as a warning: once for each job and reason, ten a second at most.
  */
 public final class Worker implements AutoCloseable {
     private static final Logger LOG = System.getLogger("io.adjourn.client");
@@ -39,6 +41,7 @@ public final class Worker implements AutoCloseable {
     private final Client client;
     private final WorkerBuilder config;
     private final Handler handler;
+    private final FailureLog failures = new FailureLog();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Set<Running> running = new LinkedHashSet<>();
@@ -66,6 +69,7 @@ public final class Worker implements AutoCloseable {
     }
 
     void begin() {
+        client.working(this);
         subscription = client.subscribe(List.copyOf(config.topics), config.concurrency + config.prefetch, CREDIT_BYTES_MAX);
         subscription.onLost(() -> runningNow().forEach(Running::look));
         threads = config.concurrency;
@@ -118,13 +122,7 @@ public final class Worker implements AutoCloseable {
         long now = client.exchange().now();
         long until = now + deadline.toNanos();
         long patience = until - Math.min(SETTLE_MAX, deadline.toNanos() / 5);
-        lock.lock();
-        try {
-            isStopping = true;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        beginStop();
         subscription.close(Duration.ofNanos(Math.max(0, patience - now)));
         awaitIdle(patience);
         runningNow().forEach(one -> one.cancel(LostReason.STOPPING));
@@ -139,7 +137,19 @@ public final class Worker implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+        client.workingNoMore(this);
         return isIdle;
+    }
+
+    /** Handlers that have not begun do not begin any more. */
+    void beginStop() {
+        lock.lock();
+        try {
+            isStopping = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
     }
 
     private boolean awaitIdle(long until) {
@@ -269,15 +279,23 @@ public final class Worker implements AutoCloseable {
         } else if (failure == null) {
             send(job, "finished", Request.Finish::new);
         } else if (failure instanceof BuryJobException) {
+            log(job, "the job is buried", reason(failure), failure);
             sendWithReason(job, "buried", reason(failure), (leases, reason) -> new Request.Bury(leases, reason));
         } else {
             Release how = failure instanceof RetryJobException retry ? Release.after(retry.delay())
                     : told == LostReason.STOPPING ? Release.AT_ONCE : Release.BACKOFF;
             String reason = told == LostReason.STOPPING ? "the worker stopped"
                     : told == LostReason.RUN_TIME_OVER ? "the handler ran for longer than " + config.maxRunTime : reason(failure);
-            LOG.log(Level.WARNING, "the handler of " + job + " failed: the job is released", failure);
+            log(job, "the job is released", reason, failure);
             sendWithReason(job, "released", reason, (leases, why) -> new Request.Release(how.delayMs(), leases, why));
         }
+    }
+
+    private void log(Job job, String what, String reason, Throwable failure) {
+        failures.note(client.exchange().now(), job.id(), reason).ifPresent(leftOut -> {
+            String more = leftOut == 0 ? "" : " (" + leftOut + " other failures were not logged)";
+            LOG.log(Level.WARNING, "the handler of " + job + " failed: " + what + more, failure);
+        });
     }
 
     private interface WithReason {

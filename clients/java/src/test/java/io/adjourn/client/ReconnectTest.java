@@ -97,6 +97,15 @@ class ReconnectTest {
     }
 
     @Test
+    void aPortWhereNothingListensIsWaitedForNoLongerThanConnectingMayTake() {
+        ClientBuilder builder = Client.builder().address("127.0.0.1:" + TestServer.freePort());
+        ConnectionException error = assertThrows(ConnectionException.class,
+                () -> builder.connectTimeout(Duration.ofMillis(200)).requestTimeout(Duration.ofMinutes(10)).connect());
+        assertTrue(error.getMessage().contains("within 200 ms"), error.getMessage());
+        assertTrue(error.getMessage().contains("refused"), error.getMessage());
+    }
+
+    @Test
     void deadlinesHoldWithoutAServer() {
         long start = System.nanoTime();
         try (Client client = Client.builder().address("127.0.0.1:" + TestServer.freePort()).requestTimeout(Duration.ofMillis(300)).build()) {

@@ -66,6 +66,40 @@ class WorkerTest {
     }
 
     @Test
+    void closingAClientWaitsForItsHandlers() throws Exception {
+        long id = client.push("closing", NewJob.text("x")).id();
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        Client other = Client.builder().address(server.address()).connect();
+        Worker worker = Worker.builder(other).topic("closing").handler(job -> {
+            begun.countDown();
+            go.await();
+        }).start();
+        begun.await();
+        Thread closing = new Thread(other::close);
+        closing.start();
+        Await.until("the worker stops", () -> !worker.health().consuming());
+        assertEquals(JobState.RESERVED, client.get(JobRef.id(id)).state(), "no GOODBYE over a handler");
+        go.countDown();
+        closing.join();
+        assertEquals(JobState.FINISHED, client.get(JobRef.id(id)).state());
+    }
+
+    @Test
+    void aFailureIsLoggedOnceForEachJobAndReason() {
+        FailureLog log = new FailureLog();
+        assertEquals(0, log.note(0, 1, "no paper").orElseThrow());
+        assertTrue(log.note(0, 1, "no paper").isEmpty(), "it was said");
+        for (int job = 2; job <= 10; job++) {
+            assertEquals(0, log.note(0, job, "no paper").orElseThrow());
+        }
+        for (int job = 11; job <= 30; job++) {
+            assertTrue(log.note(0, job, "no paper").isEmpty(), "too many at once");
+        }
+        assertEquals(20, log.note(1_000_000_000L, 31, "no paper").orElseThrow());
+    }
+
+    @Test
     void aFailureIsReleasedWithItsReasonAndItsBackoff() {
         Worker worker = Worker.builder(client).topic("fail").handler(job -> {
             switch (job.text()) {
