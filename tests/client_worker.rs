@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use adjourn::client::{
-    Cancellation, Cancelled, Client, ClientError, Excess, Producer, ProducerConfig, Worker, WorkerConfig,
+    Cancellation, Cancelled, Client, ClientError, Excess, JobOutcome, Producer, ProducerConfig, Worker,
+    WorkerConfig,
 };
 use adjourn::protocol::{
     Delivered, ErrorCode, ErrorReply, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
@@ -369,6 +370,165 @@ async fn a_handler_hears_that_its_worker_stops_and_may_come_to_its_end() {
         peer.send(id, answer).await;
     }
     stop.await.unwrap().unwrap();
+}
+
+/// Takes what a stopping worker asks for until it asks for something else.
+async fn after_unsubscribe(peer: &mut Peer, subscription: RequestId) -> (RequestId, Request) {
+    loop {
+        match peer.request().await {
+            (id, Request::Unsubscribe { subscription: left }) => {
+                assert_eq!(left, subscription.0);
+                peer.send(id, Response::Done).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_says_when_its_job_is_tried_again_or_that_it_is_not() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let serve = async {
+        let (id, _) = peer.request().await;
+        peer.send(id, Response::Subscribed).await;
+        let jobs = (1..=3).map(|job| delivered(job, NEVER_MS)).collect();
+        peer.send(id, Response::Deliver(jobs)).await;
+    };
+    let handler = async |job: Delivered, _| match job.lease.job.0 {
+        1 => Ok(JobOutcome::RetryAfter { delay_ms: 5_000, reason: "closed".to_owned() }),
+        2 => Ok(JobOutcome::Bury("no such address".to_owned())),
+        _ => Err("out of paper"),
+    };
+    let (worker, ()) = tokio::join!(Worker::start(&client, worker(1, 8), handler), serve);
+    let _worker = worker.unwrap();
+    let (leases, reason) = (lease(1), Some("closed".to_owned()));
+    let expected = [
+        Request::Release { leases, kind: ReleaseKind::After(5_000), reason },
+        Request::Bury { leases: lease(2), reason: Some("no such address".to_owned()) },
+        because(3, Some("out of paper")),
+    ];
+    for expected in expected {
+        let (id, request) = peer.request().await;
+        assert_eq!(request, expected);
+        peer.send(id, settled(Ok(()))).await;
+    }
+}
+
+#[tokio::test]
+async fn no_lease_ends_while_its_job_waits_in_memory() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let handler = async |_, _| std::future::pending().await;
+    let jobs = vec![delivered(1, NEVER_MS), delivered(2, 400)];
+    let (_worker, _) = start(&client, &mut peer, worker(1, 1), jobs, handler).await;
+    let (_, request) = peer.request().await;
+    assert_eq!(
+        request,
+        Request::Release { leases: lease(2), kind: ReleaseKind::NotStarted, reason: None },
+        "it was not begun: no attempt is lost"
+    );
+}
+
+#[tokio::test]
+async fn a_handler_that_hangs_is_cancelled_and_its_job_released() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (told, mut reasons) = mpsc::unbounded_channel();
+    let handler = move |_, cancellation: Cancellation| {
+        let told = told.clone();
+        async move {
+            told.send(cancellation.cancelled().await).unwrap();
+            std::future::pending().await
+        }
+    };
+    let config = WorkerConfig { run_ms_max: 50, ..worker(1, 0) };
+    let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
+    let (_, request) = peer.request().await;
+    assert_eq!(request, because(1, Some("the handler has run for longer than run_ms_max")));
+    assert_eq!(reasons.recv().await, Some(Cancelled::TooLong));
+}
+
+#[tokio::test]
+async fn a_stop_ends_though_a_handler_hangs() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handler = move |_, _| {
+        begun.send(()).unwrap();
+        std::future::pending()
+    };
+    let config = WorkerConfig { stop_timeout_ms: 50, ..worker(1, 0) };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (worker, subscription) = start(&client, &mut peer, config, jobs, handler).await;
+    begins.recv().await.unwrap();
+    let stop = tokio::spawn(worker.stop());
+    let (id, request) = after_unsubscribe(&mut peer, subscription).await;
+    let (leases, reason) = (lease(1), Some("the worker stops".to_owned()));
+    assert_eq!(request, Request::Release { leases, kind: ReleaseKind::After(0), reason });
+    peer.send(id, settled(Ok(()))).await;
+    stop.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn closing_a_client_lets_its_workers_come_to_their_end_first() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handler = move |_, _| {
+        let (end, wait) = oneshot::channel();
+        begun.send(end).unwrap();
+        async move { wait.await.map_err(|_| "dropped") }
+    };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (_worker, subscription) = start(&client, &mut peer, worker(1, 0), jobs, handler).await;
+    let end = begins.recv().await.unwrap();
+    let closing = client.clone();
+    let close = tokio::spawn(async move { closing.close().await });
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Unsubscribe { subscription: subscription.0 }, "no GOODBYE over a handler");
+    peer.send(id, Response::Done).await;
+    end.send(()).unwrap();
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Finish { leases: lease(1) });
+    peer.send(id, settled(Ok(()))).await;
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Goodbye);
+    peer.send(id, Response::Done).await;
+    close.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_over_a_handler_that_blocks_leaves_its_lease_alone() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Arc::new(std::sync::Mutex::new(wait));
+    let handler = move |_, _| {
+        let (begun, wait) = (begun.clone(), Arc::clone(&wait));
+        async move {
+            begun.send(()).unwrap();
+            // It ends with the test.
+            let _ = wait.lock().unwrap().recv();
+            Ok(())
+        }
+    };
+    let config = WorkerConfig { stop_timeout_ms: 50, ..worker(1, 0) };
+    let jobs = vec![delivered(1, NEVER_MS)];
+    let (_worker, subscription) = start(&client, &mut peer, config, jobs, handler).await;
+    begins.recv().await.unwrap();
+    let close = tokio::spawn(async move { client.close().await });
+    let (id, request) = peer.request().await;
+    assert_eq!(request, Request::Unsubscribe { subscription: subscription.0 });
+    peer.send(id, Response::Done).await;
+    while let Some((_, request)) = peer.next().await {
+        // What a connection asks for by itself.
+        let gives_away = !matches!(request, Request::Ping | Request::ClusterStatus);
+        assert!(!gives_away, "neither a release nor GOODBYE gives the job away: {request:?}");
+    }
+    close.await.unwrap().unwrap();
+    drop(end);
 }
 
 async fn batch(peer: &mut Peer) -> (RequestId, Vec<NewJob>) {

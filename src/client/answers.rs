@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::error::{ClientError, ProtocolFault};
+use super::feed::wait_until;
 use super::requests::{Answers, Connection, MEMBERS_ID, OWN_ID, Requests};
 use crate::protocol::{
     Applied, ClusterReport, DecodeError, ErrorCode, ErrorReply, GoingAway, Member, Request, RequestId,
@@ -68,6 +69,9 @@ impl Requests {
                 answers.ended.extend(open.waiter.take().map(|waiter| (waiter, Ok(Response::Subscribed))));
             }
             Response::Deliver(jobs) => {
+                let soonest = jobs.iter().map(|job| wait_until(now, job)).min();
+                answers.look_sooner |=
+                    soonest.is_some_and(|soonest| self.looks_at.is_none_or(|at| soonest < at));
                 if let Err(jobs) = feed.deliver(now, jobs) {
                     answers.stray.extend(jobs.iter().map(|job| job.lease));
                 }

@@ -343,10 +343,17 @@ impl Client {
         answer?.await
     }
 
-    /// Ends the session after earlier requests are answered: its leases are given back at once (unless they
-    /// outlive it). From this call on every other call of every clone fails with [`ClientError::Closed`], and so do reserves that
-    /// still wait.
+    /// Stops all workers, as [`Worker::stop`](super::Worker::stop) does, then ends the session after earlier requests are
+    /// answered: its leases are given back at once (unless they outlive it). From then on every other call of every clone fails
+    /// with [`ClientError::Closed`], and so do reserves that still wait.
+    ///
+    /// If a handler blocks a thread and still runs, the session is not ended: its jobs go to others when their leases end, or after the
+    /// session's grace.
     pub async fn close(&self) -> Result<(), ClientError> {
+        if !self.shared().workers.stop().await {
+            self.handle.stop();
+            return Ok(());
+        }
         let answer = self.shared().close()?;
         let done = Ticket::new(answer, done_or_other).await;
         self.handle.stop();

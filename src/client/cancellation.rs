@@ -21,8 +21,11 @@ pub enum Cancelled {
     /// The lease has run out, as it could not be touched in time. Another consumer may get the job.
     #[error("the lease has run out")]
     TimeOver,
-    /// The worker is stopped. The lease is kept, and the handler may come to its end; the worker waits for that. If the
-    /// worker was dropped, the handler is, too.
+    /// The handler has run for as long as a worker lets it.
+    #[error("the handler has run for longer than run_ms_max")]
+    TooLong,
+    /// The worker is stopped. The lease is kept, and the handler may come to its end; the worker waits for that, for as long as
+    /// it may take to stop. If the worker was dropped, the handler is, too.
     #[error("the worker stops")]
     WorkerStops,
 }

@@ -323,12 +323,15 @@ impl Task {
         sleep(DRAIN_MAX).await;
     }
 
-    /// Ends calls that wait too long, connected or not.
+    /// Ends calls that wait too long, connected or not, and gives back jobs that nobody takes.
     async fn deadlines(&self) -> Infallible {
         loop {
             match self.shared.change(Requests::expire) {
-                Some(next) => sleep_until(next).await,
-                None => std::future::pending().await,
+                Some(next) => tokio::select! {
+                    () = sleep_until(next) => {}
+                    () = self.shared.sooner.notified() => {}
+                },
+                None => self.shared.sooner.notified().await,
             }
         }
     }

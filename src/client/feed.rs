@@ -1,7 +1,7 @@
 //! Jobs of one subscription that have arrived and were not taken yet.
 //!
-//! The connection adds jobs, the [`Subscription`](super::Subscription) takes them. A job whose lease has ended
-//! meanwhile is never handed out: another consumer may have it.
+//! The connection adds jobs, the [`Subscription`](super::Subscription) takes them. A job that is not taken for half of its lease is
+//! given back. One whose lease has ended, as the process stood still, is never handed out: another consumer may have it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,6 +98,23 @@ impl Feed {
         self.lock().jobs.drain(..).map(|(_, job)| job.lease).collect()
     }
 
+    /// Removes the jobs that have waited in memory for half of their leases: they are given back while it is certain that the
+    /// leases run, so that none loses an attempt here. Returns the leases, and when the next one has waited for so long.
+    pub(super) fn give_up(&self, now: Instant) -> (Vec<Lease>, Option<Instant>) {
+        let mut buffer = self.lock();
+        let (mut late, mut next) = (Vec::new(), None::<Instant>);
+        buffer.jobs.retain(|(came, job)| {
+            let until = wait_until(*came, job);
+            if until <= now {
+                late.push(job.lease);
+            } else {
+                next = Some(next.map_or(until, |next| next.min(until)));
+            }
+            until > now
+        });
+        (late, next)
+    }
+
     /// No more jobs come. The first reason stays.
     pub(super) fn end(&self, end: End) {
         let mut buffer = self.lock();
@@ -135,6 +152,11 @@ impl Feed {
     fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Until when a job that came at `came` waits in memory.
+pub(super) fn wait_until(came: Instant, job: &Delivered) -> Instant {
+    came + Duration::from_millis(job.ttr_left_ms.into()) / 2
 }
 
 /// How much of the lease of a job that came at `came` is left, in milliseconds; `None` when it is over.

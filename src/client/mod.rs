@@ -96,6 +96,7 @@ mod ticket;
 mod tls_fault;
 mod undelivered;
 mod worker;
+mod workers;
 
 pub use backup::{Backup, BackupTicket};
 pub use calls::{Changed, Client};
@@ -109,4 +110,4 @@ pub(crate) use servers::Servers;
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
 pub use tls_fault::TlsFault;
-pub use worker::{Worker, WorkerConfig};
+pub use worker::{IntoJobOutcome, JobOutcome, Worker, WorkerConfig};

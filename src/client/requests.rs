@@ -83,6 +83,8 @@ pub(super) struct Requests {
     pub(super) newest_backup: u64,
     sequence: u64,
     timeout: Option<Duration>,
+    /// When [`Self::expire`] looks at the clock next.
+    pub(super) looks_at: Option<Instant>,
     leases_outlive: bool,
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
@@ -113,6 +115,8 @@ pub(super) struct Answers {
     pub(super) ended: Vec<(oneshot::Sender<Outcome>, Outcome)>,
     /// Jobs whose callers have left: to be released.
     pub(super) stray: Vec<Lease>,
+    /// The clock is to be looked at sooner than was said.
+    pub(super) look_sooner: bool,
 }
 
 impl Requests {
@@ -140,6 +144,7 @@ impl Requests {
             newest_backup: 0,
             sequence: 1,
             timeout,
+            looks_at: None,
             leases_outlive,
             reconnects: 0,
             undelivered: Undelivered::default(),
@@ -315,9 +320,18 @@ impl Requests {
         }
     }
 
-    /// Ends the calls that have waited too long. Returns when to look again.
+    /// Ends the calls that have waited too long, and gives back the jobs that nobody took for too long. Returns when to look
+    /// again.
     pub(super) fn expire(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {
-        [self.leases.next_look(now), self.end_late_calls(now, answers)].into_iter().flatten().min()
+        let feeds = self.open.iter_mut().filter_map(|(_, open)| open.feed.as_ref());
+        let mut untaken = None;
+        for (late, next) in feeds.map(|feed| feed.give_up(now)) {
+            answers.stray.extend(late);
+            untaken = untaken.into_iter().chain(next).min();
+        }
+        let looks = [self.leases.next_look(now), self.end_late_calls(now, answers), untaken];
+        self.looks_at = looks.into_iter().flatten().min();
+        self.looks_at
     }
 
     fn end_late_calls(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {

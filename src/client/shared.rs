@@ -16,6 +16,7 @@ use super::error::ClientError;
 use super::feed::Feed;
 use super::requests::{Answers, Connection, Limits, Requests};
 use super::ticket::Outcome;
+use super::workers::Workers;
 use crate::protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::Lease;
 
@@ -29,6 +30,10 @@ pub(super) struct Shared {
     pub(super) draining: Notify,
     /// Signals that all users of the connection are gone.
     pub(super) stopping: Notify,
+    /// A job came that has to be given back before the clock is looked at next.
+    pub(super) sooner: Notify,
+    /// Those that stop before the session ends.
+    pub(super) workers: Workers,
 }
 
 /// What the clones of a client hold together. Dropping it stops the connection task.
@@ -43,6 +48,8 @@ impl Shared {
             output: Notify::new(),
             draining: Notify::new(),
             stopping: Notify::new(),
+            sooner: Notify::new(),
+            workers: Workers::default(),
         }
     }
 
@@ -160,6 +167,9 @@ impl Shared {
             if let Err(Ok(Response::Reserved(jobs))) = waiter.send(outcome) {
                 answers.stray.extend(jobs.iter().map(|job| job.lease));
             }
+        }
+        if std::mem::take(&mut answers.look_sooner) {
+            self.sooner.notify_one();
         }
         if !answers.stray.is_empty() {
             self.give_back(&std::mem::take(&mut answers.stray), ReleaseKind::NotStarted);

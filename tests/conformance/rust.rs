@@ -265,7 +265,9 @@ impl Harness {
             command[field].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(usual)
         };
         let (concurrency, prefetch) = (small("concurrency", 1), small("prefetch", 0));
-        let config = WorkerConfig { topics: reserve.topics, concurrency, prefetch, weights: Vec::new() };
+        let first = reserve.topics.first().cloned().ok_or_else(|| shown::usage("topics"))?;
+        let config =
+            WorkerConfig { topics: reserve.topics, concurrency, prefetch, ..WorkerConfig::new(first) };
         let of = name.clone();
         let handle = move |job: Delivered, told| handler::handle(of.clone(), job, told);
         let worker = Worker::start(&client, config, handle).await.map_err(|error| client_failure(&error))?;

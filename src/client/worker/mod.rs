@@ -1,23 +1,30 @@
 //! Runs a handler for each job of some topics.
 
-use std::fmt::Display;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinHandle, JoinSet};
-use tokio::time::{Instant, sleep_until};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::calls::Client;
-use super::cancellation::{Cancellation, Cancelled, Hold};
+use super::cancellation::{Cancellation, Hold};
 use super::error::ClientError;
 use super::feed::Feed;
 use super::shared::Shared;
 use super::subscription::Subscription;
-use crate::protocol::{Delivered, ErrorCode, ReleaseKind, Subscribe};
-use crate::types::limits::{CREDIT_BYTES_MAX, REASON_BYTES_MAX};
-use crate::types::{Lease, TopicName};
+use super::workers::{ABANDON_AFTER, AtWork};
+use crate::protocol::{Delivered, Subscribe};
+use crate::types::TopicName;
+use crate::types::limits::{CREDIT_BYTES_MAX, DELAY_MS_MAX};
+use failures::FailureLog;
+pub use outcome::{IntoJobOutcome, JobOutcome};
+use work::{Handling, Work};
+
+mod failures;
+mod outcome;
+mod work;
 
 /// What a worker works on.
 #[derive(Clone, Debug)]
@@ -26,20 +33,27 @@ pub struct WorkerConfig {
     pub topics: Vec<TopicName>,
     /// How many handlers run at once, at least 1.
     pub concurrency: u32,
-    /// How many jobs wait in memory beside those, under leases that run already. 0 costs a round trip between two jobs
-    /// of one handler, and starts no lease early.
+    /// How many jobs wait in memory beside those, under leases that run already. 0, the default, costs a round trip between two
+    /// jobs of one handler. With more, all of them lose an attempt if the process dies, though none was begun. One that waits for
+    /// half of its lease is given back; that counts as no attempt.
     pub prefetch: u32,
     /// Their shares, one per topic, or none: see [`Reserve::weights`](crate::protocol::Reserve::weights).
     pub weights: Vec<u16>,
+    /// How long a handler may run, in milliseconds; an hour by default. Until then its lease is extended; then it is
+    /// [cancelled](super::Cancelled::TooLong).
+    pub run_ms_max: u64,
+    /// How long [`Worker::stop`] waits for handlers, in milliseconds; 30 seconds by default. Then it cancels them.
+    pub stop_timeout_ms: u64,
 }
 
 /// A handler at work: for each job that becomes ready it is called once.
 ///
 /// | the handler | the job |
 /// |---|---|
-/// | returns `Ok` | is finished |
-/// | returns `Err`, or panics | is released, to be attempted again as its backoff says; the error's text is its last reason, cut off at 1,024 bytes |
-/// | takes long | keeps its lease: it is touched when half of the time is over |
+/// | returns `Ok` or [`JobOutcome::Done`] | is finished |
+/// | returns `Err` or [`JobOutcome::Failed`], or panics | is released, to be attempted again as its backoff says; the error's text is its last reason, cut off at 1,024 bytes |
+/// | returns [`JobOutcome::RetryAfter`] or [`JobOutcome::Bury`] | is released with that delay, or buried |
+/// | takes long | keeps its lease: it is touched when half of the time is over, up to [`WorkerConfig::run_ms_max`] |
 /// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is told why, and dropped** at its next `await`; what it returns all the same settles nothing |
 ///
 /// A lease is lost ([`Cancelled`] names the reasons) when the server says so: to a touch, or after a reconnect that came too
@@ -47,6 +61,30 @@ pub struct WorkerConfig {
 /// nothing for as long as it keeps the leases of a lost connection. A handler that blocks a thread is not dropped, and has
 /// its place until it ends: it asks [`Cancellation::why`] before whatever must not be done twice. The time for which the machine
 /// slept counts; so does a step of its wall clock, to be safe.
+///
+/// A failure is logged as a warning of `tracing`: once for each job and reason, ten a second at most.
+///
+/// What is to happen around each handler, such as a span for tracing, is a function around it:
+///
+/// ```
+/// use adjourn::client::{Cancellation, IntoJobOutcome};
+/// use adjourn::protocol::Delivered;
+///
+/// fn traced<H, F>(handler: H) -> impl Fn(Delivered, Cancellation) -> std::pin::Pin<Box<dyn Future<Output = F::Output> + Send>>
+/// where
+///     H: Fn(Delivered, Cancellation) -> F,
+///     F: Future<Output: IntoJobOutcome> + Send + 'static,
+/// {
+///     move |job, cancellation| {
+///         let id = job.lease.job;
+///         let handled = handler(job, cancellation);
+///         Box::pin(async move {
+///             println!("job {id} begins");
+///             handled.await
+///         })
+///     }
+/// }
+/// ```
 ///
 /// Dropping the worker drops running handlers; their jobs come back when their leases end. [`stop`](Self::stop)
 /// tells them that it waits for them instead.
@@ -58,24 +96,36 @@ pub struct Worker {
     task: Option<JoinHandle<Result<(), ClientError>>>,
 }
 
+/// How far the end of a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Working,
+    /// Handlers are told to come to an end.
+    Stopping,
+    /// Handlers are cancelled.
+    Over,
+}
+
 impl WorkerConfig {
     /// One topic, eight handlers at once.
     pub fn new(topic: TopicName) -> Self {
-        Self { topics: vec![topic], concurrency: 8, prefetch: 8, weights: Vec::new() }
+        Self {
+            topics: vec![topic],
+            concurrency: 8,
+            prefetch: 0,
+            weights: Vec::new(),
+            run_ms_max: 3_600_000,
+            stop_timeout_ms: 30_000,
+        }
     }
 }
 
 impl Worker {
     /// Subscribes and starts to work. Must be called within a tokio runtime.
-    pub async fn start<H, F, E>(
-        client: &Client,
-        config: WorkerConfig,
-        handler: H,
-    ) -> Result<Self, ClientError>
+    pub async fn start<H, F>(client: &Client, config: WorkerConfig, handler: H) -> Result<Self, ClientError>
     where
         H: Fn(Delivered, Cancellation) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<(), E>> + Send + 'static,
-        E: Display + Send + 'static,
+        F: Future<Output: IntoJobOutcome + Send> + Send + 'static,
     {
         let concurrency = config.concurrency.max(1);
         let subscribe = Subscribe {
@@ -91,10 +141,14 @@ impl Worker {
             client: client.clone(),
             handler: Arc::new(handler),
             concurrency: usize::try_from(concurrency).unwrap_or(usize::MAX),
+            run_max: Duration::from_millis(config.run_ms_max.min(DELAY_MS_MAX)),
+            stop_timeout: Duration::from_millis(config.stop_timeout_ms),
             running: JoinSet::new(),
-            stop,
+            stage: watch::Sender::new(Stage::Working),
+            failures: Arc::new(Mutex::new(FailureLog::new(Instant::now()))),
+            _at_work: shared.workers.worker(),
         };
-        Ok(Self { stopping, shared, feed, task: Some(tokio::spawn(crew.work(subscription))) })
+        Ok(Self { stopping, shared, feed, task: Some(tokio::spawn(crew.work(subscription, stop))) })
     }
 
     /// Whether it takes jobs: the client is connected, the server has confirmed the subscription on this connection, and no stop has
@@ -103,9 +157,11 @@ impl Worker {
         self.shared.is_connected() && self.feed.is_standing()
     }
 
-    /// Takes no new job, releases those that wait in memory, tells the running handlers [`Cancelled::WorkerStops`], and waits
-    /// for them and for the answers to their settling requests. If the subscription had ended by itself and the error was not
-    /// reported yet, this returns it.
+    /// Takes no new job, gives back those that wait in memory, tells the running handlers
+    /// [`WorkerStops`](super::Cancelled::WorkerStops), and waits for them and for the answers to their settling requests. After
+    /// [`WorkerConfig::stop_timeout_ms`] it drops those that still run: their attempts have failed. A handler that blocks a thread
+    /// goes on; its job goes to others when its lease ends. If the subscription had ended by itself and the error was not reported
+    /// yet, this returns it.
     pub async fn stop(mut self) -> Result<(), ClientError> {
         self.stopping.send_replace(true);
         self.ended().await
@@ -130,27 +186,36 @@ impl Drop for Worker {
     }
 }
 
+/// A worker's handlers.
 struct Crew<H> {
     client: Client,
     handler: Arc<H>,
     concurrency: usize,
+    run_max: Duration,
+    stop_timeout: Duration,
     running: JoinSet<()>,
-    stop: watch::Receiver<bool>,
+    stage: watch::Sender<Stage>,
+    failures: Arc<Mutex<FailureLog>>,
+    _at_work: AtWork,
 }
 
-impl<H, F, E> Crew<H>
+impl<H, F> Crew<H>
 where
     H: Fn(Delivered, Cancellation) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Display + Send + 'static,
+    F: Future<Output: IntoJobOutcome + Send> + Send + 'static,
 {
-    async fn work(mut self, mut subscription: Subscription) -> Result<(), ClientError> {
-        let mut stop = self.stop.clone();
+    async fn work(
+        mut self,
+        mut subscription: Subscription,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), ClientError> {
+        let mut closing = self.client.shared().workers.closing();
         let end = loop {
             let full = self.running.len() >= self.concurrency;
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break Ok(()),
+                _ = closing.wait_for(|closing| *closing) => break Ok(()),
                 Some(_) = self.running.join_next() => {}
                 job = subscription.next(), if !full => match job {
                     Some(job) => self.start(job),
@@ -159,158 +224,45 @@ where
             }
         };
         drop(subscription);
-        while self.running.join_next().await.is_some() {}
+        self.stage.send_replace(Stage::Stopping);
+        if timeout(self.stop_timeout, all(&mut self.running)).await.is_err() {
+            self.stage.send_replace(Stage::Over);
+            let until = Instant::now() + ABANDON_AFTER;
+            if timeout_at(until, all(&mut self.running)).await.is_err() {
+                let handlers = self.running.len();
+                tracing::warn!(handlers, "the worker ends, and leaves handlers that do not come to an end");
+            }
+        }
         end
     }
 
     fn start(&mut self, job: Delivered) {
-        let until = Instant::now() + Duration::from_millis(job.ttr_left_ms.into());
-        let (hold, cancellation) = Hold::new(until, Arc::clone(self.client.shared()));
-        let lost = self.client.shared().leases_lost();
+        let (begun, ttr) = (Instant::now(), Duration::from_millis(job.ttr_left_ms.into()));
+        let shared = self.client.shared();
+        let (hold, cancellation) = Hold::new(begun + ttr, Arc::clone(shared));
+        let (lost, stage) = (shared.leases_lost(), self.stage.subscribe());
         let work = Work {
             client: self.client.clone(),
             lease: job.lease,
-            ttr: Duration::from_millis(job.ttr_left_ms.into()),
+            ttr,
+            run_until: begun + self.run_max,
             hold,
+            failures: Arc::clone(&self.failures),
         };
-        let handler = Arc::clone(&self.handler);
-        let stop = self.stop.clone();
+        let (handler, at_work) = (Arc::clone(&self.handler), shared.workers.handler());
         self.running.spawn(async move {
             let told = cancellation.clone();
-            let until_told = cancellation.clone().run(async move { handler(job, told).await });
+            let until_told = cancellation.clone().run(async move {
+                let _at_work = at_work;
+                handler(job, told).await.into_job_outcome()
+            });
             // In a task of its own a panic is an outcome.
-            work.keep(Handling(tokio::spawn(until_told)), &cancellation, lost, stop).await;
+            work.keep(Handling::new(tokio::spawn(until_told)), &cancellation, lost, stage).await;
         });
     }
 }
 
-/// A running handler, dropped with its keeper.
-struct Handling<T>(JoinHandle<Option<T>>);
-
-impl<T> Drop for Handling<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// The action for one lease.
-struct Work {
-    client: Client,
-    lease: Lease,
-    ttr: Duration,
-    hold: Hold,
-}
-
-impl Work {
-    /// Keeps the lease while the handler runs, and settles it as that ends. When the lease is lost, settles nothing.
-    async fn keep<E: Display>(
-        &self,
-        mut handling: Handling<Result<(), E>>,
-        cancellation: &Cancellation,
-        mut lost: watch::Receiver<Option<Cancelled>>,
-        mut stop: watch::Receiver<bool>,
-    ) {
-        let mut is_stopping = false;
-        let ended = loop {
-            tokio::select! {
-                biased;
-                ended = &mut handling.0 => break Ok(ended),
-                why = self.keep_lease() => break Err(why),
-                // The client outlives its workers: this ends with a loss only.
-                _ = lost.changed() => break Err(lost.borrow().unwrap_or(Cancelled::LeaseLost)),
-                _ = stop.wait_for(|stop| *stop), if !is_stopping => {
-                    is_stopping = true;
-                    self.hold.cancel(Cancelled::WorkerStops);
-                }
-            }
-        };
-        // The process may have stood still since anybody looked at a clock.
-        let ended =
-            ended.and_then(|ended| cancellation.why().filter(|why| why.ends_lease()).map_or(Ok(ended), Err));
-        match ended {
-            Ok(ended) => self.settle(ended).await,
-            Err(why) => {
-                tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
-                self.hold.cancel(why);
-                // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job.
-                if !handling.0.is_finished() {
-                    let _ = (&mut handling.0).await;
-                }
-                if why != Cancelled::LeaseLost {
-                    // The server may hold it for this client still. If not, this does nothing.
-                    self.client.shared().give_back(&[self.lease], ReleaseKind::After(0));
-                }
-            }
-        }
-    }
-
-    /// Touches the lease at half of its time, again and again; returns when it is lost.
-    async fn keep_lease(&self) -> Cancelled {
-        loop {
-            let deadline = self.hold.until();
-            sleep_until(deadline - self.ttr / 2).await;
-            let touched = Instant::now();
-            let touch = self.client.touch(vec![self.lease], None);
-            let settled = tokio::select! {
-                settled = touch => settled,
-                () = sleep_until(deadline) => return Cancelled::TimeOver,
-            };
-            match settled.as_deref() {
-                Ok([Ok(())]) => self.hold.prolong(touched + self.ttr),
-                Ok(_) => return Cancelled::LeaseLost,
-                Err(error) => {
-                    tracing::warn!(lease = %self.lease, %error, "the lease could not be touched");
-                    sleep_until(deadline).await;
-                    return Cancelled::TimeOver;
-                }
-            }
-        }
-    }
-
-    async fn settle<E: Display>(&self, ended: Result<Option<Result<(), E>>, JoinError>) {
-        match ended {
-            Ok(Some(Ok(()))) => self.finish().await,
-            Ok(Some(Err(error))) => self.release(error.to_string()).await,
-            Err(panic) => self.release(panic_text(panic)).await,
-            // It was told to end.
-            Ok(None) => {}
-        }
-    }
-
-    async fn finish(&self) {
-        let settled = self.client.finish(vec![self.lease]).await;
-        self.report("finished", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
-    }
-
-    async fn release(&self, cause: String) {
-        tracing::warn!(lease = %self.lease, cause, "the handler failed: the job is released");
-        let reason = cause.get(..cause.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default();
-        let (leases, kind) = (vec![self.lease], ReleaseKind::Backoff);
-        let settled = match self.client.release_because(leases.clone(), kind, reason).await {
-            // Not every member of the cluster knows reasons yet.
-            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::Unsupported => {
-                self.client.release(leases, kind).await
-            }
-            settled => settled,
-        };
-        self.report("released", settled.map(|results| results.into_iter().all(|result| result.is_ok())));
-    }
-
-    fn report(&self, done: &'static str, settled: Result<bool, ClientError>) {
-        match settled {
-            Ok(true) => tracing::trace!(lease = %self.lease, "the job is {done}"),
-            Ok(false) => tracing::warn!(lease = %self.lease, "the lease was over before the job was {done}"),
-            Err(error) => tracing::warn!(lease = %self.lease, %error, "the job could not be {done}"),
-        }
-    }
-}
-
-fn panic_text(panic: JoinError) -> String {
-    let payload = match panic.try_into_panic() {
-        Ok(payload) => payload,
-        Err(cancelled) => return cancelled.to_string(),
-    };
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    format!("the handler panicked: {}", text.unwrap_or("without a text"))
+/// Waits for all of them.
+async fn all(running: &mut JoinSet<()>) {
+    while running.join_next().await.is_some() {}
 }

@@ -1,0 +1,70 @@
+//! The workers of a client: they stop before it says GOODBYE, which gives their jobs to other consumers.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// How long a handler that was told to end has until it counts as one that blocks a thread.
+pub(super) const ABANDON_AFTER: Duration = Duration::from_secs(1);
+
+/// How many are at work.
+#[derive(Debug)]
+pub(super) struct Workers {
+    closing: watch::Sender<bool>,
+    workers: watch::Sender<usize>,
+    handlers: watch::Sender<usize>,
+}
+
+/// Counts one while it lives.
+#[derive(Debug)]
+pub(super) struct AtWork(watch::Sender<usize>);
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self {
+            closing: watch::Sender::new(false),
+            workers: watch::Sender::new(0),
+            handlers: watch::Sender::new(0),
+        }
+    }
+}
+
+impl Workers {
+    /// A worker begins.
+    pub(super) fn worker(&self) -> AtWork {
+        AtWork::new(&self.workers)
+    }
+
+    /// A handler begins.
+    pub(super) fn handler(&self) -> AtWork {
+        AtWork::new(&self.handlers)
+    }
+
+    /// Whether they are to stop.
+    pub(super) fn closing(&self) -> watch::Receiver<bool> {
+        self.closing.subscribe()
+    }
+
+    /// Stops them and waits for their ends. Returns whether no handler runs any more: one that blocks a thread cannot be ended.
+    pub(super) async fn stop(&self) -> bool {
+        self.closing.send_replace(true);
+        // The senders are here: waiting does not fail.
+        let _ = self.workers.subscribe().wait_for(|workers| *workers == 0).await;
+        let mut handlers = self.handlers.subscribe();
+        timeout(ABANDON_AFTER, handlers.wait_for(|handlers| *handlers == 0)).await.is_ok()
+    }
+}
+
+impl AtWork {
+    fn new(count: &watch::Sender<usize>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count.clone())
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
