@@ -221,6 +221,7 @@ pub(super) fn storage_exit(error: &StorageError) -> Exit {
         StorageErrorKind::Unusable => Exit::DataUnusable,
         StorageErrorKind::Damaged => Exit::DataDamaged,
         StorageErrorKind::DiskFailed => Exit::DiskFailed,
+        StorageErrorKind::Shortage => Exit::Refused,
     }
 }
 

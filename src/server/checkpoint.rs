@@ -193,7 +193,9 @@ impl<F: Folder> CheckpointThread<F> {
     /// Removes the files of the checkpoint under way.
     fn remove_unfinished(&mut self) -> Result<(), StorageError> {
         self.under_way = None;
-        match chunks::remove_unlisted(&self.folder, Manifest::read(&self.folder)?.as_ref()) {
+        let removed = Manifest::read(&self.folder)
+            .and_then(|manifest| chunks::remove_unlisted(&self.folder, manifest.as_ref()));
+        match removed {
             // They are ignored, and removed after the next checkpoint.
             Err(error) if error.is_shortage() => {}
             removed => _ = removed?,

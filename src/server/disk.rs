@@ -1,11 +1,12 @@
 //! What writes the log, and the disk thread. The thread takes all waiting write batches, makes them durable together, and
 //! tells the core. While it rests, the core may make a batch durable itself. The first write or sync that fails is the last
-//! action of either.
+//! action of either. A shortage of space or descriptors that shows before anything is written is waited for.
 //!
 //! What takes long goes to another thread, one [`Chore`] at a time.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use tracing::warn;
@@ -130,6 +131,10 @@ const WATERMARK_EVERY: Duration = Duration::from_millis(100);
 /// While there is nothing to do but a chore is under way: its result is waited for this long at a time.
 const CHORE_CHECK_EVERY: Duration = Duration::from_millis(50);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
+/// What a shortage keeps from being done is tried again after this time.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(500);
+/// The log of the process says this often that it waits.
+const WAITING_LINE_EVERY: Duration = Duration::from_secs(10);
 
 impl DiskHandle {
     /// Gives an order to the disk thread. One that is gone has failed, and says so itself.
@@ -137,15 +142,19 @@ impl DiskHandle {
         let _ = self.commands.send(command);
     }
 
-    /// Makes a batch durable on this thread, unless the disk is slow, or the disk thread is at work or has failed. The
-    /// caller has no other batch under way.
+    /// Makes a batch durable on this thread, unless the disk is slow or has no room, or the disk thread is at work or has failed.
+    /// The caller has no other batch under way.
     pub(super) fn persist(&self, write: &WriteBatch) -> Option<Result<Persisted, StorageError>> {
         let mut shared = self.disk.try_lock().ok()?;
         if shared.as_ref()?.last_took > QUICK {
             return None;
         }
         let persisted = with_disk(&mut shared, |disk| {
-            let persisted = disk.persist(write)?;
+            let persisted = match disk.persist(write) {
+                // The disk thread can wait.
+                Err(StorageError::Passing(_)) => None,
+                persisted => Some(persisted?),
+            };
             disk.look_after_chores()?;
             if disk.idle_until() < disk.wakes_at {
                 disk.wakes_at = Duration::ZERO;
@@ -153,7 +162,7 @@ impl DiskHandle {
             }
             Ok(persisted)
         });
-        persisted.transpose()
+        persisted.map(Option::flatten).transpose()
     }
 }
 
@@ -247,12 +256,12 @@ impl Disk {
     fn carry_out(&mut self, command: Option<ToDisk>) -> Result<(), StorageError> {
         match command {
             Some(ToDisk::Fetch(Wanted { first, last, bytes_max })) => {
-                let entries = self.storage.read(first, last, bytes_max)?;
+                let entries = self.patiently(|disk| disk.storage.read(first, last, bytes_max))?;
                 self.tell(Input::Fetched { entries });
             }
             Some(ToDisk::Base { index, reply }) => {
                 // The receiver may have ended meanwhile.
-                let _ = reply.send(self.storage.base_at(index)?);
+                let _ = reply.send(self.patiently(|disk| disk.storage.base_at(index))?);
             }
             Some(ToDisk::Cut { through }) => self.storage.cut(through)?,
             _ => {}
@@ -285,7 +294,7 @@ impl Disk {
                 Err(_) => break,
             }
         }
-        let persisted = ToCore::Persisted(self.persist(&merged)?);
+        let persisted = ToCore::Persisted(self.patiently(|disk| disk.persist(&merged))?);
         // If the core is gone, no one waits for an answer.
         let _ = if bytes <= BRIEF_BYTES_MAX {
             self.core.send_brief(persisted)
@@ -293,6 +302,32 @@ impl Disk {
             self.core.send(persisted)
         };
         Ok(other)
+    }
+
+    /// Repeats what a shortage keeps from being done, as long as the node lives: nothing was changed, and a full disk or a lack of
+    /// descriptors passes. Others lead meanwhile, if there are others.
+    fn patiently<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let mut next_line = Duration::ZERO;
+        loop {
+            let error = match work(self) {
+                Err(StorageError::Passing(error)) => error,
+                done => return done,
+            };
+            if self.core.is_closed() {
+                return Err(*error);
+            }
+            let now = self.clock.elapsed();
+            if now >= next_line {
+                warn!(%error, "the log waits: it needs a file, and finds no room for it");
+                next_line = now + WAITING_LINE_EVERY;
+            }
+            thread::sleep(SHORTAGE_PAUSE);
+            self.look_after_chores()?;
+            self.watch_space()?;
+        }
     }
 
     fn persist(&mut self, write: &WriteBatch) -> Result<Persisted, StorageError> {

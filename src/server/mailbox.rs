@@ -129,6 +129,11 @@ impl<A: Actor> Mailbox<A> {
         self.put(input, true)
     }
 
+    /// Whether nothing is taken any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.lock().end == End::Closed
+    }
+
     fn put(&self, input: A::Input, is_brief: bool) -> Result<(), Closed> {
         let mut state = self.shared.lock();
         if state.end == End::Closed {

@@ -12,6 +12,8 @@
 //! - It gives no sign at some kinds of damage: values are silently gone. Each stretch is read back before its journal
 //!   file is used again; and records have checksums.
 //! - It panics at other kinds: every call is made where a panic is caught.
+//! - Nobody has tested what it does on a full disk: it is asked only where there is room, and if the room goes meanwhile, whatever it
+//!   says is a full disk.
 //! - It evicts nothing from its cache during a scan: a database is open only while its stretch is read.
 
 use std::fmt;
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::folder::{Folder, FolderFile, FolderWriter as _, remove_folder};
+use super::folder::{Folder, FolderFile, FolderWriter as _, free_bytes, remove_folder};
 use super::journal::layout::BLOCK_BYTES;
 use super::{Damage, StorageError, sync};
 
@@ -31,6 +33,8 @@ const PIECE_BYTES: usize = 64 << 10;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache, in bytes. A value is read once.
 const CACHE_BYTES: u64 = 16 << 20;
+/// A database is begun where there is room for this beside the stretch: sled makes a segment before it needs it.
+const SPARE_BYTES: u64 = 2 * SEGMENT_BYTES as u64;
 /// What the name of a stretch begins with.
 const PREFIX: &str = "stretch-";
 /// What the name of one ends with that is not whole yet.
@@ -156,7 +160,14 @@ impl Archive for SledArchive {
     fn write(&self, number: u64, source: &dyn FolderFile, bytes: u64) -> Result<(), StorageError> {
         let path = self.path.join(name(number) + UNFINISHED);
         remove_folder(&path)?;
-        let written = write_database(&self.directory, &path, source, bytes);
+        let full = || StorageError::DiskFull { action: "write to", path: self.path.clone() };
+        if free_bytes(&self.path)? < bytes + SPARE_BYTES {
+            return Err(full());
+        }
+        let mut written = write_database(&self.directory, &path, source, bytes);
+        if written.is_err() && free_bytes(&self.path)? < SPARE_BYTES / 2 {
+            written = Err(full());
+        }
         if written.as_ref().is_err_and(StorageError::is_shortage_or_late) {
             // The next start removes it, if this does not.
             let _ = remove_folder(&path);

@@ -400,7 +400,11 @@ impl<F: Folder> SealedCheckpoint<F> {
     /// After any failure here it is unknown which checkpoint is the newest: the caller must write nothing more.
     pub fn publish(self) -> Result<Checkpoint, StorageError> {
         self.staged.publish()?;
-        chunks::remove_unlisted(&self.folder, Some(&self.manifest))?;
+        match chunks::remove_unlisted(&self.folder, Some(&self.manifest)) {
+            // They are ignored, and removed after the next checkpoint.
+            Err(error) if error.is_shortage() => {}
+            removed => _ = removed?,
+        }
         Ok(self.checkpoint)
     }
 }

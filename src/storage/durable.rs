@@ -12,7 +12,7 @@
 //!   place: others may rely on this node having them. So a crash leaves the old checkpoint with a log as long as any
 //!   member relies on, or the new one, ahead of the log.
 //! - **The first failure is the last call that does anything**: it is unknown what the system dropped with a failed
-//!   sync.
+//!   sync. A call that found no room before it changed anything is no failure.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ impl<V: Volume> Durable<V> {
         if self.failed {
             return Err(StorageError::FailedBefore { path: self.path.clone() });
         }
-        action(self).inspect_err(|_| self.failed = true)
+        action(self).inspect_err(|error| self.failed = !matches!(error, StorageError::Passing(_)))
     }
 }
 
@@ -138,8 +138,10 @@ impl<S: OnVolume> Storage for S {
             };
             // The commit index is that of a log that is not there yet.
             durable.log.commit(*vote, &[], 0)?;
-            durable.install(index)?;
-            durable.log.commit(None, entries, *commit)
+            durable
+                .install(index)
+                .and_then(|()| durable.log.commit(None, entries, *commit))
+                .map_err(StorageError::after_a_change)
         })
     }
 
@@ -148,7 +150,8 @@ impl<S: OnVolume> Storage for S {
     }
 
     fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.durable().carefully(|durable| durable.log.end_before(index + 1))
+        self.durable()
+            .carefully(|durable| durable.log.end_before(index + 1).map_err(StorageError::before_any_change))
     }
 
     fn cut(&mut self, through: u64) -> Result<(), StorageError> {
@@ -188,7 +191,7 @@ impl<S: OnVolume> Storage for S {
         }
         let mut bytes = 0;
         durable.carefully(|durable| {
-            durable.log.scan(first, &mut |entry| {
+            let scanned = durable.log.scan(first, &mut |entry| {
                 bytes += entry.data.len() as u64;
                 if !entries.is_empty() && bytes > bytes_max {
                     return Ok(ControlFlow::Break(()));
@@ -196,7 +199,8 @@ impl<S: OnVolume> Storage for S {
                 let is_last = entry.index >= last || bytes >= bytes_max;
                 entries.push(entry);
                 Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })
+            });
+            scanned.map_err(StorageError::before_any_change)
         })?;
         Ok(entries)
     }

@@ -8,12 +8,14 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
+use shortage::{after, is_of_process};
 
 use super::chunks::{self, ChunkSummary, PagesId, TopicSummary};
 use super::journal::layout::RecordError;
 use crate::engine::StateMetadata;
 use crate::types::TopicName;
+
+mod shortage;
 
 /// The text of an error names no more topics of a chunk than these.
 const TOPICS_TOLD_MAX: usize = 8;
@@ -27,14 +29,16 @@ pub enum StorageErrorKind {
     Damaged,
     /// Look after the disk: the system refused an operation.
     DiskFailed,
+    /// Allow the process more file descriptors, or memory: the disk is as it was.
+    Shortage,
 }
 
 /// Why storage could not do what it was asked to. After one that [`Storage`](super::Storage) returned, nothing
-/// more may be asked of it.
+/// more may be asked of it, unless it is [`Passing`](Self::Passing).
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// An operation of the file system failed.
-    #[error("cannot {action} {}: {source}. Look at the disk and at the permissions, then start again", path.display())]
+    #[error("cannot {action} {}: {source}. {}", path.display(), after(source))]
     Io {
         /// The failed operation: "open", "write", "sync"...
         action: &'static str,
@@ -45,7 +49,7 @@ pub enum StorageError {
     },
     /// There is no room left.
     #[error(
-        "cannot {action} {}: the disk is full. Free some space and start again: what was acknowledged is there",
+        "cannot {action} {}: the disk is full. Free some space: what was acknowledged is there",
         path.display()
     )]
     DiskFull {
@@ -54,6 +58,9 @@ pub enum StorageError {
         /// On what.
         path: PathBuf,
     },
+    /// A resource ran short before anything was changed: the same may be asked again.
+    #[error(transparent)]
+    Passing(Box<StorageError>),
     /// A write or a sync failed before; it is unknown which writes the system has dropped since.
     #[error("a write to {} failed earlier: nothing more is written. Start again", path.display())]
     FailedBefore {
@@ -426,6 +433,8 @@ impl StorageError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 StorageErrorKind::Unusable
             }
+            Self::Io { source, .. } if is_of_process(source) => StorageErrorKind::Shortage,
+            Self::Passing(error) => error.kind(),
             Self::Io { .. } | Self::DiskFull { .. } | Self::FailedBefore { .. } => {
                 StorageErrorKind::DiskFailed
             }
@@ -445,26 +454,6 @@ impl StorageError {
             | Self::Damaged { .. }
             | Self::DamagedBackup { .. } => StorageErrorKind::Damaged,
         }
-    }
-
-    /// Whether a resource ran short that may become available again: space, or open files. Work that was only
-    /// begun can be tried again.
-    pub fn is_shortage(&self) -> bool {
-        match self {
-            Self::DiskFull { .. } => true,
-            Self::Io { source, .. } => {
-                let of_files = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
-                source.raw_os_error().is_some_and(|error| of_files.contains(&error))
-            }
-            _ => false,
-        }
-    }
-
-    /// The same, or a sync found no room for what was written: some file systems make room only then. A file that
-    /// nothing needs yet can be given up.
-    pub(super) fn is_shortage_or_late(&self) -> bool {
-        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        self.is_shortage() || matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
     }
 
     /// Whether it says, of an access to a checkpoint, that a part of that cannot be read: another member may have it.

@@ -486,9 +486,10 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.stretches.back().map_or(Head::unused(), |newest| newest.head)
     }
 
-    /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns.
+    /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns. Changes nothing if there is
+    /// no such file and no room to make one.
     fn begin_stretch(&mut self, base: LogBase, bytes: u64) -> Result<(), StorageError> {
-        let id = self.free_file(bytes)?;
+        let id = self.free_file(bytes).map_err(StorageError::before_any_change)?;
         let Self { next: Point { sequence, chain, .. }, vote, commit, .. } = *self;
         let head = Head { number: self.newest_head().number + 1, sequence, chain, base, vote, commit };
         self.files.begin(id, head)?;

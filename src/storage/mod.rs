@@ -22,7 +22,7 @@ mod log;
 pub mod sync;
 
 pub mod disk;
-/// Why storage could not do what it was asked to. Every variant ends the process or the start.
+/// Why storage could not do what it was asked to. Every variant but one ends the process or the start.
 pub mod error;
 pub mod folder;
 pub mod inspect;
@@ -138,7 +138,8 @@ pub struct Recovered {
 
 /// The durable state of one group on one node.
 pub trait Storage {
-    /// Makes a batch durable. After an error nothing more may be written: the process ends.
+    /// Makes a batch durable. After an error nothing more may be written, and the process ends; but after
+    /// [`StorageError::Passing`] the caller may try the same batch again, and nothing else before it.
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError>;
 
     /// Writes the watermark (last durable index, commit index) if it lags. The disk thread calls it at least

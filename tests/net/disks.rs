@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use adjourn::protocol::{JobRef, NewJob, Push, PushResult, Request, Response};
+use adjourn::protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, Response};
 use adjourn::types::JobId;
 
 use crate::load::Load;
@@ -17,11 +17,12 @@ const DISK_MIB: u64 = 64;
 const FREE_MIN_BYTES: u64 = 16 << 20;
 /// Pushes that cannot all have been under way before.
 const MORE: usize = 50;
-/// How a node ends whose disk took no more.
-const DISK_FAILED: i32 = 8;
+/// A log of these jobs needs more than the files that a node has in reserve.
+const LARGE_JOBS: usize = 16;
+const LARGE_BYTES: usize = 1 << 20;
 
-fn start() -> (Cluster<Wires>, Load) {
-    let free_min_bytes = FREE_MIN_BYTES.to_string();
+fn start(free_min_bytes: u64) -> (Cluster<Wires>, Load) {
+    let free_min_bytes = free_min_bytes.to_string();
     let arguments =
         ["--session-grace-ms", "60000", "--checkpoint-log-bytes", "1048576", "--disk-free-min-bytes"];
     let arguments = [&arguments[..], &[&free_min_bytes]].concat();
@@ -31,8 +32,8 @@ fn start() -> (Cluster<Wires>, Load) {
     (cluster, load)
 }
 
-pub(crate) fn the_disk_of_the_leader_fills_up() {
-    let (mut cluster, load) = start();
+pub(crate) fn the_disk_of_the_leader_is_nearly_full() {
+    let (mut cluster, load) = start(FREE_MIN_BYTES);
     let mut pauses = Pauses::default();
     let leader = cluster.await_voters(3).node;
     let kept = push_for_later(&cluster, leader);
@@ -46,36 +47,86 @@ pub(crate) fn the_disk_of_the_leader_fills_up() {
     });
     let deleted = ask(&cluster, leader, Request::Delete(JobRef::Id(kept)));
     assert!(matches!(deleted, Response::Changed { .. }), "{deleted:?}");
-    drop(filling);
+    // To the last byte, too.
+    let rest = Filling::leaves_as(&cluster, leader, 0, "rest");
+    let refused = load.ledger().refused;
+    cluster.wait_for("more refusals", |_| (load.ledger().refused > refused).then_some(()));
+    assert!(runs(&mut cluster, leader));
+    drop((filling, rest));
     load.await_pushes(MORE);
-    pauses.add("the leader's disk is nearly full", load.longest_pause());
-    load.watch();
-    fill_up(&mut cluster, &load, leader);
-    pauses.add("the leader's disk is full", load.longest_pause());
+    pauses.add("the leader's disk is nearly full, then full", load.longest_pause());
     finish("Without an acknowledged push: the leader's disk", &cluster, load, pauses, &[]);
 }
 
-pub(crate) fn the_disk_of_a_follower_fills_up() {
-    let (mut cluster, load) = start();
+pub(crate) fn the_log_of_the_leader_finds_no_room() {
+    let (mut cluster, load) = start(0);
     let mut pauses = Pauses::default();
     let leader = cluster.await_voters(3).node;
     load.watch();
-    fill_up(&mut cluster, &load, leader % 3 + 1);
-    pauses.add("a follower's disk is full", load.longest_pause());
-    assert_eq!(load.ledger().refused, 0, "who leads has space");
-    finish("Without an acknowledged push: a follower's disk", &cluster, load, pauses, &[]);
+    let filling = Filling::leaves(&cluster, leader, 0);
+    push_much(&cluster);
+    cluster.await_other_leader(leader);
+    load.await_pushes(MORE);
+    assert!(runs(&mut cluster, leader), "it waits for room");
+    drop(filling);
+    cluster.await_voters(3);
+    assert!(runs(&mut cluster, leader), "and goes on by itself");
+    pauses.add("the leader's log finds no room", load.longest_pause());
+    finish("Without an acknowledged push: the leader's log", &cluster, load, pauses, &[]);
 }
 
-/// Fills a disk to its end under load: the node ends, the others go on. With space again, it comes back.
-fn fill_up(cluster: &mut Cluster<Wires>, load: &Load, node: u64) {
-    let filling = Filling::leaves(cluster, node, 0);
-    let mut process = cluster.node(node).process.take().expect("it runs");
-    let ended = cluster.wait_for("the node to end", |_| process.child.try_wait().expect("it can be asked"));
-    assert_eq!(ended.code(), Some(DISK_FAILED));
+pub(crate) fn the_log_of_a_follower_finds_no_room() {
+    let (mut cluster, load) = start(FREE_MIN_BYTES);
+    let mut pauses = Pauses::default();
+    let leader = cluster.await_voters(3).node;
+    let follower = leader % 3 + 1;
+    load.watch();
+    let filling = Filling::leaves(&cluster, follower, 0);
+    push_much(&cluster);
+    cluster.wait_for("the follower to fall behind", |cluster| {
+        let report = cluster.leader_report()?;
+        let matched = report.members.iter().find(|member| member.node == follower)?.matched?;
+        (matched + 1000 < report.last).then_some(())
+    });
     load.await_pushes(MORE);
+    assert!(runs(&mut cluster, follower), "it waits for room");
     drop(filling);
-    cluster.start(node);
     cluster.await_voters(3);
+    assert!(runs(&mut cluster, follower), "and goes on by itself");
+    pauses.add("a follower's log finds no room", load.longest_pause());
+    assert_eq!(load.ledger().refused, 0, "who leads has space");
+    finish("Without an acknowledged push: a follower's log", &cluster, load, pauses, &[]);
+}
+
+fn runs(cluster: &mut Cluster<Wires>, node: u64) -> bool {
+    let process = cluster.node(node).process.as_mut().expect("it was started");
+    process.child.try_wait().expect("it can be asked").is_none()
+}
+
+/// Pushes jobs that fill the log, and deletes them.
+fn push_much(cluster: &Cluster<Wires>) {
+    for _ in 0..LARGE_JOBS {
+        let jobs = vec![NewJob::new(vec![1; LARGE_BYTES]).after(3_600_000)];
+        let push = Request::Push(Push { topic: topic("large"), sequence: 0, jobs, idempotency: None });
+        let id = cluster.wait_for("a large job to be pushed", |cluster| {
+            match try_ask(cluster, cluster.leader_report()?.node, push.clone())? {
+                Response::Pushed(results) => match results.first() {
+                    Some(PushResult::Pushed(id)) => Some(*id),
+                    other => panic!("{other:?}"),
+                },
+                Response::Error(_) => None,
+                other => panic!("{other:?}"),
+            }
+        });
+        cluster.wait_for("it to be deleted", |cluster| {
+            let delete = Request::Delete(JobRef::Id(id));
+            match try_ask(cluster, cluster.leader_report()?.node, delete)? {
+                Response::Changed { .. } => Some(()),
+                Response::Error(error) => (error.code == ErrorCode::NotFound).then_some(()),
+                other => panic!("{other:?}"),
+            }
+        });
+    }
 }
 
 /// A job that no consumer gets meanwhile.
@@ -95,16 +146,17 @@ fn push_for_later(cluster: &Cluster<Wires>, leader: u64) -> JobId {
 }
 
 fn ask(cluster: &Cluster<Wires>, node: u64, request: Request) -> Response {
+    try_ask(cluster, node, request).expect("an answer")
+}
+
+/// The answer; `None` if the connection ends before it comes.
+fn try_ask(cluster: &Cluster<Wires>, node: u64, request: Request) -> Option<Response> {
     let node = cluster.nodes.iter().find(|one| one.number == node).expect("it has a place");
-    let mut raw = Raw::try_connect(node.place.asked_at).expect("it listens");
-    for request in [Request::Hello(hello()), request] {
-        raw.send(&[request]).expect("it takes requests");
-        let (_, response) = raw.receive().expect("an answer");
-        if !matches!(response, Response::Welcome(_)) {
-            return response;
-        }
-    }
-    panic!("no answer");
+    let mut raw = Raw::try_connect(node.place.asked_at)?;
+    raw.send(&[Request::Hello(hello())])?;
+    raw.receive()?;
+    raw.send(&[request])?;
+    Some(raw.receive()?.1)
 }
 
 /// A file that takes space on a node's disk, while this lives.
@@ -113,10 +165,15 @@ struct Filling(PathBuf);
 impl Filling {
     /// Takes all space except `left_bytes`.
     fn leaves(cluster: &Cluster<Wires>, node: u64, left_bytes: u64) -> Self {
+        Self::leaves_as(cluster, node, left_bytes, "filling")
+    }
+
+    /// As [`Self::leaves`], with a file of this name.
+    fn leaves_as(cluster: &Cluster<Wires>, node: u64, left_bytes: u64, name: &str) -> Self {
         let node = cluster.nodes.iter().find(|one| one.number == node).expect("it has a place");
         let found = rustix::fs::statvfs(&node.place.data).expect("a disk");
         let free_bytes = found.f_bavail * found.f_frsize;
-        let filling = Self(node.place.data.join("filling"));
+        let filling = Self(node.place.data.join(name));
         let mut file = File::create(&filling.0).expect("a file");
         let block = [0; 4096];
         // If no space is to be left, repeat until other writers leave none.

@@ -21,10 +21,11 @@ use std::panic::catch_unwind;
 use std::process::ExitCode;
 
 /// The tests by name: `cargo test --test net -- clocks` runs one of them.
-const TRIED: [(&str, fn()); 5] = [
+const TRIED: [(&str, fn()); 6] = [
     ("cuts", cuts::links_are_cut_narrowed_and_healed),
-    ("full_leader", disks::the_disk_of_the_leader_fills_up),
-    ("full_follower", disks::the_disk_of_a_follower_fills_up),
+    ("full_disk", disks::the_disk_of_the_leader_is_nearly_full),
+    ("full_log_of_the_leader", disks::the_log_of_the_leader_finds_no_room),
+    ("full_log_of_a_follower", disks::the_log_of_a_follower_finds_no_room),
     ("clock_of_a_follower", clocks::the_clock_of_a_follower_is_set),
     ("clock_of_the_leader", clocks::the_clock_of_the_leader_is_set),
 ];

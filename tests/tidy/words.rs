@@ -3,10 +3,14 @@
 use super::source::{Finding, SourceFile, Text, leading_name, places};
 
 /// Waits in tests that are no races: (file, why).
-const WAITS_ALLOWED: [(&str, &str); 1] = [(
-    "tests/client_chaos.rs",
-    "handlers take time, wires hang for a time, and the end is polled for: nothing is hoped to have happened meanwhile",
-)];
+const WAITS_ALLOWED: [(&str, &str); 3] = [
+    (
+        "tests/client_chaos.rs",
+        "handlers take time, wires hang for a time, and the end is polled for: nothing is hoped to have happened meanwhile",
+    ),
+    ("src/server/disk.rs", "the system does not tell when a disk has space again, or a process a descriptor"),
+    ("src/storage/chunks/manifest.rs", "the system does not tell when a process has a descriptor again"),
+];
 
 /// Nothing is left to be written later.
 pub(super) fn unfinished(file: &SourceFile) -> Vec<Finding> {

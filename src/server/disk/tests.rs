@@ -1,6 +1,6 @@
 //! A disk thread over a notebook that says what was written.
 
-use std::{io, iter, thread};
+use std::{io, iter};
 
 use bytes::Bytes;
 
@@ -15,6 +15,8 @@ struct Notebook {
     persists_left: usize,
     /// Chores to hand out, and whether they succeed.
     chores: Vec<bool>,
+    /// Calls of [`Storage::persist`] that find no room before one does.
+    shortages: usize,
 }
 
 const FREE_MIN_BYTES: u64 = 2;
@@ -25,6 +27,10 @@ const CHORE: u64 = u64::MAX - 1;
 
 impl Storage for Notebook {
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError> {
+        if let Some(left) = self.shortages.checked_sub(1) {
+            self.shortages = left;
+            return Err(StorageError::Passing(Box::new(failure())));
+        }
         let Some(left) = self.persists_left.checked_sub(1) else { return Err(failure()) };
         self.persists_left = left;
         assert!(batch.entries.is_sorted_by_key(|entry| entry.index), "the log was to be in order");
@@ -97,7 +103,7 @@ fn run(persists_left: usize, writes: Vec<WriteBatch>) -> (bool, Vec<Vec<u64>>, V
 fn run_all(persists_left: usize, commands: Vec<ToDisk>) -> (bool, Vec<Vec<u64>>, Vec<Input>) {
     let (pages, written) = mpsc::channel();
     let (core, told) = mailbox(Clock::start());
-    let notebook = Box::new(Notebook { pages, persists_left, chores: Vec::new() });
+    let notebook = Box::new(Notebook { pages, persists_left, chores: Vec::new(), shortages: 0 });
     let (chores, _thread) = Chores::new();
     let (handle, disk) = Disk::start(notebook, core, Clock::start(), FREE_MIN_BYTES, false, chores);
     for command in commands {
@@ -161,7 +167,7 @@ fn one_chore_at_a_time_is_done_beside_commits() {
     for (results, good) in [(vec![true, true], true), (vec![true, false], false)] {
         let (pages, written) = mpsc::channel();
         let (core, _told) = mailbox(Clock::start());
-        let notebook = Box::new(Notebook { pages, persists_left: 9, chores: results });
+        let notebook = Box::new(Notebook { pages, persists_left: 9, chores: results, shortages: 0 });
         let (chores, thread) = Chores::new();
         let (handle, disk) = Disk::start(notebook, core, Clock::start(), 0, false, chores);
         let (chores, disk) = (thread::spawn(|| thread.run()), thread::spawn(move || disk.run()));
@@ -179,7 +185,7 @@ fn one_chore_at_a_time_is_done_beside_commits() {
 fn idle_disk(persists_left: usize) -> (DiskHandle, DiskThread, Receiver<Vec<u64>>) {
     let (pages, written) = mpsc::channel();
     let (core, _told) = mailbox(Clock::start());
-    let notebook = Box::new(Notebook { pages, persists_left, chores: Vec::new() });
+    let notebook = Box::new(Notebook { pages, persists_left, chores: Vec::new(), shortages: 0 });
     let (chores, _thread) = Chores::new();
     let (handle, thread) = Disk::start(notebook, core, Clock::start(), 0, false, chores);
     (handle, thread, written)
@@ -209,6 +215,23 @@ fn a_slow_disk_is_left_to_its_thread() {
     let (handle, thread, _written) = idle_disk(9);
     thread.lock().as_mut().expect("it is open").last_took = 2 * QUICK;
     assert!(handle.persist(&write(1, 1..=1, 1, 0)).is_none());
+}
+
+#[test]
+fn a_shortage_is_left_to_the_disk_thread_which_waits_for_its_end() {
+    let (pages, written) = mpsc::channel();
+    let (core, told) = mailbox(Clock::start());
+    let notebook = Box::new(Notebook { pages, persists_left: 1, chores: Vec::new(), shortages: 2 });
+    let (chores, _thread) = Chores::new();
+    let (handle, thread) = Disk::start(notebook, core, Clock::start(), 0, false, chores);
+    let short = write(1, 1..=1, 1, 0);
+    assert!(handle.persist(&short).is_none(), "a shortage is no failure");
+    assert_eq!(written.try_iter().count(), 0);
+    handle.send(ToDisk::Persist(short));
+    handle.send(ToDisk::Finish);
+    thread.run().expect("it goes on when there is room");
+    assert_eq!(written.try_iter().collect::<Vec<_>>(), [vec![1], vec![]]);
+    assert!(matches!(told.try_recv(), Some(ToCore::Persisted(Persisted { number: 1, .. }))));
 }
 
 #[test]

@@ -10,6 +10,8 @@
 //! varint integers.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use bincode::Options;
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,8 @@ const HEADER: Header = Header { magic: *b"ADJMANIF", version: VERSION, number: 0
 /// Bytes before the payload: header, length and their checksum.
 const FRAME_BYTES: usize = HEADER_BYTES + 12;
 const CRC_BYTES: usize = 4;
+/// A name that has no descriptor to be made durable with is tried again after this time.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 /// The place of a row has 31 bits for the number of its chunk.
 const NEXT_CHUNK_MAX: u32 = 1 << 30;
 
@@ -166,7 +170,13 @@ impl<F: Folder> StagedManifest<F> {
     /// Publishes the manifest; durable when it returns. After a failure it is unknown which manifest is in place.
     pub fn publish(self) -> Result<(), StorageError> {
         self.output.finish()?;
-        self.folder.sync()
+        loop {
+            match self.folder.sync() {
+                // The name cannot be taken back because the process has no descriptor at this moment.
+                Err(error) if error.is_shortage() => thread::sleep(SHORTAGE_PAUSE),
+                synced => return synced,
+            }
+        }
     }
 }
 

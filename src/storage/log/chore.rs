@@ -60,17 +60,22 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         done: Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let what = self.under_way.take();
-        // The log goes on as long as it has files; a commit that finds none fails. Nothing was relied on yet that a sync
+        // The log goes on as long as it has files; a commit that finds none waits. Nothing was relied on yet that a sync
         // found no room for.
         self.has_room = !done.as_ref().is_err_and(StorageError::is_shortage_or_late);
         if self.has_room {
             done?;
         }
         match what {
-            Some(UnderWay::File(id)) if self.has_room => {
-                self.files.add(id)?;
-                self.files.set_free(id, self.file_size())
-            }
+            Some(UnderWay::File(id)) if self.has_room => match self.files.add(id) {
+                Ok(()) => self.files.set_free(id, self.file_size()),
+                // The file is made anew when it is needed.
+                Err(error) if error.is_shortage() => {
+                    self.has_room = false;
+                    Ok(())
+                }
+                failed => failed,
+            },
             Some(UnderWay::Archive(number)) => self.is_archived(number),
             _ => Ok(()),
         }

@@ -191,10 +191,14 @@ fn a_chore_without_room_is_given_up_and_the_log_goes_on() {
         }
         next += 1;
     };
-    assert!(matches!(full, StorageError::DiskFull { .. }), "{full}");
+    assert!(matches!(full, StorageError::Passing(_)), "{full}");
+    let mut log_after_kill = open(&folder.kill()).expect("it opens");
+    assert_eq!(scanned(&mut log_after_kill, 1).expect("whole"), terms(&[(1, next - 1, 1)]));
+    // It was there all the time, and goes on when there is room.
+    assert!(matches!(write(&mut log, next..=next, 1), Err(StorageError::Passing(_))));
     folder.set_capacity_bytes(u64::MAX);
-    let mut log = open(&folder.kill()).expect("it opens");
-    assert_eq!(scanned(&mut log, 1).expect("whole"), terms(&[(1, next - 1, 1)]));
+    write(&mut log, next..=next, 1).expect("written");
+    assert_eq!(scanned(&mut log, 1).expect("whole"), terms(&[(1, next, 1)]));
 }
 
 #[test]
