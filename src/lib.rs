@@ -6,6 +6,9 @@
 //! The layers, each importing only from those above it: [`types`], [`protocol`], `json`, [`transport`], `engine`, `storage`, `raft`,
 //! `replica`, `server`, [`client`], `call_backs`, `alerts`, `http`, `cli`. With the feature `client` alone neither sled nor raft is built.
 
+// They panic when their reader has gone: what a command prints goes through `cli::output`.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod protocol;
 pub mod types;
 

@@ -43,6 +43,7 @@ mod server_ends;
 mod server_history;
 mod server_hostile;
 mod server_lives;
+mod server_log;
 mod server_openssl;
 mod server_order;
 mod server_policies;

@@ -17,7 +17,7 @@ use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::filter::FilterArgs;
 use super::list::cursor;
-use super::output::print_json;
+use super::output::{complain, print_json};
 use crate::client::{Client, ClientError};
 use crate::protocol::{Bulk, Change, ErrorCode};
 use crate::types::limits::BULK_JOBS_MAX;
@@ -186,7 +186,10 @@ pub(super) async fn all_steps(
                 progress.abandon();
                 if !bulk.cursor.is_empty() {
                     let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
-                    eprintln!("{} jobs were changed; go on with --cursor \"{cursor}\"", changed.jobs);
+                    complain(format_args!(
+                        "{} jobs were changed; go on with --cursor \"{cursor}\"",
+                        changed.jobs
+                    ));
                 }
                 return Err(error);
             }

@@ -16,7 +16,7 @@ use rcgen::{CertificateParams, ExtendedKeyUsagePurpose};
 use rustls::pki_types::ServerName;
 
 use super::exit::{Exit, Failure};
-use super::output::print;
+use super::output::{complain, print};
 use super::replace::{self, replace};
 use crate::transport::tls::node_name;
 use authority::{Authority, named, new_key};
@@ -231,7 +231,10 @@ impl FolderArgs {
         let mode = if secret == Secret::Yes { 0o600 } else { 0o644 };
         replace(&path, text, mode).map_err(|error| unwritten(&path, &error))?;
         if secret == Secret::Yes && std::fs::metadata(&path).is_ok_and(|file| file.mode() & 0o007 != 0) {
-            eprintln!("adjourn: everybody on this machine may read {}: `chmod o= ` it", path.display());
+            complain(format_args!(
+                "adjourn: everybody on this machine may read {}: `chmod o= ` it",
+                path.display()
+            ));
         }
         Ok(path)
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::connection;
 use super::exit::{Exit, Failure};
 use super::logging;
-use super::output::print;
+use super::output::show;
 use super::serve::{self, StopSignals};
 use crate::client::{Client, ClientConfig, ClientError, Subscription};
 use crate::protocol::{Delivered, NewJob, Subscribe};
@@ -41,35 +41,34 @@ pub(super) struct DemoArgs {
 
 /// Runs a node, shows three jobs on their way, and serves until a signal comes.
 pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
-    logging::start(LogLevel::Warn, LogFormat::Text);
+    let log = logging::start(LogLevel::Warn, LogFormat::Text)?;
     let config = Config { data: args.data, listen: args.listen.0, ..Config::default() };
     let runtime = serve::runtime(config.worker_threads)?;
-    let outcome = runtime.block_on(show(config, args.exit));
+    let outcome = runtime.block_on(demonstrate(config, args.exit));
     runtime.shutdown_background();
+    log.finish();
     outcome
 }
 
-async fn show(config: Config, exit: bool) -> Result<(), Failure> {
+async fn demonstrate(config: Config, exit: bool) -> Result<(), Failure> {
     // A terminal that is closed ends it, too.
     let mut signals = StopSignals::listen()?.and_hangup()?;
     let data = config.data.clone();
-    println!("Starting a node. Its data is in {}.", data.display());
+    show(format_args!("Starting a node. Its data is in {}.", data.display()));
     let mut running = Server::start(config).await.map_err(serve::failure)?;
     let address = running.address();
-    println!("It listens on {address}.\n");
+    show(format_args!("It listens on {address}.\n"));
     tokio::select! {
         done = three_jobs(reachable(address)) => done?,
         ended = running.ended() => return ended.map_err(serve::failure),
         _ = signals.next() => return serve::stop(running, &mut signals).await,
     }
     if !exit {
-        println!("{}", what_next(address, &data));
+        show(what_next(address, &data));
         serve_on(&mut running, &mut signals).await?;
     }
     serve::stop(running, &mut signals).await?;
-    // A terminal that was closed shows it to nobody.
-    let _ =
-        print(|out| writeln!(out, "Stopped. Whatever is still in the queue is safe in {}.", data.display()));
+    show(format_args!("Stopped. The jobs that are left are safe in {}.", data.display()));
     Ok(())
 }
 
@@ -96,10 +95,10 @@ async fn three_jobs(address: SocketAddr) -> Result<(), Failure> {
     for delay_ms in DELAYS_MS {
         let job = NewJob::new(format!("hello after {} s", delay_ms / 1000)).after(delay_ms);
         let id = client.push_one(&topic, job).await.map_err(failed)?;
-        println!("pushed    job {id}: due in {} s", delay_ms / 1000);
+        show(format_args!("pushed    job {id}: due in {} s", delay_ms / 1000));
         waiting.push(id);
     }
-    println!();
+    show("");
     while !waiting.is_empty() {
         let job = next(&mut jobs).await?;
         let late = lateness(job.due);
@@ -126,11 +125,18 @@ fn report(job: &Delivered, late: Option<Duration>, waiting: &mut Vec<JobId>) {
     let ours = waiting.contains(&id);
     waiting.retain(|other| *other != id);
     match late {
-        _ if !ours => println!("delivered job {id}: {body:?}, left here by an earlier run, finished"),
-        Some(late) => {
-            println!("delivered job {id}: {body:?}, {:.1} ms late, finished", late.as_secs_f64() * 1000.0);
+        _ if !ours => {
+            show(format_args!("delivered job {id}: {body:?}, left here by an earlier run, finished"))
         }
-        None => println!("delivered job {id}: {body:?}, finished; the clock was set back meanwhile"),
+        Some(late) => {
+            show(format_args!(
+                "delivered job {id}: {body:?}, {:.1} ms late, finished",
+                late.as_secs_f64() * 1000.0
+            ));
+        }
+        None => {
+            show(format_args!("delivered job {id}: {body:?}, finished; the clock was set back meanwhile"))
+        }
     }
 }
 

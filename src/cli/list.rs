@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
 use super::filter::FilterArgs;
-use super::output::{JobsTable, print, write_json};
+use super::output::{JobsTable, complain, print, write_json};
 use crate::client::{Client, ClientError};
 use crate::json::JobJson;
 use crate::json::values::ValueError;
@@ -103,7 +103,10 @@ pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
                 return Ok(());
             }
         }
-        eprintln!("there may be more: go on with --cursor {}", URL_SAFE_NO_PAD.encode(&list.cursor));
+        complain(format_args!(
+            "there may be more: go on with --cursor {}",
+            URL_SAFE_NO_PAD.encode(&list.cursor)
+        ));
         Ok(())
     })
 }

@@ -104,7 +104,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
-            eprintln!("adjourn: {failure}");
+            output::complain(format_args!("adjourn: {failure}"));
             failure.exit.into()
         }
     }

@@ -2,8 +2,15 @@
 //!
 //! Scripts rely on the JSON: fields may be added, but none changes its meaning. This module knows no connection and
 //! no clock; it turns a server's answers into text.
+//!
+//! Texts come from others: from clients that chose a key, from a server that may be hostile. A terminal shows them and does not obey
+//! them: control characters, and marks that change the direction of text, are shown as `\u001b`, which JSON reads as the character.
 
-use std::io::{self, BufWriter, Write};
+use std::fmt::{Display, Write as _};
+use std::io::{self, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -14,15 +21,71 @@ use crate::json::values::time_text;
 use crate::protocol::JobReport;
 use crate::types::Key;
 
+/// A process that ends waits this long for a reader of its last message.
+const COMPLAINT_MAX: Duration = Duration::from_secs(1);
+
 /// Prints on standard output. A reader that has gone away, as in `| head`, is no failure.
 pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
+    let mut text = Vec::new();
+    let mut out = io::stdout().lock();
+    let written =
+        write(&mut text).and_then(|()| out.write_all(plain(&String::from_utf8_lossy(&text)).as_bytes()));
+    match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(Exit::Refused, format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Shows the user a line about what goes on, if somebody reads it: what goes on does not depend on that.
+pub(super) fn show(line: impl Display) {
+    let _ = print(|out| writeln!(out, "{line}"));
+}
+
+/// Prints a line on standard error. Does without a reader that has gone, or reads nothing.
+pub(super) fn complain(line: impl Display) {
+    let line = format!("{}\n", plain(&line.to_string()));
+    let (done, printed) = mpsc::channel();
+    let print = {
+        let line = line.clone();
+        move || {
+            // There is nobody to tell.
+            let _ = io::stderr().write_all(line.as_bytes());
+            let _ = done.send(());
+        }
+    };
+    match thread::Builder::new().spawn(print) {
+        Ok(_) => _ = printed.recv_timeout(COMPLAINT_MAX),
+        Err(_) => _ = io::stderr().write_all(line.as_bytes()),
+    }
+}
+
+/// The same text, in which nothing acts on a terminal but the ends of lines and tabs.
+fn plain(text: &str) -> String {
+    escaped(text, |char| matches!(char, '\n' | '\t'))
+}
+
+/// The same text on one line, in which nothing acts on a terminal.
+pub(super) fn plain_line(text: &str) -> String {
+    escaped(text, |_| false)
+}
+
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        // Marks that change the direction of text, and two more that end lines.
+        let turns = matches!(
+            char,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        );
+        if (turns || char.is_control()) && !is_kept(char) {
+            _ = write!(escaped, "\\u{:04x}", u32::from(char));
+        } else {
+            escaped.push(char);
+        }
+    }
+    escaped
 }
 
 /// Prints one object on a line of its own.
@@ -94,6 +157,18 @@ mod tests {
             history: JobHistory::default(),
             version: 0,
         }
+    }
+
+    #[test]
+    fn nothing_in_a_text_acts_on_a_terminal() {
+        let hostile =
+            "\u{1b}]0;title\u{7}\u{9b}2J\u{7f} \u{202e}txt.exe\u{2066}\u{200f}\r\n\tnext: \u{e9}\u{4e2d}";
+        let shown = plain(hostile);
+        let expected = "\\u001b]0;title\\u0007\\u009b2J\\u007f \\u202etxt.exe\\u2066\\u200f\\u000d\n\tnext: \u{e9}\u{4e2d}";
+        assert_eq!(shown, expected);
+        // JSON stays what it was.
+        let json = serde_json::to_string(hostile).expect("text");
+        assert_eq!(serde_json::from_str::<String>(&plain(&json)).expect("JSON"), hostile);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::contents::{jobs_text, unreadable_text};
 use super::exit::{Exit, Failure};
 use super::members;
+use super::output::show;
 use super::serve::storage_exit;
 use crate::raft::{Membership, MembershipChange};
 use crate::server::wall;
@@ -61,9 +62,9 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     let mut salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
     let data = args.data.display();
     if salvage.has_completed() {
-        println!("An earlier recovery was cut short: it is completed now.");
+        show("An earlier recovery was cut short: it is completed now.");
         if args.alone {
-            println!("Done: `adjourn serve --data {data}` starts again.");
+            show(format_args!("Done: `adjourn serve --data {data}` starts again."));
             return Ok(());
         }
     }
@@ -74,20 +75,20 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
             return Err(Failure::new(Exit::DataUnusable, advice));
         }
         let unreadable = salvage.drop_unreadable().map_err(|error| failure(&error))?;
-        println!("{}", unreadable_report(unreadable));
+        show(unreadable_report(unreadable));
     }
     if args.alone {
         if salvage.kept() == 0 {
             let advice = format!("there is nothing in {data} to go on with: name the directory of a member");
             return Err(Failure::new(Exit::DataUnusable, advice));
         }
-        println!("{}", alone_report(&salvage));
+        show(alone_report(&salvage));
     } else if salvage.is_needed() {
-        println!("{}", report(&salvage));
+        show(report(&salvage));
     } else {
-        println!("The log is whole up to entry {}: there is nothing to recover.", salvage.kept());
+        show(format_args!("The log is whole up to entry {}: there is nothing to recover.", salvage.kept()));
         if !args.drop_unreadable {
-            println!("Whether each job in the checkpoint can be read, --drop-unreadable says.");
+            show("Whether each job in the checkpoint can be read, --drop-unreadable says.");
         }
         return Ok(());
     }
@@ -105,9 +106,9 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
         salvage.accept(draw_id()?, wall())
     };
     if let Some(kept) = done.map_err(|error| failure(&error))? {
-        println!("The old log is kept as {kept}.");
+        show(format_args!("The old log is kept as {kept}."));
     }
-    println!("Done: `adjourn serve --data {data}` starts again.");
+    show(format_args!("Done: `adjourn serve --data {data}` starts again."));
     Ok(())
 }
 

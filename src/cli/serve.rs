@@ -46,7 +46,7 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     refuse_old_variable()?;
     let config = Config::load(args.config.as_deref(), args.settings)
         .map_err(|error| Failure::new(Exit::Usage, error))?;
-    logging::start(config.log_level, config.log_format);
+    let log = logging::start(config.log_level, config.log_format)?;
     files_of_server::warn_of(&config);
     let descriptors = allow_descriptors(config.connections_max);
     if let Some(allowed) = descriptors {
@@ -61,6 +61,7 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     let outcome = runtime.block_on(until_stopped(config));
     // What still runs, after a failure or a second signal, is not waited for.
     runtime.shutdown_background();
+    log.finish();
     outcome
 }
 

@@ -11,6 +11,7 @@ use clap::{Args, value_parser};
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::complain;
 
 /// `st_blocks` counts these, whatever the file system's own block is.
 const BLOCK_BYTES: u64 = 512;
@@ -58,7 +59,10 @@ impl FootprintArgs {
         if let Some(data) = &data
             && pid.is_none()
         {
-            eprintln!("No process has files of {} open: its memory is not shown.", data.display());
+            complain(format_args!(
+                "No process has files of {} open: its memory is not shown.",
+                data.display()
+            ));
         }
         Ok(Footprints { data, pid })
     }

@@ -10,6 +10,7 @@ use super::report::{JSON_HELP, Phase, Report};
 use super::{LoadArgs, WindowArgs, clock, close, progress, show};
 use crate::cli::connection::runtime;
 use crate::cli::exit::Failure;
+use crate::cli::output::complain;
 use crate::json::values::{DelayRange, delay_range, spelled};
 use crate::protocol::NewJob;
 use crate::types::TopicName;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &PushBenchArgs) -> Result<(), Failure> {
     let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;
     show(&report, args.load.json)?;
-    eprintln!("The jobs stay in topic {topic}, due in {}.", args.delay);
+    complain(format_args!("The jobs stay in topic {topic}, due in {}.", args.delay));
     Ok(())
 }
 
