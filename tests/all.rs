@@ -39,6 +39,7 @@ mod same_log;
 mod server_browse;
 mod server_config;
 mod server_consumers;
+mod server_descriptors;
 mod server_ends;
 mod server_history;
 mod server_hostile;

@@ -87,12 +87,13 @@ impl Client {
             Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
             read => Ok(read?),
         };
-        Ok(Self::with_lookup(Guard::new(config), tls, Lookup::of_system()))
+        let idle_max = config.calls_per_lane_max.min(IDLE_LINKS_MAX);
+        Ok(Self::with_lookup(Guard::new(config), tls, Lookup::of_system(), idle_max))
     }
 
-    fn with_lookup(guard: Guard, tls: Result<Connector, TlsError>, lookup: Lookup) -> Self {
+    fn with_lookup(guard: Guard, tls: Result<Connector, TlsError>, lookup: Lookup, idle_max: usize) -> Self {
         let lookups = [(); 2].map(|()| Arc::new(Semaphore::new(LOOKUPS_MAX)));
-        let idle_places = Arc::new(Semaphore::new(IDLE_LINKS_MAX));
+        let idle_places = Arc::new(Semaphore::new(idle_max));
         Self { guard, tls, idle: Mutex::default(), idle_places, lookup: Arc::new(lookup), lookups }
     }
 
@@ -317,7 +318,7 @@ mod tests {
             ports: vec![PortRange { first: 1, last: u16::MAX }],
             ..CallBackConfig::default()
         };
-        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), lookup);
+        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), lookup, IDLE_LINKS_MAX);
         let origin = Origin { is_secure: false, host: "rebound.example".to_owned(), port };
         let call = async || {
             let request = Request::new(Full::new(Bytes::new()));

@@ -223,7 +223,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_destination_does_not_hold_up_another() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         let first = destinations.pass(&origin("a"), 0, &room).expect("a probe");
         assert!(first.is_probe() && first.lane == Lane::Probation);
         assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NoPass::Open(_))));
@@ -241,7 +241,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn destinations_that_hang_leave_a_topic_to_the_others() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well);
         let hanging = |nth: u32| destinations.pass(&origin(&format!("dead{nth}")), 0, &room);
         let held: Vec<Pass> = (0..UNPROVEN_MAX).map(|nth| hanging(nth).expect("a probe")).collect();
@@ -254,7 +254,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn large_bodies_that_hang_leave_a_topic_to_the_others() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well);
         let hanging = |nth: usize| destinations.pass(&origin(&format!("dead{nth}")), 1 << 20, &room);
         let held: Vec<Pass> = (0..8).map(|nth| hanging(nth).expect("a probe")).collect();
@@ -267,7 +267,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn destinations_that_failed_leave_places_to_those_that_were_never_called() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         let half = UNPROVEN_MAX / 2;
         let call = |nth: u32| destinations.pass(&origin(&format!("dead{nth}")), 0, &room);
         for nth in 0..=half + 1 {
@@ -281,7 +281,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_failed_a_moment_ago_takes_no_place_of_those_that_answer() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         let call = || destinations.pass(&origin("a"), 0, &room).expect("a call");
         call().ended(Health::Well);
         let other = call();
@@ -293,7 +293,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_was_not_made_is_made_by_the_next() {
-        let (room, destinations) = (Room::new(), Destinations::new(2, None));
+        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
         drop(destinations.pass(&origin("a"), 0, &room).expect("a probe"));
         assert_eq!(destinations.pass(&origin("a"), 0, &room).expect("a probe").ended(Health::Unknown), None);
         assert!(destinations.pass(&origin("a"), 0, &room).is_ok());
@@ -301,7 +301,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_rate_is_that_of_each_destination() {
-        let (room, destinations) = (Room::new(), Destinations::new(16, Some(2)));
+        let (room, destinations) = (Room::new(2048), Destinations::new(16, Some(2)));
         let waits = |host| {
             let pass = destinations.pass(&origin(host), 0, &room).expect("a pass");
             let wait = pass.wait_for_rate();

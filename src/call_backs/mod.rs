@@ -49,7 +49,6 @@ use self::destination::Destination;
 pub use self::hook::{Hook, HookError, Hooks, PostError};
 pub use self::log::Attempt;
 use self::log::Log;
-pub use self::room::CALLS_PER_LANE_MAX;
 use self::room::Room;
 use self::secrets::Secrets;
 pub use self::secrets::SecretsError;
@@ -171,7 +170,7 @@ impl Prepared {
         let shared = Shared {
             settler: Settler::start(local.clone(), Arc::clone(&access)),
             sessions: Sessions::default(),
-            room: Room::new(),
+            room: Room::new(config.calls_per_lane_max),
             counts: Counts::default(),
             tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),

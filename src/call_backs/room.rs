@@ -7,9 +7,6 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Calls at the same time, in each lane. Each takes a file descriptor.
-pub const CALLS_PER_LANE_MAX: usize = 2048;
-
 /// Which places a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
@@ -24,12 +21,14 @@ pub(super) enum Lane {
 pub(super) struct Room {
     proven: Arc<Semaphore>,
     probation: Arc<Semaphore>,
+    per_lane: usize,
 }
 
 impl Room {
-    pub(super) fn new() -> Self {
-        let places = || Arc::new(Semaphore::new(CALLS_PER_LANE_MAX));
-        Self { proven: places(), probation: places() }
+    /// Places for so many calls in each lane. Each takes a file descriptor.
+    pub(super) fn new(per_lane: usize) -> Self {
+        let places = || Arc::new(Semaphore::new(per_lane));
+        Self { proven: places(), probation: places(), per_lane }
     }
 
     /// A place for a call. Half of the places are for the `first` call of a destination.
@@ -38,7 +37,7 @@ impl Room {
             Lane::Proven => &self.proven,
             Lane::Probation => &self.probation,
         };
-        if !is_first && places.available_permits() < CALLS_PER_LANE_MAX / 2 {
+        if !is_first && places.available_permits() < self.per_lane / 2 {
             return None;
         }
         Arc::clone(places).try_acquire_owned().ok()
@@ -46,7 +45,7 @@ impl Room {
 
     /// How many calls are under way.
     pub(super) fn taken(&self) -> usize {
-        2 * CALLS_PER_LANE_MAX - self.proven.available_permits() - self.probation.available_permits()
+        2 * self.per_lane - self.proven.available_permits() - self.probation.available_permits()
     }
 }
 
@@ -56,7 +55,8 @@ mod tests {
 
     #[test]
     fn those_that_hang_leave_places_to_the_others() {
-        let room = Room::new();
+        const CALLS_PER_LANE_MAX: usize = 2048;
+        let room = Room::new(CALLS_PER_LANE_MAX);
         let hanging: Vec<_> =
             (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, true)).collect();
         assert_eq!((hanging.len(), room.taken()), (CALLS_PER_LANE_MAX, CALLS_PER_LANE_MAX));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::connection;
+use super::descriptors;
 use super::exit::{Exit, Failure};
 use super::logging;
 use super::output::show;
@@ -42,7 +43,8 @@ pub(super) struct DemoArgs {
 /// Runs a node, shows three jobs on their way, and serves until a signal comes.
 pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
     let log = logging::start(LogLevel::Warn, LogFormat::Text)?;
-    let config = Config { data: args.data, listen: args.listen.0, ..Config::default() };
+    let mut config = Config { data: args.data, listen: args.listen.0, ..Config::default() };
+    descriptors::divide(&mut config)?;
     let runtime = serve::runtime(config.worker_threads)?;
     let outcome = runtime.block_on(demonstrate(config, args.exit));
     runtime.shutdown_background();

@@ -15,6 +15,7 @@ mod commands;
 mod connection;
 mod contents;
 mod demo;
+mod descriptors;
 mod exit;
 mod files_of_server;
 mod filter;

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing::{info, warn};
+use tracing::info;
 
+use super::descriptors;
 use super::exit::{Exit, Failure};
 use super::files_of_server;
 use super::logging;
 use super::memory;
 use crate::alerts;
-use crate::call_backs::{self, CALLS_PER_LANE_MAX, CallBacksError};
+use crate::call_backs::{self, CallBacksError};
 use crate::http::Http;
 use crate::replica::ReplayError;
 use crate::server::config::{Config, Settings};
@@ -44,18 +45,11 @@ pub(super) struct ServeArgs {
 /// Runs a node until a signal comes or the disk fails.
 pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     refuse_old_variable()?;
-    let config = Config::load(args.config.as_deref(), args.settings)
+    let mut config = Config::load(args.config.as_deref(), args.settings)
         .map_err(|error| Failure::new(Exit::Usage, error))?;
     let log = logging::start(config.log_level, config.log_format)?;
     files_of_server::warn_of(&config);
-    let descriptors = allow_descriptors(config.connections_max);
-    if let Some(allowed) = descriptors {
-        warn!(
-            allowed,
-            connections_max = config.connections_max,
-            "too few file descriptors: raise `ulimit -n`"
-        );
-    }
+    descriptors::divide(&mut config)?;
     let runtime = runtime(config.worker_threads)?;
     runtime.spawn(memory::give_back());
     let outcome = runtime.block_on(until_stopped(config));
@@ -224,23 +218,4 @@ pub(super) fn storage_exit(error: &StorageError) -> Exit {
         StorageErrorKind::DiskFailed => Exit::DiskFailed,
         StorageErrorKind::Shortage => Exit::Refused,
     }
-}
-
-/// Raises the limit of open files towards what `connections_max` connections and the files of the data need. Returns the limit when it
-/// stays below that.
-fn allow_descriptors(connections_max: usize) -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// Chunks, a few hundred of them as a rule, and as many again for each of two backups; the log; the rest.
-    const OTHER_FILES: u64 = 2048;
-    let calls = u64::try_from(2 * CALLS_PER_LANE_MAX).unwrap_or(u64::MAX);
-    let wanted = u64::try_from(connections_max).unwrap_or(u64::MAX).saturating_add(OTHER_FILES + calls);
-    let limit = getrlimit(Resource::Nofile);
-    let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    if limit.current.is_some_and(|current| current < allowed) {
-        let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
-        if setrlimit(Resource::Nofile, raised).is_err() {
-            return limit.current;
-        }
-    }
-    (allowed < wanted).then_some(allowed)
 }

@@ -20,8 +20,6 @@ use crate::types::SessionSecret;
 
 /// Connections that the system keeps waiting while the server is busy taking others in.
 const BACKLOG: u32 = 1024;
-/// Connections that have not said a HELLO that is good.
-const AT_THE_DOOR_MAX: usize = 1024;
 /// An address that has all these places takes none from itself that it has had for less.
 const DOOR_PATIENCE: Duration = Duration::from_secs(1);
 /// Clients that are being turned away at a time; beyond it they are closed without a word.
@@ -85,7 +83,7 @@ pub(super) async fn accept(
     with_place: impl Fn(TcpStream, ConnectionId, Entry),
     without_place: impl Fn(TcpStream),
 ) {
-    let door = Door::new(AT_THE_DOOR_MAX, DOOR_PATIENCE);
+    let door = Door::new(config.door_places_max, DOOR_PATIENCE);
     loop {
         let accepted = tokio::select! {
             biased;

@@ -410,6 +410,7 @@ fn connection_config(
         handshakes: Rate::new(config.handshakes_per_second),
         tokens,
         room: Arc::new(Semaphore::new(config.connections_max)),
+        door_places_max: config.door_places_max,
         addresses: Addresses::new(config.connections_per_address_max),
         audit,
         body_bytes_max: config.body_bytes_max,

@@ -29,6 +29,9 @@ pub struct CallBackConfig {
     pub secrets_file: Option<PathBuf>,
     /// The most that the log of attempts takes on the disk, in bytes.
     pub log_bytes: u64,
+    /// Calls at the same time, in each lane, and connections that are kept between calls; no key, but a share of the file
+    /// descriptors.
+    pub calls_per_lane_max: usize,
 }
 
 /// Which addresses may be called.
@@ -76,6 +79,7 @@ impl Default for CallBackConfig {
             ca: None,
             secrets_file: None,
             log_bytes: LOG_BYTES_DEFAULT,
+            calls_per_lane_max: 2048,
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct ConnectionConfig {
     pub(super) room: Arc<Semaphore>,
     /// How many connections each address has.
     pub(super) addresses: Arc<Addresses>,
+    /// Places at the door of each port.
+    pub(super) door_places_max: usize,
     /// Who was not let in.
     pub(super) audit: Audit,
     /// Largest body, in bytes.

@@ -37,6 +37,7 @@ impl Rig {
             tokens: Tokens::read(tokens).expect("tokens"),
             room: Arc::new(Semaphore::new(8)),
             addresses: Addresses::new(0),
+            door_places_max: 8,
             audit: Audit::new(None, 1).expect("no file").0,
             body_bytes_max: 1 << 20,
             input: Arc::new(InputRoom::new(0, 1 << 20)),

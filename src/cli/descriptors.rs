@@ -1,0 +1,125 @@
+//! How a server divides the file descriptors that the system allows it.
+//!
+//! Storage comes first: it must always find one, or the node could not go on. So sockets get what is left, and connections, those
+//! that have not said who they are, and call-backs each have a share that the others cannot take.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
+
+use super::exit::{Exit, Failure};
+use crate::server::config::Config;
+
+/// For the files of a large queue: chunks, a few hundred of them as a rule, as many again for each of two backups, the log.
+const FILES_MAX: usize = 2048;
+/// For the same without backups.
+const FILES_MIN: usize = 512;
+/// For ports, links to other members, clients that are turned away, questions to name servers, alerts, the runtime.
+const OTHERS: usize = 256;
+/// With fewer sockets a server is of no use.
+const SOCKETS_MIN: usize = 64;
+/// Call-backs take descriptors for this many times the calls of a lane: two lanes, and connections that are kept between calls.
+const CALLS_PER_LANE: usize = 3;
+
+/// How many sockets there may be, by what they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sockets {
+    /// Of clients that were let in.
+    connections: usize,
+    /// Of those at the doors.
+    doors: usize,
+    call_backs: usize,
+}
+
+/// Allows this process as many descriptors as it may have, and gives each part of the server its share.
+pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
+    let ports = ports(config);
+    let wanted = Sockets {
+        connections: config.connections_max,
+        doors: ports * config.door_places_max,
+        call_backs: CALLS_PER_LANE * config.call_backs.calls_per_lane_max,
+    };
+    let allowed = raise(FILES_MAX + OTHERS + wanted.sum());
+    let Some(sockets) = wanted.within(allowed) else {
+        let needed = FILES_MIN + OTHERS + SOCKETS_MIN;
+        let text = format_args!(
+            "this process may open {allowed} files, and a server needs {needed}: raise the limit (`ulimit -n`, or LimitNOFILE in \
+             the unit of systemd)"
+        );
+        return Err(Failure::new(Exit::Usage, text));
+    };
+    if sockets.connections < wanted.connections {
+        warn!(
+            allowed,
+            connections = sockets.connections,
+            connections_max = wanted.connections,
+            "this process may open few files: it takes fewer connections than connections_max, so that storage always finds one. \
+             Raise the limit (`ulimit -n`, or LimitNOFILE in the unit of systemd)"
+        );
+    }
+    config.connections_max = sockets.connections;
+    config.door_places_max = (sockets.doors / ports).max(1);
+    config.call_backs.calls_per_lane_max = (sockets.call_backs / CALLS_PER_LANE).max(1);
+    Ok(())
+}
+
+/// Ports with a door of their own, but that for members, which is small.
+fn ports(config: &Config) -> usize {
+    let others =
+        [&config.http_listen, &config.ouqiang_listen, &config.youzan_listen, &config.php_delayqueue_listen];
+    1 + others.into_iter().flatten().count()
+}
+
+/// Raises the limit as far as the system lets this process. Returns it; `wanted` if there is none.
+fn raise(wanted: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let count = |limit: Option<u64>| limit.map_or(wanted, |limit| usize::try_from(limit).unwrap_or(wanted));
+    let raised = Rlimit { current: limit.maximum.or(Some(wanted as u64)), ..limit };
+    let is_higher = count(raised.current) > count(limit.current);
+    if is_higher && setrlimit(Resource::Nofile, raised).is_ok() {
+        count(raised.current)
+    } else {
+        count(limit.current)
+    }
+}
+
+impl Sockets {
+    fn sum(self) -> usize {
+        self.connections + self.doors + self.call_backs
+    }
+
+    /// As many as `allowed` descriptors leave room for; `None` if that is too few.
+    fn within(self, allowed: usize) -> Option<Self> {
+        if allowed >= FILES_MAX + OTHERS + self.sum() {
+            return Some(self);
+        }
+        let files = (allowed / 4).clamp(FILES_MIN, FILES_MAX);
+        let left = allowed.checked_sub(files + OTHERS).filter(|left| *left >= SOCKETS_MIN)?;
+        let (doors, call_backs) = (self.doors.min(left / 4), self.call_backs.min(left / 4));
+        Some(Self { connections: self.connections.min(left - doors - call_backs), doors, call_backs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Sockets = Sockets { connections: 4096, doors: 1024, call_backs: 6144 };
+
+    #[test]
+    fn storage_and_each_kind_of_socket_has_a_share() {
+        assert_eq!(WANTED.within(65536), Some(WANTED));
+        assert_eq!(WANTED.within(1024), Some(Sockets { connections: 128, doors: 64, call_backs: 64 }));
+        for allowed in 832..20_000 {
+            let sockets = WANTED.within(allowed).expect("enough");
+            assert!(sockets.sum() + OTHERS + FILES_MIN <= allowed, "{allowed}: {sockets:?}");
+            assert!(
+                sockets.connections >= SOCKETS_MIN / 2 && sockets.doors >= SOCKETS_MIN / 4,
+                "{sockets:?}"
+            );
+            let few = Sockets { connections: 10, ..WANTED }.within(allowed).expect("enough");
+            assert_eq!(few.connections, 10);
+        }
+        assert_eq!(WANTED.within(831), None);
+        assert_eq!(WANTED.within(0), None);
+    }
+}
