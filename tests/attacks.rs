@@ -43,6 +43,9 @@ use super::cli_commands::Commands;
 use super::cluster::now;
 use super::server_rig::{Process, Raw, adjourn, hello, topic};
 
+/// What takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A shop that owns topics, a thief that owns others, and the node that both reach.
 struct Scene {
     _folder: TempDir,
@@ -416,9 +419,16 @@ fn join(address: &str, arguments: &[&str]) -> String {
 fn peer_address(folder: &TempDir, server: &Process) -> String {
     let ca = folder.path().join("ca.pem").to_str().unwrap().to_owned();
     let commands = Commands::to(&format!("adjourns://localhost:{}", server.address.port()));
-    let report = commands.json(&["cluster", "status", "--json", "--tls-ca", &ca]);
-    assert!(!report["leader"].is_null());
-    report["members"][0]["peer_address"].as_str().unwrap().to_owned()
+    let begun = now();
+    // A node that has just founded its cluster has yet to say where it is.
+    loop {
+        let report = commands.json(&["cluster", "status", "--json", "--tls-ca", &ca]);
+        assert!(!report["leader"].is_null());
+        match report["members"][0]["peer_address"].as_str().unwrap() {
+            "" => assert!(begun.elapsed() < PATIENCE, "{report}"),
+            address => return address.to_owned(),
+        }
+    }
 }
 
 #[test]

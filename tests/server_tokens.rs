@@ -241,9 +241,14 @@ fn a_file_without_tokens_locks_everybody_out_and_the_log_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (data, file) = (folder.path().join("data"), folder.path().join("tokens.toml"));
     std::fs::write(&file, "# Nobody yet.\n").unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     let arguments = ["--tokens-file", file.to_str().unwrap()];
     let log = log_of_start(&data, &arguments);
     assert!(log.contains("WARN no token is in the file: every client is refused"), "{log}");
+    assert!(!log.contains("everybody on this machine"), "{log}");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let log = log_of_start(&data, &arguments);
+    assert!(log.contains("everybody on this machine may read tokens_file"), "{log}");
     create(file.to_str().unwrap(), &["shop", "--allow", "push"]);
     let log = log_of_start(&data, &arguments);
     assert!(log.contains("listening") && !log.contains("no token is"), "{log}");

@@ -9,17 +9,25 @@ use tracing::warn;
 
 use crate::server::config::Config;
 
-/// The right to read a file, for users that are neither its owner nor of its group.
+/// The rights to read and to write a file, for users that are neither its owner nor of its group.
 const OTHERS_READ: u32 = 0o004;
+const OTHERS_WRITE: u32 = 0o002;
 /// The number of the extension that says what a certificate is for, and of "a server" in it.
 const PURPOSES: &[u8] = &[0x06, 3, 0x55, 0x1d, 0x25];
 const FOR_SERVERS: &[u8] = &[0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
 
 /// Logs a warning for each of the files that somebody should look at.
 pub(super) fn warn_of(config: &Config) {
-    for (name, file) in [("tls_key", &config.tls_key), ("peer_tls_key", &config.peer_tls_key)] {
-        if let Some(path) = file.as_deref().filter(|path| everybody_reads(path)) {
-            warn!(path = %path.display(), "everybody on this machine may read {name}: `chmod o= ` it");
+    let secret = [
+        ("tls_key", &config.tls_key),
+        ("peer_tls_key", &config.peer_tls_key),
+        ("tokens_file", &config.tokens_file),
+    ];
+    for (name, file) in secret {
+        for (right, verb) in [(OTHERS_READ, "read"), (OTHERS_WRITE, "change")] {
+            if let Some(path) = file.as_deref().filter(|path| is_allowed(path, right)) {
+                warn!(path = %path.display(), "everybody on this machine may {verb} {name}: `chmod o= ` it");
+            }
         }
     }
     for (name, file) in [("tls_cert", &config.tls_cert), ("peer_tls_cert", &config.peer_tls_cert)] {
@@ -32,8 +40,8 @@ pub(super) fn warn_of(config: &Config) {
     }
 }
 
-fn everybody_reads(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|file| file.mode() & OTHERS_READ != 0)
+fn is_allowed(path: &Path, right: u32) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.mode() & right != 0)
 }
 
 /// Whether a certificate says what it is for, and does not name servers.
@@ -53,13 +61,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_everybody_may_read_is_found() {
+    fn a_file_that_everybody_may_read_or_change_is_found() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        for (mode, expected) in [(0o600, false), (0o640, false), (0o644, true)] {
+        for (mode, expected) in
+            [(0o600, [false; 2]), (0o640, [false; 2]), (0o644, [true, false]), (0o602, [false, true])]
+        {
             file.as_file().set_permissions(Permissions::from_mode(mode)).expect("set");
-            assert_eq!(everybody_reads(file.path()), expected, "{mode:o}");
+            let found = [OTHERS_READ, OTHERS_WRITE].map(|right| is_allowed(file.path(), right));
+            assert_eq!(found, expected, "{mode:o}");
         }
-        assert!(!everybody_reads(Path::new("/nowhere")));
+        assert!(!is_allowed(Path::new("/nowhere"), OTHERS_READ));
     }
 
     #[test]

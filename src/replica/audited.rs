@@ -1,7 +1,7 @@
 //! What an auditor is told of requests.
 
 use crate::protocol::{Bulk, Change, JobRef, Request, TopicSet};
-use crate::types::{Filter, PolicyChange, Right, Setting, States, TopicName};
+use crate::types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
 /// Whether a request changes more than single jobs.
 pub(super) fn changes_much(right: Right, request: &Request) -> bool {
@@ -57,12 +57,40 @@ fn of_job(job: &JobRef) -> String {
 
 fn of_settings(set: &TopicSet) -> String {
     let PolicyChange { set: to, unset } = &*set.change;
-    let named = |settings: Vec<Setting>, verb: &str| match settings.as_slice() {
+    let named = |settings: Vec<String>, verb: &str| match settings.as_slice() {
         [] => String::new(),
-        some => format!(" {verb} {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+        some => format!(" {verb} {}", some.join(",")),
     };
-    let changed = named(to.settings().collect(), "set");
-    format!("topic {}{changed}{}", set.topic, named(unset.iter().copied().collect(), "unset"))
+    let changed = to.settings().map(|setting| format!("{setting}={}", of_value(to, setting))).collect();
+    let unset = unset.iter().map(ToString::to_string).collect();
+    format!("topic {}{}{}", set.topic, named(changed, "set"), named(unset, "unset"))
+}
+
+/// A value, but for what may have a secret in it: headers, a body, and a URL behind its host.
+fn of_value(policy: &TopicPolicy, setting: Setting) -> String {
+    let value = policy.value(setting).unwrap_or_default();
+    let text = || String::from_utf8_lossy(&value);
+    match setting {
+        Setting::CallBackHeaders | Setting::CallBackBody => format!("({} bytes)", value.len()),
+        Setting::CallBackUrl => of_url(&text()),
+        Setting::DeadLetters
+        | Setting::CallBackMethod
+        | Setting::CallBackSecrets
+        | Setting::CallBackRefused
+        | Setting::CallBackRetryIf
+        | Setting::CallBackSuccess => text().into_owned(),
+        Setting::Backoff => policy.backoff.as_ref().map(|backoff| format!("{backoff:?}")).unwrap_or_default(),
+        Setting::Late => policy.late.map(|late| format!("{late:?}")).unwrap_or_default(),
+        _ => value.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)).to_string(),
+    }
+}
+
+/// Its scheme and host, without what may stand before the host.
+fn of_url(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}/...")
 }
 
 fn of_bulk(bulk: &Bulk) -> String {

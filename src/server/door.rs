@@ -174,7 +174,7 @@ impl Drop for Counted {
 }
 
 /// What one party can have as many addresses of as it likes: of IPv6, a network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
         address @ IpAddr::V4(_) => address,

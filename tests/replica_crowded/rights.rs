@@ -8,8 +8,8 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{Arrival, ConnectionId};
 use adjourn::types::{
-    Access, Fence, Filter, JobId, Key, Lease, PolicyChange, Right, SessionSecret, Setting, TopicName,
-    TopicPolicy, When,
+    Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, PolicyChange, Right, SessionSecret,
+    Setting, TopicName, TopicPolicy, When,
 };
 
 use super::rig::{Rig, hello};
@@ -333,13 +333,30 @@ fn an_auditor_is_told_what_was_to_be_changed() {
     queue.rig.audited.clear();
     let few = Filter { attempts_min: Some(3), key_prefix: Some("o-".into()), ..filter("mine") };
     queue.ask(client, bulk(Change::Move { to: topic("spare") }, few));
-    let set = TopicPolicy { ttr_ms: Some(1000), ..TopicPolicy::default() };
+    let call_back = CallBack {
+        url: Some("https://hooks.example:8443/T0/secret?key=secret".to_owned()),
+        headers: Some("authorization: secret".to_owned()),
+        paused: true,
+        ..CallBack::default()
+    };
+    let set = TopicPolicy {
+        ttr_ms: Some(1000),
+        jobs_max: Some(5_000_000_000),
+        dead_letters: Some(topic("dead")),
+        late: Some(Late { after_ms: 5000, then: LateAction::Bury }),
+        call_back: Some(Arc::new(call_back)),
+        ..TopicPolicy::default()
+    };
     let change = Box::new(PolicyChange { set, unset: [Setting::Rate].into() });
     queue.ask(client, Request::TopicSet(TopicSet { topic: topic("mine"), change }));
     let about: Vec<&str> = queue.rig.audited.iter().map(|one| one.about.as_str()).collect();
     assert_eq!(
         about,
-        ["topic mine key-prefix=o- attempts-min=3 move to spare", "topic mine set ttr unset rate"]
+        [
+            "topic mine key-prefix=o- attempts-min=3 move to spare",
+            "topic mine set ttr=1000,jobs-max=5000000000,late=Late { after_ms: 5000, then: Bury },dead-letters=dead,\
+             call-back=https://hooks.example:8443/...,call-back-headers=(21 bytes),call-back-paused=1 unset rate"
+        ]
     );
 }
 

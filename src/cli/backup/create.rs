@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::process::geteuid;
 use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -194,22 +195,21 @@ impl PartFile {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(".part");
         let path = target.with_file_name(name);
-        // Only the owner may read the pushed jobs.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let file = file.map_err(|error| disk_failure("create", &path, &error))?;
-        Self::begin(file, path)
+        let made = match make(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Until the new file is locked: another process finds one of the two locked.
+                let _leftover = Leftover::open(&path)?.remove(&path)?;
+                make(&path).and_then(|file| Self::lock(file, &path))
+            }
+            made => made.and_then(|file| Self::lock(file, &path)),
+        };
+        let file = made.map_err(|error| disk_failure("create", &path, &error))?;
+        Ok(Self { file, path })
     }
 
-    /// Empties the file, which had this name a moment ago, unless another process has it, or has finished it.
-    fn begin(file: File, path: PathBuf) -> Result<Self, Failure> {
-        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // The previous holder of the lock may have finished a whole backup in this file.
-        if !locked || !is_at(&file, &path).map_err(|error| disk_failure("read", &path, &error))? {
-            let text = format_args!("another process writes {}: wait, or name another file", path.display());
-            return Err(Failure::new(Exit::Refused, text));
-        }
-        file.set_len(0).map_err(|error| disk_failure("write", &path, &error))?;
-        Ok(Self { file, path })
+    fn lock(file: File, path: &Path) -> io::Result<File> {
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        if is_at(&file, path)? { Ok(file) } else { Err(io::ErrorKind::ResourceBusy.into()) }
     }
 
     /// Adds to it, durably.
@@ -239,10 +239,50 @@ impl PartFile {
     }
 }
 
+/// Makes a file that was not there, wherever links lead. Only its owner may read the pushed jobs.
+fn make(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// What a process that ended has left under the name of a new backup. It is never written to: somebody else may have put it there,
+/// to read what is written.
+struct Leftover(File);
+
+impl Leftover {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let is_own = |file: &File| {
+            let found = file.metadata()?;
+            Ok::<_, io::Error>(found.is_file() && found.uid() == geteuid().as_raw())
+        };
+        let own = opened.and_then(|file| Ok(is_own(&file)?.then_some(file)));
+        let Ok(Some(file)) = own else {
+            let text = format_args!(
+                "{} is in the way, and is no backup that you began: remove it, or name another file",
+                path.display()
+            );
+            return Err(Failure::new(Exit::Refused, text));
+        };
+        Ok(Self(file))
+    }
+
+    /// Removes it, unless another process has it, or has finished it: then it has another name. The lock lasts as long as the result.
+    fn remove(self, path: &Path) -> Result<Self, Failure> {
+        let locked = flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if !locked || !is_at(&self.0, path).map_err(|error| disk_failure("read", path, &error))? {
+            let text = format_args!("another process writes {}: wait, or name another file", path.display());
+            return Err(Failure::new(Exit::Refused, text));
+        }
+        std::fs::remove_file(path).map_err(|error| disk_failure("remove", path, &error))?;
+        Ok(self)
+    }
+}
+
 /// Whether the file still has this name.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let own = file.metadata()?;
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(found) => Ok((own.dev(), own.ino()) == (found.dev(), found.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -280,6 +320,8 @@ fn disk_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -298,20 +340,44 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_has_finished_is_not_emptied() {
+    fn what_another_process_has_finished_is_not_touched() {
         let directory = tempfile::tempdir().expect("a directory");
         let [target, path] = ["queue.backup", "queue.backup.part"].map(|name| directory.path().join(name));
         std::fs::write(&path, b"all of it").expect("written");
-        let opened = || OpenOptions::new().write(true).open(&path).expect("opened");
-        let file = opened();
+        let leftover = || Leftover::open(&path).expect("opened");
+        let found = leftover();
         std::fs::rename(&path, &target).expect("renamed");
-        assert!(PartFile::begin(file, path.clone()).is_err(), "nothing has the name");
+        assert!(found.remove(&path).is_err(), "nothing has the name");
         std::fs::write(&path, b"another").expect("written");
-        let file = opened();
+        let found = leftover();
         std::fs::rename(&path, &target).expect("renamed");
         std::fs::write(&path, b"a third one").expect("written");
-        assert!(PartFile::begin(file, path.clone()).is_err(), "another file has the name");
+        assert!(found.remove(&path).is_err(), "another file has the name");
         assert_eq!(std::fs::read(&target).expect("there"), b"another");
-        assert!(PartFile::begin(opened(), path).is_ok());
+        let first = PartFile::create(&target).expect("a new file in the place of what was left");
+        assert!(PartFile::create(&target).is_err(), "one process at a time");
+        drop(first);
+        PartFile::create(&target).expect("it ended");
+    }
+
+    #[test]
+    fn a_backup_goes_into_no_file_that_somebody_else_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let [target, path, other] =
+            ["queue.backup", "queue.backup.part", "other"].map(|name| directory.path().join(name));
+        std::fs::write(&other, b"precious").expect("written");
+        std::os::unix::fs::symlink(&other, &path).expect("a link");
+        let refused = PartFile::create(&target).err().expect("a link is in the way");
+        assert!(refused.message.contains("is in the way"), "{refused}");
+        assert_eq!(std::fs::read(&other).expect("there"), b"precious");
+        std::fs::remove_file(&path).expect("removed");
+        // Whoever has it open, and may read it, sees nothing of the backup.
+        std::fs::write(&path, b"").expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).expect("set");
+        let spy = File::open(&path).expect("opened");
+        let mut part = PartFile::create(&target).expect("a new file");
+        part.put(b"jobs").expect("written");
+        assert_eq!(spy.metadata().expect("open").len(), 0);
+        assert_eq!(std::fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
     }
 }

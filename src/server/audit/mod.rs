@@ -1,13 +1,14 @@
 //! The audit log: who was denied what, and who did what changes more than single jobs. One JSON object a line.
 //!
-//! A thread of its own writes the lines; nobody waits for it, not even a stop. What somebody was refused is written down at a
-//! limited rate, for each token and for all failed logins: whoever is refused again and again decides neither how much is written
-//! nor what is lost. What is not written is counted, and the count written within seconds.
+//! A thread of its own writes the lines; nobody waits for it, not even a stop. Refusals are written at a limited rate: denied requests
+//! for each token, failed logins for each address and for all together. So one that is refused again and again decides neither how
+//! much is written nor what is lost. What is not written is counted, and the count written within seconds.
 
 mod file;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
 use super::clock::wall;
+use super::door::network;
 use super::rate::Rate;
 use crate::replica::Audited;
 use crate::types::Millis;
@@ -28,14 +30,16 @@ use file::RotatedFile;
 const WAITING_MAX: usize = 4096;
 /// Lines among them that tell of refusals: the others have room however many of these wait.
 const REFUSALS_WAITING_MAX: usize = 2048;
-/// Refusals of one token, or failed logins, that are written down in a second; what comes beyond is counted.
+/// Refusals of one token, or failed logins from one address, that are written in a second; further ones are counted.
 const REFUSALS_PER_SECOND: u32 = 1;
+/// Failed logins that are written in a second, whatever the addresses.
+const LOGINS_PER_SECOND: u32 = 20;
 /// What this time brings may come at once.
 const REFUSALS_BURST: Duration = Duration::from_secs(10);
-/// Tokens whose refusals are counted apart.
-const TOKENS_MAX: usize = 1024;
+/// Tokens whose refusals are counted apart, and addresses.
+const SOURCES_MAX: usize = 1024;
 /// A longer text in a line is cut off, in bytes.
-const TEXT_BYTES_MAX: usize = 256;
+const TEXT_BYTES_MAX: usize = 1024;
 /// What was not written is told after this time.
 const TELL_AFTER: Duration = Duration::from_secs(2);
 
@@ -66,14 +70,19 @@ struct Shared {
 struct Waiting {
     lines: VecDeque<Line>,
     refusals: usize,
-    logins: Refusals,
-    by_token: BTreeMap<String, Refusals>,
+    by_token: Sources,
+    by_address: Sources,
+    logins: Rate,
     /// Lines that found no room.
     lost: u64,
     /// When something was not written first that is not told yet.
     untold_since: Option<Instant>,
     is_over: bool,
 }
+
+/// Who is refused, each by name.
+#[derive(Debug, Default)]
+struct Sources(BTreeMap<String, Refusals>);
 
 /// What one source of refusals may have written down.
 #[derive(Debug)]
@@ -108,8 +117,9 @@ impl Audit {
         let waiting = Waiting {
             lines: VecDeque::new(),
             refusals: 0,
-            logins: Refusals::new(),
-            by_token: BTreeMap::new(),
+            by_token: Sources::default(),
+            by_address: Sources::default(),
+            logins: Rate::with_burst(LOGINS_PER_SECOND, REFUSALS_BURST),
             lost: 0,
             untold_since: None,
             is_over: false,
@@ -125,7 +135,7 @@ impl Audit {
         let Audited { token, address, request, about, denied } = audited;
         let is_refusal = denied.is_some();
         let mut waiting = self.0.waiting();
-        if is_refusal && !waiting.may_tell_of(&token) {
+        if is_refusal && !waiting.may_tell_of_request(&token) {
             drop(waiting);
             self.0.changed.notify_one();
             return;
@@ -147,9 +157,7 @@ impl Audit {
     /// Somebody was not let in.
     pub(super) fn login_failed(&self, address: String, why: String) {
         let mut waiting = self.0.waiting();
-        if waiting.logins.is_one_too_many() {
-            waiting.begin_to_count();
-        } else {
+        if waiting.may_tell_of_login(&address) {
             let (at, event, why) = (at(wall()), "login_failed", cut(why));
             waiting.add(Line { at, event, address, why, is_refusal: true, ..Line::default() });
         }
@@ -226,22 +234,26 @@ impl Shared {
 }
 
 impl Waiting {
-    /// Whether one more refusal of this token is written down. It is counted if it is not.
-    fn may_tell_of(&mut self, token: &str) -> bool {
-        if self.by_token.len() >= TOKENS_MAX && !self.by_token.contains_key(token) {
-            self.by_token.retain(|_, refusals| refusals.unwritten > 0);
+    /// Whether one more refusal of this token is written. It is counted if it is not.
+    fn may_tell_of_request(&mut self, token: &str) -> bool {
+        match self.by_token.refusals(token) {
+            Some(refusals) if refusals.rate.take(1).is_ok() => return true,
+            Some(refusals) => refusals.unwritten += 1,
+            None => self.lost += 1,
         }
-        if self.by_token.len() >= TOKENS_MAX {
-            self.lost += 1;
-            self.begin_to_count();
-            return false;
+        self.begin_to_count();
+        false
+    }
+
+    /// The same with a failed login from this address.
+    fn may_tell_of_login(&mut self, address: &str) -> bool {
+        match self.by_address.refusals(&network_text(address)) {
+            Some(refusals) if refusals.rate.take(1).is_ok() && self.logins.take(1).is_ok() => return true,
+            Some(refusals) => refusals.unwritten += 1,
+            None => self.lost += 1,
         }
-        let refusals = self.by_token.entry(token.to_owned()).or_insert_with(Refusals::new);
-        let is_one_too_many = refusals.is_one_too_many();
-        if is_one_too_many {
-            self.begin_to_count();
-        }
-        !is_one_too_many
+        self.begin_to_count();
+        false
     }
 
     fn add(&mut self, line: Line) {
@@ -263,26 +275,42 @@ impl Waiting {
     /// Lines that tell what was not written, which is told from here on.
     fn take_untold(&mut self) -> Vec<Line> {
         self.untold_since = None;
-        let line = |token: &str, why: String| {
-            warn!(token, "lines are missing in the audit log: {why}");
-            Line { at: at(wall()), event: "lost", token: token.to_owned(), why, ..Line::default() }
+        let line = |token: &str, address: &str, why: String| {
+            warn!(token, address, "lines are missing in the audit log: {why}");
+            let (token, address) = (token.to_owned(), address.to_owned());
+            Line { at: at(wall()), event: "lost", token, address, why, ..Line::default() }
         };
         let mut lines = Vec::new();
-        for (token, refusals) in &mut self.by_token {
-            let unwritten = std::mem::take(&mut refusals.unwritten);
-            if unwritten > 0 {
-                lines.push(line(token, format!("{unwritten} more requests were denied in a short time")));
-            }
+        for (token, unwritten) in self.by_token.take_unwritten() {
+            lines.push(line(&token, "", format!("{unwritten} more requests were denied in a short time")));
         }
-        let logins = std::mem::take(&mut self.logins.unwritten);
-        if logins > 0 {
-            lines.push(line("", format!("{logins} more logins failed in a short time")));
+        for (address, unwritten) in self.by_address.take_unwritten() {
+            lines.push(line("", &address, format!("{unwritten} more logins failed in a short time")));
         }
         let lost = std::mem::take(&mut self.lost);
         if lost > 0 {
-            lines.push(line("", format!("{lost} lines were lost: too many waited to be written")));
+            lines.push(line("", "", format!("{lost} lines were lost: too many waited to be written")));
         }
         lines
+    }
+}
+
+impl Sources {
+    /// Those of one source; `None` if there are too many sources.
+    fn refusals(&mut self, name: &str) -> Option<&mut Refusals> {
+        if self.0.len() >= SOURCES_MAX && !self.0.contains_key(name) {
+            self.0.retain(|_, refusals| refusals.unwritten > 0);
+            if self.0.len() >= SOURCES_MAX {
+                return None;
+            }
+        }
+        Some(self.0.entry(name.to_owned()).or_insert_with(Refusals::new))
+    }
+
+    /// How many were not written, by source. From here on they are told.
+    fn take_unwritten(&mut self) -> Vec<(String, u64)> {
+        let untold = self.0.iter_mut().filter(|(_, refusals)| refusals.unwritten > 0);
+        untold.map(|(name, refusals)| (name.clone(), std::mem::take(&mut refusals.unwritten))).collect()
     }
 }
 
@@ -290,13 +318,12 @@ impl Refusals {
     fn new() -> Self {
         Self { rate: Rate::with_burst(REFUSALS_PER_SECOND, REFUSALS_BURST), unwritten: 0 }
     }
+}
 
-    /// Whether this one is counted, and not written.
-    fn is_one_too_many(&mut self) -> bool {
-        let is_one_too_many = self.rate.take(1).is_err();
-        self.unwritten += u64::from(is_one_too_many);
-        is_one_too_many
-    }
+/// Whose an address is, without a port: as the door counts it.
+fn network_text(address: &str) -> String {
+    let parsed = address.parse::<SocketAddr>();
+    parsed.map_or_else(|_| address.to_owned(), |address| network(address.ip()).to_string())
 }
 
 /// A time, always in the same form, so that lines sort as text.
