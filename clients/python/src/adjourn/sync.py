@@ -265,6 +265,10 @@ class Queue:
         """Removes a job, even from its consumer."""
         return self._do(lambda q: q.delete(job, topic=topic, key=key))
 
+    def cancel(self, topic: str, key: str) -> bool:
+        """Sees to it that there is no job with this key. Returns whether there was one."""
+        return self._do(lambda q: q.cancel(topic, key))
+
     def reschedule(
         self,
         job: int | JobData | None = None,
