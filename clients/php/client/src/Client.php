@@ -35,7 +35,8 @@ final class Client implements Queue
 
     private readonly Options $options;
     private readonly Session $session;
-    private ?Worker\Worker $worker = null;
+    /** @var array<int, Worker\Worker> those that run */
+    private array $workers = [];
     private int $backups = 0;
 
     public function __construct(
@@ -416,15 +417,24 @@ final class Client implements Queue
 
     public function close(int $timeoutMs = 2000): void
     {
-        $isAtWork = $this->worker?->health()->currentJob !== null;
-        $this->worker?->stop();
+        $isAtWork = false;
+        foreach ($this->workers as $worker) {
+            $isAtWork = $isAtWork || $worker->health()->currentJob !== null;
+            $worker->stop();
+        }
         $this->session->close($timeoutMs, saysGoodbye: !$isAtWork);
     }
 
     /** @internal `close` stops this worker. */
-    public function belongsTo(?Worker\Worker $worker): void
+    public function adopt(Worker\Worker $worker): void
     {
-        $this->worker = $worker;
+        $this->workers[spl_object_id($worker)] = $worker;
+    }
+
+    /** @internal It has ended. */
+    public function disown(Worker\Worker $worker): void
+    {
+        unset($this->workers[spl_object_id($worker)]);
     }
 
     public function isConnected(): bool

@@ -80,7 +80,7 @@ final class Worker
         $this->isRunning = true;
         $handled = $this->finished + $this->failed + $this->lost;
         if ($this->queue instanceof Client) {
-            $this->queue->belongsTo($this);
+            $this->queue->adopt($this);
         }
         try {
             $this->listen($signals);
@@ -91,7 +91,7 @@ final class Worker
             $signals->restore();
             if ($this->queue instanceof Client) {
                 $this->queue->session()->endCallsBy(null);
-                $this->queue->belongsTo(null);
+                $this->queue->disown($this);
             }
         }
 
