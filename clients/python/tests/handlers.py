@@ -9,6 +9,11 @@ from typing import Any
 import adjourn
 
 
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("there is no text")
+
+
 def in_process(job: adjourn.JobData) -> None:
     """Does what the body says."""
     order: Any = job.value
@@ -18,6 +23,8 @@ def in_process(job: adjourn.JobData) -> None:
         raise adjourn.Bury("never again")
     if order == "retry":
         raise adjourn.Retry("soon", delay=60)
+    if order == "unprintable":
+        raise Unprintable
     if order == "exit":
         os._exit(3)
     if order.startswith("hold "):

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import adjourn
-from adjourn.protocol.numbers import GoingAwayReason
-from adjourn.protocol.requests import Push
-from adjourn.protocol.responses import GoingAway
+from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
+from adjourn.protocol.requests import Delete, JobRef, Push
+from adjourn.protocol.responses import Changed, Error, GoingAway
 from adjourn.session.search import Address, Search
 from scripted import RESUMED, WELCOME, Peer, Script, pushed, quick, script
 
@@ -154,3 +154,31 @@ async def test_a_silent_member_leaves_time_for_the_others() -> None:
         async with adjourn.connect(f"{silent.url},127.0.0.1:{leader.port}", connect_timeout=1) as q:
             assert (await q.push("t")).id == 5
         assert silent.connections == 1
+
+
+@pytest.mark.parametrize("code", [0, ErrorCode.NOT_FOUND])
+async def test_a_cancel_is_sent_again_and_has_an_answer(code: int) -> None:
+    async def play(stage: Script) -> None:
+        peer = await stage.peer()
+        await peer.greet()
+        assert await peer.next() == (1, Delete(JobRef(topic="t", key="k")))
+        peer.cut()
+        peer = await stage.peer()
+        await peer.greet(RESUMED)
+        request_id, repeat = await peer.next()
+        assert repeat == Delete(JobRef(topic="t", key="k"))
+        peer.answer(request_id, Error(code, False, 0) if code else Changed(7, 1, 0))
+        await peer.serve()
+
+    async with script(play) as stage, quick(stage) as q:
+        assert await q.cancel("t", "k") is (code == 0)
+        assert stage.connections == 2
+
+
+async def test_what_was_there_is_cancelled(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed_job = await q.push(topic, key="k", delay=60)
+        assert await q.cancel(topic, "k") is True
+        assert await q.cancel(topic, "k") is False
+        with pytest.raises(adjourn.NotFoundError):
+            await q.get(pushed_job.id)

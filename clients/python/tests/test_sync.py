@@ -67,7 +67,7 @@ def test_calls_without_async(url: str, topic: str) -> None:
 
 
 def test_every_call_of_the_queue_has_a_twin() -> None:
-    missing = {"backend", "codec", "leave_leases"}
+    missing = {"backend", "before_close", "codec", "forget_stop", "leave_leases"}
     names = {name for name in dir(adjourn.Queue) if not name.startswith("_")}
     assert names - missing == {name for name in dir(sync.Queue) if not name.startswith("_")}
 

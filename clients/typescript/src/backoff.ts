@@ -3,6 +3,7 @@
 import { UsageError } from './errors.js';
 import { BACKOFF_EXPONENTIAL, BACKOFF_FIXED, BACKOFF_LINEAR, BACKOFF_LIST, type BackoffValue } from './protocol/attributes.js';
 import { BACKOFF_LIST_MAX } from './protocol/limits.js';
+import { onlyKnown, type Names } from './known.js';
 import { durationMs } from './time.js';
 
 export type JobBackoff = (
@@ -15,10 +16,18 @@ export type JobBackoff = (
   readonly jitterPercent?: number;
 };
 
+const BACKOFFS: Readonly<Record<JobBackoff['kind'], Readonly<Record<string, true>>>> = {
+  fixed: { kind: true, jitterPercent: true, waitMs: true },
+  linear: { kind: true, jitterPercent: true, stepMs: true, maxMs: true },
+  exponential: { kind: true, jitterPercent: true, firstMs: true, maxMs: true },
+  list: { kind: true, jitterPercent: true, waitsMs: true },
+};
 const U32_MAX = 0xffff_ffff;
 
 export function backoffValue(backoff: JobBackoff): BackoffValue {
-  const jitter = backoff.jitterPercent ?? 0;
+  const names = BACKOFFS[backoff.kind] as Names<JobBackoff> | undefined;
+  if (!names) throw new UsageError(`${JSON.stringify(backoff)} is no backoff: kind is one of ${Object.keys(BACKOFFS).join(', ')}`);
+  const jitter = onlyKnown(`a backoff of the kind "${backoff.kind}"`, backoff, names).jitterPercent ?? 0;
   if (!Number.isInteger(jitter) || jitter < 0 || jitter > 100) throw new UsageError(`jitterPercent is ${jitter}, it must be 0 to 100`);
   const value = (kind: number, ...waits: number[]): BackoffValue => {
     return { kind, jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) };
@@ -33,8 +42,6 @@ export function backoffValue(backoff: JobBackoff): BackoffValue {
     case 'list':
       if (backoff.waitsMs.length === 0 || backoff.waitsMs.length > BACKOFF_LIST_MAX) throw new UsageError(`a backoff list has 1 to ${BACKOFF_LIST_MAX} waits`);
       return value(BACKOFF_LIST, ...backoff.waitsMs);
-    default:
-      throw new UsageError(`${JSON.stringify(backoff)} is no backoff`);
   }
 }
 

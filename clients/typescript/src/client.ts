@@ -8,7 +8,8 @@ import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.j
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
-import { checkTopic, newJobValue, ttrOf, type JobOptions, type NewJob } from './new-job.js';
+import { onlyKnown, type Names } from './known.js';
+import { checkTopic, listedJob, newJobValue, pushOptions, ttrOf, type JobOptions, type NewJob } from './new-job.js';
 import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
 import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BACKOFF, RELEASE_NOT_STARTED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
@@ -64,6 +65,14 @@ export interface Stoppable {
   stopFor(timeoutMs: number): Promise<boolean>;
 }
 
+const RESERVE_OPTIONS: Names<ReserveOptions> = { max: true, waitMs: true, weights: true, signal: true };
+const SUBSCRIBE_OPTIONS: Names<SubscribeOptions> = { credit: true, creditBytes: true, weights: true, signal: true };
+const RELEASES: Readonly<Record<ReleaseHow['how'], Readonly<Record<string, true>>>> = {
+  backoff: { how: true, reason: true },
+  after: { how: true, delayMs: true, reason: true },
+  not_started: { how: true },
+};
+const CALL_OPTIONS: Names<CallOptions> = { signal: true };
 const OUTCOMES = ['pushed', 'kept', 'replaced', 'refused', 'postponed'] as const;
 /** Connects and opens a session. `url` is `adjourn://host:port[,host:port]` or `host:port`: any member of a cluster. */
 export async function connect(url: string | readonly string[], options: ConnectOptions = {}): Promise<Client> {
@@ -104,8 +113,8 @@ export class Client extends OperatorCalls {
    */
   async push(topic: string, body: unknown, options: JobOptions & CallOptions = {}): Promise<bigint> {
     checkTopic(topic);
-    const job = newJobValue({ ...options, body }, this.config.pushHeaders(topic));
-    const outcome = options.signal ? (await this.pushAll(topic, [job], options))[0]! : await this.gathered.push(topic, job);
+    const job = newJobValue({ ...pushOptions(options), body }, this.config.pushHeaders(topic));
+    const outcome = options.signal ? (await this.pushAll(topic, [job], { signal: options.signal }))[0]! : await this.gathered.push(topic, job);
     const result = pushResult(outcome);
     if (result.outcome === 'refused') throw result.error;
     return result.id;
@@ -114,8 +123,9 @@ export class Client extends OperatorCalls {
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
   async pushMany(topic: string, jobs: readonly NewJob[], options: CallOptions = {}): Promise<PushResult[]> {
     checkTopic(topic);
+    if (!Array.isArray(jobs)) throw new UsageError('pushMany takes a list of jobs: write [{ body: ... }]');
     const headers = this.config.pushHeaders(topic);
-    return (await this.pushAll(topic, jobs.map((job) => newJobValue(job, headers)), options)).map(pushResult);
+    return (await this.pushAll(topic, jobs.map((job) => newJobValue(listedJob(job), headers)), options)).map(pushResult);
   }
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], options: CallOptions): Promise<PushOutcome[]> {
@@ -128,15 +138,15 @@ export class Client extends OperatorCalls {
 
   /** Leases due jobs: waits until some are there, up to `waitMs`. Empty when the wait was over first. */
   async reserve(topics: string | readonly string[], options: ReserveOptions = {}): Promise<Job[]> {
-    const waitMs = BigInt(durationMs('waitMs', options.waitMs ?? 0, WAIT_MS_MAX));
+    const waitMs = BigInt(durationMs('waitMs', onlyKnown('reserve', options, RESERVE_OPTIONS).waitMs ?? 0, WAIT_MS_MAX));
     const jobsMax = Math.min(wholeNumber('max', options.max ?? 1), this.connection.engine.welcome.reserveJobsMax);
-    const { jobs } = await this.ask('RESERVE', { waitMs, jobsMax, ...topicsOf(topics, options.weights) }, 'RESERVED', options);
+    const { jobs } = await this.ask('RESERVE', { waitMs, jobsMax, ...topicsOf(topics, options.weights) }, 'RESERVED', { signal: options.signal });
     return this.connection.engine.accept(jobs).map((delivery) => this.held.add(new Job(this.owner, delivery)));
   }
 
   /** Jobs as they become ready, while fewer than `credit` are held. Settling a job makes room for the next. */
   subscribe(topics: string | readonly string[], options: SubscribeOptions = {}): Subscription {
-    const creditJobs = wholeNumber('credit', options.credit ?? 1, CREDIT_JOBS_MAX);
+    const creditJobs = wholeNumber('credit', onlyKnown('subscribe', options, SUBSCRIBE_OPTIONS).credit ?? 1, CREDIT_JOBS_MAX);
     const creditBytes = BigInt(wholeNumber('creditBytes', options.creditBytes ?? CREDIT_BYTES_MAX, CREDIT_BYTES_MAX));
     const { engine } = this.connection;
     const { open, acknowledged } = engine.subscribe({ creditJobs, creditBytes, ...topicsOf(topics, options.weights) });
@@ -265,6 +275,7 @@ export class Client extends OperatorCalls {
     answer: A,
     options: CallOptions = {},
   ): Promise<ResponseFields<A>> {
+    onlyKnown(name, options, CALL_OPTIONS);
     // The order of the calls is kept. PUSH may be what is gathered itself.
     this.gathered.flush();
     const response: Response = await this.connection.engine.call(name, fields, options);
@@ -355,6 +366,9 @@ function topicsOf(topics: string | readonly string[], weights: readonly number[]
 }
 
 function releaseDelay(how: ReleaseHow): bigint {
+  const names = RELEASES[how.how] as Names<ReleaseHow> | undefined;
+  if (!names) throw new UsageError(`how is ${String(how.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
+  onlyKnown(`a release with how "${how.how}"`, how, names);
   if (how.how === 'not_started') return RELEASE_NOT_STARTED;
   return how.how === 'after' ? BigInt(durationMs('delayMs', how.delayMs)) : RELEASE_BACKOFF;
 }

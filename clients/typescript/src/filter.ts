@@ -2,6 +2,7 @@
 
 import { UsageError } from './errors.js';
 import { BURY_REASONS, JOB_STATES, type BuryReason, type JobState } from './job.js';
+import { onlyKnown, type Names } from './known.js';
 import { checkTopic } from './new-job.js';
 import { utf8 } from './protocol/bytes.js';
 import type { FilterValue } from './protocol/filter.js';
@@ -22,7 +23,21 @@ export interface JobFilter {
   reason?: string;
 }
 
+const CONDITIONS: Names<JobFilter> = {
+  topic: true,
+  states: true,
+  dueFrom: true,
+  dueBefore: true,
+  keyPrefix: true,
+  attemptsMin: true,
+  attemptsMax: true,
+  buried: true,
+  reason: true,
+};
+
+/** An unknown condition is refused: without it, the others would choose more jobs. */
 export function filterValue(filter: JobFilter): FilterValue {
+  onlyKnown('a filter', filter, CONDITIONS);
   return {
     ...(filter.topic !== undefined && { topic: checkTopic(filter.topic) }),
     ...(filter.states !== undefined && { states: filter.states.reduce((bits, state) => bits | (1 << place(JOB_STATES, state)), 0) }),

@@ -2,7 +2,9 @@
 
 import { backoffValue, type JobBackoff } from './backoff.js';
 import { CONTENT_TYPE, JSON_TYPE, TEXT_TYPE, encodeBody } from './body.js';
+import type { CallOptions } from './engine/interfaces.js';
 import { UsageError } from './errors.js';
+import { onlyKnown, type Names } from './known.js';
 import type { Attributes } from './protocol/attributes.js';
 import { PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
 import type { NewJobValue } from './protocol/messages.js';
@@ -62,6 +64,37 @@ const SETS_ATTRIBUTES = [
   'createdAt',
 ] as const satisfies readonly (keyof NewJob)[];
 
+const JOB_OPTIONS: Names<JobOptions> = {
+  delayMs: true,
+  at: true,
+  key: true,
+  ifExists: true,
+  priority: true,
+  ttrMs: true,
+  headers: true,
+  expiresAfterMs: true,
+  expiresAt: true,
+  attemptsMax: true,
+  backoff: true,
+  rememberMs: true,
+  postponeMaxMs: true,
+  createdAt: true,
+  attributes: true,
+};
+const PUSH_OPTIONS: Names<JobOptions & CallOptions> = { ...JOB_OPTIONS, signal: true };
+const NEW_JOB: Names<NewJob> = { ...JOB_OPTIONS, body: true };
+
+/** The options of one job, if all of them are known. */
+export function pushOptions<T extends JobOptions & CallOptions>(options: T): T {
+  return onlyKnown('a job', options, PUSH_OPTIONS as Names<T>);
+}
+
+/** A job of a list, if it is one, and not a body alone. */
+export function listedJob(job: NewJob): NewJob {
+  const isBytes = job instanceof Uint8Array || (job as unknown) instanceof ArrayBuffer;
+  return onlyKnown('a job', isBytes ? (null as unknown as NewJob) : job, NEW_JOB, '; a body alone is written { body: ... }');
+}
+
 /** One job of a PUSH. */
 export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string, string>>): NewJobValue {
   const { bytes, contentType } = encodeBody(job.body);
@@ -69,7 +102,7 @@ export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string,
   if (job.key !== undefined) checkKey(job.key);
   const ifExists = IF_EXISTS.indexOf(job.ifExists ?? 'reject');
   if (ifExists < 0) throw new UsageError(`ifExists is ${job.ifExists}, it must be one of ${IF_EXISTS.join(', ')}`);
-  if (job.ifExists === 'postpone' && job.key === undefined) throw new UsageError('a job without a key cannot postpone another one');
+  if (ifExists > 0 && job.key === undefined) throw new UsageError(`ifExists is about jobs with the same key: give the job a key, too`);
   return {
     dueMs: job.at !== undefined ? instantMs('at', job.at) : BigInt(durationMs('delayMs', job.delayMs ?? 0)),
     dueKind: job.at !== undefined ? 1 : 0,

@@ -6,6 +6,7 @@ import type { CallOptions } from './engine/interfaces.js';
 import { NotFoundError, UsageError } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
 import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknown } from './job.js';
+import { onlyKnown, type Names } from './known.js';
 import { checkKey, checkTopic } from './new-job.js';
 import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
@@ -56,6 +57,8 @@ export interface BulkStep {
   readonly cursor: Uint8Array;
 }
 
+const LIST_OPTIONS: Names<ListOptions> = { order: true, pageSize: true, withBodies: true, signal: true };
+const BULK_OPTIONS: Names<BulkOptions> = { stepSize: true, cursor: true, signal: true };
 const ORDERS = ['due', 'id', 'key'] as const;
 const CHANGES = ['delete', 'kick', 'run_now', 'reschedule', 'move'] as const;
 
@@ -85,13 +88,29 @@ export abstract class OperatorCalls {
     }
   }
 
-  /** Removes a job, whatever its state. */
+  /** Removes a job, whatever its state. By key, a lost answer ends with `OutcomeUnknownError`; that of `cancel` does not. */
   delete(job: JobRef, options: CallOptions = {}): Promise<Changed> {
     return this.change(this.ask('DELETE', { reference: referenceOf(job) }, 'CHANGED', options));
   }
 
+  /**
+   * Sees to it that there is no job with this key. Says whether there was one. It is sent again when its answer is lost: so
+   * `false` may also mean that its first copy removed the job, and a job that was pushed under the key meanwhile is removed, too.
+   */
+  async cancel(topic: string, key: string, options: CallOptions = {}): Promise<boolean> {
+    const reference = { jobKind: 1, topic: checkTopic(topic), key: checkKey(key), mayRepeat: true } as const;
+    try {
+      await this.ask('DELETE', { reference }, 'CHANGED', options);
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  }
+
   /** Gives a delayed or ready job another due time. */
   reschedule(job: JobRef, due: Due, options: CallOptions = {}): Promise<Changed> {
+    checkDue('reschedule', due);
     const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: 1 } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: 0 };
     return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job), ifVersion: 0n }, 'CHANGED', options));
   }
@@ -114,6 +133,7 @@ export abstract class OperatorCalls {
   /** Makes up to `max` buried jobs of a topic ready. Returns how many. */
   async kickMany(topic: string, max: number, options: CallOptions = {}): Promise<number> {
     checkTopic(topic);
+    if (!Number.isInteger(max) || max < 0) throw new UsageError(`max is ${max}, it must be a whole number from 0 on`);
     let kicked = 0;
     while (kicked < max) {
       const jobsMax = Math.min(max - kicked, KICK_JOBS_MAX);
@@ -128,13 +148,13 @@ export abstract class OperatorCalls {
 
   /** The jobs that match, page by page. */
   async *list(filter: JobFilter = {}, options: ListOptions = {}): AsyncGenerator<JobInfo, void> {
-    const order = ORDERS.indexOf(options.order ?? 'due');
+    const order = ORDERS.indexOf(onlyKnown('list', options, LIST_OPTIONS).order ?? 'due');
     if (order < 0) throw new UsageError(`order is none of ${ORDERS.join(', ')}`);
     const jobsMax = wholeNumber('pageSize', options.pageSize ?? LIST_JOBS_MAX, LIST_JOBS_MAX);
     const fields = { jobsMax, order, marks: options.withBodies ? 1 : 0, filter: filterValue(filter) };
     let cursor = new Uint8Array(0);
     do {
-      const page = await this.ask('LIST', { ...fields, cursor }, 'JOBS', options);
+      const page = await this.ask('LIST', { ...fields, cursor }, 'JOBS', { signal: options.signal });
       cursor = page.cursor as typeof cursor;
       for (const job of page.jobs) yield jobInfo(job);
     } while (cursor.byteLength > 0);
@@ -149,6 +169,8 @@ export abstract class OperatorCalls {
   async *bulk(change: BulkChange, filter: JobFilter, options: BulkOptions = {}): AsyncGenerator<BulkStep, void> {
     const place = CHANGES.indexOf(change.change);
     if (place < 0) throw new UsageError(`change is none of ${CHANGES.join(', ')}`);
+    checkChange(change);
+    onlyKnown('bulk', options, BULK_OPTIONS);
     const fields = {
       jobsMax: wholeNumber('stepSize', options.stepSize ?? BULK_JOBS_MAX, BULK_JOBS_MAX),
       change: place,
@@ -158,7 +180,7 @@ export abstract class OperatorCalls {
     };
     let cursor = options.cursor ?? new Uint8Array(0);
     do {
-      const step = await this.ask('BULK', { ...fields, cursor }, 'BULKED', options);
+      const step = await this.ask('BULK', { ...fields, cursor }, 'BULKED', { signal: options.signal });
       cursor = step.cursor;
       yield { changed: step.jobs, inTheWay: step.inTheWay, cursor };
     } while (cursor.byteLength > 0);
@@ -168,7 +190,7 @@ export abstract class OperatorCalls {
   private async wallTime(due: Due, options: CallOptions): Promise<bigint> {
     if ('at' in due) return instantMs('at', due.at);
     const delayMs = durationMs('delayMs', due.delayMs);
-    return BigInt((await this.ping(options)).getTime() + delayMs);
+    return BigInt((await this.ping({ signal: options.signal })).getTime() + delayMs);
   }
 
   // --- topics and the queue --------------------------------------------------------------------------------------
@@ -221,7 +243,8 @@ export abstract class OperatorCalls {
 
   /** Closes the connection of another client. */
   async disconnect(connection: bigint, options: CallOptions & { readonly endSession?: boolean } = {}): Promise<void> {
-    await this.ask('DISCONNECT', { connection, options: options.endSession ? 1 : 0 }, 'DONE', options);
+    onlyKnown('disconnect', options, { endSession: true, signal: true });
+    await this.ask('DISCONNECT', { connection, options: options.endSession ? 1 : 0 }, 'DONE', { signal: options.signal });
   }
 
   /** Asks whether the leader is there. Returns its wall clock. */
@@ -230,8 +253,24 @@ export abstract class OperatorCalls {
   }
 }
 
+function checkDue(what: string, due: Due): void {
+  onlyKnown(what, due, { delayMs: true, at: true });
+  if (('at' in due) === ('delayMs' in due)) throw new UsageError(`${what} to when? Write { delayMs } or { at }`);
+}
+
+function checkChange(change: BulkChange): void {
+  if (change.change === 'reschedule') {
+    const { change: _, ...due } = change;
+    checkDue('reschedule', due as Due);
+  } else {
+    const names = change.change === 'move' ? { change: true, to: true } : { change: true };
+    onlyKnown(`the change "${change.change}"`, change as object, names as Names<object>);
+  }
+}
+
 function referenceOf(job: JobRef): JobReference {
   if (typeof job === 'bigint') return { jobKind: 0, job };
+  if (typeof job !== 'object' || job === null) throw new UsageError(`${String(job)} names no job: write its id, a bigint, or { topic, key }`);
   if ('id' in job) return { jobKind: 0, job: job.id };
   return { jobKind: 1, topic: checkTopic(job.topic), key: checkKey(job.key) };
 }

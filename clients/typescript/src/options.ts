@@ -2,6 +2,7 @@
 
 import { systemClock, type Clock } from './clock.js';
 import { UsageError } from './errors.js';
+import { onlyKnown, type Names } from './known.js';
 import { CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
 import { dialTcp, tlsDialer, type Address, type Dialer, type TlsOptions } from './transport.js';
@@ -48,7 +49,7 @@ export interface ConnectOptions {
   pendingMax?: number;
   /** How many bytes of requests may wait at once: 256 MiB. */
   pendingBytesMax?: number;
-  /** Is told what happens. */
+  /** Is told what happens. Without it, warnings and errors go to `console.warn`; `() => {}` silences them. */
   log?: (entry: LogEntry) => void;
   /** Headers for a job that is pushed, for example `traceparent`. Headers of the job itself win. */
   pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
@@ -81,7 +82,29 @@ export interface Config {
   readonly clock: Clock;
 }
 
+const CONNECT_OPTIONS: Names<ConnectOptions> = {
+  name: true,
+  token: true,
+  leasesOutlive: true,
+  connectTimeoutMs: true,
+  requestTimeoutMs: true,
+  closeTimeoutMs: true,
+  heartbeatMs: true,
+  reconnectWaitMsMax: true,
+  pendingMax: true,
+  pendingBytesMax: true,
+  log: true,
+  pushHeaders: true,
+  tls: true,
+  dialer: true,
+  clock: true,
+  signal: true,
+};
+const TLS_OPTIONS: Names<TlsOptions> = { ca: true, cert: true, key: true };
+
 export function configOf(url: string | readonly string[], options: ConnectOptions): Config {
+  onlyKnown('connect', options, CONNECT_OPTIONS);
+  if (options.tls) onlyKnown('tls', options.tls, TLS_OPTIONS);
   const name = options.name ?? 'adjourn-typescript/0.1.0';
   const token = typeof options.token === 'string' ? utf8(options.token) : (options.token ?? new Uint8Array(0));
   if (utf8(name).byteLength > CLIENT_NAME_BYTES_MAX) throw new UsageError(`name has more than ${CLIENT_NAME_BYTES_MAX} bytes`);
@@ -99,18 +122,25 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     reconnectWaitMsMax: milliseconds('reconnectWaitMsMax', options.reconnectWaitMsMax ?? 1_000),
     pendingMax: milliseconds('pendingMax', options.pendingMax ?? 65_536, 1),
     pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
-    log: guarded(options.log),
+    log: guarded(options.log ?? warn),
     pushHeaders: options.pushHeaders ?? (() => ({})),
     dialer: dialerOf(options, isSecure),
     clock: options.clock ?? systemClock,
   };
 }
 
+/** Warnings and errors, where nobody has said where to. */
+function warn({ level, message, fields }: LogEntry): void {
+  if (level !== 'warn' && level !== 'error') return;
+  if (fields['error']) console.warn(`adjourn: ${message}`, fields['error']);
+  else console.warn(`adjourn: ${message}`);
+}
+
 /** What the caller's log does must not harm the connection. */
-function guarded(log: ConnectOptions['log']): Config['log'] {
+function guarded(log: (entry: LogEntry) => void): Config['log'] {
   return (entry) => {
     try {
-      log?.(entry);
+      log(entry);
     } catch {
       // There is nobody to tell.
     }

@@ -7,6 +7,7 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { UsageError } from './errors.js';
 import type { Job } from './job.js';
+import { onlyKnown } from './known.js';
 import type { Handler } from './worker.js';
 
 /** A job as a thread sees it. Its result settles it. */
@@ -78,6 +79,7 @@ export class ThreadPool {
 
   /** `module` is the URL of a module whose default export is a `ThreadHandler`. */
   constructor(module: URL | string, private readonly options: ThreadPoolOptions) {
+    onlyKnown('a thread pool', options, { threads: true, killAfterMs: true });
     if (!Number.isInteger(options.threads) || options.threads < 1) throw new UsageError('threads is a whole number from 1 on');
     this.module = String(module);
   }

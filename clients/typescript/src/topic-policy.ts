@@ -2,6 +2,7 @@
 
 import { backoffOf, backoffValue, type JobBackoff } from './backoff.js';
 import { UsageError } from './errors.js';
+import { onlyKnown, type Names } from './known.js';
 import type { LateValue, Settings, SettingsChange } from './protocol/policy.js';
 import { wideDurationMs } from './time.js';
 import { wideNumber } from './whole-number.js';
@@ -52,6 +53,8 @@ const ACTIONS = ['rate', 'spread', 'bury', 'drop'] as const;
 function lateValue(late: Late): LateValue {
   const action = ACTIONS.indexOf(late.action);
   if (action < 0) throw new UsageError(`late.action is none of ${ACTIONS.join(', ')}`);
+  const own = late.action === 'rate' ? { perSecond: true } : late.action === 'spread' ? { overMs: true } : {};
+  onlyKnown(`late with the action "${late.action}"`, late, { afterMs: true, action: true, ...own } as Names<Late>);
   let value = 0n;
   if (late.action === 'rate') value = wideNumber('late.perSecond', late.perSecond);
   if (late.action === 'spread') value = wideDurationMs('late.overMs', late.overMs);
@@ -77,7 +80,24 @@ function change<T, U>(value: T | null | undefined, to: (value: T) => U): U | nul
   return value === undefined || value === null ? (value as null | undefined) : to(value);
 }
 
+const SETTINGS: Names<TopicPolicyChange> = {
+  ttrMs: true,
+  priority: true,
+  attemptsMax: true,
+  backoff: true,
+  expiresAfterMs: true,
+  jobsMax: true,
+  bytesMax: true,
+  bodyBytesMax: true,
+  leasesMax: true,
+  rate: true,
+  late: true,
+  deadLetters: true,
+  rememberMs: true,
+};
+
 export function settingsChange(policy: TopicPolicyChange): SettingsChange {
+  onlyKnown('the policy of a topic', policy, SETTINGS);
   const same = (value: number) => value;
   const count = (name: string) => (value: Wide) => wideNumber(name, value);
   const duration = (name: string) => (value: Wide) => wideDurationMs(name, value);

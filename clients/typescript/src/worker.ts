@@ -10,6 +10,8 @@ import type { Client, Stoppable } from './client.js';
 import { pause } from './clock.js';
 import { AdjournError, LeaseLostError, RunTooLongError, UnsupportedError, UsageError, WorkerStoppingError, type LossReason } from './errors.js';
 import type { Job, ReleaseHow } from './job.js';
+import { FailureLog } from './failure-log.js';
+import { onlyKnown, type Names } from './known.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { utf8 } from './protocol/bytes.js';
 import { REASON_BYTES_MAX } from './protocol/limits.js';
@@ -34,7 +36,11 @@ export interface WorkerOptions {
   handler: Handler;
   /** How many handlers run at once: 8. */
   concurrency?: number;
-  /** How many jobs may wait in memory beyond that, while their leases run: 0. */
+  /**
+   * How many jobs may wait in memory beyond that: 0. It saves a round trip for each short job. Its price: their leases run, nobody
+   * else gets them meanwhile, and if this process dies, each of them has used up an attempt. A job that no handler has started at
+   * half of its lease is given back, without an attempt.
+   */
   prefetch?: number;
   /** One per topic: topics take turns by them. */
   weights?: readonly number[];
@@ -68,8 +74,10 @@ export interface StopResult {
 /** Thrown by a handler: the job failed, and the next attempt is after this time. */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
-  constructor(readonly delayMs: number, message = 'the handler asked for a later attempt') {
+  readonly delayMs: number;
+  constructor(delayMs: number, message = 'the handler asked for a later attempt') {
     super(message);
+    this.delayMs = durationMs('delayMs', delayMs);
   }
 }
 
@@ -81,8 +89,23 @@ export class BuryJob extends Error {
 interface Run {
   readonly job: Job;
   readonly controller: AbortController;
+  readonly keeper: LeaseKeeper;
   isAbandoned: boolean;
 }
+
+const OPTIONS: Names<WorkerOptions> = {
+  topics: true,
+  handler: true,
+  concurrency: true,
+  prefetch: true,
+  weights: true,
+  middleware: true,
+  runMsMax: true,
+  stopTimeoutMs: true,
+};
+
+/** How a job of a handler that failed goes back. */
+type Failed = Exclude<ReleaseHow, { readonly how: 'not_started' }>;
 
 const RUN_MS_MAX = 3_600_000;
 const STOP_MS_MAX = 30_000;
@@ -99,6 +122,7 @@ export class Worker implements Stoppable, AsyncDisposable {
   private readonly running = new Set<Run>();
   private readonly counts = { finished: 0, failed: 0, lost: 0 };
   private readonly disown: () => void;
+  private readonly failures: FailureLog;
   private readonly run: (job: Job, context: HandlerContext) => Promise<void>;
   private resolveEnded!: (error: Error | null) => void;
   private idle: (() => void) | null = null;
@@ -110,10 +134,13 @@ export class Worker implements Stoppable, AsyncDisposable {
     private readonly client: Client,
     private readonly options: WorkerOptions,
   ) {
+    onlyKnown('a worker', options, OPTIONS);
+    if (typeof options.handler !== 'function') throw new UsageError('handler is a function');
     this.concurrency = options.concurrency ?? 8;
     const prefetch = options.prefetch ?? 0;
     if (!Number.isInteger(this.concurrency) || this.concurrency < 1) throw new UsageError('concurrency is a whole number from 1 on');
     if (!Number.isInteger(prefetch) || prefetch < 0) throw new UsageError('prefetch is a whole number from 0 on');
+    this.failures = new FailureLog(client.config.clock, client.config.log);
     this.run = compose(options.middleware ?? [], options.handler);
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
@@ -142,6 +169,7 @@ export class Worker implements Stoppable, AsyncDisposable {
    * At three quarters of the time their signals are aborted. It always ends at `timeoutMs`.
    */
   stop(options: { readonly timeoutMs?: number } = {}): Promise<StopResult> {
+    onlyKnown('stop', options, { timeoutMs: true });
     this.stopping ??= this.wind(durationMs('timeoutMs', options.timeoutMs ?? this.options.stopTimeoutMs ?? STOP_MS_MAX));
     return this.stopping;
   }
@@ -162,7 +190,11 @@ export class Worker implements Stoppable, AsyncDisposable {
     await this.untilIdle(timeoutMs * DRAIN_PART);
     for (const { controller } of this.running) controller.abort(new WorkerStoppingError());
     await this.untilIdle(end - clock.now());
-    for (const run of this.running) run.isAbandoned = true;
+    for (const run of this.running) {
+      run.isAbandoned = true;
+      // Its lease ends by itself, and no timer keeps the process alive for it.
+      run.keeper.stop();
+    }
     // The timer must not keep the process alive.
     const left = new AbortController();
     void closed.then(() => left.abort());
@@ -211,14 +243,15 @@ export class Worker implements Stoppable, AsyncDisposable {
   }
 
   private async work(job: Job): Promise<void> {
-    const run: Run = { job, controller: new AbortController(), isAbandoned: false };
+    const controller = new AbortController();
+    const keeper = new LeaseKeeper(this.client, job, this.options.runMsMax ?? RUN_MS_MAX, (error) => this.cancel(job, controller, error));
+    const run: Run = { job, controller, keeper, isAbandoned: false };
     this.running.add(run);
-    const keeper = new LeaseKeeper(this.client, job, this.options.runMsMax ?? RUN_MS_MAX, (error) => this.cancel(run, error));
     let failure: { error: unknown } | null = null;
     try {
-      await this.run(job, { signal: run.controller.signal });
+      await this.run(job, { signal: controller.signal });
     } catch (error) {
-      failure = { error };
+      failure = { error: sound(error) };
     }
     keeper.stop();
     try {
@@ -237,7 +270,7 @@ export class Worker implements Stoppable, AsyncDisposable {
     }
   }
 
-  private cancel({ job, controller }: Run, error: AdjournError): void {
+  private cancel(job: Job, controller: AbortController, error: AdjournError): void {
     this.client.config.log({ level: 'warn', event: 'handler_cancelled', message: error.message, fields: { job: job.id, code: error.code } });
     controller.abort(error);
   }
@@ -257,15 +290,24 @@ export class Worker implements Stoppable, AsyncDisposable {
 
   private async fail({ job, controller }: Run, error: unknown): Promise<void> {
     this.counts.failed += 1;
-    this.client.config.log({ level: 'warn', event: 'handler_failed', message: 'a handler failed', fields: { job: job.id, error } });
     const reason = cut(textOf(error));
+    this.failures.failed(job, reason, error);
     if (error instanceof BuryJob) return this.settleBecause(job, (why) => job.bury(why), reason);
     const told = controller.signal.reason as unknown;
-    let how: ReleaseHow = { how: 'backoff' };
-    if (error instanceof RetryLater) how = { how: 'after', delayMs: error.delayMs };
-    else if (told instanceof WorkerStoppingError) how = { how: 'after', delayMs: 0 };
     const text = told instanceof RunTooLongError ? told.message : reason;
-    await this.settleBecause(job, (why) => job.release({ ...how, reason: why }), text);
+    const release = (how: Failed) => this.settleBecause(job, (why) => job.release({ ...how, reason: why }), text);
+    if (error instanceof RetryLater) return this.releaseLater(release, error);
+    await release(told instanceof WorkerStoppingError ? { how: 'after', delayMs: 0 } : { how: 'backoff' });
+  }
+
+  /** A delay that cannot be is none: the job failed as any other. */
+  private async releaseLater(release: (how: Failed) => Promise<void>, { delayMs }: RetryLater): Promise<void> {
+    try {
+      await release({ how: 'after', delayMs });
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      await release({ how: 'backoff' });
+    }
   }
 
   /** A cluster with an older member refuses reasons: then without one. */
@@ -304,13 +346,24 @@ function compose(middleware: readonly Middleware[], handler: Handler): (job: Job
 }
 
 function textOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name;
   try {
-    return String(error);
+    return String(error instanceof Error ? error.message || error.name : error);
   } catch {
-    return 'the handler failed without a text';
+    return WITHOUT_TEXT;
   }
 }
+
+/** What a handler threw, or an error in place of what cannot even be asked whether it is one. */
+function sound(error: unknown): unknown {
+  try {
+    void (error instanceof Error);
+    return error;
+  } catch {
+    return new Error(WITHOUT_TEXT);
+  }
+}
+
+const WITHOUT_TEXT = 'the handler failed without a text';
 
 /** As much of a text as a reason holds, in whole characters. */
 function cut(text: string): string {

@@ -275,3 +275,16 @@ test('an operator closed the connection: the client comes back after some second
   assert.ok(clock.now() >= 6_000);
   assert.equal(await call, 1n);
 });
+
+for (const [what, answer, expected] of [
+  ['it is there', ['CHANGED', { job: 7n, dueMs: 1n, state: 0, version: 1n }], true],
+  ['its first copy removed it', ['ERROR', { ...ERROR, code: 36 }], false],
+]) {
+  test(`a cancel whose answer was lost is sent again: ${what}`, async () => {
+    const server = await scripted((request, { socket, connection }) => (connection === 1 ? void socket.destroy() : answer));
+    const q = await client(server);
+    assert.equal(await q.cancel('t', 'k'), expected);
+    const sent = server.seen('DELETE').map(({ connection, fields }) => [connection, fields.reference.topic, fields.reference.key]);
+    assert.deepEqual(sent, [[1, 't', 'k'], [2, 't', 'k']]);
+  });
+}

@@ -35,6 +35,8 @@ final class Client implements Queue
 
     private readonly Options $options;
     private readonly Session $session;
+    /** @var array<int, Worker\Worker> those that run */
+    private array $workers = [];
     private int $backups = 0;
 
     public function __construct(
@@ -68,9 +70,7 @@ final class Client implements Queue
         ?int $priority = null,
         array $headers = [],
     ): PushResult {
-        $job = $body instanceof NewJob
-            ? $body
-            : new NewJob($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+        $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
 
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
@@ -86,7 +86,7 @@ final class Client implements Queue
         $batch = [];
         $bytes = 0;
         foreach ($jobs as $job) {
-            $fields = $job->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
+            $fields = NewJob::listed($job)->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
             $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
             $limits = $this->session->limits();
             if ($batch !== [] && (count($batch) >= min($batchJobsMax, $limits->pushJobsMax)
@@ -220,9 +220,20 @@ final class Client implements Queue
         return self::changed($this->session->call(Opcode::Delete, self::ref($job)));
     }
 
+    public function cancel(string $topic, string $key): bool
+    {
+        try {
+            $this->session->call(Opcode::Delete, ['may_repeat' => true] + self::ref(JobRef::key($topic, $key)));
+        } catch (NotFound) {
+            return false;
+        }
+
+        return true;
+    }
+
     public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed
     {
-        $due = Due::of($delayMs, $at);
+        $due = Due::named($delayMs, $at);
         $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind] + self::ref($job);
 
         return self::changed($this->session->call(Opcode::Reschedule, $fields));
@@ -406,7 +417,24 @@ final class Client implements Queue
 
     public function close(int $timeoutMs = 2000): void
     {
-        $this->session->close($timeoutMs);
+        $isAtWork = false;
+        foreach ($this->workers as $worker) {
+            $isAtWork = $isAtWork || $worker->health()->currentJob !== null;
+            $worker->stop();
+        }
+        $this->session->close($timeoutMs, saysGoodbye: !$isAtWork);
+    }
+
+    /** @internal `close` stops this worker. */
+    public function adopt(Worker\Worker $worker): void
+    {
+        $this->workers[spl_object_id($worker)] = $worker;
+    }
+
+    /** @internal It has ended. */
+    public function disown(Worker\Worker $worker): void
+    {
+        unset($this->workers[spl_object_id($worker)]);
     }
 
     public function isConnected(): bool

@@ -48,6 +48,16 @@ final readonly class Due
         return $at === null ? self::afterMs($delayMs ?? 0) : self::at($at);
     }
 
+    /** One of the two, which the caller has to name. */
+    public static function named(?int $delayMs, ?\DateTimeInterface $at): self
+    {
+        if ($delayMs === null && $at === null) {
+            throw new Error\UsageError('Name delayMs or at. To make a job ready, call runNow.');
+        }
+
+        return self::of($delayMs, $at);
+    }
+
     /** @internal As it came, in an attribute of a job. */
     public static function ofWire(int $kind, int $ms): self
     {

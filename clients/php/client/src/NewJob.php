@@ -41,12 +41,48 @@ final readonly class NewJob
         public ?int $postponeMaxMs = null,
     ) {
         $this->due = Due::of($delayMs, $at);
+        if ($body instanceof self) {
+            throw new Error\UsageError('The body of a job is no NewJob: write new NewJob($body, delayMs: 60_000).');
+        }
         if ($key !== null) {
             self::checkKey($key);
+        } elseif ($ifExists !== IfExists::Reject) {
+            throw new Error\UsageError('ifExists is about jobs with the same key: give the job a key, too.');
         }
         if ($ttrMs !== null && ($ttrMs < 100 || $ttrMs > 604_800_000)) {
             throw new Error\UsageError('ttrMs goes from 100 to 604,800,000.');
         }
+    }
+
+    /**
+     * The job that the arguments of `push` describe. A NewJob says everything itself: what stands beside it would be lost.
+     *
+     * @param array<string, string> $headers
+     */
+    public static function of(
+        mixed $body,
+        ?int $delayMs,
+        ?\DateTimeInterface $at,
+        ?string $key,
+        IfExists $ifExists,
+        ?int $ttrMs,
+        ?int $priority,
+        array $headers,
+    ): self {
+        if (!$body instanceof self) {
+            return new self($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+        }
+        if ([$delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers] !== [null, null, null, IfExists::Reject, null, null, []]) {
+            throw new Error\UsageError('A NewJob says everything itself: write new NewJob($body, delayMs: 60_000, key: ...), and nothing beside it.');
+        }
+
+        return $body;
+    }
+
+    /** @return self a job of a list */
+    public static function listed(mixed $job): self
+    {
+        return $job instanceof self ? $job : throw new Error\UsageError('pushMany takes a list of NewJob: write new NewJob($body).');
     }
 
     public static function checkKey(string $key): void

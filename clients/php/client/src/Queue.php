@@ -47,8 +47,18 @@ interface Queue extends Settler
     /** @throws Error\Server\NotFound */
     public function get(int|JobRef $job): JobReport;
 
-    /** @throws Error\Server\NotFound */
+    /**
+     * Removes a job, whatever its state. By key, a lost answer is an OutcomeUnknown; that of `cancel` is not.
+     *
+     * @throws Error\Server\NotFound
+     */
     public function delete(int|JobRef $job): Changed;
+
+    /**
+     * Sees to it that there is no job with this key. Says whether there was one. It is sent again when its answer is lost: so false may
+     * also mean that its first copy removed the job, and a job that was pushed under the key meanwhile is removed, too.
+     */
+    public function cancel(string $topic, string $key): bool;
 
     public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed;
 
@@ -94,6 +104,9 @@ interface Queue extends Settler
     /** @throws Error\Server\WrongState if it has jobs */
     public function deleteTopic(string $topic): void;
 
-    /** Ends the session. What this client still holds comes back when its leases end. */
+    /**
+     * Ends the session. What this client still holds comes back when its leases end. A worker of this client stops; if its handler is
+     * at work, no GOODBYE is said, which could give the job to others.
+     */
     public function close(int $timeoutMs = 2000): void;
 }

@@ -179,6 +179,40 @@ abstract class QueueContract extends TestCase
         $this->queue->get($id);
     }
 
+    public function testAJobIsCancelledByItsKey(): void
+    {
+        $this->queue->push($this->topic, 'x', delayMs: 60_000, key: 'k');
+        self::assertTrue($this->queue->cancel($this->topic, 'k'));
+        self::assertFalse($this->queue->cancel($this->topic, 'k'));
+        $this->queue->push($this->topic, 'x', key: 'k');
+        self::assertSame(1, $this->queue->count(new Filter($this->topic)));
+    }
+
+    /** @return iterable<string, array{\Closure(Queue, string): mixed, string}> */
+    public static function formsThatWouldLoseAnArgument(): iterable
+    {
+        yield 'a delay beside a NewJob' => [static fn (Queue $q, string $t) => $q->push($t, new NewJob('x'), delayMs: 60_000), 'delayMs: 60_000'];
+        yield 'a key beside a NewJob' => [static fn (Queue $q, string $t) => $q->push($t, new NewJob('x'), key: 'k'), 'key: ...'];
+        yield 'headers beside a NewJob' => [static fn (Queue $q, string $t) => $q->push($t, new NewJob('x'), headers: ['a' => 'b']), 'says everything itself'];
+        yield 'a NewJob in a NewJob' => [static fn (Queue $q, string $t) => $q->push($t, new NewJob(new NewJob('x', delayMs: 60_000))), 'new NewJob($body'];
+        yield 'a mode without a key' => [static fn (Queue $q, string $t) => $q->push($t, 'x', ifExists: IfExists::Keep), 'give the job a key'];
+        yield 'a body in a list' => [static fn (Queue $q, string $t) => $q->pushMany($t, ['x']), 'new NewJob($body)'];
+        yield 'an array in a list' => [static fn (Queue $q, string $t) => $q->pushMany($t, [['body' => 'x', 'delayMs' => 60_000]]), 'new NewJob($body)'];
+        yield 'no due time' => [static fn (Queue $q, string $t) => $q->reschedule(1), 'delayMs or at'];
+    }
+
+    /** @dataProvider formsThatWouldLoseAnArgument */
+    public function testAFormThatWouldLoseAnArgumentIsRefusedAndSaysWhatToWrite(\Closure $call, string $says): void
+    {
+        try {
+            $call($this->queue, $this->topic);
+            self::fail('It was accepted.');
+        } catch (UsageError $error) {
+            self::assertStringContainsString($says, $error->getMessage());
+        }
+        self::assertSame(0, $this->queue->count(new Filter($this->topic)));
+    }
+
     public function testAPausedTopicDeliversNothing(): void
     {
         $this->queue->push($this->topic, 'x');

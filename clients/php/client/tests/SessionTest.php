@@ -7,6 +7,7 @@ namespace Adjourn\Tests;
 use Adjourn\Client;
 use Adjourn\Error\ClosedError;
 use Adjourn\Error\ConnectionError;
+use Adjourn\Error\ErrorCode;
 use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ProtocolError;
 use Adjourn\Error\Server\Busy;
@@ -15,6 +16,7 @@ use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
 use Adjourn\Filter;
 use Adjourn\JobRef;
+use Adjourn\JobState;
 use Adjourn\NewJob;
 use Adjourn\Options;
 use Adjourn\Protocol\Opcode;
@@ -185,6 +187,53 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         self::assertSame(4, (new Client($server->address()))->delete(4)->job);
+    }
+
+    /** @dataProvider answersToACancel */
+    public function testACancelIsRepeatedAndHasAnAnswer(int $code, bool $expected): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener) use ($code): void {
+            $peer = $listener->accept();
+            $peer->greet();
+            $listener->report($peer->next()->fields['ref']);
+            $peer->close();
+            $peer = $listener->accept();
+            $peer->greet(['marks' => 3]);
+            $repeat = $peer->next();
+            $listener->report($repeat->fields['ref']);
+            $code === 0
+                ? $peer->send(Opcode::Changed, $repeat->requestId, ['job' => 7, 'due_ms' => 1, 'state' => 0])
+                : $peer->error($repeat->requestId, $code);
+            $peer->next();
+        });
+        self::assertSame($expected, (new Client($server->address()))->cancel('t', 'k'));
+        $ref = ['topic' => 't', 'key' => 'k'];
+        self::assertSame([$ref, $ref], [$server->report(), $server->report()]);
+    }
+
+    /** @return iterable<string, array{int, bool}> */
+    public static function answersToACancel(): iterable
+    {
+        yield 'it is there' => [0, true];
+        yield 'its first copy removed it' => [ErrorCode::NotFound->value, false];
+    }
+
+    public function testAJobThatASubscriptionHoldsIsGivenBackAtHalfOfItsLease(): void
+    {
+        $server = TestServer::start();
+        [$client, $other] = [new Client($server->address()), new Client($server->address())];
+        $client->push('t', new NewJob('x', ttrMs: 1000, attemptsMax: 1));
+        $subscription = $client->subscribe('t', 1);
+        Eventually::holds(static fn (): bool => $client->count(new Filter('t', [JobState::Reserved])) === 1, 'It is not delivered.');
+        // The client works while its caller waits for something else. The job goes to and fro until the other one gets it.
+        Eventually::holds(static function () use ($client, $other, &$job): bool {
+            $client->ping();
+
+            return ([$job] = $other->reserve('t') ?: [null]) !== [null];
+        }, 'It is not given back.');
+        self::assertSame(1, $job->attempts);
+        $subscription->close();
+        $server->kill();
     }
 
     public function testTheLeaderIsFollowed(): void

@@ -9,6 +9,7 @@ use Adjourn\BuriedReason;
 use Adjourn\Client;
 use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\Job;
 use Adjourn\JobState;
@@ -16,6 +17,7 @@ use Adjourn\LeaseEnd;
 use Adjourn\NewJob;
 use Adjourn\Options;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Testing\FakeQueue;
 use Adjourn\Worker\Bury;
 use Adjourn\Worker\Context;
 use Adjourn\Worker\RunTooLong;
@@ -87,6 +89,103 @@ final class WorkerTest extends TestCase
         $reason = $this->client->get($id)->reason;
         self::assertLessThanOrEqual(1024, strlen($reason));
         self::assertNotSame('', $reason);
+    }
+
+    /** @return iterable<string, array{\Closure(): \Throwable, string}> */
+    public static function thingsThatAHandlerThrows(): iterable
+    {
+        yield 'a delay in the past' => [static fn () => new TryAgain(-5), 'A delay goes from 0 to ten years of milliseconds.'];
+        yield 'a delay of a century' => [static fn () => new TryAgain(3_155_760_000_000, 'soon'), 'A delay goes from 0 to ten years of milliseconds.'];
+        yield 'no text' => [static fn () => new \RuntimeException(''), \RuntimeException::class];
+        yield 'an error of usage' => [static fn () => new UsageError('wrong call'), 'wrong call'];
+    }
+
+    /** @dataProvider thingsThatAHandlerThrows */
+    public function testWhateverAHandlerThrowsSettlesItsJobAndTheWorkerGoesOn(\Closure $thrown, string $reason): void
+    {
+        $backoff = Backoff::fixed(60_000);
+        $id = $this->client->push($this->topic, new NewJob('fail', backoff: $backoff))->job;
+        $next = $this->client->push($this->topic, 'go')->job;
+        $this->worker(new WorkerOptions(stopsWhenEmpty: true))->run($this->topic, static fn (Job $job) => $job->body === 'fail' ? throw $thrown() : null);
+        $job = $this->client->get($id);
+        self::assertSame([JobState::Delayed, 1, $reason], [$job->state, $job->attempts, $job->reason]);
+        self::assertSame(JobState::Finished, $this->client->get($next)->state);
+    }
+
+    public function testAFailureIsLoggedOnceForEachJobAndReason(): void
+    {
+        $queue = new FakeQueue();
+        $id = $queue->push('t', new NewJob('x', attemptsMax: 4, backoff: Backoff::fixed(0)))->job;
+        $logger = new Lines();
+        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $worker->run('t', static fn (Job $job) => throw new \RuntimeException($job->attempts === 3 ? 'odd' : 'no luck'));
+        self::assertSame(4, $queue->get($id)->attempts);
+        self::assertCount(2, $logger->lines);
+        self::assertMatchesRegularExpression('/^warning: adjourn: the handler of job \S+ failed at attempt 1: no luck$/', $logger->lines[0]);
+        self::assertMatchesRegularExpression('/ failed at attempt 3: odd$/', $logger->lines[1]);
+    }
+
+    public function testTheLogOfFailuresHasARate(): void
+    {
+        $queue = new FakeQueue();
+        $queue->pushMany('t', array_fill(0, 25, new NewJob('x', attemptsMax: 1)));
+        $logger = new Lines();
+        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $fails = static fn () => throw new \RuntimeException('no luck');
+        $worker->run('t', $fails);
+        self::assertCount(10, $logger->lines);
+        $queue->clock->advance(1000);
+        $queue->pushMany('t', array_fill(0, 2, new NewJob('x', attemptsMax: 1)));
+        $worker->run('t', $fails);
+        self::assertCount(11, $logger->lines);
+        self::assertStringEndsWith('no luck (15 failures of other jobs were not logged)', $logger->lines[10]);
+    }
+
+    public function testAWorkerWithoutALoggerTellsPhpsOwnLog(): void
+    {
+        $file = tempnam(sys_get_temp_dir(), 'log');
+        $before = ini_set('error_log', $file);
+        try {
+            $this->client->push($this->topic, new NewJob('x', backoff: Backoff::fixed(60_000)));
+            $this->worker(new WorkerOptions(stopsWhenEmpty: true))->run($this->topic, static fn () => throw new \RuntimeException('no luck'));
+            self::assertStringContainsString('failed at attempt 1: no luck', file_get_contents($file));
+        } finally {
+            ini_set('error_log', $before);
+            unlink($file);
+        }
+    }
+
+    public function testAJobThatWaitsForAHandlerIsGivenBackByATickAtHalfOfItsLease(): void
+    {
+        $this->client->push($this->topic, 'slow');
+        $id = $this->client->push($this->topic, new NewJob('waits', ttrMs: 1000, attemptsMax: 1))->job;
+        $other = new Client(self::$server->address());
+        $worker = $this->worker(new WorkerOptions(prefetch: 1, maxJobs: 1));
+        $taken = null;
+        $worker->run($this->topic, function (Job $job, Context $context) use ($other, &$taken): void {
+            self::assertSame('slow', $job->body);
+            Eventually::holds(function () use ($other, $context, &$taken): bool {
+                $context->tick();
+
+                return ([$taken] = $other->reserve($this->topic) ?: [null]) !== [null];
+            }, 'The job that waits does not come back.');
+        });
+        self::assertSame(['waits', 1], [$taken->body, $taken->attempts]);
+        $taken->finish();
+        self::assertSame(JobState::Finished, $this->client->get($id)->state);
+    }
+
+    public function testClosingTheClientOfAHandlerAtWorkGivesItsJobToNobody(): void
+    {
+        $client = new Client(new Options(self::$server->address(), leasesOutlive: false));
+        $id = $client->push($this->topic, 'x')->job;
+        $worker = new Worker($client);
+        $state = null;
+        $handled = $worker->run($this->topic, function () use ($client, $id, &$state): void {
+            $client->close();
+            $state = $this->client->get($id)->state;
+        });
+        self::assertSame([JobState::Reserved, 1], [$state, $handled]);
     }
 
     public function testMiddlewareSurroundsTheHandler(): void

@@ -6,15 +6,16 @@ namespace Adjourn\Laravel;
 
 use Adjourn\BulkChange;
 use Adjourn\Client;
+use Adjourn\Error\AdjournError;
+use Adjourn\Error\ConnectionError;
 use Adjourn\Error\Server\Paused;
+use Adjourn\Error\TimeoutError;
 use Adjourn\Filter;
-use Adjourn\IfExists;
 use Adjourn\JobState;
 use Adjourn\NewJob;
+use Adjourn\Worker\StopSignals;
 use Illuminate\Contracts\Queue\ClearableQueue;
 use Illuminate\Contracts\Queue\Queue as QueueContract;
-use Illuminate\Contracts\Queue\ShouldBeUnique;
-use Illuminate\Contracts\Queue\ShouldBeUniqueUntilProcessing;
 use Illuminate\Queue\Queue;
 use Psr\Log\LoggerInterface;
 
@@ -22,13 +23,20 @@ use Psr\Log\LoggerInterface;
  * Laravel's queue on Adjourn. A queue of Laravel is a topic.
  *
  * Laravel decides about attempts and backoff. The driver never sets them on the server: a job that the server buried
- * would never reach `failed()`.
+ * would never reach `failed()`. Laravel also decides, by its lock, whether a unique job is dispatched: a job has no key here. The
+ * next one is dispatched before the worker deletes the one at work, and would be lost to its key.
  */
 class AdjournQueue extends Queue implements QueueContract, ClearableQueue
 {
     /** A job's lease lasts longer than its timeout: the worker is to end the job, not the lease. */
     private const TTR_MARGIN_S = 10;
-    private const KEY_BYTES_MAX = 256;
+    /** How long one look for jobs lasts beyond `block_for` if the server does not answer. */
+    private const LOOK_MS_MAX = 5000;
+    /** The same while there is no connection: the worker sleeps between two looks, and hears signals at once. */
+    private const LOOK_AWAY_MS_MAX = 1000;
+
+    private readonly StopSignals $signals;
+    private bool $isAway = false;
 
     public function __construct(
         private readonly Client $client,
@@ -39,6 +47,7 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
         bool $dispatchAfterCommit = false,
     ) {
         $this->dispatchAfterCommit = $dispatchAfterCommit;
+        $this->signals = new StopSignals($client);
     }
 
     public function size($queue = null)
@@ -80,13 +89,34 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
 
     public function pushRaw($payload, $queue = null, array $options = [])
     {
-        return $this->send($payload, $queue, null, null);
+        return $this->client->push($this->topic($queue), $this->newJob($payload, null))->job;
+    }
+
+    /** Pushes all jobs in as few requests as they fit into. Those that wait for a transaction are pushed when it is committed. */
+    public function bulk($jobs, $data = '', $queue = null)
+    {
+        $together = [];
+        foreach ((array) $jobs as $job) {
+            $delay = is_object($job) ? $job->delay ?? null : null;
+            $payload = $this->createPayload($job, $this->topic($queue), $data);
+            if ($this->shouldDispatchAfterCommit($job) && $this->container->bound('db.transactions')) {
+                $this->enqueuePayload($job, $payload, $queue, $delay);
+            } else {
+                $together[] = [$job, $payload, $delay];
+            }
+        }
+        $newJobs = array_map(fn (array $one): NewJob => $this->newJob($one[1], $one[2]), $together);
+        foreach ($this->client->pushMany($this->topic($queue), $newJobs) as $place => $pushed) {
+            [$job, $payload, $delay] = $together[$place];
+            // Laravel tells its listeners of each.
+            $this->enqueueUsing($job, $payload, $queue, $delay, static fn (): int => $pushed->orThrow()->job);
+        }
     }
 
     public function pop($queue = null)
     {
         try {
-            $jobs = $this->client->reserve($this->topic($queue), $this->blockForMs);
+            $jobs = $this->reserve($this->topic($queue));
         } catch (Paused) {
             return null;
         }
@@ -114,46 +144,68 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
 
     private function enqueue($job, $data, $queue, $delay)
     {
-        $key = is_object($job) ? $this->key($job) : null;
+        return $this->enqueuePayload($job, $this->createPayload($job, $this->topic($queue), $data), $queue, $delay);
+    }
 
+    private function enqueuePayload($job, string $payload, $queue, $delay)
+    {
         return $this->enqueueUsing(
             $job,
-            $this->createPayload($job, $this->topic($queue), $data),
+            $payload,
             $queue,
             $delay,
-            fn ($payload, $queue, $delay = null) => $this->send($payload, $queue, $delay, $key),
+            fn ($payload, $queue, $delay = null) => $this->client->push($this->topic($queue), $this->newJob($payload, $delay))->job,
         );
     }
 
-    private function send(string $payload, $queue, $delay, ?string $key): int
+    private function newJob(string $payload, $delay): NewJob
     {
         $at = $delay instanceof \DateTimeInterface ? $delay : null;
         $timeout = json_decode($payload, true)['timeout'] ?? null;
 
-        return $this->client->push($this->topic($queue), new NewJob(
+        return new NewJob(
             body: $payload,
             delayMs: $at === null && $delay !== null ? max(0, $this->secondsUntil($delay)) * 1000 : null,
             at: $at,
-            key: $key,
-            ifExists: $key === null ? IfExists::Reject : IfExists::Keep,
             ttrMs: 1000 * (is_numeric($timeout) && $timeout > 0 ? (int) $timeout + self::TTR_MARGIN_S : $this->retryAfterS),
             headers: ['content-type' => 'application/json'],
-        ))->job;
+        );
     }
 
-    /**
-     * The key of a unique job: while it lives, a second one is not added. A job that is unique only until it is
-     * processed has none: its key would be taken while it runs.
-     */
-    private function key(object $job): ?string
+    /** @return list<\Adjourn\Job> none also while no server answers, or when the process is to end */
+    private function reserve(string $topic): array
     {
-        if (!$job instanceof ShouldBeUnique || $job instanceof ShouldBeUniqueUntilProcessing) {
-            return null;
+        $session = $this->client->session();
+        $stop = $this->signals->watch();
+        $hasBeenThere = $session->welcome() !== null;
+        if ($hasBeenThere) {
+            $patienceMs = $this->client->isConnected() ? self::LOOK_MS_MAX : self::LOOK_AWAY_MS_MAX;
+            $session->endCallsBy($session->clock->nowMs() + $this->blockForMs + $patienceMs);
         }
-        $id = method_exists($job, 'uniqueId') ? $job->uniqueId() : $job->uniqueId ?? '';
-        $key = $job::class . ':' . $id;
+        try {
+            $jobs = $this->client->reserve($topic, $this->blockForMs, cancel: $stop);
+            $this->isAway = $this->isAway && !$this->client->isConnected();
 
-        return strlen($key) <= self::KEY_BYTES_MAX && preg_match('/^[^\p{Cc}]+$/Du', $key) === 1 ? $key : hash('sha256', $key);
+            return $jobs;
+        } catch (ConnectionError|TimeoutError $error) {
+            // The first connection may have failed because the address is wrong: Laravel reports it.
+            if (!$hasBeenThere && !$stop->isCancelled()) {
+                throw $error;
+            }
+            $this->tellAway($error);
+
+            return [];
+        } finally {
+            $session->endCallsBy(null);
+        }
+    }
+
+    private function tellAway(AdjournError $error): void
+    {
+        if (!$this->isAway) {
+            $this->logger->warning("adjourn: no jobs for now: {$error->getMessage()}");
+        }
+        $this->isAway = true;
     }
 
     private function topic($queue): string

@@ -9,7 +9,10 @@ use Adjourn\JobState;
 use Adjourn\Laravel\AdjournConnector;
 use Adjourn\Laravel\AdjournQueue;
 use Adjourn\Laravel\AdjournServiceProvider;
+use Adjourn\Protocol\Opcode;
+use Adjourn\Tests\Listener;
 use Adjourn\Tests\Processes;
+use Adjourn\Tests\ScriptedServer;
 use Adjourn\Tests\TestServer;
 use Illuminate\Bus\Dispatcher as Bus;
 use Illuminate\Cache\ArrayStore;
@@ -26,6 +29,8 @@ use Illuminate\Queue\Console\ClearCommand;
 use Illuminate\Queue\Console\RetryCommand;
 use Illuminate\Queue\Console\WorkCommand;
 use Illuminate\Queue\Events\JobFailed;
+use Illuminate\Queue\Events\JobQueued;
+use Illuminate\Queue\Events\Looping;
 use Illuminate\Queue\QueueManager;
 use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
@@ -65,9 +70,11 @@ final class AdjournQueueTest extends TestCase
         $this->logger = new class extends AbstractLogger {
             /** @var list<string> */
             public array $warnings = [];
+            public ?\Closure $hear = null;
 
             public function log($level, $message, array $context = []): void
             {
+                $this->hear === null || ($this->hear)($message);
                 if ($level === 'warning') {
                     $this->warnings[] = $message;
                 }
@@ -231,14 +238,79 @@ final class AdjournQueueTest extends TestCase
         self::assertSame(0, $this->queue()->size());
     }
 
-    public function testAUniqueJobIsAddedOnceWhileItLives(): void
+    public function testAUniqueJobThatIsDispatchedWhileTheFirstOneRunsIsNotLost(): void
     {
-        $first = $this->queue()->push(new UniqueRecorder('same'));
-        self::assertSame($first, $this->queue()->push(new UniqueRecorder('same')));
-        self::assertNotSame($first, $this->queue()->push(new UniqueRecorder('other')));
-        self::assertNotSame($first, $this->queue()->push(new Recorder('same')));
+        UniqueRecorder::$whileHandled = function (): void {
+            UniqueRecorder::$whileHandled = null;
+            $this->queue()->push(new UniqueRecorder('same'));
+        };
+        $this->queue()->push(new UniqueRecorder('same'));
         $this->work();
-        self::assertNotSame($first, $this->queue()->push(new UniqueRecorder('same')));
+        self::assertSame(['same 1', 'same 1'], Recorder::$seen);
+        self::assertSame(0, $this->queue()->size());
+    }
+
+    public function testAChainOfUniqueJobsFinishes(): void
+    {
+        $this->app->instance(BusContract::class, new Bus($this->app, fn ($connection) => $this->manager->connection($connection)));
+        Container::setInstance($this->app);
+        $this->queue()->push((new UniqueRecorder('same'))->chain([new UniqueRecorder('same'), new UniqueRecorder('same')]));
+        $this->work();
+        self::assertSame(['same 1', 'same 1', 'same 1'], Recorder::$seen);
+        self::assertSame(0, $this->queue()->size());
+    }
+
+    public function testManyJobsArePushedInOneRequest(): void
+    {
+        $queued = [];
+        $this->app['events']->listen(JobQueued::class, static function (JobQueued $event) use (&$queued): void {
+            $queued[$event->id] = $event->job->name;
+        });
+        $proxy = new ScriptedServer(static function (Listener $listener): void {
+            $listener->forward(self::$server->port, static function (string $frame) use ($listener): bool {
+                $listener->report(ord($frame[0]));
+
+                return true;
+            });
+        });
+        $config = $this->app['config'];
+        $config['queue.connections.adjourn'] = ['server' => $proxy->address()] + $config['queue.connections.adjourn'];
+        $jobs = array_map(static fn (int $n): Recorder => new Recorder("job $n"), range(1, 200));
+        $jobs[199]->delay(60);
+        $this->queue()->bulk($jobs);
+        self::assertSame([Opcode::Welcome->value, Opcode::Pushed->value], [$proxy->report(), $proxy->report()]);
+        self::assertCount(200, $queued);
+        self::assertSame([199, 1], [$this->queue()->pendingSize(), $this->queue()->delayedSize()]);
+        $id = array_search('job 200', $queued, true);
+        self::assertSame(JobState::Delayed, $this->queue()->client()->get($id)->state);
+        // No answer but those to these questions came: the jobs took one request.
+        self::assertSame([Opcode::Counted->value, Opcode::Counted->value, Opcode::Job->value], [$proxy->report(), $proxy->report(), $proxy->report()]);
+    }
+
+    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(): void
+    {
+        $server = TestServer::start();
+        [$child, $said] = Processes::fork(function (callable $say) use ($server): void {
+            $config = $this->app['config'];
+            // Without the signal, a call would wait for an hour.
+            $config['queue.connections.adjourn'] = ['server' => $server->address(), 'request_timeout' => 3600] + $config['queue.connections.adjourn'];
+            $this->logger->hear = static fn (string $message) => str_contains($message, 'no jobs for now') ? $say('away') : null;
+            $this->app['events']->listen(Looping::class, static function () use ($say, &$loops): void {
+                $loops ??= 0;
+                if (++$loops === 2) {
+                    $say('runs');
+                }
+            });
+            $options = new WorkerOptions('default', 0, 512, 60, 1, 1);
+            $say($this->worker()->daemon('adjourn', $this->topic, $options));
+        });
+        self::assertSame('runs', Processes::said($said));
+        $server->kill();
+        self::assertSame('away', Processes::said($said));
+        posix_kill($child, SIGTERM);
+        self::assertSame(0, Processes::said($said));
+        Processes::wait($child);
+        self::assertSame([], $this->reported);
     }
 
     public function testAReleaseDoesNotLoseAUniqueJob(): void

@@ -8,6 +8,14 @@ use Illuminate\Contracts\Queue\ShouldBeUnique;
 
 class UniqueRecorder extends Recorder implements ShouldBeUnique
 {
+    public static ?\Closure $whileHandled = null;
+
+    public function handle(): void
+    {
+        parent::handle();
+        self::$whileHandled === null || (self::$whileHandled)();
+    }
+
     public function uniqueId(): string
     {
         return $this->name;

@@ -22,3 +22,11 @@ require_once 'Illuminate/Queue/autoload.php';
 require_once 'Illuminate/Events/autoload.php';
 require_once 'Illuminate/Bus/autoload.php';
 require_once 'Illuminate/Cache/autoload.php';
+
+if (!function_exists('dispatch')) {
+    /** What Laravel's foundation does with the next job of a chain. */
+    function dispatch(object $job): mixed
+    {
+        return Illuminate\Container\Container::getInstance()->make(Illuminate\Contracts\Bus\Dispatcher::class)->dispatch($job);
+    }
+}

@@ -10,6 +10,7 @@ use Adjourn\Error\AdjournException;
 use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\Paused;
+use Adjourn\Error\Server\Reserved;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Filter;
 use Adjourn\IfExists;
@@ -17,10 +18,13 @@ use Adjourn\Job;
 use Adjourn\JobReport;
 use Adjourn\JobState;
 use Adjourn\NewJob;
+use Adjourn\PushResult;
 use Adjourn\U64;
+use Adjourn\Worker\StopSignals;
 use Psr\Log\LoggerInterface;
 use Psr\Log\NullLogger;
 use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Exception\InvalidArgumentException;
 use Symfony\Component\Messenger\Exception\LogicException;
 use Symfony\Component\Messenger\Exception\MessageDecodingFailedException;
 use Symfony\Component\Messenger\Exception\TransportException;
@@ -42,6 +46,8 @@ class AdjournTransport implements
     MessageCountAwareInterface,
     SetupableTransportInterface
 {
+    private readonly StopSignals $signals;
+
     public function __construct(
         protected readonly Client $client,
         private readonly SerializerInterface $serializer,
@@ -50,6 +56,7 @@ class AdjournTransport implements
         private readonly int $waitMs = 0,
         private readonly LoggerInterface $logger = new NullLogger(),
     ) {
+        $this->signals = new StopSignals($client);
     }
 
     public function send(Envelope $envelope): Envelope
@@ -60,17 +67,21 @@ class AdjournTransport implements
         $isRetry = $envelope->last(RedeliveryStamp::class) !== null;
         $key = $isRetry ? null : $stamp?->key;
         $delayMs = $envelope->last(DelayStamp::class)?->getDelay();
+        if (!$isRetry && $delayMs !== null && $stamp?->at !== null) {
+            throw new InvalidArgumentException('A message is due after a delay or at a time: give it a DelayStamp, or "at" in its AdjournStamp.');
+        }
+        $job = fn (?string $key): NewJob => new NewJob(
+            body: Body::pack($this->serializer->encode($envelope)),
+            delayMs: $delayMs === null ? null : max(0, $delayMs),
+            at: $delayMs === null ? $stamp?->at : null,
+            key: $key,
+            ifExists: $key === null ? IfExists::Reject : $stamp->ifExists ?? IfExists::Replace,
+            ttrMs: $stamp?->ttrMs ?? $this->ttrMs,
+            priority: $stamp?->priority,
+            headers: ['content-type' => 'application/json'],
+        );
         try {
-            $pushed = $this->client->push($this->topic, new NewJob(
-                body: Body::pack($this->serializer->encode($envelope)),
-                delayMs: $delayMs === null ? null : max(0, $delayMs),
-                at: $delayMs === null ? $stamp?->at : null,
-                key: $key,
-                ifExists: $key === null ? IfExists::Reject : $stamp->ifExists,
-                ttrMs: $stamp?->ttrMs ?? $this->ttrMs,
-                priority: $stamp?->priority,
-                headers: ['content-type' => 'application/json'],
-            ));
+            $pushed = $this->push($job, $key, $stamp);
         } catch (AdjournException $error) {
             throw new TransportException($error->getMessage(), 0, $error);
         }
@@ -85,11 +96,16 @@ class AdjournTransport implements
 
     public function getFromQueues(array $queueNames): iterable
     {
+        $stop = $this->signals->watch();
         try {
-            $jobs = $this->client->reserve(array_values($queueNames), $this->waitMs);
+            $jobs = $this->client->reserve(array_values($queueNames), $this->waitMs, cancel: $stop);
         } catch (Paused) {
             return [];
         } catch (AdjournException $error) {
+            if ($stop->isCancelled()) {
+                // The worker ends in order, without messages.
+                return [];
+            }
             throw new TransportException($error->getMessage(), 0, $error);
         }
         $envelopes = [];
@@ -172,6 +188,17 @@ class AdjournTransport implements
             ?? throw new LogicException('The envelope was not received from this transport.');
     }
 
+    /** @param callable(?string): NewJob $job */
+    private function push(callable $job, ?string $key, ?AdjournStamp $stamp): PushResult
+    {
+        try {
+            return $this->client->push($this->topic, $job($key));
+        } catch (Reserved $error) {
+            // The message with this key is being handled, and will be gone when it is acknowledged. This one must not go with it.
+            return $stamp?->ifExists === null ? $this->client->push($this->topic, $job(null)) : throw $error;
+        }
+    }
+
     private function remove(Envelope $envelope): void
     {
         $received = $this->received($envelope);
@@ -197,7 +224,11 @@ class AdjournTransport implements
         } catch (LeaseLost|StaleLease $error) {
             $this->logger->warning("adjourn: the lease $lease was over before its message was settled: {$error->getMessage()}");
         } catch (AdjournError $error) {
-            throw new TransportException($error->getMessage(), 0, $error);
+            if (!$this->signals->haveCome()) {
+                throw new TransportException($error->getMessage(), 0, $error);
+            }
+            // The worker ends in order. The message comes back when its lease ends.
+            $this->logger->error("adjourn: the message under the lease $lease was not settled: {$error->getMessage()}");
         }
     }
 

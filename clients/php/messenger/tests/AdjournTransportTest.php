@@ -8,6 +8,7 @@ use Adjourn\BuriedReason;
 use Adjourn\Client;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Filter;
+use Adjourn\IfExists;
 use Adjourn\JobState;
 use Adjourn\Messenger\AdjournReceivedStamp;
 use Adjourn\Messenger\AdjournStamp;
@@ -15,9 +16,11 @@ use Adjourn\Messenger\AdjournTransport;
 use Adjourn\Messenger\AdjournTransportFactory;
 use Adjourn\Messenger\KeepaliveTransport;
 use Adjourn\Options;
+use Adjourn\Tests\Processes;
 use Adjourn\Tests\TestServer;
 use PHPUnit\Framework\TestCase;
 use Psr\Container\ContainerInterface;
+use Psr\Log\AbstractLogger;
 use Symfony\Component\Console\Input\ArrayInput;
 use Symfony\Component\Console\Output\NullOutput;
 use Symfony\Component\EventDispatcher\EventDispatcher;
@@ -25,6 +28,7 @@ use Symfony\Component\Messenger\Command\ConsumeMessagesCommand;
 use Symfony\Component\Messenger\Envelope;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageToFailureTransportListener;
+use Symfony\Component\Messenger\EventListener\StopWorkerOnSigtermSignalListener;
 use Symfony\Component\Messenger\Event\WorkerRunningEvent;
 use Symfony\Component\Messenger\Exception\InvalidArgumentException;
 use Symfony\Component\Messenger\Exception\TransportException;
@@ -123,13 +127,82 @@ final class AdjournTransportTest extends TestCase
         self::assertNull($this->transport->find('18446744073709551615'));
     }
 
-    public function testAKeyHoldsWhileTheMessageWaits(): void
+    public function testAMessageReplacesTheOneThatWaitsUnderItsKey(): void
     {
         foreach (['a', 'b'] as $text) {
             $this->transport->send(new Envelope(new Note($text), [new AdjournStamp(key: 'order-17', priority: 3)]));
         }
         self::assertSame(3, $this->transport->client()->peek($this->topic)->priority);
+        self::assertSame(['b'], $this->work());
+    }
+
+    public function testAMessageThatIsSentWhileItsKeyIsHandledIsNotLost(): void
+    {
+        $stamp = new AdjournStamp(key: 'order-17');
+        $this->transport->send(new Envelope(new Note('a'), [$stamp]));
+        [$handled] = $this->transport->get();
+        $this->transport->send(new Envelope(new Note('b'), [$stamp]));
+        $this->transport->ack($handled);
+        self::assertSame(['b'], $this->work());
+    }
+
+    public function testAStampMayDecideWhatAKeyMeans(): void
+    {
+        foreach (['a', 'b'] as $text) {
+            $this->transport->send(new Envelope(new Note($text), [new AdjournStamp(key: 'order-17', ifExists: IfExists::Keep)]));
+        }
         self::assertSame(['a'], $this->work());
+    }
+
+    public function testStampsThatWouldBeLostAreRefused(): void
+    {
+        foreach ([
+            'give the message a key' => static fn (): array => [new AdjournStamp(ifExists: IfExists::Keep)],
+            'after a delay or at a time' => static fn (): array => [new AdjournStamp(at: new \DateTimeImmutable('2100-01-01')), new DelayStamp(5)],
+        ] as $says => $stamps) {
+            try {
+                $this->transport->send(new Envelope(new Note('a'), $stamps()));
+                self::fail('It was accepted.');
+            } catch (InvalidArgumentException $error) {
+                self::assertStringContainsString($says, $error->getMessage());
+            }
+        }
+        self::assertSame(0, $this->transport->getMessageCount());
+    }
+
+    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(): void
+    {
+        $server = TestServer::start();
+        [$child, $said] = Processes::fork(static function (callable $say) use ($server): void {
+            $logger = new class($say) extends AbstractLogger {
+                public function __construct(private readonly \Closure $say)
+                {
+                }
+
+                public function log($level, $message, array $context = []): void
+                {
+                    if (str_contains($message, 'the connection is lost')) {
+                        ($this->say)('lost');
+                    }
+                }
+            };
+            // Without the signal, a call would wait for an hour.
+            $dsn = "adjourn://{$server->address()}/t?request_timeout_ms=3600000";
+            $transport = (new AdjournTransportFactory($logger))->createTransport($dsn, [], new PhpSerializer());
+            $events = new EventDispatcher();
+            $events->addSubscriber(new StopWorkerOnSigtermSignalListener());
+            $events->addListener(WorkerRunningEvent::class, static function () use ($say, &$isRunning): void {
+                $isRunning ??= $say('runs');
+            });
+            (new Worker(['adjourn' => $transport], new MessageBus(), $events))->run(['sleep' => 1000]);
+            $say('ended');
+        });
+        self::assertSame('runs', Processes::said($said));
+        $server->kill();
+        self::assertSame('lost', Processes::said($said));
+        posix_kill($child, SIGTERM);
+        self::assertSame('ended', Processes::said($said));
+        Processes::wait($child);
     }
 
     public function testARetryDoesNotLoseTheMessageToItsOwnKey(): void

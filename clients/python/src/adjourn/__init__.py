@@ -14,6 +14,7 @@
 from . import backoff, sync
 from .backup import Backup
 from .body import Codec, JsonCodec
+from .conditions import Where
 from .connecting import connect
 from .errors import (
     AdjournError,
@@ -82,7 +83,7 @@ from .protocol.responses import (
     Totals,
 )
 from .protocol.selection import UNSET, Late, LateAction, TopicPolicy
-from .queue import BulkStep, Job, Page, Queue, Where
+from .queue import BulkStep, Job, Page, Queue
 from .session.leases import LostReason
 from .subscription import Subscription
 from .version import VERSION as __version__

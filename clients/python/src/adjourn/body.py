@@ -49,7 +49,10 @@ def encode_body(value: Any, codec: Codec) -> tuple[bytes, str | None]:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value), None
     if isinstance(value, str):
-        return value.encode(), TEXT
+        try:
+            return value.encode(), TEXT
+        except UnicodeEncodeError as error:
+            raise UsageError(f"the body is a text that UTF-8 cannot encode: {error}") from error
     return codec.encode(value), codec.content_type
 
 

@@ -70,9 +70,13 @@ class NewJob:
     def encode(self, codec: Codec = DEFAULT_CODEC, headers: Mapping[str, str] | None = None) -> PushJob:
         """The job as it travels. `headers` are those that every push of the client has."""
         option = self.options.get
+        if isinstance(self.body, NewJob):
+            raise UsageError("a job's body is another job: write push(topic, body, delay=60), or push_many(topic, [NewJob(body, delay=60)])")
         body, content_type = encode_body(self.body, codec)
         priority, ttr = option("priority"), option("ttr")
         has_attributes = headers or content_type or not _ATTRIBUTE_OPTIONS.isdisjoint(self.options)
+        if option("key") is None and option("if_exists", IfExists.REJECT) != IfExists.REJECT:
+            raise UsageError("if_exists is about jobs with the same key: give the job a key, too")
         job = PushJob(
             body=body,
             due=times.to_due(option("delay"), option("at")),
@@ -84,16 +88,19 @@ class NewJob:
         )
         try:
             _ = job.head
-        except Unencodable as error:
-            raise UsageError(str(error)) from None
+        except (Unencodable, AttributeError, TypeError, ValueError) as error:
+            raise UsageError(f"the job cannot be written: {error}") from None
         return job
 
     def _attributes(self, content_type: str | None, headers: Mapping[str, str] | None) -> Attributes:
         option = self.options.get
+        own = option("headers") or {}
+        if not isinstance(own, Mapping):
+            raise UsageError(f"headers are a mapping of names to texts, not {own!r}")
         merged = dict(headers or {})
         if content_type is not None:
             merged[CONTENT_TYPE] = content_type
-        merged.update(option("headers") or {})
+        merged.update(own)
         return Attributes(
             headers=tuple(_checked_headers(merged)),
             expires=_expiry(option("expires_after"), option("expires_at")),
@@ -105,6 +112,8 @@ class NewJob:
 
 
 def _checked_key(key: str | None) -> str | None:
+    if key is not None and not isinstance(key, str):
+        raise UsageError(f"a key is a text, not {key!r}")
     if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES_MAX:
         raise UsageError(f"a key has 1 to {KEY_BYTES_MAX} bytes")
     return key
@@ -115,7 +124,7 @@ def _checked_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
     for name, value in headers.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError("the names and values of headers are texts")
-        size += len(name.encode()) + len(value.encode())
+        size += len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
     if size > HEADERS_BYTES_MAX:
         raise UsageError(f"the headers of a job have at most {HEADERS_BYTES_MAX} bytes")
     return list(headers.items())

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from . import times
 from .backup import Backup
 from .body import DEFAULT_CODEC, Codec
+from .conditions import Where, where
 from .errors import (
     AdjournError,
     BatchError,
     ForkedError,
+    NotFoundError,
     ProtocolError,
     StaleLeaseError,
     TooLargeError,
@@ -31,14 +34,12 @@ from .protocol.numbers import (
     REASON_BYTES_MAX,
     RELEASE_BACKOFF,
     RELEASE_NOT_STARTED,
-    BuriedReason,
     BulkChange,
     ErrorCode,
     ListOrder,
     PushOutcome,
-    States,
 )
-from .protocol.selection import Filter, TopicPolicy
+from .protocol.selection import TopicPolicy
 from .session.calls import Arrived
 from .session.hold import Arrival
 from .session.leases import LostReason
@@ -49,38 +50,6 @@ from .times import Duration
 R = TypeVar("R", bound=rs.Response)
 _PUSH_OVERHEAD_BYTES = 256
 _GOODBYE_MAX = 5.0
-
-
-class Where(TypedDict, total=False):
-    """Conditions on jobs; a job matches if it meets all of them."""
-
-    topic: str | None
-    states: States | None
-    due_from: datetime | None
-    due_before: datetime | None
-    key_prefix: str | None
-    attempts_min: int | None
-    attempts_max: int | None
-    buried: BuriedReason | None
-    reason: str | None
-    """The last reason contains this text."""
-
-
-def where(conditions: Where) -> Filter:
-    """The filter of the protocol."""
-    due_from, due_before = conditions.get("due_from"), conditions.get("due_before")
-    prefix = conditions.get("key_prefix")
-    return Filter(
-        topic=conditions.get("topic"),
-        states=conditions.get("states"),
-        due_from_ms=None if due_from is None else times.to_epoch_ms(due_from, "due_from"),
-        due_before_ms=None if due_before is None else times.to_epoch_ms(due_before, "due_before"),
-        key_prefix=None if prefix is None else prefix.encode(),
-        attempts_min=conditions.get("attempts_min"),
-        attempts_max=conditions.get("attempts_max"),
-        buried=conditions.get("buried"),
-        reason=conditions.get("reason"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +111,7 @@ class Queue:
         self._headers = headers
         self._pid = os.getpid()
         self._leaves_leases = False
+        self._stops: list[Stop] = []
         self._backups = 0
 
     @property
@@ -168,6 +138,8 @@ class Queue:
 
         Raises `BatchError`, which has a result for each job, if one of them is not in the queue.
         """
+        if isinstance(jobs, (str, bytes, bytearray, memoryview, Mapping, NewJob)):
+            raise UsageError("push_many takes a list of jobs: write push_many(topic, [job])")
         encoded = [self._encode(job if isinstance(job, NewJob) else NewJob(job)) for job in jobs]
         results: list[PushResult] = []
         for batch in self._batches(topic, encoded):
@@ -189,9 +161,7 @@ class Queue:
         weights: Sequence[int] = (),
     ) -> list[Job]:
         """Leases jobs that are due; waits up to `wait` for the first. At most an hour."""
-        if not topics:
-            raise UsageError("reserve from which topic?")
-        request = rq.Reserve(topics, jobs_max, times.to_ms(wait, "wait"), tuple(weights))
+        request = rq.Reserve(_checked_topics("reserve", topics), jobs_max, times.to_ms(wait, "wait"), tuple(weights))
         return self._jobs(await self._ask(request, Arrived))
 
     def subscribe(
@@ -202,9 +172,9 @@ class Queue:
         weights: Sequence[int] = (),
     ) -> Subscription[Job]:
         """Jobs as they become due: `async for job in q.subscribe("emails")`. `credit` is how many to hold at once."""
-        if not topics:
-            raise UsageError("subscribe to which topic?")
-        request = rq.Subscribe(topics, credit, credit_bytes, tuple(weights))
+        if not isinstance(credit, int) or credit < 1:
+            raise UsageError(f"credit is how many jobs to hold at once, 1 at least, not {credit!r}")
+        request = rq.Subscribe(_checked_topics("subscribe", topics), credit, credit_bytes, tuple(weights))
         return Subscription(self._backend, request, lambda arrival: Job(self, arrival))
 
     async def leases(self) -> AsyncIterator[Job]:
@@ -275,8 +245,23 @@ class Queue:
         return (await self._ask(rq.Get(job_ref(job, topic, key)), rs.Job)).job
 
     async def delete(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
-        """Removes a job, even from its consumer. The answer has the state that it had."""
+        """Removes a job, even from its consumer. The answer has the state that it had.
+
+        A deletion by key whose answer is lost raises `OutcomeUnknownError`; `cancel` does not.
+        """
         return await self._ask(rq.Delete(job_ref(job, topic, key)), rs.Changed)
+
+    async def cancel(self, topic: str, key: str) -> bool:
+        """Sees to it that there is no job with this key. Returns whether there was one.
+
+        It is sent again when its answer is lost. So `False` may also mean that its first copy removed the job, and a job that
+        somebody pushed under the same key meanwhile is removed, too.
+        """
+        try:
+            await self._ask(rq.Delete(job_ref(None, topic, key), may_repeat=True), rs.Changed)
+        except NotFoundError:
+            return False
+        return True
 
     async def reschedule(
         self,
@@ -288,6 +273,8 @@ class Queue:
         at: datetime | None = None,
     ) -> rs.Changed:
         """Sets a new due time of a delayed or ready job."""
+        if delay is None and at is None:
+            raise UsageError("reschedule to when? Name delay or at; run_now makes a job ready")
         return await self._ask(rq.Reschedule(job_ref(job, topic, key), times.to_due(delay, at)), rs.Changed)
 
     async def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
@@ -442,15 +429,28 @@ class Queue:
 
     # ---- the end
 
+    def before_close(self, stop: Stop) -> None:
+        """`close` awaits this before it ends the session."""
+        self._stops.append(stop)
+
+    def forget_stop(self, stop: Stop) -> None:
+        """There is nothing to stop any more."""
+        if stop in self._stops:
+            self._stops.remove(stop)
+
     def leave_leases(self) -> None:
         """`close` will not say GOODBYE: leases whose handlers still run stay until the session's grace ends."""
         self._leaves_leases = True
 
     async def close(self, timeout: Duration = _GOODBYE_MAX) -> None:
-        """Ends the session: its leases are given back. Ends within `timeout`. May be called twice."""
+        """Stops the workers, each within its `stop_timeout`; then ends the session within `timeout`. May be called twice.
+
+        The leases that are left are given back, but for those of handlers that did not stop: they end with the session's grace.
+        """
         if os.getpid() != self._pid:
             return
         seconds = times.to_seconds(timeout, "timeout")
+        await asyncio.gather(*(stop() for stop in self._stops))
         await self._backend.close(says_goodbye=not self._leaves_leases, timeout=seconds)
 
     async def __aenter__(self) -> Queue:
@@ -545,7 +545,13 @@ Settleable = HeldJob | rq.LeaseRef
 Settled = list[AdjournError | None]
 
 
+Stop = Callable[[], Awaitable[None]]
+"""Stops what works with a queue."""
+
+
 def _lease(job: Settleable) -> rq.LeaseRef:
+    if not isinstance(job, (HeldJob, rq.LeaseRef)):
+        raise UsageError(f"{job!r} is neither a job under a lease nor a LeaseRef")
     return job.hold.ref if isinstance(job, HeldJob) else job
 
 
@@ -563,16 +569,26 @@ def _raise_first(results: Settled) -> None:
 
 def job_ref(job: int | JobData | None, topic: str, key: str) -> rq.JobRef:
     """Names a job by its id, or by topic and key."""
+    if (job is None) != bool(topic and key) or (job is not None and (topic or key)):
+        raise UsageError("name a job by its id, or by topic and key")
+    if job is None:
+        return rq.JobRef(topic=topic, key=key)
     if isinstance(job, JobData):
         return rq.JobRef(job=job.id)
-    if job is not None:
-        return rq.JobRef(job=job)
-    if not topic or not key:
-        raise UsageError("name a job by its id, or by topic and key")
-    return rq.JobRef(topic=topic, key=key)
+    if not isinstance(job, int):
+        raise UsageError(f"the id of a job is a number, not {job!r}")
+    return rq.JobRef(job=job)
+
+
+def _checked_topics(call: str, topics: tuple[str, ...]) -> tuple[str, ...]:
+    if not topics or not all(isinstance(topic, str) for topic in topics):
+        raise UsageError(f"name the topics one by one: {call}('a', 'b')")
+    return topics
 
 
 def _checked_reason(reason: str) -> str:
+    if not isinstance(reason, str):
+        raise UsageError(f"a reason is a text, not {reason!r}")
     if len(reason.encode()) > REASON_BYTES_MAX:
         raise UsageError(f"a reason has at most {REASON_BYTES_MAX} bytes")
     return reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -12,7 +13,7 @@ from .protocol.numbers import RELEASE_NOT_STARTED
 from .protocol.requests import Subscribe
 from .session.calls import Feed
 from .session.hold import Arrival
-from .session.link import Backend
+from .session.link import Backend, Timer
 
 J = TypeVar("J")
 
@@ -20,7 +21,8 @@ J = TypeVar("J")
 class Subscription(Generic[J]):
     """An asynchronous iterator of jobs. It lives through reconnects, and ends with `close` or when the server refuses it.
 
-    Jobs that nobody has taken are given back when it is closed.
+    Jobs that nobody has taken are given back when it is closed, and each of them at half of its lease: no lease ends here, where it
+    would count as an attempt.
     """
 
     def __init__(self, backend: Backend, request: Subscribe, make: Callable[[Arrival], J]) -> None:
@@ -28,7 +30,8 @@ class Subscription(Generic[J]):
         self._request = request
         self._make = make
         self._came = asyncio.Event()
-        self._feed = Feed(self._came.set)
+        self._patience = _Patience(backend, self._came)
+        self._feed = self._patience.feed
         self._number: int | None = None
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -52,7 +55,7 @@ class Subscription(Generic[J]):
         """Subscribes. The iterator does it by itself."""
         if self._number is None and not self._is_closed:
             self._loop = asyncio.get_running_loop()
-            self._number = await self._backend.subscribe(self._request, self._feed)
+            self._number = self._patience.number = await self._backend.subscribe(self._request, self._feed)
 
     def add_credit(self, jobs: int, size: int = 0) -> None:
         """Lets the server send more jobs at once; `size` is bytes of bodies."""
@@ -71,6 +74,7 @@ class Subscription(Generic[J]):
         if self._is_closed:
             return
         self._is_closed = True
+        self._patience.end()
         left = [arrival.hold.ref for arrival in self._feed.jobs]
         self._feed.jobs.clear()
         if self._number is not None:
@@ -113,3 +117,39 @@ class Subscription(Generic[J]):
                 self._loop.call_soon_threadsafe(self._backend.unsubscribe, self._number)
             except RuntimeError:
                 return
+
+
+class _Patience:
+    """Gives jobs back that nobody takes. It does not know the subscription, which has to go when its caller leaves it."""
+
+    def __init__(self, backend: Backend, came: asyncio.Event) -> None:
+        self.feed = Feed(self._arrived)
+        self.number: int | None = None
+        self._backend = backend
+        self._came = came
+        self._timer: Timer | None = None
+        self._looks_at = math.inf
+
+    def end(self) -> None:
+        """There is nothing more to look after."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arrived(self) -> None:
+        self._came.set()
+        half_at = self.feed.half_at
+        if half_at < self._looks_at:
+            self.end()
+            self._looks_at = half_at
+            self._timer = self._backend.call_later(max(0.001, half_at - self._backend.now()), self._look)
+
+    def _look(self) -> None:
+        self._timer, self._looks_at = None, math.inf
+        leases = self.feed.take_half_over(self._backend.now())
+        if leases:
+            self._backend.give_back(leases, RELEASE_NOT_STARTED)
+            if self.number is not None:
+                self._backend.taken(self.number)
+        if self.feed.jobs:
+            self._arrived()

@@ -22,13 +22,14 @@ from typing import Any, TypeVar, Unpack
 from . import connecting
 from .backup import Backup as AsyncBackup
 from .backup import BackupFacts
+from .conditions import Where
 from .connecting import Connecting
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
 from .protocol import responses as rs
 from .protocol.numbers import BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
 from .protocol.selection import TopicPolicy
-from .queue import BulkStep, Page, Settleable, Settled, Where
+from .queue import BulkStep, Page, Settleable, Settled
 from .queue import Job as AsyncJob
 from .queue import Queue as AsyncQueue
 from .times import Duration
@@ -264,6 +265,10 @@ class Queue:
     def delete(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
         """Removes a job, even from its consumer."""
         return self._do(lambda q: q.delete(job, topic=topic, key=key))
+
+    def cancel(self, topic: str, key: str) -> bool:
+        """Sees to it that there is no job with this key. Returns whether there was one."""
+        return self._do(lambda q: q.cancel(topic, key))
 
     def reschedule(
         self,

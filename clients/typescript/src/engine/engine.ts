@@ -334,6 +334,7 @@ export class Engine {
     } else if (response.name === 'DELIVER') {
       const deliveries = this.accept(response.fields.jobs);
       if (!feed.deliver(this.now, deliveries)) this.giveBack(deliveries.map(({ job }) => job));
+      else this.wiring.wakeAt(feed.halfAt);
     } else {
       this.finish(open, new ProtocolError(`${response.name} answers SUBSCRIBE`));
     }
@@ -416,8 +417,15 @@ export class Engine {
       this.config.log({ level: 'warn', event: 'leases_presumed_lost', message: 'no answer shows that the leases are kept', fields: {} });
       this.giveBack(this.forgetJobs());
     }
+    this.giveBackHalfOver(now);
     this.requests.wakeDelayed(now);
     for (const open of this.requests) if (open.deadline <= now) this.expire(open);
+  }
+
+  /** No lease ends in memory, where it would count as an attempt: a job that nobody takes goes to others at half of it. */
+  private giveBackHalfOver(now: number): void {
+    const leases = [...this.requests].flatMap((open) => open.feed?.takeHalfOver(now) ?? []).map(({ job }) => job);
+    this.giveBack(leases);
   }
 
   private expire(open: Open): void {

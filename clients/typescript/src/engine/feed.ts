@@ -51,6 +51,20 @@ export class Feed {
     };
   }
 
+  /** When the first of the leases here is half over; never if there is none. */
+  get halfAt(): number {
+    let first = Infinity;
+    for (const one of this.jobs) first = Math.min(first, halfOf(one));
+    return first;
+  }
+
+  /** Takes out the jobs whose leases are half over. Returns those whose leases still run. */
+  takeHalfOver(now: number): Delivery[] {
+    const over = this.jobs.filter((one) => halfOf(one) <= now);
+    if (over.length > 0) this.jobs = this.jobs.filter((one) => halfOf(one) > now);
+    return over.filter((one) => one.deadline > now);
+  }
+
   /** Takes out everything. */
   drain(): Delivery[] {
     return this.jobs.splice(0);
@@ -66,4 +80,8 @@ export class Feed {
   private wake(): void {
     for (const waker of this.wakers.splice(0)) waker();
   }
+}
+
+function halfOf({ deadline, ttrMs }: Delivery): number {
+  return deadline - ttrMs / 2;
 }

@@ -38,7 +38,7 @@ const REPEATABLE = new Set<Request['name']>([
 /** Whether carrying it out twice does no more than carrying it out once. */
 export function isRepeatable(request: Request): boolean {
   // Under a key there may be another job meanwhile.
-  if (request.name === 'DELETE') return request.fields.reference.jobKind === 0;
+  if (request.name === 'DELETE') return request.fields.reference.jobKind === 0 || request.fields.reference.mayRepeat === true;
   return REPEATABLE.has(request.name);
 }
 

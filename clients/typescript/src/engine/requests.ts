@@ -178,10 +178,13 @@ export class Requests implements Iterable<Open> {
     this.wiring.wake();
   }
 
-  /** When a request is due to be sent again, or to be given up. */
+  /** When a request is due to be sent again, or to be given up, or a job to be given back that nobody takes. */
   get nextDue(): number {
     let next = Infinity;
-    for (const open of this.opens.values()) if (open.waiter || !open.isOnWire) next = Math.min(next, open.deadline);
+    for (const open of this.opens.values()) {
+      if (open.waiter || !open.isOnWire) next = Math.min(next, open.deadline);
+      if (open.feed) next = Math.min(next, open.feed.halfAt);
+    }
     for (const open of this.delayed) next = Math.min(next, open.retryAt);
     return next;
   }

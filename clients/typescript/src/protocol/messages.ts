@@ -37,7 +37,15 @@ import {
 } from './schema.js';
 
 /** One job, by its id or by its key. */
-export type JobReference = { readonly jobKind: 0; readonly job: bigint } | { readonly jobKind: 1; readonly topic: string; readonly key: string };
+export type JobReference =
+  | { readonly jobKind: 0; readonly job: bigint }
+  | {
+      readonly jobKind: 1;
+      readonly topic: string;
+      readonly key: string;
+      /** Not sent: whether a DELETE may be repeated, because its caller wants no job of this key to be there. */
+      readonly mayRepeat?: true;
+    };
 
 const jobReference: Field<JobReference> = {
   width: 0,

@@ -8,6 +8,7 @@
  */
 
 import { connect, type Client } from '../client.js';
+import { onlyKnown } from '../known.js';
 import type { ConnectOptions } from '../options.js';
 import { FrameSplitter, decodeRequest, encodeResponse } from '../protocol/frame.js';
 import type { Request, ResponseFields, ResponseName } from '../protocol/messages.js';
@@ -71,6 +72,7 @@ export class FakeQueue {
   private timer: { at: number; cancel: () => void } | null = null;
 
   constructor(options: FakeQueueOptions = {}) {
+    onlyKnown('a queue in memory', options, { start: true });
     this.clock = new ManualClock(options.start);
     this.jobs = new Jobs(() => this.clock.wall());
   }

@@ -31,7 +31,7 @@ final class Call
     public int $refusals = 0;
     /** PUSH: the number of its first job, once it has one. */
     public ?int $firstNumber = null;
-    public readonly int $deadlineMs;
+    public int $deadlineMs;
     /** @var array<string, mixed>|null the fields of the answer */
     public ?array $answer = null;
     public ?\Throwable $error = null;
@@ -69,8 +69,8 @@ final class Call
     public function isRepeatable(): bool
     {
         return match ($this->opcode) {
-            // Under the key there may be another job meanwhile.
-            Opcode::Delete => isset($this->fields['ref']['job']),
+            // Under the key there may be another job meanwhile, which the caller of `cancel` does not want either.
+            Opcode::Delete => isset($this->fields['ref']['job']) || ($this->fields['may_repeat'] ?? false),
             Opcode::Push => $this->isNumbered(),
             default => $this->opcode->isRepeatable(),
         };

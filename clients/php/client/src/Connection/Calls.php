@@ -29,6 +29,8 @@ final class Calls
     public Limits $limits;
     /** No call waits for longer than until then. */
     public int $latestMs = PHP_INT_MAX;
+    /** How long a call may take at most, because the process is to end; null: as long as its time-out says. */
+    private ?int $hurryMs = null;
     private int $lastId = 0;
     private int $nextNumber = 1;
 
@@ -73,9 +75,24 @@ final class Calls
             $this->timeoutMs,
             $isOwn,
         );
+        if ($this->hurryMs !== null) {
+            $call->deadlineMs = min($call->deadlineMs, $call->madeMs + $this->hurryMs);
+        }
         $this->open = $isFirst ? [$call->id => $call] + $this->open : $this->open + [$call->id => $call];
 
         return $call;
+    }
+
+    /** From now on no call takes longer than this, those under way included. Null takes it back for new ones. */
+    public function hurry(?int $ms): void
+    {
+        $this->hurryMs = $ms;
+        if ($ms !== null) {
+            $latestMs = $this->clock->nowMs() + $ms;
+            foreach ($this->open as $call) {
+                $call->deadlineMs = min($call->deadlineMs, $latestMs);
+            }
+        }
     }
 
     /** It has its answer, or will get none. */
@@ -106,7 +123,7 @@ final class Calls
                 continue;
             }
             $isSent = $call->isOnWire || $call->mayBeApplied;
-            $call->fail(match (true) {
+            $call->isCancelled ? $call->fulfil(['jobs' => []]) : $call->fail(match (true) {
                 $call->opcode->isRead() || !$isSent => $call->error ?? new TimeoutError($call->opcode->name . ' got no answer in time.'),
                 default => self::outcomeUnknown($call, 'no answer came in time.'),
             });

@@ -65,6 +65,27 @@ final class Feeds
         return $waiting;
     }
 
+    /**
+     * The jobs whose leases are half over, and that nobody has taken: no lease is to end here, where it would count as an attempt.
+     *
+     * @return list<array<string, mixed>>
+     */
+    public function takeHalfOver(int $now): array
+    {
+        $over = [];
+        foreach ($this->all as $feed) {
+            foreach ($feed->jobs as $place => $job) {
+                if ($now >= $job['until_ms'] - intdiv($job['left_ms'], 2)) {
+                    $over[] = $job;
+                    unset($feed->jobs[$place]);
+                }
+            }
+            $feed->jobs = array_values($feed->jobs);
+        }
+
+        return array_values(array_filter($over, static fn (array $job): bool => $now < $job['until_ms']));
+    }
+
     /** Subscribes again on a new connection. */
     public function renew(): void
     {

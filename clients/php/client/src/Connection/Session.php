@@ -28,7 +28,7 @@ final class Session
     private const CALLS_MAX = 4096;
     private const DISCONNECTED_PAUSE_MS = 5000;
     private const STEP_MS_MAX = 500;
-    private const CANCEL_MS_MAX = 5000;
+    private const CANCEL_MS_MAX = 2000;
     private const GRACE_MS_MIN = 400;
     /** GOING_AWAY: another connection has resumed the session. */
     private const TAKEN = 3;
@@ -121,7 +121,7 @@ final class Session
      */
     public function await(Call $call, ?CancelToken $cancel = null): array
     {
-        $until = $call->deadlineMs;
+        $giveUpAtMs = PHP_INT_MAX;
         if ($this->isBusy()) {
             // A signal handler has interrupted the session: it can be continued only when the handler has returned.
             unset($this->calls->open[$call->id]);
@@ -130,17 +130,17 @@ final class Session
         while (!$call->isDone) {
             if ($cancel?->isCancelled() && !$call->isCancelled) {
                 $call->isCancelled = true;
-                $until = $this->clock->nowMs() + self::CANCEL_MS_MAX;
+                $giveUpAtMs = $this->clock->nowMs() + self::CANCEL_MS_MAX;
                 if ($call->isOnWire && $this->end === null) {
                     $this->calls->add(Opcode::Cancel, ['request' => $call->id], isOwn: true);
                 }
             }
-            if ($call->isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $until)) {
+            if ($call->isCancelled && (!$call->isOnWire || $this->clock->nowMs() >= $giveUpAtMs)) {
                 $call->isAbandoned = true;
                 $call->fulfil(['jobs' => []]);
                 break;
             }
-            $this->step(min($until, $this->calls->latestMs));
+            $this->step(min($call->deadlineMs, $giveUpAtMs, $this->calls->latestMs));
         }
         if (!$call->isOnWire) {
             unset($this->calls->open[$call->id]);
@@ -202,6 +202,12 @@ final class Session
         $this->calls->latestMs = $ms ?? PHP_INT_MAX;
     }
 
+    /** The process is to end: from now on no call takes longer than this, those under way included. Null takes it back. */
+    public function hurry(?int $ms): void
+    {
+        $this->calls->hurry($ms);
+    }
+
     /**
      * Sends, receives and reconnects, and returns as soon as something has happened, at the latest at `untilMs`.
      */
@@ -221,6 +227,7 @@ final class Session
         try {
             $now = $this->clock->nowMs();
             $this->presumeLost($now);
+            $this->holdings->giveBack($this->feeds->takeHalfOver($now));
             $this->calls->expire($now);
             if ($this->end !== null) {
                 return;
@@ -237,9 +244,9 @@ final class Session
     }
 
     /** Says GOODBYE if there is a connection. Always ends, at the latest after `timeoutMs`. */
-    public function close(int $timeoutMs): void
+    public function close(int $timeoutMs, bool $saysGoodbye = true): void
     {
-        if ($this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
+        if ($saysGoodbye && $this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
             foreach ($this->calls->open as $waiting) {
                 // GOODBYE ends the wait of a RESERVE. Other calls are answered as always.

@@ -17,6 +17,7 @@ use Adjourn\Error\AdjournError;
 use Adjourn\Error\AdjournException;
 use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
+use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\ServerError;
 use Adjourn\Filter;
 use Adjourn\IfExists;
@@ -79,9 +80,7 @@ final class FakeQueue implements Queue
         ?int $priority = null,
         array $headers = [],
     ): PushResult {
-        $job = $body instanceof NewJob
-            ? $body
-            : new NewJob($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+        $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
 
         return $this->pushMany($topic, [$job])[0]->orThrow();
     }
@@ -92,7 +91,7 @@ final class FakeQueue implements Queue
         $engine = $this->engine();
         $results = [];
         foreach ($jobs as $job) {
-            $results[] = $engine->add($topic, $job, $job->fields($this->codec));
+            $results[] = $engine->add($topic, NewJob::listed($job), $job->fields($this->codec));
         }
 
         return $results;
@@ -188,9 +187,20 @@ final class FakeQueue implements Queue
         return self::changed($found);
     }
 
+    public function cancel(string $topic, string $key): bool
+    {
+        try {
+            $this->delete(JobRef::key($topic, $key));
+        } catch (NotFound) {
+            return false;
+        }
+
+        return true;
+    }
+
     public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed
     {
-        $due = Due::of($delayMs, $at);
+        $due = Due::named($delayMs, $at);
         $this->engine();
         $found = self::waiting($this->found($job));
         $found->due($due, $this->clock->wallMs());

@@ -17,7 +17,6 @@ use Adjourn\LeaseEnd;
 use Adjourn\Queue;
 use Adjourn\Release;
 use Psr\Log\LoggerInterface;
-use Psr\Log\NullLogger;
 
 /**
  * Calls a handler for each job of some topics, one after the other. For more at once, run more processes.
@@ -40,6 +39,7 @@ final class Worker
     private const LAST_SETTLE_MS = 1000;
 
     private readonly WorkerOptions $options;
+    private readonly FailureLog $failures;
     private CancelToken $stopping;
     private ?int $stopAtMs = null;
     /** @var list<Job> */
@@ -58,10 +58,11 @@ final class Worker
     public function __construct(
         private readonly Queue $queue,
         ?WorkerOptions $options = null,
-        private readonly LoggerInterface $logger = new NullLogger(),
+        private readonly LoggerInterface $logger = new ErrorLog(),
         private readonly Clock $clock = new SystemClock(),
     ) {
         $this->options = $options ?? new WorkerOptions();
+        $this->failures = new FailureLog($logger, $clock);
         $this->stopping = new CancelToken();
     }
 
@@ -78,6 +79,9 @@ final class Worker
         $signals = new Signals();
         $this->isRunning = true;
         $handled = $this->finished + $this->failed + $this->lost;
+        if ($this->queue instanceof Client) {
+            $this->queue->adopt($this);
+        }
         try {
             $this->listen($signals);
             $this->work($topics, $this->pipeline($handler));
@@ -87,6 +91,7 @@ final class Worker
             $signals->restore();
             if ($this->queue instanceof Client) {
                 $this->queue->session()->endCallsBy(null);
+                $this->queue->disown($this);
             }
         }
 
@@ -153,9 +158,10 @@ final class Worker
             throw new RunTooLong("The handler has run for {$this->options->maxRunMs} ms.");
         }
         $job->throwIfLost();
-        if ($job->leftMs() <= intdiv($job->ownMs(), 2)) {
+        if (self::isHalfOver($job)) {
             $this->touch($job);
         }
+        $this->giveBackHalfOver();
     }
 
     /** @param string|list<string>|array<string, int> $topics */
@@ -178,8 +184,10 @@ final class Worker
                     if (!$error->isRetryable) {
                         throw $error;
                     }
+                    if (!$this->hasFailedToReserve) {
+                        $this->logger->warning("adjourn: no jobs for now: {$error->getMessage()}");
+                    }
                     $this->hasFailedToReserve = true;
-                    $this->logger->warning("adjourn: no jobs for now: {$error->getMessage()}");
                     $this->pause(max($error->retryAfterMs, random_int(0, $retryMs)));
                     $retryMs = min(2 * $retryMs, self::RETRY_MS_MAX);
                 }
@@ -187,6 +195,7 @@ final class Worker
                     return;
                 }
             }
+            $this->giveBackHalfOver();
             $job = $this->stopping->isCancelled() ? null : array_shift($this->waiting);
             if ($job !== null && !$job->isLost()) {
                 $this->handle($job, $pipeline);
@@ -230,12 +239,12 @@ final class Worker
 
             return;
         }
-        $this->logger->warning("adjourn: the handler of job $job->lease failed", ['exception' => $error]);
         if ($error instanceof LeaseLost) {
             throw $error;
         }
+        $reason = $error->getMessage() !== '' ? $error->getMessage() : $error::class;
+        $this->failures->failed($job, $reason, $error);
         if (!$job->isSettled()) {
-            $reason = $error->getMessage() !== '' ? $error->getMessage() : $error::class;
             match (true) {
                 $error instanceof Bury => $job->bury($reason),
                 $error instanceof TryAgain => $job->release(Release::afterMs($error->afterMs), $error->getMessage()),
@@ -315,19 +324,41 @@ final class Worker
     /** No attempt counts for a job that no handler has started. */
     private function giveBack(): void
     {
-        $jobs = array_values(array_filter($this->waiting, static fn (Job $job): bool => !$job->isLost()));
+        $jobs = $this->waiting;
         $this->waiting = [];
+        $this->release($jobs);
+        if ($this->isEndingProcess) {
+            $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
+            $this->queue->close(min($left, $this->options->stopMs));
+        }
+    }
+
+    /** No lease is to end in memory, where it would count as an attempt: a job that waits goes to others at half of it. */
+    private function giveBackHalfOver(): void
+    {
+        $over = array_filter($this->waiting, self::isHalfOver(...));
+        if ($over !== []) {
+            $this->waiting = array_values(array_diff_key($this->waiting, $over));
+            $this->release($over);
+        }
+    }
+
+    /** @param array<Job> $jobs that no handler has started */
+    private function release(array $jobs): void
+    {
+        $held = array_values(array_filter($jobs, static fn (Job $job): bool => !$job->isLost()));
         try {
-            $refusals = array_filter($this->queue->releaseMany($jobs, Release::notStarted()));
+            $refusals = array_filter($this->queue->releaseMany($held, Release::notStarted()));
         } catch (AdjournError $error) {
             $refusals = [$error];
         }
         foreach ($refusals as $error) {
             $this->logger->warning("adjourn: a job was not given back: {$error->getMessage()}");
         }
-        if ($this->isEndingProcess) {
-            $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
-            $this->queue->close(min($left, $this->options->stopMs));
-        }
+    }
+
+    private static function isHalfOver(Job $job): bool
+    {
+        return $job->leftMs() <= intdiv($job->ownMs(), 2);
     }
 }

@@ -10,7 +10,9 @@ use Adjourn\Error\UsageError;
 final readonly class WorkerOptions
 {
     /**
-     * @param int $prefetch jobs that wait in memory, under leases that run already, while a handler works
+     * @param int $prefetch jobs that wait in memory while a handler works: they save a round trip each. Their leases run already. A tick or
+     *     alarm gives back those whose leases are half over, and so does the end of a handler: a handler that does neither must not
+     *     take longer than half of a lease. If the process dies, each of them has used up an attempt
      * @param int $stopMs a worker that is told to stop ends within this time, and so does its handler
      * @param int|null $maxRunMs a handler that runs for longer is stopped by its next tick or alarm, and its job is released as
      *     a failed attempt. So no lease is extended for ever. Null: it may run for as long as it ticks

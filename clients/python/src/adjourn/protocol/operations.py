@@ -31,7 +31,8 @@ class Get(_OfJob):
 @request(0x41, "DELETE")
 @dataclass(frozen=True, slots=True)
 class Delete(_OfJob):
-    pass
+    #: Whether its caller wants no job of this key to be there, so that a repeat does no harm. Not sent.
+    may_repeat: bool = False
 
 
 @request(0x42, "RESCHEDULE")

@@ -205,6 +205,8 @@ def pack(fields: struct.Struct, *values: int | bytes) -> bytes:
 
 def encode_text(value: str) -> bytes:
     """A text as UTF-8."""
+    if not isinstance(value, str):
+        raise Unencodable(f"{value!r} is no text")
     try:
         return value.encode("utf-8")
     except UnicodeEncodeError:

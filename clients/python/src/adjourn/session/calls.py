@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -79,6 +80,17 @@ class Feed:
                 return arrival
         return None
 
+    @property
+    def half_at(self) -> float:
+        """When the first of the leases here is half over; never if there is none."""
+        return min((arrival.hold.half_at for arrival in self.jobs), default=math.inf)
+
+    def take_half_over(self, now: float) -> list[rq.LeaseRef]:
+        """Takes out the jobs whose leases are half over. Returns those that are held."""
+        over = [arrival.hold for arrival in self.jobs if arrival.hold.half_at <= now]
+        self.jobs = deque(arrival for arrival in self.jobs if arrival.hold.half_at > now)
+        return [hold.ref for hold in over if hold.lost() is None]
+
     def end(self, failure: AdjournError | None) -> None:
         """No more jobs come."""
         if not self.has_ended:
@@ -128,7 +140,7 @@ class Call:
     def is_repeatable(self) -> bool:
         """Whether carrying it out twice does no more than carrying it out once."""
         if isinstance(self.request, rq.Delete):
-            return self.request.job.job is not None
+            return self.request.job.job is not None or self.request.may_repeat
         if isinstance(self.request, rq.Push):
             return self.request.sequence != 0
         return isinstance(self.request, _REPEATABLE)

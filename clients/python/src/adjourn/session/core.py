@@ -316,22 +316,11 @@ class Core:
         request = call.request
         if isinstance(request, rq.Push) and request.sequence == 0:
             request = replace(request, sequence=self._next_sequence)
-        sent = request
-        if isinstance(request, rq.Reserve):
-            # One that does not wait is ordered like a change, and refused if its topics are paused. A repeat need not be, and one that
-            # was to wait must not.
-            least_ms = int(call.doubts > 0 or request.wait_ms > 0)
-            left_ms = max(least_ms, request.wait_ms - int((now - call.accepted) * 1000))
-            sent = replace(request, wait_ms=left_ms)
-        elif isinstance(request, rq.Subscribe) and call.feed is not None:
-            # Jobs that came over an earlier connection do not count against the credit of this one.
-            credit = max(1, request.credit_jobs - len(call.feed.jobs))
-            call.feed.withheld = request.credit_jobs - credit
-            sent = replace(request, credit_jobs=credit)
         try:
-            frame = encode(request_id, sent)
-        except Unencodable as error:
-            self.finish(request_id, UsageError(str(error)))
+            frame = encode(request_id, _as_sent(now, call, request))
+        except (Unencodable, AttributeError, TypeError, ValueError) as error:
+            # It must not stay in line: everything behind it would wait for ever.
+            self.finish(request_id, UsageError(f"{request.NAME} cannot be written: {error}"))
             return
         if len(frame) - _UNCOUNTED_BYTES > self.welcome.frame_bytes_max:
             self.finish(request_id, self._too_large(call, len(frame)))
@@ -402,3 +391,19 @@ class Core:
         if call.on_wire:
             call.on_wire = False
             self._in_flight -= call.feed is None
+
+
+def _as_sent(now: float, call: Call, request: rq.Request) -> rq.Request:
+    """The request with what is left of its wait, or of its credit."""
+    if isinstance(request, rq.Reserve):
+        # One that does not wait is ordered like a change, and refused if its topics are paused. A repeat need not be, and one that
+        # was to wait must not.
+        least_ms = int(call.doubts > 0 or request.wait_ms > 0)
+        left_ms = max(least_ms, request.wait_ms - int((now - call.accepted) * 1000))
+        return replace(request, wait_ms=left_ms)
+    if isinstance(request, rq.Subscribe) and call.feed is not None:
+        # Jobs that came over an earlier connection do not count against the credit of this one.
+        credit = max(1, request.credit_jobs - len(call.feed.jobs))
+        call.feed.withheld = request.credit_jobs - credit
+        return replace(request, credit_jobs=credit)
+    return request

@@ -41,6 +41,11 @@ class Hold:
         """The clock on which the deadline is counted."""
         return self._source.now()
 
+    @property
+    def half_at(self) -> float:
+        """When half of its time is over: then a handler's lease is touched, and a job without a handler is given back."""
+        return self.deadline - self.ttr / 2
+
     def left(self) -> float:
         """Seconds until the deadline; 0 if the lease is lost."""
         return 0.0 if self.lost() else max(0.0, self.deadline - self.now())

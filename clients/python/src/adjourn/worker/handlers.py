@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, Protocol
 
+from .. import times
+from ..errors import UsageError
 from ..jobs import HeldJob
 from ..queue import Job
 from ..session.leases import LostReason
 from ..times import Duration
+from .failures import reason_of
 
 Handler = Callable[[Any], Any]
 """Called with a job: an `async def`, or a function that may block."""
@@ -38,8 +41,10 @@ class Retry(Exception):
 
     def __init__(self, reason: str = "", *, delay: Duration | None = None) -> None:
         super().__init__(reason, delay)
-        self.reason = reason
+        self.reason = _checked_reason(reason)
         self.delay = delay
+        if delay is not None:
+            times.to_ms(delay, "delay")
 
     def __str__(self) -> str:
         return self.reason
@@ -50,7 +55,13 @@ class Bury(Exception):
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = _checked_reason(reason)
+
+
+def _checked_reason(reason: str) -> str:
+    if not isinstance(reason, str):
+        raise UsageError(f"a reason is a text, not {reason!r}: write Retry('busy', delay=60)")
+    return reason
 
 
 class Runner(Protocol):
@@ -73,7 +84,10 @@ class LoopRunner:
         self._handler = handler
 
     async def run(self, job: HeldJob) -> None:
-        await self._handler(job)
+        try:
+            await self._handler(job)
+        except SystemExit as failure:
+            raise _as_error(failure) from failure
 
     def stop(self, job: HeldJob, handling: asyncio.Task[None], reason: LostReason) -> None:
         handling.cancel(msg=reason.value)
@@ -119,10 +133,17 @@ def _tell(ended: asyncio.Future[None], failure: BaseException | None) -> None:
         return
     if failure is None:
         ended.set_result(None)
-    elif isinstance(failure, Exception):
+    elif isinstance(failure, Exception) and not isinstance(failure, StopIteration):
         ended.set_exception(failure)
     else:
-        ended.set_exception(RuntimeError(f"the handler ended with {failure!r}"))
+        # A future refuses StopIteration, and SystemExit would end the loop.
+        ended.set_exception(_as_error(failure))
+
+
+def _as_error(failure: BaseException) -> RuntimeError:
+    error = RuntimeError(f"the handler raised {type(failure).__name__}: {reason_of(failure)}")
+    error.__cause__ = failure
+    return error
 
 
 def place_of(handler: Handler) -> RunsIn:

@@ -21,6 +21,7 @@ from typing import Any
 from ..jobs import HeldJob, JobData
 from ..session.leases import LostReason
 from ..times import Duration
+from .failures import reason_of
 from .handlers import Bury, Handler, Retry, _tell
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -151,7 +152,8 @@ def _outcome(handler: Handler, job: JobData) -> Outcome:
     except Bury as error:
         return ("bury", error.reason, None)
     except BaseException as error:
-        return ("failed", f"{type(error).__name__}: {error}", None)
+        name, reason = type(error).__name__, reason_of(error)
+        return ("failed", name if reason == name else f"{name}: {reason}", None)
     return ("done", "", None)
 
 

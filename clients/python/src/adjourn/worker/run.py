@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..errors import AdjournError, StaleLeaseError, UnsupportedError
-from ..protocol.numbers import REASON_BYTES_MAX, RELEASE_NOT_STARTED
+from ..errors import AdjournError, InvalidError, StaleLeaseError, UnsupportedError, UsageError
+from ..protocol.numbers import RELEASE_NOT_STARTED
 from ..queue import Job, Queue
 from ..session.leases import LostReason
+from ..times import Duration
+from .failures import FailureLog, cut, reason_of
 from .handlers import Bury, Middleware, Retry, Runner
 
 log = logging.getLogger("adjourn")
@@ -21,7 +23,13 @@ class Run:
     """The handling of one job."""
 
     def __init__(
-        self, queue: Queue, job: Job, runner: Runner, middleware: Sequence[Middleware], run_time_max: float
+        self,
+        queue: Queue,
+        job: Job,
+        runner: Runner,
+        middleware: Sequence[Middleware],
+        run_time_max: float,
+        failures: FailureLog,
     ) -> None:
         self.job = job
         self.stopped: LostReason | None = None
@@ -30,9 +38,10 @@ class Run:
         self._backend = queue.backend
         self._runner = runner
         self._middleware = middleware
+        self._failures = failures
         self._ends_at = self._backend.now() + run_time_max
         self._wake = asyncio.Event()
-        self._touch_at = self._half()
+        self._touch_at = job.hold.half_at
         self._touching: asyncio.Task[None] | None = None
         self._handling: asyncio.Task[None] | None = None
 
@@ -107,7 +116,7 @@ class Run:
         hold = self.job.hold
         try:
             await self._queue.touch(self.job)
-            self._touch_at = self._half()
+            self._touch_at = hold.half_at
         except StaleLeaseError:
             log.info("job %d: the server says that the lease has ended", self.job.id)
         except AdjournError as error:
@@ -116,9 +125,6 @@ class Run:
         finally:
             self._touching = None
             self._wake.set()
-
-    def _half(self) -> float:
-        return self.job.hold.deadline - self.job.hold.ttr / 2
 
     async def _settle(self, handling: asyncio.Task[None]) -> None:
         job = self.job
@@ -139,29 +145,32 @@ class Run:
                 await self._release(None, "the handler ran for longer than it may")
             elif self.stopped is LostReason.STOPPING:
                 await self._release(0, "the worker stopped before the handler had ended")
-            elif isinstance(error, Bury):
-                await self._queue.bury(job, cut(error.reason))
-            elif isinstance(error, Retry):
-                await self._release(error.delay, error.reason)
             else:
-                log.warning("the handler of job %d failed", job.id, exc_info=error)
-                await self._release(None, str(error) or type(error).__name__)
+                await self._fail(error)
         except StaleLeaseError:
             log.warning("job %d: the lease had ended before the job was settled", job.id)
         except AdjournError as failure:
             log.error("job %d could not be settled: %s", job.id, failure)
 
-    async def _release(self, delay: object, reason: str) -> None:
+    async def _fail(self, error: BaseException) -> None:
+        is_wish = isinstance(error, (Bury, Retry))
+        reason = cut(error.reason) if isinstance(error, (Bury, Retry)) else reason_of(error)
+        self._failures.failed(self.job.id, self.job.attempts, reason, None if is_wish else error)
         try:
-            await self._queue.release(self.job, delay=delay, reason=cut(reason))  # type: ignore[arg-type]
+            if isinstance(error, Bury):
+                await self._queue.bury(self.job, reason)
+            else:
+                await self._release(error.delay if isinstance(error, Retry) else None, reason)
+        except (UsageError, InvalidError) as wrong:
+            # What the handler wishes cannot be: then it failed as any other.
+            await self._release(None, reason_of(wrong))
+
+    async def _release(self, delay: Duration | None, reason: str) -> None:
+        try:
+            await self._queue.release(self.job, delay=delay, reason=cut(reason))
         except UnsupportedError:
             # Not every member of the cluster knows reasons yet.
-            await self._queue.release(self.job, delay=delay)  # type: ignore[arg-type]
-
-
-def cut(reason: str) -> str:
-    """A reason that is not too long."""
-    return reason.encode("utf-8", "replace")[:REASON_BYTES_MAX].decode("utf-8", "ignore")
+            await self._queue.release(self.job, delay=delay)
 
 
 def _failure(handling: asyncio.Task[None]) -> BaseException | None:

@@ -15,6 +15,7 @@ from ..queue import Job, Queue
 from ..session.leases import LostReason
 from ..subscription import Subscription
 from ..times import Duration
+from .failures import FailureLog
 from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, place_of
 from .processes import ProcessRunner
 from .run import Run
@@ -63,26 +64,32 @@ class Worker:
         *topics: str,
         handler: Handler,
         concurrency: int = 8,
-        prefetch: int | None = None,
+        prefetch: int = 0,
         weights: Sequence[int] = (),
         runs_in: RunsIn | None = None,
         run_time_max: Duration = _RUN_TIME_MAX,
         stop_timeout: Duration = _STOP_MAX,
         middleware: Sequence[Middleware] = (),
     ) -> None:
-        """`prefetch` is how many jobs wait in memory beside those at work, under leases that run; by default as many."""
-        if concurrency < 1:
-            raise UsageError("a worker runs at least one handler at once")
+        """`prefetch` is how many jobs wait in memory beside those at work: it saves a round trip for each short job.
+
+        Its price: their leases run, nobody else gets them meanwhile, and if this process dies, each of them has used up an attempt.
+        A job that no handler has started at half of its lease is given back, without an attempt.
+        """
+        if concurrency < 1 or prefetch < 0:
+            raise UsageError("a worker runs at least one handler at once, and prefetches 0 jobs or more")
+        if not callable(handler):
+            raise UsageError(f"a handler is a function, not {handler!r}")
         self._queue = queue
         self._concurrency = concurrency
-        credit = concurrency + (concurrency if prefetch is None else prefetch)
         self._subscription: Subscription[Job] = queue.subscribe(
-            *topics, credit=credit, credit_bytes=_CREDIT_BYTES, weights=weights
+            *topics, credit=concurrency + prefetch, credit_bytes=_CREDIT_BYTES, weights=weights
         )
         self._runner = _runner(handler, runs_in or place_of(handler))
         self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
         self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
         self._middleware = tuple(middleware)
+        self._failures = FailureLog(queue.backend.now)
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._slots = asyncio.Semaphore(concurrency)
         self._dispatcher: asyncio.Task[None] | None = None
@@ -93,6 +100,7 @@ class Worker:
         """Subscribes, and starts to work."""
         if self._dispatcher is None:
             self._queue.backend.on_loss(self._all_lost)
+            self._queue.before_close(self.stop)
             await self._subscription.start()
             self._dispatcher = asyncio.create_task(self._dispatch(), name="adjourn-worker")
 
@@ -119,7 +127,7 @@ class Worker:
         """Takes no new job, gives back those that wait in memory, and waits for the handlers.
 
         Always ends within `timeout` (by default `stop_timeout`): in its last second, or its last quarter if that is shorter, the
-        handlers that still run are stopped. The queue stays open: close it afterwards, which says GOODBYE.
+        handlers that still run are stopped. The queue stays open. `Queue.close` stops its workers first.
         """
         self._asked_to_stop.set()
         if self._stopping is None:
@@ -159,7 +167,7 @@ class Worker:
                 job = await self._subscription.__anext__()
             except StopAsyncIteration:
                 return
-            run = Run(self._queue, job, self._runner, self._middleware, self._run_time_max)
+            run = Run(self._queue, job, self._runner, self._middleware, self._run_time_max, self._failures)
             task = asyncio.create_task(run.work())
             self._runs[task] = run
             task.add_done_callback(self._ended)
@@ -191,6 +199,7 @@ class Worker:
         if self._dispatcher is not None and not self._dispatcher.done():
             self._dispatcher.cancel()
         self._queue.backend.forget_listener(self._all_lost)
+        self._queue.forget_stop(self.stop)
         await self._runner.close()
 
     async def _wait_for_runs(self, seconds: float) -> None:

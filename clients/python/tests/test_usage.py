@@ -1,0 +1,61 @@
+"""Calls that cannot mean what they say: each is refused, says what to write, and harms no other call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import adjourn
+from adjourn import BulkChange, IfExists, LeaseRef, NewJob
+
+WRONG: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda q: q.push(17, "x"), "17 is no text"),
+    (lambda q: q.push("t", "x", key=17), "a key is a text"),
+    (lambda q: q.push("t", "x", if_exists=IfExists.KEEP), "give the job a key"),
+    (lambda q: q.push("t", "x", priority="high"), "a number does not fit"),
+    (lambda q: q.push("t", "x", backoff=5), "the job cannot be written"),
+    (lambda q: q.push("t", "x", headers=[("a", "b")]), "a mapping of names to texts"),
+    (lambda q: q.push("t", "\ud800"), "UTF-8 cannot encode"),
+    (lambda q: q.push("t", "x", delya=5), "a job has no option delya"),
+    (lambda q: q.push("t", NewJob("x", delay=60), key="k"), "write push"),
+    (lambda q: q.push_many("t", "abc"), "write push_many"),
+    (lambda q: q.push_many("t", {"order": 1}), "write push_many"),
+    (lambda q: q.push_many("t", NewJob("x")), "write push_many"),
+    (lambda q: q.reserve(["t"]), "one by one"),
+    (lambda q: q.subscribe(["t"]), "one by one"),
+    (lambda q: q.subscribe("t", credit="2"), "1 at least"),
+    (lambda q: q.subscribe("t", credit=0), "1 at least"),
+    (lambda q: q.get("17"), "is a number"),
+    (lambda q: q.get(1, topic="t", key="k"), "by its id, or by topic and key"),
+    (lambda q: q.get(1, key="k"), "by its id, or by topic and key"),
+    (lambda q: q.delete(topic="t"), "by its id, or by topic and key"),
+    (lambda q: q.cancel("t", 17), "17 is no text"),
+    (lambda q: q.reschedule(1), "delay or at"),
+    (lambda q: q.count(topik="t"), "no condition topik"),
+    (lambda q: q.count(key_prefix=5), "key_prefix is a text"),
+    (lambda q: q.list_page(cursor="x"), "cannot be written"),
+    (lambda q: anext(aiter(q.list_jobs(stats=1))), "no condition stats"),
+    (lambda q: anext(aiter(q.bulk(BulkChange.DELETE, topik="t"))), "no condition topik"),
+    (lambda q: anext(aiter(q.bulk(BulkChange.KICK, to="t"))), "if it moves jobs"),
+    (lambda q: q.finish(5), "neither a job"),
+    (lambda q: q.release(LeaseRef(1, 1), reason=5), "a reason is a text"),
+    (lambda q: q.bury(LeaseRef(1, 1), None), "a reason is a text"),
+    (lambda q: q.pause(None), "None is no text"),
+    (lambda q: q.topic_set("t", {"rate": 1}), "TOPIC_SET cannot be written"),
+    (lambda q: q.disconnect("x"), "DISCONNECT cannot be written"),
+    (lambda q: adjourn.Worker(q, "t", handler=None), "a handler is a function"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, prefetch=-1), "0 jobs or more"),
+]
+
+
+@pytest.mark.parametrize(("call", "says"), WRONG, ids=[str(at) for at in range(len(WRONG))])
+async def test_a_wrong_call_is_refused_and_harms_no_other(url: str, call: Callable[[Any], Any], says: str) -> None:
+    async with adjourn.connect(url) as q:
+        with pytest.raises((adjourn.UsageError, TypeError), match=says):
+            made = call(q)
+            assert inspect.isawaitable(made), "it was accepted"
+            await made
+        await q.ping()

@@ -1,0 +1,114 @@
+"""The leases of a worker: it takes what it can begin, gives back what it cannot, and keeps them when the client is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import adjourn
+from adjourn import JobState, NewJob, Worker
+from adjourn.testing import MemoryQueue
+from conftest import state_of, until, until_true
+
+
+async def test_a_worker_takes_only_the_jobs_that_it_can_begin(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        let_go = asyncio.Event()
+        results = await q.push_many(topic, list(range(6)))
+        async with Worker(q, topic, handler=lambda job: let_go.wait(), runs_in=adjourn.RunsIn.LOOP, concurrency=2) as worker:
+            await until(lambda: worker.health().running == 2)
+            shown = [await q.get(result.id) for result in results]
+            assert [(job.state, job.attempts) for job in shown[2:]] == [(JobState.READY, 0)] * 4
+            let_go.set()
+            await until_true(lambda: _all_finished(q, results))
+
+
+async def _all_finished(q: adjourn.Queue, results: list[adjourn.PushResult]) -> bool:
+    return all([await state_of(q, result.id) == "finished" for result in results])
+
+
+async def test_a_job_that_waits_for_a_handler_goes_to_others_without_an_attempt(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q, adjourn.connect(url) as other:
+        let_go = asyncio.Event()
+        worker = Worker(q, topic, handler=lambda job: let_go.wait(), runs_in=adjourn.RunsIn.LOOP, concurrency=1, prefetch=1)
+        await q.push_many(topic, [NewJob("slow", ttr=60), NewJob("waits", ttr=1, attempts_max=1)])
+        await worker.start()
+        await until(lambda: worker.health().waiting == 1)
+        (job,) = await other.reserve(topic, wait=20)
+        assert (job.value, job.attempts) == ("waits", 1)
+        await job.finish()
+        let_go.set()
+        await worker.stop()
+
+
+async def test_a_job_is_given_back_at_half_of_its_lease() -> None:
+    async with MemoryQueue() as memory, memory.client() as other, memory.client() as q:
+        let_go = asyncio.Event()
+        worker = Worker(q, "t", handler=lambda job: let_go.wait(), runs_in=adjourn.RunsIn.LOOP, concurrency=1, prefetch=2)
+        await q.push("t", "slow", ttr=3600)
+        await worker.start()
+        await memory.settle()
+        # It arrives last and has to go first.
+        for name, ttr in (("long", 100), ("short", 20)):
+            await q.push("t", name, ttr=ttr)
+        await memory.settle()
+        assert worker.health().waiting == 2
+        taken = []
+        for seconds in (9.5, 0.7, 39.5, 0.7):
+            reserving = asyncio.ensure_future(other.reserve("t", wait=seconds))
+            await memory.advance(seconds)
+            jobs = await reserving
+            taken.append([(job.value, job.attempts) for job in jobs])
+            await other.finish_many(jobs)
+        assert taken == [[], [("short", 1)], [], [("long", 1)]]
+        let_go.set()
+        await worker.stop()
+
+
+async def test_a_subscription_gives_back_what_its_loop_does_not_take() -> None:
+    async with MemoryQueue() as memory, memory.client() as other, memory.client() as q:
+        await q.push_many("t", [NewJob(n, ttr=10) for n in range(2)])
+        async with q.subscribe("t", credit=2) as jobs:
+            first = await anext(jobs)
+            reserving = asyncio.ensure_future(other.reserve("t", wait=20))
+            await memory.advance(6)
+            (second,) = await reserving
+            assert (first.value, second.value, second.attempts) == (0, 1, 1)
+
+
+async def test_closing_a_queue_lets_the_handlers_of_its_workers_end(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as other:
+        q = await adjourn.connect(url)
+        let_go, at_work = asyncio.Event(), asyncio.Event()
+
+        async def handle(job: adjourn.Job) -> None:
+            at_work.set()
+            await let_go.wait()
+
+        worker = Worker(q, topic, handler=handle)
+        await worker.start()
+        pushed = await q.push(topic)
+        await at_work.wait()
+        closing = asyncio.create_task(q.close())
+        await until(lambda: not worker.health())
+        assert await state_of(other, pushed.id) == "reserved"
+        let_go.set()
+        await closing
+        assert (await other.get(pushed.id)).state is JobState.FINISHED
+
+
+async def test_closing_a_queue_says_no_goodbye_for_handlers_that_do_not_stop(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as other:
+        q = await adjourn.connect(url)
+        at_work, let_go = threading.Event(), threading.Event()
+
+        def handle(job: adjourn.Job) -> None:
+            at_work.set()
+            let_go.wait(30)
+
+        await Worker(q, topic, handler=handle, stop_timeout=0.2).start()
+        pushed = await q.push(topic)
+        await until(at_work.is_set)
+        await q.close()
+        assert await state_of(other, pushed.id) == "reserved"
+        let_go.set()

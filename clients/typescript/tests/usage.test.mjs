@@ -1,0 +1,67 @@
+// Calls that would lose an argument without a word: each is refused, and says what to write.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ThreadPool, UsageError, Worker, connect } from 'adjourn';
+import { FakeQueue } from 'adjourn/testing';
+import { Server } from './support/server.mjs';
+
+const server = await Server.start();
+const q = await connect(server.url);
+after(async () => {
+  await q.close();
+  await server.stop();
+});
+
+const lease = { id: 1n, fence: 1n };
+const all = async (iterable) => {
+  for await (const _ of iterable);
+};
+
+const WRONG = [
+  [() => connect(server.url, { timeout: 5 }), /connect has no option "timeout": there are/],
+  [() => connect(server.url, { connectTimeout: 5 }), /write connectTimeoutMs/],
+  [() => connect('adjourns://127.0.0.1:1', { tls: { certFile: 'x' } }), /tls has no option "certFile": write cert/],
+  [() => q.push('t', 'x', { delay: 5 }), /a job has no option "delay": write delayMs/],
+  [() => q.push('t', 'x', { attempts: 5 }), /write attemptsMax/],
+  [() => q.push('t', 'x', { body: 'y' }), /no option "body"/],
+  [() => q.push('t', 'x', 5), /are an object/],
+  [() => q.push('t', 'x', { ifExists: 'keep' }), /give the job a key/],
+  [() => q.push('t', 'x', { backoff: { kind: 'fixed', waitMs: 1, jitter: 5 } }), /write jitterPercent/],
+  [() => q.push('t', 'x', { backoff: { kind: 'slow' } }), /kind is one of/],
+  [() => q.pushMany('t', [{ order: 1 }]), /no option "order".*a body alone is written \{ body: \.\.\. \}/],
+  [() => q.pushMany('t', ['x']), /a body alone is written/],
+  [() => q.pushMany('t', [new Uint8Array(1)]), /a body alone is written/],
+  [() => q.pushMany('t', 'xyz'), /a list of jobs/],
+  [() => q.pushMany('t', { body: 'x' }), /a list of jobs/],
+  [() => q.reserve('t', { wait: 5 }), /write waitMs/],
+  [() => q.subscribe('t', { prefetch: 5 }), /there are credit/],
+  [() => q.finish(lease, { timeoutMs: 5 }), /FINISH has no option "timeoutMs"/],
+  [() => q.release(lease, { delayMs: 5 }), /how is undefined/],
+  [() => q.release(lease, { how: 'backoff', delayMs: 5 }), /no option "delayMs"/],
+  [() => q.get(17), /its id, a bigint/],
+  [() => q.get(17n, { wait: 1 }), /GET has no option "wait"/],
+  [() => q.reschedule(17n, { delayMs: 5, at: new Date() }), /reschedule to when/],
+  [() => q.reschedule(17n, { delay: 5 }), /write delayMs/],
+  [() => q.count({ topik: 't' }), /a filter has no option "topik"/],
+  [() => all(q.list({ state: ['ready'] })), /write states/],
+  [() => all(q.list({}, { limit: 5 })), /list has no option "limit"/],
+  [() => all(q.bulk({ change: 'delete' }, { topics: 't' })), /write topic/],
+  [() => all(q.bulk({ change: 'kick', to: 't' }, {})), /no option "to"/],
+  [() => all(q.bulk({ change: 'kick' }, {}, { pageSize: 5 })), /bulk has no option/],
+  [() => q.kickMany('t', Number.NaN), /max is NaN/],
+  [() => q.setTopic('t', { rateMax: 5 }), /write rate/],
+  [() => q.setTopic('t', { late: { afterMs: 5, action: 'bury', overMs: 5 } }), /no option "overMs"/],
+  [() => q.disconnect(1n, { endsSession: true }), /disconnect has no option/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, credit: 5 }), /a worker has no option "credit"/],
+  [() => new Worker(q, { topics: 't' }), /handler is a function/],
+  [() => new ThreadPool('x', { threads: 1, size: 5 }), /a thread pool has no option/],
+  [() => new FakeQueue({ now: new Date() }), /a queue in memory has no option/],
+];
+
+for (const [at, [call, says]] of WRONG.entries()) {
+  test(`refused: ${String(call).slice(6)} (${at})`, async () => {
+    await assert.rejects(async () => call(), (error) => error instanceof UsageError && says.test(error.message));
+    assert.equal(await q.count({ topic: 't' }), 0n);
+  });
+}
