@@ -160,6 +160,11 @@ impl Local {
         self.config.tokens.are_none()
     }
 
+    /// Whether connections are encrypted: then a client knows by the certificate whom it asks.
+    pub fn has_tls(&self) -> bool {
+        self.config.tls.is_some()
+    }
+
     /// The largest body of a job, in bytes.
     pub fn body_bytes_max(&self) -> usize {
         self.config.body_bytes_max
