@@ -22,6 +22,8 @@
 //! | 18 | show a client certificate of another CA | refused |
 //! | 19 | speak as a node without a certificate | no frame is read; the leader stays |
 //! | 20 | speak as a node with the certificate of a client | refused: it proves no number |
+//! | 21 | ask for large answers over HTTP and read none | a few are held for the token; it is refused more, and nobody else |
+//! | 22 | announce large bodies over HTTP and send none | they take no memory; others push |
 //! | 23 | have a browser ask, under a name that was made to lead here | refused wherever no token is needed |
 //! | 24 | have a browser ask from another site | refused, and no answer may be used there |
 

@@ -18,6 +18,7 @@ use tower_service::Service as _;
 use tracing::debug;
 
 use super::caller::Visit;
+use super::memory;
 use super::patience::Patient;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
@@ -87,14 +88,16 @@ impl Site {
     async fn answer(mut self, mut request: Request<Incoming>, visit: Arc<Visit>) -> Response<Body> {
         // Behind a body of chunks may stand what a proxy has taken for a part of it: nothing more is read.
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
-        request.extensions_mut().insert(visit);
-        let mut response = match self.check(request.headers()) {
+        request.extensions_mut().insert(Arc::clone(&visit));
+        let method = request.method().clone();
+        let response = match self.check(request.headers()) {
             Ok(()) => match self.router.call(request.map(Body::new)).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
             Err(problem) => problem.into_response(),
         };
+        let mut response = memory::answer(response, &visit, &method).await;
         let headers = response.headers_mut();
         if is_last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));

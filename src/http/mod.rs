@@ -9,9 +9,9 @@ mod dialects;
 mod fields;
 mod input;
 mod listener;
+mod memory;
 mod patience;
 mod problem;
-mod room;
 mod streams;
 mod watch;
 

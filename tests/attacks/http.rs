@@ -1,6 +1,10 @@
 //! Attacks over HTTP.
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::json;
+use tokio::net::TcpSocket;
 
 use super::Scene;
 use crate::cluster::free_port;
@@ -13,6 +17,77 @@ fn with_http() -> (Scene, SocketAddr, SocketAddr) {
     let memory = (256 << 20).to_string();
     let ports = ["--http-listen", &at, "--youzan-listen", &dialect, "--dialects-token", "shop"];
     (Scene::with(&[&ports[..], &["--memory-max-bytes", &memory]].concat()), web, youzan)
+}
+
+/// A connection that the system keeps little for.
+fn small(address: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream
+}
+
+/// The shop's business goes on.
+fn shop_is_well(scene: &Scene, web: SocketAddr) {
+    let mut shop = Web::connect(web).with_token(&scene.shop);
+    let body = "x".repeat(100 << 10);
+    let pushed = shop.post("/v1/topics/shop.orders/jobs", &json!({ "body": body })).json();
+    let reserved = shop.ask("POST", "/v1/reserve?topics=shop.orders&wait=30s", None).json();
+    assert_eq!((&reserved["jobs"][0]["id"], &reserved["jobs"][0]["body"]), (&pushed["id"], &json!(body)));
+    assert_eq!(Web::connect(web).get("/readyz").status, 200);
+}
+
+#[test]
+fn a21_answers_that_nobody_reads() {
+    let (scene, web, _) = with_http();
+    let mut thief = Web::connect(web).with_token(&scene.thief);
+    let large = json!({ "body": "\u{1}".repeat(1 << 20), "delay": "1d" });
+    let job = thief.post("/v1/topics/thief.jobs/jobs", &large).json();
+    let get = format!(
+        "GET /v1/jobs/{} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        job["id"], scene.thief
+    );
+    let mut unread: Vec<TcpStream> = (0..40).map(|_| small(web)).collect();
+    let status = |stream: &mut TcpStream| {
+        stream.write_all(get.as_bytes()).unwrap();
+        let mut line = [0; 12];
+        stream.read_exact(&mut line).unwrap();
+        String::from_utf8(line.to_vec()).unwrap()
+    };
+    let told: Vec<String> = unread.iter_mut().map(status).collect();
+    let shown = told.iter().filter(|line| *line == "HTTP/1.1 200").count();
+    let refused = told.iter().filter(|line| *line == "HTTP/1.1 503").count();
+    assert!((1..10).contains(&shown) && shown + refused == told.len(), "{told:?}");
+    shop_is_well(&scene, web);
+    // What was not read is given back when its reader is gone.
+    drop(unread);
+    while status(&mut small(web)) != "HTTP/1.1 200" {}
+}
+
+#[test]
+fn a22_bodies_that_are_announced_and_do_not_come() {
+    let (scene, web, _) = with_http();
+    let head = format!(
+        "POST /v1/topics/thief.jobs/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+        scene.thief
+    );
+    let mut announced: Vec<Web> = (0..40).map(|_| Web::connect(web)).collect();
+    for (number, web) in announced.iter_mut().enumerate() {
+        let rest = if number % 2 == 0 {
+            "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"
+        } else {
+            "Content-Length: 16777216\r\n\r\n{"
+        };
+        web.send(format!("{head}{rest}").as_bytes());
+    }
+    let mut thief = Web::connect(web).with_token(&scene.thief);
+    let large = json!({ "body": "x".repeat(300 << 10) });
+    assert_eq!(thief.post("/v1/topics/thief.jobs/jobs", &large).status, 201, "it has taken nothing yet");
+    shop_is_well(&scene, web);
 }
 
 #[test]

@@ -232,12 +232,14 @@ impl Stream {
             if text.is_empty() {
                 continue;
             }
+            // One that does not read has its share of memory used up. It may come again.
+            let Some(text) = caller.event(text) else { return };
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => return,
                 () = gone.cancelled() => return,
                 () = caller.ended() => return,
-                sent = self.sender.send_data(text.into()) => if sent.is_err() { return },
+                sent = self.sender.send_data(text) => if sent.is_err() { return },
             }
         }
     }

@@ -42,7 +42,8 @@ impl Taker {
             }
             for message in messages.drain(..) {
                 match message {
-                    Outgoing::Replica { responses, answers } => self.take(responses, answers),
+                    // From here on the memory is that of those who asked.
+                    Outgoing::Replica { responses, answers, memory: _ } => self.take(responses, answers),
                     Outgoing::Own(_) => {}
                     Outgoing::Close => break 'taking,
                 }
