@@ -22,9 +22,15 @@
 //! | 18 | show a client certificate of another CA | refused |
 //! | 19 | speak as a node without a certificate | no frame is read; the leader stays |
 //! | 20 | speak as a node with the certificate of a client | refused: it proves no number |
+//! | 21 | ask for large answers over HTTP and read none | a few are held for the token; it is refused more, and nobody else |
+//! | 22 | announce large bodies over HTTP and send none | they take no memory; others push |
+//! | 23 | have a browser ask, under a name that was made to lead here | refused wherever no token is needed |
+//! | 24 | have a browser ask from another site | refused, and no answer may be used there |
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+mod http;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -56,6 +62,11 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, with more arguments for the server.
+    fn with(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tokens.toml").to_str().unwrap().to_owned();
         let create = |arguments: &[&str]| {
@@ -65,7 +76,7 @@ impl Scene {
         let shop = create(&["shop", "--allow", "push,consume,read,manage:shop.*"]);
         let thief = create(&["thief", "--allow", "push,consume,read,manage:thief.*", "--sessions", "20"]);
         let data = folder.path().join("data");
-        let server = Process::start(&data, &["--tokens-file", &file]);
+        let server = Process::start(&data, &[&["--tokens-file", &file], more].concat());
         Self { _folder: folder, server, shop, thief }
     }
 

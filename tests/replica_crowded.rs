@@ -1,6 +1,7 @@
 //! A replica whose disk is behind: what gathers meanwhile meets in entries, in the order in which it came.
 
 mod consumers;
+mod memory;
 mod rig;
 mod rights;
 mod turns;

@@ -1,21 +1,25 @@
 //! Who asks: the token that a request shows, what it may do, and the way to the queue.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio::time::sleep;
 
+use super::input::visit;
+use super::memory::{busy, json_bytes_at_most, with_memory};
 use super::problem::Problem;
-use super::room::{Room, Taken};
 use super::streams::{Place, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
 use crate::protocol::frame::frame_bytes_max;
-use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
+use crate::protocol::{
+    Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
+};
+use crate::replica::{HeldMemory, MemoryShare};
 use crate::server::tokens::Guest;
 use crate::server::{Local, LocalSession, Stay};
 use crate::types::{Access, Right};
@@ -31,7 +35,6 @@ pub(crate) struct Desk {
     alerts: Alerts,
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
-    room: Arc<Room>,
     streams: Streams,
     /// The token that callers act as who show none.
     acts_as: Option<Arc<str>>,
@@ -41,15 +44,7 @@ impl Desk {
     /// One that leads to this queue.
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
-        Self {
-            local,
-            call_backs,
-            alerts,
-            body_bytes_max,
-            room: Arc::default(),
-            streams: Streams::default(),
-            acts_as: None,
-        }
+        Self { local, call_backs, alerts, body_bytes_max, streams: Streams::default(), acts_as: None }
     }
 
     /// The same, for callers who cannot show a token: they act as the one of this name.
@@ -88,6 +83,8 @@ pub(crate) struct Visit {
 #[derive(Debug)]
 struct Held {
     stay: Stay,
+    /// What the request under way takes: its body, then its answer.
+    memory: HeldMemory,
     shown: Option<(Vec<u8>, Arc<Guest>)>,
 }
 
@@ -96,23 +93,57 @@ struct Held {
 pub(crate) struct Caller {
     desk: Desk,
     guest: Arc<Guest>,
-    from: Arc<str>,
+    visit: Arc<Visit>,
 }
 
 impl Visit {
     /// One that holds this of the server.
     pub(crate) fn new(stay: Stay) -> Self {
         let from = stay.address().to_string().into();
-        Self { from, held: Mutex::new(Held { stay, shown: None }) }
+        let memory = stay.memory(&Access::open()).nothing();
+        Self { from, held: Mutex::new(Held { stay, memory, shown: None }) }
+    }
+
+    /// Takes memory for the request under way.
+    ///
+    /// # Errors
+    ///
+    /// Its token, or its address, has as much as it may.
+    pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
+        let mut held = self.lock();
+        if held.memory.try_add(bytes) {
+            return Ok(());
+        }
+        if held.memory.is_all() {
+            let message = "the request is larger than this node has memory for: send less at once";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message));
+        }
+        Err(busy().into())
+    }
+
+    /// The memory of the request under way, which is answered with so many bytes. `false` if there is none for them: then it is as it was.
+    pub(super) fn answered(&self, bytes: usize) -> (HeldMemory, bool) {
+        let mut memory = self.lock().memory.take_all();
+        let has_room = memory.resize(bytes);
+        (memory, has_room)
+    }
+
+    fn share(&self) -> MemoryShare {
+        self.lock().memory.share().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets in whoever shows this secret. It is compared with the tokens when it is another than before.
     fn admit(&self, secret: &[u8], desk: &Desk) -> Result<Arc<Guest>, ErrorReply> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.lock();
         if let Some((before, guest)) = &held.shown
             && before == secret
             && !guest.has_ended()
         {
+            (held.memory.share().room() > 0).then_some(()).ok_or_else(busy)?;
             return Ok(Arc::clone(guest));
         }
         // It counts as a connection of that token no longer.
@@ -128,6 +159,8 @@ impl Visit {
                 "the server has as many connections as it may have: try again, or raise connections_max";
             return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
         }
+        held.memory = held.stay.memory(&guest.access()).nothing();
+        (held.memory.share().room() > 0).then_some(()).ok_or_else(busy)?;
         held.shown = Some((secret.to_vec(), Arc::clone(&guest)));
         Ok(guest)
     }
@@ -142,10 +175,9 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let desk = Desk::from_ref(state);
-        let visit = parts.extensions.get::<Arc<Visit>>().cloned();
-        let visit = visit.ok_or_else(|| Problem::malformed("the request came over no connection"))?;
+        let visit = visit(&parts.extensions)?;
         let guest = visit.admit(secret(&parts.headers), &desk).map_err(unknown)?;
-        let caller = Self { desk, guest, from: Arc::clone(&visit.from) };
+        let caller = Self { desk, guest, visit };
         caller.wait_for_turn().await;
         Ok(caller)
     }
@@ -172,9 +204,9 @@ impl Caller {
     /// # Errors
     ///
     /// Such callers are not let in.
-    pub(crate) fn without_token(visit: &Visit, desk: &Desk) -> Result<Self, ErrorReply> {
+    pub(crate) fn without_token(visit: &Arc<Visit>, desk: &Desk) -> Result<Self, ErrorReply> {
         let guest = visit.admit(b"", desk)?;
-        Ok(Self { desk: desk.clone(), guest, from: Arc::clone(&visit.from) })
+        Ok(Self { desk: desk.clone(), guest, visit: Arc::clone(visit) })
     }
 
     /// Waits until its token's limit lets one more request pass.
@@ -219,19 +251,6 @@ impl Caller {
         self.guest.access().token.clone()
     }
 
-    /// Room for a request's body, which has at most `bytes_max` bytes: taken before it is read, and held until it is dealt with.
-    ///
-    /// # Errors
-    ///
-    /// Others have all of it for too long.
-    pub(crate) async fn room(&self, headers: &HeaderMap, bytes_max: usize) -> Result<Option<Taken>, Problem> {
-        let token = self.token();
-        // Without tokens a caller is an address.
-        let address = || self.from.rsplit_once(':').map_or(&*self.from, |(host, _)| host);
-        let name = if token.is_empty() { address() } else { &token };
-        self.desk.room.take(name, headers, bytes_max).await
-    }
-
     /// The largest body that it may push, in bytes.
     pub(crate) fn body_bytes_max(&self) -> usize {
         self.desk.body_bytes_max.min(self.guest.access().body_bytes_max)
@@ -265,7 +284,7 @@ impl Caller {
         }
         tokio::select! {
             biased;
-            answered = self.ask_until_answered(request) => answered.map_err(Problem::from),
+            answered = self.ask_until_answered(request) => self.with_memory(answered?),
             () = self.guest.ended() => {
                 let ended = "the token was changed, revoked or has expired: show another one";
                 Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)))
@@ -273,12 +292,32 @@ impl Caller {
         }
     }
 
+    /// Takes the memory that these jobs need as JSON. Without it they go back, not started.
+    fn with_memory(&self, answer: Response) -> Result<Response, Problem> {
+        let Response::Reserved(jobs) = &answer else { return Ok(answer) };
+        let bytes = jobs.iter().map(json_bytes_at_most).sum();
+        if self.visit.take(bytes).is_ok() || jobs.is_empty() {
+            return Ok(answer);
+        }
+        let leases = jobs.iter().map(|job| job.lease).collect();
+        let release = Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None };
+        let caller = self.clone();
+        // Whether it is heard or not: those leases end.
+        tokio::spawn(async move { caller.ask_until_answered(release).await });
+        Err(busy().into())
+    }
+
+    /// What a reader of events is sent, with the memory that it takes. `None` if there is none.
+    pub(super) fn event(&self, text: String) -> Option<Bytes> {
+        self.visit.share().take(text.len()).map(|memory| with_memory(text.into(), memory))
+    }
+
     async fn ask_until_answered(&self, request: Request) -> Result<Response, ErrorReply> {
         let mut tries = TRIES;
         loop {
             tries -= 1;
             let answered = match self.session().await {
-                Ok(session) => session.ask(Some(Arc::clone(&self.from)), request.clone()).await,
+                Ok(session) => session.ask(Some(Arc::clone(&self.visit.from)), request.clone()).await,
                 Err(error) => Err(error),
             };
             match answered {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::RequestPartsExt as _;
@@ -9,18 +10,23 @@ use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
-use bytes::Bytes;
+use axum::http::{Extensions, HeaderMap, StatusCode};
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
+use super::caller::Visit;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
 
 /// Most bytes of a request's body that is no push.
 pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;
+/// The beginning of a body takes no memory of the account, in bytes.
+const SMALL_BYTES: usize = 16 << 10;
+/// A body is there as it came, and as what it says.
+const BODY_COPIES: usize = 2;
 /// A request's body is complete within this time.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -40,8 +46,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for JsonBody<
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let visit = visit(request.extensions())?;
         let (parts, body) = request.into_parts();
-        let bytes = read(body, SMALL_BYTES_MAX).await?;
+        let bytes = read(body, SMALL_BYTES_MAX, &visit).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -88,12 +95,22 @@ where
     }
 }
 
-/// A whole body of at most this size.
+/// The connection that a request came over.
 ///
 /// # Errors
 ///
-/// It is larger, does not come in time, or breaks off.
-pub(crate) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+/// It came over none.
+pub(crate) fn visit(extensions: &Extensions) -> Result<Arc<Visit>, Problem> {
+    let visit = extensions.get::<Arc<Visit>>().cloned();
+    visit.ok_or_else(|| Problem::malformed("the request came over no connection"))
+}
+
+/// A whole body of at most this size. Its memory is taken as it comes: what was only announced takes none.
+///
+/// # Errors
+///
+/// It is larger, does not come in time, or breaks off; or there is no memory for it.
+pub(crate) async fn read(body: Body, bytes_max: usize, visit: &Visit) -> Result<Bytes, Problem> {
     let too_large = || {
         let message = format!("the request has more than {bytes_max} bytes: send less at once");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message)
@@ -101,15 +118,29 @@ pub(crate) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, Problem>
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large());
     }
-    match timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(Problem::malformed(format!("the request's body broke off: {error}"))),
-        Err(_) => {
-            let message = format!("the request's body did not come within {} s", BODY_TIME_MAX.as_secs());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Malformed, message))
+    let mut body = Limited::new(body, bytes_max);
+    let reading = async {
+        let mut bytes = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    return too_large();
+                }
+                Problem::malformed(format!("the request's body broke off: {error}"))
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            let is_small = bytes.len() + data.len() <= SMALL_BYTES;
+            if !is_small {
+                visit.take(BODY_COPIES * data.len())?;
+            }
+            bytes.extend_from_slice(&data);
         }
-    }
+        Ok(bytes.freeze())
+    };
+    timeout(BODY_TIME_MAX, reading).await.unwrap_or_else(|_| {
+        let message = format!("the request's body did not come within {} s", BODY_TIME_MAX.as_secs());
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Malformed, message))
+    })
 }
 
 /// What JSON says.

@@ -18,6 +18,7 @@ use tower_service::Service as _;
 use tracing::debug;
 
 use super::caller::Visit;
+use super::memory;
 use super::patience::Patient;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
@@ -28,19 +29,31 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 /// A client takes something of its answer within this time.
 pub(super) const TAKES_WITHIN: Duration = Duration::from_secs(30);
 
+/// Says which site has a browser ask. Programs that are no browsers do not say it.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+/// What every answer tells browsers: no other site may use it, and it is no page that does anything.
+const FOR_BROWSERS: [(&str, &str); 3] = [
+    ("x-content-type-options", "nosniff"),
+    (
+        "content-security-policy",
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
 /// What visitors of one port find.
 #[derive(Clone)]
 pub(super) struct Site {
     router: Router,
-    /// Whoever reaches the port may do everything, and only programs of this machine do: so may pages in its browsers.
-    is_open: bool,
+    /// The names of this server, where whoever reaches the port needs no token: so would pages in browsers that reach it.
+    hosts: Option<Arc<[String]>>,
     deadline: Duration,
 }
 
 impl Site {
-    /// One with these routes. `is_local` says that the port is the machine's own.
-    pub(super) fn new(router: Router, local: &Local, is_local: bool) -> Self {
-        Self { router, is_open: local.is_open() && is_local, deadline: local.request_deadline() }
+    /// One with these routes. Where callers need no token, they ask for an address, this machine, or one of these `hosts`.
+    pub(super) fn new(router: Router, local: &Local, hosts: Option<Arc<[String]>>) -> Self {
+        Self { router, hosts, deadline: local.request_deadline() }
     }
 
     /// Serves one connection to its end.
@@ -75,16 +88,22 @@ impl Site {
     async fn answer(mut self, mut request: Request<Incoming>, visit: Arc<Visit>) -> Response<Body> {
         // Behind a body of chunks may stand what a proxy has taken for a part of it: nothing more is read.
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
-        request.extensions_mut().insert(visit);
-        let mut response = match self.check(request.headers()) {
+        request.extensions_mut().insert(Arc::clone(&visit));
+        let method = request.method().clone();
+        let response = match self.check(request.headers()) {
             Ok(()) => match self.router.call(request.map(Body::new)).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
             Err(problem) => problem.into_response(),
         };
+        let mut response = memory::answer(response, &visit, &method).await;
+        let headers = response.headers_mut();
         if is_last {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        for (name, value) in FOR_BROWSERS {
+            headers.insert(name, HeaderValue::from_static(value));
         }
         response
     }
@@ -94,27 +113,39 @@ impl Site {
         if headers.get_all(HOST).iter().count() > 1 {
             return Err(Problem::malformed("a request has one host"));
         }
-        let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let host = text(HOST).unwrap_or_default();
-        let is_of_another_site =
-            text(ORIGIN).is_some_and(|origin| origin.split_once("://").is_none_or(|(_, site)| site != host));
-        if is_of_another_site || (self.is_open && !is_this_machine(host)) {
+        let text = |name: &str| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let host = text(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
+        let is_own = |origin: &str| {
+            origin.to_ascii_lowercase().split_once("://").is_some_and(|(_, site)| site == host)
+        };
+        let is_of_another_site = text(ORIGIN.as_str()).is_some_and(|origin| !is_own(origin))
+            || text(SEC_FETCH_SITE).is_some_and(|site| !["same-origin", "none"].contains(&site));
+        if is_of_another_site {
             let message =
                 "pages of other sites may not ask this server: use a token, and a program that is no browser";
+            return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
+        }
+        if self.hosts.as_ref().is_some_and(|hosts| !is_this_server(&host, hosts)) {
+            let message = format!("this server does not know itself as {host:?}: add the name to http_hosts");
             return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
         }
         Ok(())
     }
 }
 
-/// Whether a host is named as nobody else can name it: a page whose own name leads here says that name.
-fn is_this_machine(host: &str) -> bool {
+/// Whether the server is named as no site of somebody else can be: a page whose own name was made to lead here says that name.
+fn is_this_server(host: &str, hosts: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
     let is_address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
-    name.is_empty() || is_address || name == "localhost" || name.ends_with(".localhost")
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.is_empty()
+        || is_address
+        || name == "localhost"
+        || name.ends_with(".localhost")
+        || hosts.iter().any(|host| host == name)
 }
 
 #[cfg(test)]
@@ -122,15 +153,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_has_these_names() {
-        for host in
-            ["localhost", "localhost:7480", "a.localhost:1", "127.0.0.1", "127.0.0.1:7480", "[::1]:7480", ""]
-        {
-            assert!(is_this_machine(host), "{host}");
+    fn only_this_server_has_these_names() {
+        let hosts = ["queue.example".to_owned()];
+        for host in [
+            "localhost",
+            "localhost:7480",
+            "localhost.",
+            "a.localhost:1",
+            "127.0.0.1",
+            "127.0.0.1:7480",
+            "[::1]:7480",
+            "queue.example:7480",
+            "",
+        ] {
+            assert!(is_this_server(host, &hosts), "{host}");
         }
-        for host in ["evil.example", "evil.example:7480", "localhost.evil.example", "127.0.0.1.evil.example"]
-        {
-            assert!(!is_this_machine(host), "{host}");
+        for host in [
+            "evil.example",
+            "evil.example:7480",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "a.queue.example",
+        ] {
+            assert!(!is_this_server(host, &hosts), "{host}");
         }
     }
 }

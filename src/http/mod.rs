@@ -9,9 +9,9 @@ mod dialects;
 mod fields;
 mod input;
 mod listener;
+mod memory;
 mod patience;
 mod problem;
-mod room;
 mod streams;
 mod watch;
 
@@ -45,6 +45,8 @@ pub struct Http {
     ouqiang: Option<Port>,
     youzan: Option<Port>,
     php_delayqueue: Option<(Port, TimeZone)>,
+    /// Names that callers who need no token may call this server.
+    hosts: Arc<[String]>,
     /// The token whose rights callers of older queues have who show none.
     dialects_token: Option<String>,
 }
@@ -70,8 +72,11 @@ impl Http {
             }
             None => None,
         };
+        let told = config.client_address.as_deref().and_then(|address| address.rsplit_once(':'));
+        let told = told.map(|(host, _)| host.to_ascii_lowercase());
+        let hosts = config.http_hosts.iter().cloned().chain(told).collect();
         let dialects_token = config.dialects_token.clone();
-        Ok(Self { api, ouqiang, youzan, php_delayqueue, dialects_token })
+        Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, dialects_token })
     }
 
     /// Where callers of `ouqiang/delay-queue` are heard.
@@ -102,6 +107,8 @@ impl Http {
     pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
         let local = running.local();
         let desk = Desk::new(local.clone(), call_backs, alerts);
+        let need_no_token = local.is_open();
+        let older_need_none = need_no_token || self.dialects_token.is_some();
         let older = desk.clone().acting_as(self.dialects_token);
         if let Some((port, zone)) = self.php_delayqueue {
             let (address, desk) = (port.address, older.clone());
@@ -109,14 +116,20 @@ impl Http {
             info!(%address, "listening for producers of php-delayqueue");
         }
         let sites = [
-            (self.api, router(desk), "listening for HTTP"),
-            (self.ouqiang, ouqiang::router(older.clone()), "listening for callers of ouqiang/delay-queue"),
-            (self.youzan, youzan::router(older), "listening for callers of Youzan's queue"),
+            (self.api, router(desk), need_no_token, "listening for HTTP"),
+            (
+                self.ouqiang,
+                ouqiang::router(older.clone()),
+                older_need_none,
+                "listening for callers of ouqiang/delay-queue",
+            ),
+            (self.youzan, youzan::router(older), older_need_none, "listening for callers of Youzan's queue"),
         ];
-        for (port, router, told) in sites {
+        for (port, router, is_open, told) in sites {
             let Some(port) = port else { continue };
             let address = port.address;
-            let site = Site::new(router, &local, address.ip().to_canonical().is_loopback());
+            let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
+            let site = Site::new(router, &local, hosts);
             local.accept(port, move |visitor| site.clone().serve(visitor))?;
             info!(%address, "{told}");
         }

@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::account::{HeldMemory, MemoryAccount, MemoryShare};
 use super::io::{Arrival, ConnectionId, Output, Permit};
 use super::sessions::unmarked;
 use crate::protocol::{ErrorReply, Request, RequestId, Response};
 use crate::types::{Access, Millis, SessionId, SessionSecret};
+
+/// A share with less room than this, in bytes, is nearly used up.
+const TIGHT_BYTES: usize = 1 << 20;
 
 /// One client's connection.
 #[derive(Debug)]
@@ -28,6 +32,9 @@ pub(super) struct Connection {
     /// What its HELLO called it.
     pub(super) client_name: String,
     outbox: Vec<(RequestId, Response)>,
+    /// The memory of the outbox, of this share.
+    outbox_memory: HeldMemory,
+    share: MemoryShare,
     /// How many in the outbox answer a request.
     answers: u32,
     /// Of all that was sent to it.
@@ -73,6 +80,7 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Connections {
     output_bytes_max: usize,
+    account: MemoryAccount,
     all: BTreeMap<ConnectionId, Connection>,
     /// Those that have asked for something that was not taken, the next one first.
     askers: VecDeque<ConnectionId>,
@@ -80,20 +88,27 @@ pub(super) struct Connections {
     dirty: BTreeSet<ConnectionId>,
     /// Those that may have room for a read that was held.
     resumable: BTreeSet<ConnectionId>,
+    /// Those that wait until others of the node give memory back.
+    short: BTreeSet<ConnectionId>,
+    /// Those that wait for the turn of another one, with which they share what little memory is left.
+    behind: Vec<ConnectionId>,
     grace: BTreeMap<SessionId, u64>,
     grace_ends: BTreeSet<(u64, SessionId)>,
 }
 
 impl Connections {
-    /// No connections; each will have room for `output_bytes_max` bytes of output.
-    pub(super) fn new(output_bytes_max: usize) -> Self {
+    /// No connections; each will have room for `output_bytes_max` bytes of output, as far as the account has it.
+    pub(super) fn new(output_bytes_max: usize, account: MemoryAccount) -> Self {
         Self {
             output_bytes_max,
+            account,
             all: BTreeMap::new(),
             askers: VecDeque::new(),
             attached: BTreeMap::new(),
             dirty: BTreeSet::new(),
             resumable: BTreeSet::new(),
+            short: BTreeSet::new(),
+            behind: Vec::new(),
             grace: BTreeMap::new(),
             grace_ends: BTreeSet::new(),
         }
@@ -101,7 +116,10 @@ impl Connections {
 
     pub(super) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
         let Arrival { secret, access, address, in_flight_max } = arrival;
+        let share = self.account.share(&access, &address);
         let connection = Connection {
+            outbox_memory: share.nothing(),
+            share,
             secret: unmarked(secret),
             access,
             phase: Phase::Silent,
@@ -123,6 +141,7 @@ impl Connections {
     /// Removes a connection. Returns its session, if that is now without a connection.
     pub(super) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
         self.dirty.remove(&id);
+        self.short.remove(&id);
         match self.all.remove(&id)?.phase {
             Phase::Open(session) => self.attached.remove(&session).map(|_| session),
             _ => None,
@@ -275,7 +294,52 @@ impl Connections {
     /// How many bytes may be sent to a connection before some are written; 0 to one that is gone. One answer that
     /// is larger than the room is sent whole.
     pub(super) fn room_bytes(&self, id: ConnectionId) -> usize {
-        self.all.get(&id).map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes))
+        self.all
+            .get(&id)
+            .map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes).min(one.share.room()))
+    }
+
+    /// The same for jobs that are about to be granted. Without room the connection waits for it. When a share is nearly used up,
+    /// one connection after the other is granted jobs: `tight` has the shares whose turn is taken.
+    pub(super) fn room_for_turn(&mut self, id: ConnectionId, tight: &mut Vec<MemoryShare>) -> usize {
+        let room = self.room_bytes(id);
+        let Some(one) = self.all.get(&id).filter(|_| room > 0) else {
+            self.wait_for_room(id);
+            return 0;
+        };
+        if one.share.room() >= TIGHT_BYTES {
+            return room;
+        }
+        if tight.iter().any(|share| share.is(&one.share)) {
+            self.behind.push(id);
+            return 0;
+        }
+        tight.push(one.share.clone());
+        room
+    }
+
+    /// A connection whose share has no room waits for it. One whose own output is too much goes on when that is written.
+    fn wait_for_room(&mut self, id: ConnectionId) {
+        if let Some(one) = self.all.get(&id).filter(|one| one.share.room() == 0) {
+            self.short.insert(id);
+            one.share.want();
+        }
+    }
+
+    /// The turn of a connection is over: those of its share that waited for that may go on.
+    pub(super) fn take_behind(&mut self, id: Option<ConnectionId>) -> Vec<ConnectionId> {
+        let share = id.and_then(|id| self.all.get(&id)).map(|one| one.share.clone());
+        let waits_for = |other: &ConnectionId| match (&share, self.all.get(other)) {
+            (Some(share), Some(other)) => other.share.is(share),
+            _ => true,
+        };
+        self.behind.extract_if(.., |other| waits_for(other)).collect()
+    }
+
+    /// Memory was given back: those that waited for it may go on.
+    pub(super) fn take_short(&mut self) -> BTreeSet<ConnectionId> {
+        self.resumable.extend(&self.short);
+        std::mem::take(&mut self.short)
     }
 
     /// `bytes` bytes were written.
@@ -296,6 +360,7 @@ impl Connections {
 
     /// Keeps a read for when there is room, and not the buffer that it came in.
     pub(super) fn hold(&mut self, id: ConnectionId, request: RequestId, read: Request) {
+        self.wait_for_room(id);
         if let Some(connection) = self.all.get_mut(&id) {
             connection.held.push_back((request, read.detached()));
         }
@@ -303,6 +368,7 @@ impl Connections {
 
     /// The same for a read whose search has ended: it keeps its place before reads that came after it and were held meanwhile.
     pub(super) fn hold_searched(&mut self, id: ConnectionId, request: RequestId, read: Request) {
+        self.wait_for_room(id);
         if let Some(connection) = self.all.get_mut(&id) {
             // Of a client that counts up, and begins again at 0; others have no order.
             let is_later = |later: RequestId| request.0.wrapping_sub(later.0).cast_signed() < 0;
@@ -327,6 +393,9 @@ impl Connections {
                 return Some((id, request, read));
             }
             self.resumable.remove(&id);
+            if self.all.get(&id).is_some_and(|one| !one.held.is_empty()) {
+                self.wait_for_room(id);
+            }
         }
         None
     }
@@ -350,7 +419,9 @@ impl Connections {
     /// As [`Self::send`], for a response that answers no request.
     pub(super) fn tell(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         if let Some(connection) = self.all.get_mut(&id) {
-            connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(response.weight_bytes());
+            let bytes = response.weight_bytes();
+            connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(bytes);
+            connection.outbox_memory.add(bytes);
             connection.outbox.push((request, response));
             self.dirty.insert(id);
         }
@@ -366,7 +437,8 @@ impl Connections {
         for connection in std::mem::take(&mut self.dirty) {
             let Some(one) = self.all.get_mut(&connection) else { continue };
             let (responses, answers) = (std::mem::take(&mut one.outbox), std::mem::take(&mut one.answers));
-            outputs.push(Output::Send { connection, responses, answers });
+            let memory = one.outbox_memory.take_all();
+            outputs.push(Output::Send { connection, responses, answers, memory });
         }
     }
 }
@@ -378,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_search_that_ends_late_keeps_its_place() {
-        let (id, mut connections) = (ConnectionId(1), Connections::new(1));
+        let (id, mut connections) = (ConnectionId(1), Connections::new(1, MemoryAccount::default()));
         let access = Arc::new(Access::open());
         let arrival =
             Arrival { secret: SessionSecret([1; 16]), access, address: String::new(), in_flight_max: 9 };

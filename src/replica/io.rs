@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::account::{HeldMemory, MemoryAccount};
 use crate::engine::CapturedSessions;
 use crate::protocol::{Request, RequestId, RequestOpcode, Response};
 use crate::raft::{Message, Wanted};
@@ -57,6 +58,8 @@ pub struct ReplicaConfig {
     pub uncommitted_bytes_max: usize,
     /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
     pub memory_max_bytes: u64,
+    /// What clients may make the node take beside its state, of that.
+    pub memory_account: MemoryAccount,
     /// A checkpoint is taken when the log has grown by this many bytes, or by more if there are many resident jobs; an
     /// eighth is enough when the last one began more than a minute ago.
     pub checkpoint_log_bytes: u64,
@@ -204,6 +207,8 @@ pub enum Input {
         /// How much, as [`Response::weight_bytes`] counts.
         bytes: usize,
     },
+    /// Memory was given back to [`ReplicaConfig::memory_account`] for which this replica [waits](super::MemoryShare::want).
+    MemoryGivenBack,
     /// Leases that [`Response::age`] removed from the output: their jobs do not reach their consumer.
     NotSent {
         /// The consumer's connection.
@@ -330,6 +335,8 @@ pub enum Output {
         responses: Vec<(RequestId, Response)>,
         /// How many of them answer a request; the others come unasked.
         answers: u32,
+        /// Their memory: dropped when they are written.
+        memory: HeldMemory,
     },
     /// Close this connection when its output is written: another one took over its session, this node does not lead
     /// any more, or there is no room for its session.

@@ -3,12 +3,16 @@
 //! The driver measures the memory of the process now and then. Growth since the measurement is estimated, so that a
 //! burst of pushes does not exceed the limit between two measurements.
 
+use super::Replica;
+
 /// The limit and the known memory use of the node, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     /// The limit in bytes; 0 for no limit.
     max: u64,
-    /// What the process took when it was measured last.
+    /// Kept free of it for what clients make the node take beside its state: its [account](super::MemoryAccount).
+    kept: u64,
+    /// What the process took when it was measured last, without what was taken of that account.
     resident: u64,
     /// What the state was estimated to take then.
     estimated: u64,
@@ -18,8 +22,6 @@ pub(super) struct Memory {
     checkpoint: u64,
 }
 
-/// Kept free for requests that are under way, in bytes.
-const REQUESTS_BYTES: u64 = 24 << 20;
 /// The copies of a command that is not applied yet: request, entry, log buffer, record.
 const COPIES: u64 = 4;
 /// New chunks take no more than this part of the limit: a checkpoint takes some five times as much.
@@ -29,9 +31,9 @@ const CHUNK_BYTES_MAX: u64 = 256 << 20;
 const CHUNK_BYTES_MAX_LEAST: u64 = 1 << 20;
 
 impl Memory {
-    /// No more than this; 0 for no limit.
-    pub(super) fn new(max_bytes: u64) -> Self {
-        Self { max: max_bytes, ..Self::default() }
+    /// No more than `max_bytes`, 0 for no limit, of which `kept_bytes` are not for the state.
+    pub(super) fn new(max_bytes: u64, kept_bytes: usize) -> Self {
+        Self { max: max_bytes, kept: kept_bytes as u64, ..Self::default() }
     }
 
     /// Whether there is a limit at all.
@@ -39,8 +41,8 @@ impl Memory {
         self.max > 0
     }
 
-    /// Takes a measurement: the memory of the process, the estimated share of the state, and the upper bound of a
-    /// checkpoint's memory in addition.
+    /// Takes a measurement: the memory of the process, without what is taken of the account of clients, the estimated share of the
+    /// state, and the upper bound of a checkpoint's memory in addition.
     pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
         (self.resident, self.estimated, self.now) = (resident_bytes, estimated_bytes, estimated_bytes);
         self.checkpoint = checkpoint_bytes;
@@ -65,7 +67,31 @@ impl Memory {
     /// Whether nothing more may be added while `under_way_bytes` of commands are not applied yet.
     pub(super) fn is_short_with(&self, under_way_bytes: usize) -> bool {
         let added = self.now.saturating_sub(self.estimated) + COPIES * under_way_bytes as u64;
-        self.max > 0 && self.resident + added + self.checkpoint + REQUESTS_BYTES > self.max
+        self.max > 0 && self.resident + added + self.checkpoint + self.kept > self.max
+    }
+}
+
+impl Replica {
+    /// The process takes this much memory.
+    pub(super) fn memory_measured(&mut self, resident_bytes: u64) {
+        let of_state = resident_bytes.saturating_sub(self.config.memory_account.taken() as u64);
+        let (estimated_bytes, checkpoint_bytes) = (self.memory_bytes(), self.checkpoint_memory_bytes());
+        self.memory.measured(of_state, estimated_bytes, checkpoint_bytes);
+    }
+
+    /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
+    pub(super) fn note_memory(&mut self) {
+        if self.memory.is_limited() {
+            let estimated_bytes = self.memory_bytes();
+            self.memory.changed(estimated_bytes);
+        }
+    }
+
+    /// Others gave memory back: continues the waiters and reads that waited for it.
+    pub(super) fn memory_given_back(&mut self) {
+        for connection in self.connections.take_short() {
+            self.line_up(connection);
+        }
     }
 }
 
@@ -73,10 +99,12 @@ impl Memory {
 mod tests {
     use super::*;
 
+    const KEPT: usize = 24 << 20;
+
     #[test]
     fn what_was_added_since_the_measurement_counts() {
         const CHECKPOINT: u64 = 72 << 20;
-        let mut memory = Memory::new(1 << 30);
+        let mut memory = Memory::new(1 << 30, KEPT);
         let short_at = |memory: &mut Memory, estimated_bytes| {
             memory.changed(estimated_bytes);
             memory.is_short()
@@ -95,16 +123,16 @@ mod tests {
         assert!(memory.is_short(), "the process takes more than the state");
         memory.measured(600 << 20, 530 << 20, CHECKPOINT);
         assert!(!memory.is_short(), "it has become less");
-        assert!(!short_at(&mut Memory::new(0), u64::MAX / 2), "no limit");
+        assert!(!short_at(&mut Memory::new(0, KEPT), u64::MAX / 2), "no limit");
     }
 
     #[test]
     fn with_little_memory_a_checkpoint_takes_little() {
         for max in [256 << 20, 1 << 30, 1 << 34] {
-            let chunk_bytes = Memory::new(max).chunk_bytes_max();
+            let chunk_bytes = Memory::new(max, KEPT).chunk_bytes_max();
             let taken = crate::storage::checkpoint::memory_bytes_max(chunk_bytes) as u64;
             assert!(taken < max / 8, "{taken} of {max}");
         }
-        assert_eq!(Memory::new(0).chunk_bytes_max(), 256 << 20, "no limit");
+        assert_eq!(Memory::new(0, KEPT).chunk_bytes_max(), 256 << 20, "no limit");
     }
 }

@@ -14,6 +14,7 @@
 //! that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed except
 //! bounded housekeeping, so an idle queue writes nothing.
 
+mod account;
 mod audited;
 mod browse;
 mod bulk;
@@ -46,6 +47,7 @@ mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+pub use account::{HeldMemory, MemoryAccount, MemoryShare};
 pub use io::{
     Arrival, Audited, Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit,
     ProbeError, ReplicaConfig, WriteBatch,
@@ -183,6 +185,7 @@ impl Replica {
                 self.connections.ask(connection, from, requests, permit);
             }
             Input::Written { connection, bytes } => self.written(connection, bytes),
+            Input::MemoryGivenBack => self.memory_given_back(),
             Input::NotSent { connection, leases } => self.not_sent(connection, leases),
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => self.persisted(number),
@@ -202,11 +205,7 @@ impl Replica {
             Input::SnapshotPulled { node } => self.peers.fetches(node, self.now_us),
             Input::SnapshotRefused { node } => self.group.snapshot_failed(node),
             Input::DiskLow(low) => self.disk_low = low,
-            Input::Memory { resident_bytes } => {
-                let estimated_bytes = self.memory_bytes();
-                let checkpoint_bytes = self.checkpoint_memory_bytes();
-                self.memory.measured(resident_bytes, estimated_bytes, checkpoint_bytes);
-            }
+            Input::Memory { resident_bytes } => self.memory_measured(resident_bytes),
             Input::CheckpointTook => self.checkpoints.taken(),
             Input::CheckpointAbandoned => self.checkpoint_abandoned(),
             Input::CheckpointUnreadable(error) => {
@@ -530,8 +529,10 @@ impl Replica {
                 // A lease that ends makes room, once it has ended.
                 self.next_housekeeping_us = self.now_us;
             }
-            let connections = &self.connections;
-            let turns = self.waiters.take_turns(topics, available, |id| connections.room_bytes(id) as u64);
+            let (connections, mut tight) = (&mut self.connections, Vec::new());
+            let turns = self
+                .waiters
+                .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
             for turn in turns {
                 let reply = Reply::Turn(turn.waiter, turn.claim);
                 self.proposals.add(&turn.command(), turn.claim.jobs, reply, self.now_us);
@@ -558,14 +559,6 @@ impl Replica {
 
     fn may_keep_house(&self) -> bool {
         self.writes_in_flight.is_empty() && self.stop == Stop::No
-    }
-
-    /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
-    fn note_memory(&mut self) {
-        if self.memory.is_limited() {
-            let estimated_bytes = self.memory_bytes();
-            self.memory.changed(estimated_bytes);
-        }
     }
 
     /// Bytes of memory that the state takes, by and large, and one beside it that is to take its place.

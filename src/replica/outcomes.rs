@@ -135,6 +135,10 @@ impl Replica {
     /// The outcome of a reserve for a waiter.
     fn granted(&mut self, id: WaiterId, claim: Claim, outcome: Outcome) -> Result<(), StorageError> {
         self.waiters.turn_over(id, claim);
+        let connection = self.waiters.one(id).map(|waiter| waiter.connection);
+        for behind in self.connections.take_behind(connection) {
+            self.line_up(behind);
+        }
         let grants = match outcome {
             Outcome::Granted(grants) => grants,
             Outcome::GrantedByShares { grants, advances } => {
@@ -161,9 +165,14 @@ impl Replica {
         let held = grants.into_iter().filter(|grant| self.engine.holds(grant.lease));
         // The disk may have been so slow that the lease ended before the grant was seen: another consumer may have the job.
         // Or the connection has no room left, because of other output.
-        let (stamp, has_room) = (self.clock.stamp(), self.connections.room_bytes(waiter.connection) > 0);
-        let (grants, unseen): (Vec<Grant>, Vec<Grant>) =
-            held.partition(|grant| has_room && grant.deadline > stamp);
+        let (stamp, mut room) = (self.clock.stamp(), self.connections.room_bytes(waiter.connection));
+        let (grants, unseen): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| {
+            let is_seen = room > 0 && grant.deadline > stamp;
+            if is_seen {
+                room = room.saturating_sub(grant.body.body_bytes as usize);
+            }
+            is_seen
+        });
         let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
         let wait_is_over = waiter.wait_is_over(self.now_us);
         if !grants.is_empty() || wait_is_over {

@@ -212,12 +212,12 @@ impl Recovery {
         let mut group = self.group();
         group.campaign_if_sole();
         let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
-        let memory = Memory::new(config.memory_max_bytes);
+        let memory = Memory::new(config.memory_max_bytes, config.memory_account.bytes_max());
         let mut clock = LeaderClock::new(now, stamp, clock_offset_ms);
         if group.is_alone() {
             clock.catch_up(now.wall);
         }
-        let connections = Connections::new(config.output_bytes_max);
+        let connections = Connections::new(config.output_bytes_max, config.memory_account.clone());
         let mut replica = Replica {
             config,
             group,

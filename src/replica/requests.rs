@@ -97,6 +97,11 @@ impl Replica {
     /// Output was written: continues the waiters and reads that waited for room.
     pub(super) fn written(&mut self, connection: ConnectionId, bytes: usize) {
         self.connections.written(connection, bytes);
+        self.line_up(connection);
+    }
+
+    /// The waiters of a connection may have room again.
+    pub(super) fn line_up(&mut self, connection: ConnectionId) {
         for id in self.waiters.of(connection) {
             self.waiters.line_up(id);
         }

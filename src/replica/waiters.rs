@@ -365,7 +365,7 @@ impl Waiters {
         &mut self,
         topics: impl IntoIterator<Item = TopicId>,
         available: impl Fn(TopicId) -> u64,
-        room_bytes: impl Fn(ConnectionId) -> u64,
+        mut room_bytes: impl FnMut(ConnectionId) -> u64,
     ) -> Vec<Turn> {
         let mut turns = Vec::new();
         for topic in topics {
@@ -374,7 +374,7 @@ impl Waiters {
             while left > 0 {
                 let first = self.lines.get(&topic).and_then(|line| line.values().next().copied());
                 let Some(id) = first else { break };
-                if let Some(turn) = self.take_turn(id, topic, left, &room_bytes) {
+                if let Some(turn) = self.take_turn(id, topic, left, &mut room_bytes) {
                     left -= turn.claim.jobs;
                     turns.push(turn);
                 }
@@ -388,7 +388,7 @@ impl Waiters {
         id: WaiterId,
         topic: TopicId,
         left: u64,
-        room_bytes: &impl Fn(ConnectionId) -> u64,
+        room_bytes: &mut impl FnMut(ConnectionId) -> u64,
     ) -> Option<Turn> {
         self.leave_lines(id);
         let waiter = self.all.get_mut(&id)?;

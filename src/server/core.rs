@@ -26,7 +26,8 @@ use super::stages::{Buckets, Stages};
 use crate::engine::JobEvent;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{
-    Arrival, CalledBack, ConnectionId, Input, Notice, Observation, Output, ProbeError, Replica, WriteBatch,
+    Arrival, CalledBack, ConnectionId, HeldMemory, Input, Notice, Observation, Output, ProbeError, Replica,
+    WriteBatch,
 };
 use crate::storage::StorageError;
 use crate::types::Access;
@@ -358,9 +359,9 @@ impl Core {
 
     fn carry_out(&mut self, output: Output, done: &mut Done) {
         match output {
-            Output::Send { connection, mut responses, answers } => {
+            Output::Send { connection, mut responses, answers, memory } => {
                 self.measure(&mut responses);
-                if self.send(connection, responses, answers).is_err() {
+                if self.send(connection, responses, answers, memory).is_err() {
                     self.outboxes.remove(&connection);
                     done.inputs.push(Input::Disconnected { connection });
                 }
@@ -430,8 +431,9 @@ impl Core {
         connection: ConnectionId,
         responses: Vec<(RequestId, Response)>,
         answers: u32,
+        memory: HeldMemory,
     ) -> Result<(), Gone> {
-        self.outboxes.get(&connection).map_or(Ok(()), |outbox| outbox.send(responses, answers))
+        self.outboxes.get(&connection).map_or(Ok(()), |outbox| outbox.send(responses, answers, memory))
     }
 
     fn notice(&mut self, notice: &Notice) {

@@ -6,19 +6,24 @@
 //!
 //! On a node that does not lead, a session is a connection to the member that does, over the [nodes' port](super::peers).
 //!
+//! A job is shown only while its lease surely lasts: the time that is left of it is that of the moment at which the asker takes the
+//! answer, however long the answer was under way or waited here. A job whose lease may be over goes back, not started.
+//!
 //! Whoever is gone before the answer comes gets nothing: its RESERVE is cancelled, and jobs that were granted to it meanwhile
 //! are given back unattempted.
 
+mod leader_clock;
 mod member;
+mod taker;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -31,12 +36,15 @@ use super::ServerError;
 use super::connection::{ConnectionConfig, InputShare};
 use super::core::{BRIEF_BYTES_MAX, ToCore};
 use super::entropy;
-use super::outbox::{Gauge, Inbox, Outbox, Outgoing};
+use super::outbox::{Inbox, Outbox};
 use super::peers::Passage;
 use super::ports::Port;
 use super::tokens::Guest;
 use super::visitor::{self, Visitor};
+use leader_clock::LeaderClock;
 use member::{Line, UNASKED};
+use taker::Taker;
+use waiting::{Asker, Waiting};
 pub use watch::Vitals;
 use watch::Watchers;
 
@@ -51,10 +59,6 @@ use crate::types::{Access, Lease, SessionSecret, whole_ms};
 
 /// Requests of one session that may wait for their answer; more wait before they are asked.
 const IN_FLIGHT_MAX: u32 = 16_384;
-/// Messages taken from the outbox at once.
-const MESSAGES_MAX: usize = 256;
-/// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
-const REPORT_PART: usize = 4;
 /// A way to the leader that was not found is looked for again after this time.
 const NO_WAY_FOR: Duration = Duration::from_millis(200);
 /// What a request weighs beside the bodies in it, in bytes.
@@ -69,14 +73,19 @@ pub struct Local {
     /// Where the data is.
     data: Arc<Path>,
     watchers: Arc<Watchers>,
-    /// The lock is held while a session is opened: others wait for it.
-    open: Arc<tokio::sync::Mutex<Open>>,
+    sessions: Arc<Sessions>,
 }
 
+/// The sessions by the name of their token.
 #[derive(Debug, Default)]
-struct Open {
-    /// By the name of the token.
-    sessions: BTreeMap<String, Arc<LocalSession>>,
+struct Sessions(Mutex<BTreeMap<String, Arc<OfToken>>>);
+
+/// The session of one token. The lock is held while it is opened: those with this token wait for it, and nobody else.
+type OfToken = tokio::sync::Mutex<Opened>;
+
+#[derive(Debug, Default)]
+struct Opened {
+    session: Option<Arc<LocalSession>>,
     /// Until when no way to the leader is looked for, and why.
     no_way: Option<(Instant, ErrorReply)>,
 }
@@ -97,8 +106,8 @@ pub struct LocalSession {
 enum Way {
     /// To the core of this process.
     Core { config: Arc<ConnectionConfig>, connection: ConnectionId, share: InputShare },
-    /// To another member.
-    Member(Line),
+    /// To another member, and its clock.
+    Member(Line, Arc<LeaderClock>),
 }
 
 /// All that comes under the number of one request.
@@ -110,29 +119,10 @@ pub struct Answering {
     answers: UnboundedReceiver<Response>,
 }
 
-/// Who waits for which answer.
-#[derive(Debug, Default)]
-struct Waiting(Mutex<Askers>);
-
-#[derive(Debug, Default)]
-struct Askers {
-    by_number: BTreeMap<u32, Asker>,
-    /// No answer comes any more.
-    has_ended: bool,
-}
-
-#[derive(Debug)]
-enum Asker {
-    /// One answer ends the wait.
-    Once(oneshot::Sender<Response>),
-    /// Answers come until it is gone.
-    Always(mpsc::UnboundedSender<Response>),
-}
-
 impl Local {
     /// Sessions with the core that this configuration leads to, or with the member that leads.
     pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: &Path) -> Self {
-        Self { config, passage, data: data.into(), watchers: Arc::default(), open: Arc::default() }
+        Self { config, passage, data: data.into(), watchers: Arc::default(), sessions: Arc::default() }
     }
 
     /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
@@ -170,6 +160,11 @@ impl Local {
         self.config.tokens.are_none()
     }
 
+    /// Whether connections are encrypted: then a client knows by the certificate whom it asks.
+    pub fn has_tls(&self) -> bool {
+        self.config.tls.is_some()
+    }
+
     /// The largest body of a job, in bytes.
     pub fn body_bytes_max(&self) -> usize {
         self.config.body_bytes_max
@@ -203,24 +198,24 @@ impl Local {
     ///
     /// No node leads, or the one that does cannot be reached or has no room.
     pub async fn session(&self, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
-        let mut open = self.open.lock().await;
-        open.sessions.retain(|_, session| !session.has_ended());
-        let held = open.sessions.get(&access.token);
+        let of_token = self.sessions.of(&access.token);
+        let mut opened = of_token.lock().await;
+        let held = opened.session.as_ref().filter(|session| !session.has_ended());
         if let Some(session) = held.filter(|session| Arc::ptr_eq(&session.access, access)) {
             return Ok(Arc::clone(session));
         }
-        if let Some((_, why)) = open.no_way.as_ref().filter(|(until, _)| Instant::now() < *until) {
+        if let Some((_, why)) = opened.no_way.as_ref().filter(|(until, _)| Instant::now() < *until) {
             return Err(why.clone());
         }
         let session = match LocalSession::open(&self.config, Arc::clone(access), "http").await {
             Err(error) if error.code == ErrorCode::NotLeader => {
                 let led = self.led(&error, access).await;
-                open.no_way = led.as_ref().err().map(|why| (Instant::now() + NO_WAY_FOR, why.clone()));
+                opened.no_way = led.as_ref().err().map(|why| (Instant::now() + NO_WAY_FOR, why.clone()));
                 led?
             }
             opened => opened?,
         };
-        open.sessions.insert(access.token.clone(), Arc::clone(&session));
+        opened.session = Some(Arc::clone(&session));
         Ok(session)
     }
 
@@ -242,6 +237,25 @@ impl Local {
         client_name: &str,
     ) -> Result<Arc<LocalSession>, ErrorReply> {
         LocalSession::open(&self.config, access, client_name).await
+    }
+}
+
+impl Sessions {
+    /// The session of the token of this name, if it is open.
+    fn of(&self, token: &str) -> Arc<OfToken> {
+        let mut by_token = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever opens one, or looks at it, has it as well.
+        by_token.retain(|_, one| {
+            Arc::strong_count(one) > 1 || one.try_lock().is_ok_and(|opened| opened.is_of_use())
+        });
+        Arc::clone(by_token.entry(token.to_owned()).or_default())
+    }
+}
+
+impl Opened {
+    fn is_of_use(&self) -> bool {
+        let rests = self.no_way.as_ref().is_some_and(|(until, _)| Instant::now() < *until);
+        rests || self.session.as_ref().is_some_and(|session| !session.has_ended())
     }
 }
 
@@ -271,9 +285,9 @@ impl LocalSession {
         unread: BytesMut,
         access: Arc<Access>,
     ) -> Result<Arc<Self>, ErrorReply> {
-        let waiting = Arc::new(Waiting::default());
-        let line = member::talk(stream, unread, Arc::clone(&waiting));
-        Self::new(Way::Member(line), access, waiting).greeted("http", member::HEARTBEAT_MS).await
+        let (waiting, clock) = (Arc::new(Waiting::default()), Arc::new(LeaderClock::default()));
+        let line = member::talk(stream, unread, Arc::clone(&waiting), Arc::clone(&clock));
+        Self::new(Way::Member(line, clock), access, waiting).greeted("http", member::HEARTBEAT_MS).await
     }
 
     fn new(way: Way, access: Arc<Access>, waiting: Arc<Waiting>) -> Arc<Self> {
@@ -323,6 +337,26 @@ impl LocalSession {
         from: Option<Arc<str>>,
         request: Request,
     ) -> Result<Response, ErrorReply> {
+        let Request::Reserve(mut reserve) = request else {
+            let mut answer = self.ask_once(from, request).await?;
+            self.age(&mut answer);
+            return Ok(answer);
+        };
+        let (asked, wait_ms) = (Instant::now(), reserve.wait_ms);
+        loop {
+            let mut answer = self.ask_once(from.clone(), Request::Reserve(reserve.clone())).await?;
+            let had_jobs = !leases_of(&answer).is_empty();
+            self.age(&mut answer);
+            let is_whole = !had_jobs || !leases_of(&answer).is_empty();
+            reserve.wait_ms = wait_ms.saturating_sub(whole_ms(asked.elapsed()));
+            // Others may come before the wait is over.
+            if is_whole || reserve.wait_ms == 0 {
+                return Ok(answer);
+            }
+        }
+    }
+
+    async fn ask_once(&self, from: Option<Arc<str>>, request: Request) -> Result<Response, ErrorReply> {
         // It is never closed.
         let _room = self.room.acquire().await;
         let is_reserve = matches!(request, Request::Reserve(_));
@@ -367,24 +401,33 @@ impl LocalSession {
                     permit,
                 }));
             }
-            Way::Member(line) => {
+            Way::Member(line, _) => {
                 // Without room for it, what it would have spared is done.
                 let _ = line.try_send((number, request));
             }
         }
     }
 
-    /// Gives back the jobs of an answer that nobody takes.
-    fn give_back(&self, answer: &Response) {
-        if let Some(release) = release_of(answer) {
-            self.mention(release);
+    /// Gives jobs back that reach nobody: they were not started.
+    fn give_back(&self, leases: Vec<Lease>) {
+        if !leases.is_empty() {
+            self.mention(release(leases));
         }
+    }
+
+    /// Sets what is left of each lease in an answer, as of now, and gives those back that may be over.
+    fn age(&self, answer: &mut Response) {
+        let now_ms = match &self.way {
+            Way::Core { config, .. } => whole_ms(config.clock.elapsed()) + 1,
+            Way::Member(_, clock) => clock.now_ms_at_most(),
+        };
+        self.give_back(answer.age(now_ms));
     }
 
     async fn send(&self, from: Option<Arc<str>>, number: u32, request: Request) -> Result<(), ErrorReply> {
         let (config, connection, share) = match &self.way {
             Way::Core { config, connection, share } => (config, *connection, share),
-            Way::Member(line) => {
+            Way::Member(line, _) => {
                 let sent = line.send((RequestId(number), request)).await;
                 return sent.map_err(|_| ErrorReply { applied: Applied::No, ..lost() });
             }
@@ -435,7 +478,13 @@ impl Drop for LocalSession {
 impl Answering {
     /// The next answer. `None` when the session has ended.
     pub async fn next(&mut self) -> Option<Response> {
-        self.answers.recv().await
+        loop {
+            let mut answer = self.answers.recv().await?;
+            self.session.age(&mut answer);
+            if answer.is_worth_sending() {
+                return Some(answer);
+            }
+        }
     }
 }
 
@@ -445,7 +494,7 @@ impl Drop for Answering {
         self.session.mention(Request::Unsubscribe { subscription: self.number });
         // Nobody takes the jobs that came meanwhile.
         while let Ok(answer) = self.answers.try_recv() {
-            self.session.give_back(&answer);
+            self.session.give_back(leases_of(&answer));
         }
     }
 }
@@ -464,102 +513,9 @@ impl Drop for Left<'_> {
         match self.answer.try_recv() {
             _ if !self.cancels => {}
             // It came at this very moment.
-            Ok(answer) => self.session.give_back(&answer),
+            Ok(answer) => self.session.give_back(leases_of(&answer)),
             Err(_) => self.session.mention(Request::Cancel { request: self.number }),
         }
-    }
-}
-
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Askers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hands an answer over. Returns it if nobody waits for it.
-    fn hand_over(&self, number: RequestId, answer: Response) -> Result<(), Response> {
-        let mut askers = self.lock();
-        match askers.by_number.get(&number.0) {
-            Some(Asker::Always(asker)) => asker.send(answer).map_err(|unsent| unsent.0),
-            Some(Asker::Once(_)) => match askers.by_number.remove(&number.0) {
-                Some(Asker::Once(asker)) => asker.send(answer),
-                _ => Err(answer),
-            },
-            None => Err(answer),
-        }
-    }
-
-    /// No answer comes any more.
-    fn end(&self) {
-        let mut askers = self.lock();
-        askers.has_ended = true;
-        let waiting = mem::take(&mut askers.by_number);
-        drop(askers);
-        drop(waiting);
-    }
-}
-
-/// Takes what the core says to a session.
-struct Taker {
-    config: Arc<ConnectionConfig>,
-    connection: ConnectionId,
-    gauge: Arc<Gauge>,
-    waiting: Arc<Waiting>,
-    unreported_bytes: usize,
-}
-
-impl Taker {
-    /// Takes answers until the core ends the session, or is gone.
-    async fn run(mut self, mut outgoing: UnboundedReceiver<Outgoing>) {
-        let mut messages = Vec::new();
-        'taking: loop {
-            let received = tokio::select! {
-                biased;
-                () = self.gauge.cut.cancelled() => 0,
-                received = outgoing.recv_many(&mut messages, MESSAGES_MAX) => received,
-            };
-            if received == 0 {
-                break;
-            }
-            for message in messages.drain(..) {
-                match message {
-                    Outgoing::Replica { responses, answers } => self.take(responses, answers),
-                    Outgoing::Own(_) => {}
-                    Outgoing::Close => break 'taking,
-                }
-            }
-        }
-        self.waiting.end();
-    }
-
-    fn take(&mut self, responses: Vec<(RequestId, Response)>, answers: u32) {
-        let now_ms = whole_ms(self.config.clock.elapsed()) + 1;
-        let mut bytes = 0;
-        for (number, mut response) in responses {
-            bytes += response.weight_bytes();
-            let mut unsent = response.age(now_ms);
-            if matches!(response, Response::GoingAway { .. }) {
-                // What was asked is answered all the same.
-                self.waiting.lock().has_ended = true;
-            } else if response.is_worth_sending()
-                && let Err(response) = self.waiting.hand_over(number, response)
-            {
-                unsent.extend(leases_of(&response));
-            }
-            if !unsent.is_empty() {
-                self.tell(Input::NotSent { connection: self.connection, leases: unsent });
-            }
-        }
-        self.gauge.written(answers, bytes);
-        self.unreported_bytes += bytes;
-        if self.unreported_bytes >= self.config.output_bytes_max / REPORT_PART {
-            let bytes = mem::take(&mut self.unreported_bytes);
-            self.tell(Input::Written { connection: self.connection, bytes });
-        }
-    }
-
-    fn tell(&self, input: Input) {
-        // A core that is gone has nothing more to say.
-        let _ = self.config.core.send(ToCore::Input(input));
     }
 }
 
@@ -571,10 +527,9 @@ fn leases_of(response: &Response) -> Vec<Lease> {
     }
 }
 
-/// The request that gives back the jobs of an answer that reaches nobody: they were not started.
-fn release_of(answer: &Response) -> Option<Request> {
-    let leases = Some(leases_of(answer)).filter(|leases| !leases.is_empty())?;
-    Some(Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None })
+/// The request that gives back jobs that reach nobody: they were not started.
+fn release(leases: Vec<Lease>) -> Request {
+    Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None }
 }
 
 fn bodies_bytes(request: &Request) -> usize {

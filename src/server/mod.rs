@@ -55,7 +55,7 @@ use tracing::{info, warn};
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
 pub use crate::engine::{JobEvent, JobEventKind};
 pub use crate::replica::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
-use crate::replica::{Input, ReplayError};
+use crate::replica::{Input, MemoryAccount, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
 use crate::transport::tls::{Acceptor, Members, TlsError};
@@ -333,7 +333,7 @@ async fn launch(
     recovered: Recovered,
     clock: Clock,
 ) -> Result<Running, ServerError> {
-    let Recovered { storage, recovery, own } = recovered;
+    let Recovered { storage, recovery, own, memory } = recovered;
     let incoming = SpareFolder::new(storage.incoming(), config.disk_free_min_bytes / 2);
     let places = Places { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new(clock);
@@ -341,6 +341,11 @@ async fn launch(
     if Handle::current().metrics().num_workers() > 1 {
         tokio::spawn(to_core.clone().serve());
     }
+    let core = to_core.clone();
+    memory.when_given_back(move || {
+        // A core that has ended waits for none.
+        let _ = core.send(ToCore::Input(Input::MemoryGivenBack));
+    });
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
@@ -371,8 +376,15 @@ async fn launch(
         runner.run(Box::new(core));
     })?;
     threads.spawn_apart("audit", move || auditor.run())?;
-    let connections =
-        Arc::new(connection_config(config, to_core.clone(), clients, Arc::clone(&tokens), audit, clock));
+    let connections = Arc::new(connection_config(
+        config,
+        to_core.clone(),
+        clients,
+        Arc::clone(&tokens),
+        audit,
+        memory,
+        clock,
+    ));
     let mut running = Running {
         address: ports.address,
         peer_address: ports.peer_address,
@@ -400,6 +412,7 @@ fn connection_config(
     tls: Option<Acceptor>,
     tokens: Arc<Tokens>,
     audit: Audit,
+    memory: MemoryAccount,
     clock: Clock,
 ) -> ConnectionConfig {
     ConnectionConfig {
@@ -414,6 +427,7 @@ fn connection_config(
         addresses: Addresses::new(config.connections_per_address_max),
         audit,
         body_bytes_max: config.body_bytes_max,
+        memory,
         input: Arc::new(InputRoom::new(config.memory_max_bytes, config.body_bytes_max)),
         in_flight_max: config.in_flight_max,
         output_bytes_max: config.output_bytes_max,

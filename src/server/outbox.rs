@@ -9,6 +9,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{RequestId, Response};
+use crate::replica::HeldMemory;
 use crate::storage::PinnedBackup;
 use crate::types::limits::INPUT_BYTES_PER_CONNECTION_MAX;
 
@@ -21,6 +22,8 @@ pub(super) enum Outgoing {
         responses: Vec<(RequestId, Response)>,
         /// How many of them answer a request.
         answers: u32,
+        /// Their memory, until they are written.
+        memory: HeldMemory,
     },
     /// The connection's own answers, one to a request each.
     Own(Vec<(RequestId, Response)>),
@@ -115,9 +118,14 @@ impl Outbox {
     }
 
     /// Hands over what the replica says.
-    pub(super) fn send(&self, responses: Vec<(RequestId, Response)>, answers: u32) -> Result<(), Gone> {
+    pub(super) fn send(
+        &self,
+        responses: Vec<(RequestId, Response)>,
+        answers: u32,
+        memory: HeldMemory,
+    ) -> Result<(), Gone> {
         self.gauge.output_bytes.fetch_add(weight_bytes(&responses), Ordering::Relaxed);
-        self.sender.send(Outgoing::Replica { responses, answers }).map_err(|_| Gone)
+        self.sender.send(Outgoing::Replica { responses, answers, memory }).map_err(|_| Gone)
     }
 
     /// Hands over what the connection answers on its own.

@@ -5,7 +5,7 @@ use tracing::info;
 use super::clock::Clock;
 use super::config::Config;
 use super::{ServerError, entropy};
-use crate::replica::{PeerInfo, Recovery, Replica, ReplicaConfig};
+use crate::replica::{MemoryAccount, PeerInfo, Recovery, Replica, ReplicaConfig};
 use crate::storage::{DiskStorage, OpenOptions, Storage};
 use crate::types::{Member, whole_ms};
 
@@ -17,6 +17,8 @@ pub(super) struct Recovered {
     pub(super) recovery: Recovery,
     /// What the node says of itself to others.
     pub(super) own: PeerInfo,
+    /// What clients make the node take.
+    pub(super) memory: MemoryAccount,
 }
 
 /// Where a node can be reached, as it says itself.
@@ -61,7 +63,8 @@ pub(super) fn recover(
         founder: matches!(origin, Origin::Founds),
     })?;
     let recovered = storage.recovered();
-    let replica_config = replica_config(config, addresses, &storage)?;
+    let memory = MemoryAccount::within(config.memory_max_bytes, config.body_bytes_max);
+    let replica_config = replica_config(config, addresses, &storage, memory.clone())?;
     let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
     let mut refused = recovery.check_feature_level().err();
     storage.replay(recovery.first_index(), &mut |entry| {
@@ -89,13 +92,14 @@ pub(super) fn recover(
         client_address: addresses.client.clone(),
     };
     let own = PeerInfo { member, feature_level_max: config.feature_level_max };
-    Ok(Recovered { storage, recovery, own })
+    Ok(Recovered { storage, recovery, own, memory })
 }
 
 fn replica_config(
     config: &Config,
     addresses: &Addresses,
     storage: &DiskStorage,
+    memory: MemoryAccount,
 ) -> Result<ReplicaConfig, ServerError> {
     Ok(ReplicaConfig {
         node: config.node,
@@ -113,6 +117,7 @@ fn replica_config(
         output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
         memory_max_bytes: config.memory_max_bytes,
+        memory_account: memory,
         checkpoint_log_bytes: config.checkpoint_log_bytes,
     })
 }

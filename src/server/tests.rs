@@ -26,7 +26,15 @@ async fn end_of(
 fn running(core: CoreMailbox, threads: Threads) -> Running {
     let tokens = Tokens::read(None).expect("none");
     let (audit, _) = Audit::new(None, 1).expect("no file");
-    let connections = connection_config(&Config::default(), core, None, tokens, audit, Clock::start());
+    let connections = connection_config(
+        &Config::default(),
+        core,
+        None,
+        tokens,
+        audit,
+        MemoryAccount::default(),
+        Clock::start(),
+    );
     Running {
         address: SocketAddr::from(([127, 0, 0, 1], 1)),
         peer_address: None,

@@ -11,7 +11,9 @@ use tracing::debug;
 use super::connection::{self, ConnectionConfig, Entry};
 use super::door::{Counted, Place};
 use super::listener;
+use crate::replica::MemoryShare;
 use crate::transport::Stream;
+use crate::types::Access;
 
 /// One that has come in.
 #[derive(Debug)]
@@ -78,6 +80,11 @@ impl Stay {
     /// Where the visitor is.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What one who may do this takes of the node's memory.
+    pub fn memory(&self, access: &Access) -> MemoryShare {
+        self.config.memory.share(access, &self.address.to_string())
     }
 
     /// Lets the visitor in for good: others take its place at the door no longer. `false` if the server has as many connections as it

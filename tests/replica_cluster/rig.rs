@@ -9,7 +9,8 @@ use adjourn::protocol::{
 };
 use adjourn::raft::{MembershipChange, Message};
 use adjourn::replica::{
-    Arrival, Bundle, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit, Replica, ReplicaConfig,
+    Arrival, Bundle, ConnectionId, Input, MemoryAccount, Notice, Now, Output, PeerInfo, Permit, Replica,
+    ReplicaConfig,
 };
 use adjourn::storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
 use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
@@ -144,6 +145,7 @@ fn config(node: u64) -> ReplicaConfig {
         output_bytes_max: 1 << 20,
         uncommitted_bytes_max: 1 << 20,
         memory_max_bytes: 0,
+        memory_account: MemoryAccount::default(),
         checkpoint_log_bytes: 64 << 20,
     }
 }

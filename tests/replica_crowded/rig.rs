@@ -6,7 +6,8 @@ use adjourn::protocol::{
     ErrorCode, Hello, NewJob, Push, PushResult, Request, RequestId, Response, Subscribe, VERSION, VERSION_MIN,
 };
 use adjourn::replica::{
-    Arrival, Audited, CheckpointOrder, ConnectionId, Input, Now, Output, Permit, Replica, ReplicaConfig,
+    Arrival, Audited, CheckpointOrder, ConnectionId, HeldMemory, Input, MemoryAccount, Now, Output, Permit,
+    Replica, ReplicaConfig,
 };
 use adjourn::storage::Recovered;
 use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
@@ -38,6 +39,10 @@ pub(crate) struct Rig {
     pub(crate) audited: Vec<Audited>,
     /// How many checkpoints were begun.
     pub(crate) checkpoints: usize,
+    /// The memory of answers that no socket takes; `None` if sockets take all.
+    pub(crate) unwritten: Option<Vec<(ConnectionId, HeldMemory)>>,
+    /// What clients make the node take.
+    pub(crate) account: MemoryAccount,
 }
 
 impl Rig {
@@ -56,6 +61,7 @@ impl Rig {
     }
 
     fn with(checkpoint_log_bytes: u64, feature_level_max: u32) -> Self {
+        let account = MemoryAccount::default();
         let config = ReplicaConfig {
             node: 1,
             cluster_id: [1; 16],
@@ -72,6 +78,7 @@ impl Rig {
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
             memory_max_bytes: 0,
+            memory_account: account.clone(),
             checkpoint_log_bytes,
         };
         let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
@@ -85,6 +92,8 @@ impl Rig {
             answered: 0,
             audited: Vec::new(),
             checkpoints: 0,
+            unwritten: None,
+            account,
         };
         rig.poll();
         rig.settle();
@@ -99,8 +108,11 @@ impl Rig {
             match output {
                 Output::Persist(order) => self.orders.push_back(order.number),
                 Output::Checkpoint(CheckpointOrder::Begin(_)) => self.checkpoints += 1,
-                Output::Send { connection, responses, answers } => {
+                Output::Send { connection, responses, answers, memory } => {
                     self.answered += answers as usize;
+                    if let Some(unwritten) = &mut self.unwritten {
+                        unwritten.push((connection, memory));
+                    }
                     self.answers
                         .extend(responses.into_iter().map(|(id, response)| (connection, id, response)));
                 }

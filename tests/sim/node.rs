@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use adjourn::protocol::{PushResult, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch};
+use adjourn::replica::{
+    ConnectionId, Input, MemoryAccount, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch,
+};
 use adjourn::storage::StorageError;
 use adjourn::types::Millis;
 
@@ -132,6 +134,7 @@ impl Node {
             output_bytes_max: plan.output_bytes_max,
             uncommitted_bytes_max: 512 << 10,
             memory_max_bytes: plan.memory_max_bytes,
+            memory_account: MemoryAccount::default(),
             checkpoint_log_bytes: plan.checkpoint_log_bytes,
         }
     }

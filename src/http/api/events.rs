@@ -12,11 +12,13 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use http_body_util::channel::{Channel, Sender};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
 use utoipa::IntoParams;
 
 use super::super::caller::Caller;
@@ -134,12 +136,22 @@ pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>)
         None
     };
     let (sender, body) = Channel::new(WAITING_MAX);
-    tokio::spawn(Stream { caller, wanted, sender, _place: place }.run(jobs));
-    let mut response = Response::new(Body::new::<Channel<Bytes>>(body));
+    let gone = CancellationToken::new();
+    let mut response = Response::new(watched(body, gone.clone()));
+    tokio::spawn(Stream { caller, wanted, sender, gone, _place: place }.run(jobs));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+/// The body of a stream. Its end is told at once: the reader is gone, and its place is free.
+fn watched(body: Channel<Bytes>, gone: CancellationToken) -> Body {
+    let guard = gone.drop_guard();
+    Body::new(body.map_frame(move |frame| {
+        let _held = &guard;
+        frame
+    }))
 }
 
 impl Wanted {
@@ -188,13 +200,15 @@ struct Stream {
     caller: Caller,
     wanted: Wanted,
     sender: Sender<Bytes>,
+    /// Cancelled when the reader is gone.
+    gone: CancellationToken,
     _place: Place,
 }
 
 impl Stream {
     /// Sends until the reader is gone, its token ends, or the server stops.
     async fn run(mut self, mut jobs: Option<broadcast::Receiver<JobEvent>>) {
-        let stopping = self.caller.desk().local().stopping();
+        let (stopping, gone) = (self.caller.desk().local().stopping(), self.gone.clone());
         let (caller, access) = (self.caller.clone(), self.wanted.of(&self.caller.access()));
         let mut counts = interval(self.wanted.every);
         counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -204,6 +218,7 @@ impl Stream {
             let text = tokio::select! {
                 biased;
                 () = stopping.cancelled() => return,
+                () = gone.cancelled() => return,
                 () = caller.ended() => return,
                 _ = counts.tick(), if self.wanted.counts => self.counts(&access).await,
                 watched = next(jobs.as_mut()) => match watched {
@@ -217,11 +232,14 @@ impl Stream {
             if text.is_empty() {
                 continue;
             }
+            // One that does not read has its share of memory used up. It may come again.
+            let Some(text) = caller.event(text) else { return };
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => return,
+                () = gone.cancelled() => return,
                 () = caller.ended() => return,
-                sent = self.sender.send_data(text.into()) => if sent.is_err() { return },
+                sent = self.sender.send_data(text) => if sent.is_err() { return },
             }
         }
     }
@@ -289,4 +307,21 @@ fn job_message(access: &Access, event: &JobEvent) -> String {
         at: time_text(event.at),
     };
     message("job", &event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_body_is_told_at_once() {
+        let (mut sender, body) = Channel::new(WAITING_MAX);
+        let gone = CancellationToken::new();
+        let mut body = watched(body, gone.clone());
+        sender.send_data("a".into()).await.expect("there is room");
+        let frame = body.frame().await.expect("a frame").expect("good");
+        assert!(frame.into_data().is_ok_and(|data| data == "a") && !gone.is_cancelled());
+        drop(body);
+        gone.cancelled().await;
+    }
 }

@@ -135,7 +135,6 @@ impl<'de> Visitor<'de> for JobsVisitor {
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
     caller.with_right(Right::Push, "a push needs")?;
     let key = idempotency_key(&caller, request.headers())?;
-    let _room = caller.room(request.headers(), JSON_BYTES_MAX).await?;
     match bring(&caller, request).await? {
         Brought::One(job) => {
             let results = push_part(&caller, &topic, vec![job], key).await?;
@@ -146,12 +145,14 @@ pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: 
 }
 
 async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
+    let visit = input::visit(request.extensions())?;
     let (parts, body) = request.into_parts();
     let is_lines = input::media_type(&parts.headers) == "application/x-ndjson";
     if !is_lines {
         input::check_json(&parts.headers)?;
     }
-    let bytes = input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2))).await?;
+    let bytes =
+        input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2)), &visit).await?;
     if is_lines {
         return lines(&bytes).map(Brought::Many);
     }

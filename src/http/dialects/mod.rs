@@ -20,7 +20,6 @@ use self::fields::Fields;
 use super::caller::Caller;
 use super::input;
 use super::problem::Problem;
-use super::room::Taken;
 use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve, Response,
 };
@@ -75,13 +74,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a request says, and the room of its body: whoever still needs its texts holds it.
-async fn read(caller: &Caller, request: Request) -> Result<(Fields, Option<Taken>), Unread> {
-    let (parts, body) = request.into_parts();
-    let room = caller.room(&parts.headers, REQUEST_BYTES_MAX).await.map_err(Unread::Body)?;
+/// What a request says.
+async fn read(caller: &Caller, request: Request) -> Result<Fields, Unread> {
+    let visit = input::visit(request.extensions()).map_err(Unread::Body)?;
     let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
-    let bytes = input::read(body, bytes_max).await.map_err(Unread::Body)?;
-    Ok((Fields::read(&bytes).ok_or(Unread::Json)?, room))
+    let bytes = input::read(request.into_body(), bytes_max, &visit).await.map_err(Unread::Body)?;
+    Fields::read(&bytes).ok_or(Unread::Json)
 }
 
 /// The topic of ours that stands for one of theirs.

@@ -55,7 +55,7 @@ pub(crate) fn router(desk: Desk) -> Router {
 }
 
 async fn push_job(caller: Caller, request: Request) -> Response {
-    let (fields, _room) = match read(&caller, request).await {
+    let fields = match read(&caller, request).await {
         Ok(read) => read,
         Err(unread) => return failed(unread_text(&unread)),
     };
@@ -82,7 +82,7 @@ async fn push_job(caller: Caller, request: Request) -> Response {
 
 async fn pop_job(caller: Caller, request: Request) -> Response {
     let fields = match read(&caller, request).await {
-        Ok((fields, _)) => fields,
+        Ok(fields) => fields,
         Err(unread) => return failed(unread_text(&unread)),
     };
     let Some(topics) = fields.text("topic") else { return failed("解析json失败") };
@@ -131,7 +131,7 @@ async fn show_job(caller: Caller, request: Request) -> Response {
 }
 
 async fn read_id(caller: &Caller, request: Request) -> Result<String, Response> {
-    let (fields, _) = read(caller, request).await.map_err(|unread| failed(unread_text(&unread)))?;
+    let fields = read(caller, request).await.map_err(|unread| failed(unread_text(&unread)))?;
     let id = fields.text("id").ok_or_else(|| failed("解析json失败"))?;
     if id.is_empty() { Err(failed("job id不能为空")) } else { Ok(id) }
 }

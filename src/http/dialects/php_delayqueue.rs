@@ -60,7 +60,7 @@ pub(crate) async fn serve(visitor: Visitor, desk: Desk, zone: TimeZone) {
     let Visitor { stream, stay } = visitor;
     let (address, loss, stopping) = (stay.address(), stay.loss(), stay.stopping());
     let deadline = desk.local().request_deadline();
-    let visit = Visit::new(stay);
+    let visit = Arc::new(Visit::new(stay));
     let mut stream = Patient::new(stream, TAKES_WITHIN);
     let serving = async {
         loop {

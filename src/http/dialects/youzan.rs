@@ -37,7 +37,7 @@ async fn command(caller: Caller, request: Request) -> Response {
 }
 
 async fn obey(caller: &Caller, request: Request) -> Result<Answer, String> {
-    let (fields, _room) = read(caller, request).await.map_err(|unread| match unread {
+    let fields = read(caller, request).await.map_err(|unread| match unread {
         Unread::Body(problem) => problem.json().detail,
         Unread::Json => "send a JSON object".to_owned(),
     })?;

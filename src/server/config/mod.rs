@@ -18,7 +18,9 @@ use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
-pub use value::{HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within, ZoneName};
+pub use value::{
+    HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within, ZoneName,
+};
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
@@ -37,6 +39,8 @@ pub struct Config {
     pub client_address: Option<String>,
     /// Address for HTTP, `HOST:PORT`; port 0 lets the system choose. `None` for no HTTP.
     pub http_listen: Option<String>,
+    /// Names by which callers of HTTP may ask for it where they need no token, beside addresses and this machine's own names.
+    pub http_hosts: Vec<String>,
     /// Address for callers of `ouqiang/delay-queue`. `None` for none.
     pub ouqiang_listen: Option<String>,
     /// Address for callers of Youzan's queue. `None` for none.
@@ -143,6 +147,12 @@ pub struct Settings {
     /// Address for HTTP: the JSON API and metrics; without it there is no HTTP
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HTTP_LISTEN", value_name = "HOST:PORT"))]
     pub http_listen: Option<MaybeHostPort>,
+    /// Host names of this server, for callers of HTTP who need no token; between commas
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, env = "ADJOURN_HTTP_HOSTS", value_name = "NAME", value_delimiter = ',')
+    )]
+    pub http_hosts: Option<Vec<HostName>>,
     /// Address for callers of ouqiang/delay-queue
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_OUQIANG_LISTEN", value_name = "HOST:PORT"))]
     pub ouqiang_listen: Option<MaybeHostPort>,
@@ -351,6 +361,7 @@ impl Default for Config {
             listen: "127.0.0.1:7440".to_owned(),
             client_address: None,
             http_listen: None,
+            http_hosts: Vec::new(),
             ouqiang_listen: None,
             youzan_listen: None,
             php_delayqueue_listen: None,
@@ -431,6 +442,10 @@ impl Config {
         set(&mut self.listen, listen.map(|listen| listen.0));
         set(&mut self.client_address, client_address.map(|address| address.0));
         set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));
+        set(
+            &mut self.http_hosts,
+            settings.http_hosts.map(|hosts| hosts.into_iter().map(|host| host.0).collect()),
+        );
         set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
         set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
         set(&mut self.php_delayqueue_listen, settings.php_delayqueue_listen.map(|listen| listen.0));

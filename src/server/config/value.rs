@@ -25,6 +25,10 @@ pub struct HostPort(pub String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaybeHostPort(pub Option<String>);
 
+/// The name of a host, in small letters: no port, and no address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName(pub String);
+
 /// What a server calls itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName(pub String);
@@ -73,6 +77,9 @@ pub enum ValueError {
     /// Not an address.
     #[error("expected HOST:PORT, for example 127.0.0.1:7440 or [::1]:7440, found {0:?}")]
     Address(String),
+    /// Not a host's name.
+    #[error("expected the name of a host without a port, for example queue.example, found {0:?}")]
+    HostName(String),
     /// Not a name.
     #[error("a server name has 1 to {SERVER_NAME_BYTES_MAX} bytes without control characters")]
     ServerName,
@@ -159,6 +166,16 @@ impl FromStr for MaybeHostPort {
     }
 }
 
+impl FromStr for HostName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        let good = !text.is_empty() && text.len() <= PEER_ADDRESS_BYTES_MAX && text.bytes().all(fits);
+        if good { Ok(Self(text.to_ascii_lowercase())) } else { Err(ValueError::HostName(text.to_owned())) }
+    }
+}
+
 impl FromStr for ServerName {
     type Err = ValueError;
 
@@ -226,7 +243,7 @@ macro_rules! read_from_text {
 }
 pub(super) use read_from_text;
 
-read_from_text!(HostPort, MaybeHostPort, ServerName, ZoneName, LogLevel, LogFormat);
+read_from_text!(HostPort, MaybeHostPort, HostName, ServerName, ZoneName, LogLevel, LogFormat);
 
 #[cfg(test)]
 mod tests {
@@ -251,5 +268,13 @@ mod tests {
             assert_eq!(bad.parse::<HostPort>(), Err(ValueError::Address(bad.to_owned())));
         }
         assert_eq!("".parse(), Ok(MaybeHostPort(None)));
+    }
+
+    #[test]
+    fn names_of_hosts_have_no_port() {
+        assert_eq!("Queue.Example".parse(), Ok(HostName("queue.example".to_owned())));
+        for bad in ["", "queue:7480", "http://queue", "*.example", "[::1]", "a b"] {
+            assert_eq!(bad.parse::<HostName>(), Err(ValueError::HostName(bad.to_owned())));
+        }
     }
 }

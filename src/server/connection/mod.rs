@@ -33,7 +33,7 @@ use super::peers::Callers;
 use super::rate::Rate;
 use super::tokens::{Guest, Tokens};
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
-use crate::replica::{ConnectionId, Input};
+use crate::replica::{ConnectionId, Input, MemoryAccount};
 use crate::transport::Stream;
 use crate::transport::tls::{Acceptor, is_of_tls};
 use crate::types::SessionSecret;
@@ -67,6 +67,8 @@ pub(super) struct ConnectionConfig {
     pub(super) audit: Audit,
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
+    /// What clients make the node take beside its state.
+    pub(super) memory: MemoryAccount,
     /// Room for bytes read but not yet taken by the core.
     pub(super) input: Arc<InputRoom>,
     /// Most requests that wait for their answer.

@@ -11,6 +11,7 @@ use super::super::mailbox;
 use super::super::tokens::SecretHash;
 use super::*;
 use crate::protocol::{Hello, Request, VERSION};
+use crate::types::Access;
 
 /// What takes longer has failed. Nothing waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,6 +41,7 @@ impl Rig {
             door_places_max: 8,
             audit: Audit::new(None, 1).expect("no file").0,
             body_bytes_max: 1 << 20,
+            memory: MemoryAccount::default(),
             input: Arc::new(InputRoom::new(0, 1 << 20)),
             in_flight_max: 8,
             output_bytes_max: 1 << 30,
@@ -171,9 +173,10 @@ async fn a_client_whose_token_ends_is_gone_for_the_core_at_once_however_slowly_i
     let outbox = told().await.expect("it is announced");
     // It is answered, then gets more than a socket takes, and reads nothing.
     let much = || Response::Error(ErrorReply::new(ErrorCode::Busy, "x".repeat(1 << 20)));
-    outbox.send(vec![(RequestId(1), Response::Done)], 1).expect("connected");
+    let memory = || rig.config.memory.share(&Access::open(), "a:1").nothing();
+    outbox.send(vec![(RequestId(1), Response::Done)], 1, memory()).expect("connected");
     for _ in 0..64 {
-        outbox.send(vec![(RequestId(0), much())], 0).expect("connected");
+        outbox.send(vec![(RequestId(0), much())], 0, memory()).expect("connected");
     }
     put_token(&file, "push");
     rig.config.tokens.reload();

@@ -10,7 +10,7 @@ use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outgoing};
 use super::ConnectionConfig;
 use crate::protocol::{RequestId, Response};
-use crate::replica::{ConnectionId, Input};
+use crate::replica::{ConnectionId, HeldMemory, Input};
 use crate::transport::WriteHalf;
 use crate::types::whole_ms;
 
@@ -42,6 +42,7 @@ struct Buffered {
     answers: u32,
     bytes: usize,
     counted_bytes: usize,
+    memory: Vec<HeldMemory>,
 }
 
 /// The client is gone, or takes nothing.
@@ -66,11 +67,11 @@ impl<'a> Writer<'a> {
         let mut close = false;
         while !close && outgoing.recv_many(&mut messages, MESSAGES_MAX).await > 0 {
             for message in messages.drain(..) {
-                let (responses, answers, counted) = match message {
-                    Outgoing::Replica { responses, answers } => (responses, answers, true),
+                let (responses, answers, memory) = match message {
+                    Outgoing::Replica { responses, answers, memory } => (responses, answers, Some(memory)),
                     Outgoing::Own(responses) => {
                         let answers = u32::try_from(responses.len()).unwrap_or(u32::MAX);
-                        (responses, answers, false)
+                        (responses, answers, None)
                     }
                     Outgoing::Close => {
                         close = true;
@@ -78,12 +79,13 @@ impl<'a> Writer<'a> {
                     }
                 };
                 for (id, response) in responses {
-                    self.encode(id, response, counted);
+                    self.encode(id, response, memory.is_some());
                     if self.buffer.len() >= BUFFER_BYTES && self.flush().await.is_err() {
                         return false;
                     }
                 }
                 self.buffered.answers += answers;
+                self.buffered.memory.extend(memory);
             }
             if self.flush().await.is_err() {
                 return false;
@@ -102,6 +104,8 @@ impl<'a> Writer<'a> {
             self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }
         if response.is_worth_sending() {
+            // Of its size at once: a buffer that doubles takes half as much again.
+            self.buffer.reserve(bytes);
             response.encode(id, &mut self.buffer);
         }
     }
@@ -124,7 +128,7 @@ impl<'a> Writer<'a> {
         if self.buffer.capacity() > 2 * BUFFER_BYTES {
             self.buffer = BytesMut::new();
         }
-        let Buffered { answers, bytes, counted_bytes } = std::mem::take(&mut self.buffered);
+        let Buffered { answers, bytes, counted_bytes, memory: _ } = std::mem::take(&mut self.buffered);
         self.gauge.written(answers, bytes);
         self.unreported_bytes += counted_bytes;
         if self.unreported_bytes >= self.report_bytes {

@@ -11,7 +11,9 @@ use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
-use super::{Waiting, release_of};
+use super::leader_clock::LeaderClock;
+use super::waiting::Waiting;
+use super::{leases_of, release};
 use crate::protocol::frame::HEADER_BYTES;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::transport::{ReadHalf, Stream, WriteHalf};
@@ -36,15 +38,15 @@ const READ_BYTES: usize = 64 << 10;
 pub(super) type Line = Sender<(RequestId, Request)>;
 
 /// Begins to talk to a member over a connection that it has accepted.
-pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>) -> Line {
+pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>, clock: Arc<LeaderClock>) -> Line {
     let (line, requests) = channel(UNSENT_MAX);
     let back = line.downgrade();
     tokio::spawn(async move {
         let mut stream = stream;
         let (input, output) = stream.split();
         let ended = tokio::select! {
-            ended = hear(input, unread, &waiting, &back) => ended,
-            ended = say(output, requests) => ended,
+            ended = hear(input, unread, &waiting, &clock, &back) => ended,
+            ended = say(output, requests, &clock) => ended,
         };
         if let Err(error) = ended {
             debug!(%error, "the way to the leader has ended");
@@ -55,7 +57,11 @@ pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>) -> L
 }
 
 /// Sends requests until nobody has any more.
-async fn say(mut output: WriteHalf<'_>, mut requests: Receiver<(RequestId, Request)>) -> io::Result<()> {
+async fn say(
+    mut output: WriteHalf<'_>,
+    mut requests: Receiver<(RequestId, Request)>,
+    clock: &LeaderClock,
+) -> io::Result<()> {
     let (mut taken, mut bytes) = (Vec::new(), BytesMut::new());
     let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -63,10 +69,14 @@ async fn say(mut output: WriteHalf<'_>, mut requests: Receiver<(RequestId, Reque
         tokio::select! {
             biased;
             _ = pings.tick() => {
+                clock.asked();
                 Request::Ping.encode(RequestId(UNASKED), &mut bytes);
             }
             count = requests.recv_many(&mut taken, TOGETHER_MAX) => {
                 for (number, request) in taken.drain(..) {
+                    if matches!(request, Request::Hello(_)) {
+                        clock.asked();
+                    }
                     request.encode(number, &mut bytes);
                 }
                 if count == 0 {
@@ -87,6 +97,7 @@ async fn hear(
     mut input: ReadHalf<'_>,
     mut buffer: BytesMut,
     waiting: &Waiting,
+    clock: &LeaderClock,
     back: &WeakSender<(RequestId, Request)>,
 ) -> io::Result<()> {
     let bytes_max = u32::try_from(RESPONSE_BYTES_MAX).unwrap_or(u32::MAX);
@@ -101,6 +112,9 @@ async fn hear(
             if leads_no_more(&response) {
                 waiting.lock().has_ended = true;
             }
+            if let Some(clock_ms) = shown_clock(frame.header.id, &response) {
+                clock.answered(clock_ms);
+            }
             if let Err(unsent) = waiting.hand_over(frame.header.id, response) {
                 give_back(&unsent, back);
             }
@@ -112,6 +126,15 @@ async fn hear(
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(io::ErrorKind::TimedOut.into()),
         }
+    }
+}
+
+/// The member's clock, in the answer to what [`say`] has noted as a question for it.
+fn shown_clock(number: RequestId, response: &Response) -> Option<u64> {
+    match response {
+        Response::Welcome(welcome) => Some(welcome.clock_ms),
+        Response::Pong { clock_ms, .. } if number.0 == UNASKED => Some(*clock_ms),
+        _ => None,
     }
 }
 
@@ -131,10 +154,11 @@ fn leads_no_more(response: &Response) -> bool {
 
 /// Gives back the jobs that came for one who is gone.
 fn give_back(unsent: &Response, back: &WeakSender<(RequestId, Request)>) {
-    if let Some(release) = release_of(unsent)
+    let leases = leases_of(unsent);
+    if !leases.is_empty()
         && let Some(back) = back.upgrade()
     {
         // If there is no room for it, the lease ends by itself.
-        let _ = back.try_send((RequestId(UNASKED), release));
+        let _ = back.try_send((RequestId(UNASKED), release(leases)));
     }
 }
