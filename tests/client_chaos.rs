@@ -14,7 +14,7 @@ use std::time::Duration;
 use adjourn::client::{Cancellation, Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
 use adjourn::protocol::{Delivered, NewJob};
 use adjourn::server::{Server, config::Config};
-use adjourn::types::TopicName;
+use adjourn::types::{RetryDefaults, TopicName};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
@@ -242,6 +242,7 @@ async fn bad_weather(seed: u64) -> u64 {
         listen: "127.0.0.1:0".to_owned(),
         session_grace_ms: GRACE_MS,
         heartbeat_ms: HEARTBEAT_MS,
+        retry_defaults: RetryDefaults::NONE,
         ..Config::default()
     });
     let running = running.await.unwrap();
