@@ -213,7 +213,8 @@ async fn push_all(client: &Client, books: &Mutex<Books>) {
         books.lock().unwrap().not_before.insert(job, Instant::now() + Duration::from_millis(delay_ms));
         tickets
             .push(producer.send(NewJob { ttr_ms: TTR_MS, ..NewJob::new(job.to_string()).after(delay_ms) }));
-        sleep(Duration::from_millis(10)).await;
+        // The workers keep up: a job that one of them lost comes behind those that are ready, and is to be taken over soon.
+        sleep(Duration::from_millis(60)).await;
     }
     for ticket in tickets {
         ticket.await.unwrap();
