@@ -343,6 +343,10 @@ fn leases_are_settled_from_other_processes() {
     rig.json(&["run-now", &id]);
     let lease = rig.lease("work");
     assert_eq!(rig.ok(&["release", &lease]), "");
+    assert_eq!(rig.json(&["get", &id])["state"], json!("delayed"), "it waits for the server's backoff");
+    let shown = rig.ok(&["topic", "show", "work"]);
+    assert!(shown.contains("25 (default)") && shown.contains("1s..1h~20% (default)"), "{shown}");
+    rig.json(&["run-now", &id]);
     let lease = rig.lease("work");
 
     rig.fails(&["bury", &lease, "--reason", &"x".repeat(1025)], 2, "at most 1024 bytes: this one has 1025");

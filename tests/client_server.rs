@@ -10,7 +10,7 @@ use std::time::Duration;
 use adjourn::client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
 use adjourn::protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
 use adjourn::server::{Running, Server, config::Config};
-use adjourn::types::{JobId, TopicName};
+use adjourn::types::{JobId, RetryDefaults, TopicName};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};
@@ -56,7 +56,8 @@ impl Node {
 }
 
 fn config(data: &TempDir) -> Config {
-    Config { data: data.path().to_owned(), listen: "127.0.0.1:0".to_owned(), ..Config::default() }
+    let (data, listen) = (data.path().to_owned(), "127.0.0.1:0".to_owned());
+    Config { data, listen, retry_defaults: RetryDefaults::NONE, ..Config::default() }
 }
 
 fn topic() -> TopicName {

@@ -15,7 +15,7 @@ mod report;
 mod rig;
 mod versions;
 
-use adjourn::protocol::{Request, Role};
+use adjourn::protocol::{ErrorCode, Request, Role};
 use adjourn::storage::{Depth, Inspection};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -29,7 +29,7 @@ use rig::Cluster;
 pub(crate) use rig::now;
 
 /// A session keeps its leases through every fault here: only a lease's own end gives a job back.
-const ARGUMENTS: [&str; 2] = ["--session-grace-ms", "60000"];
+const ARGUMENTS: [&str; 4] = ["--session-grace-ms", "60000", "--default-backoff", "none"];
 const KILLS: usize = 50;
 /// Leadership is handed over so often, in each of two ways.
 const HAND_OVERS: usize = 20;
@@ -222,8 +222,11 @@ fn what_an_operator_gets_wrong_is_told_and_harms_nothing() {
     let refused = |cluster: &Cluster<Gates>, request: &Request| {
         cluster.ask_leader(request).expect_err("that cannot be done").message
     };
-    let nobody = refused(&cluster, &add("127.0.0.1:1"));
-    assert!(nobody.contains("nobody answers at 127.0.0.1:1"), "{nobody}");
+    let no_address = cluster.ask_leader(&add("nowhere")).expect_err("it has no port");
+    assert_eq!((no_address.code, no_address.retryable()), (ErrorCode::Invalid, false), "{no_address}");
+    let nobody = cluster.ask_leader(&add("127.0.0.1:1")).expect_err("nobody is there");
+    assert_eq!((nobody.code, nobody.retryable()), (ErrorCode::Busy, true), "it may be starting: {nobody}");
+    assert!(nobody.message.contains("nobody answers at 127.0.0.1:1"), "{nobody}");
     let leader = cluster.await_leader();
     let own = cluster.node(leader).place.peer_front.to_string();
     let itself = refused(&cluster, &add(&own));

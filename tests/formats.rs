@@ -14,13 +14,13 @@ use adjourn::storage::{
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists, JobId, Lease,
-    Millis, SessionId, SessionSecret, TopicId, When,
+    Millis, RetryDefaults, SessionId, SessionSecret, TopicId, When,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entries.
-const COMMANDS: usize = 32;
+const COMMANDS: usize = 33;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -125,6 +125,8 @@ fn known_and_unchanged() -> Vec<Command<'static>> {
     vec![
         Command::PushIdempotent { key: 0xc0 << 120 | 7, topic, jobs },
         Command::RescheduleIf { job: by_key, due: When::After(250), version: u64::MAX },
+        Command::RetryDefaults { defaults: RetryDefaults::default() },
+        Command::RetryDefaults { defaults: RetryDefaults::NONE },
     ]
 }
 
@@ -383,5 +385,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::TopicPolicy { .. } => 29,
         Command::PushIdempotent { .. } => 30,
         Command::RescheduleIf { .. } => 31,
+        Command::RetryDefaults { .. } => 32,
     }
 }

@@ -29,7 +29,8 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::server_rig::{Process, Raw, adjourn, hello, topic};
 
-const SETTINGS: [&str; 4] = ["--session-grace-ms", "0", "--checkpoint-log-bytes", "65536"];
+const SETTINGS: [&str; 6] =
+    ["--session-grace-ms", "0", "--checkpoint-log-bytes", "65536", "--default-backoff", "none"];
 const ROUNDS: usize = 50;
 const ACKNOWLEDGEMENTS_MAX: usize = 4000;
 const PUSHES_IN_FLIGHT: usize = 64;

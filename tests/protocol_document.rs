@@ -121,6 +121,36 @@ fn the_errors_of_each_request_are_those_that_the_code_lists() {
     }
 }
 
+/// The codes that a text names.
+fn codes_in(text: &str) -> BTreeSet<&str> {
+    let names: BTreeSet<&str> = ErrorCode::ALL.iter().map(|code| code.name()).collect();
+    text.split('`').filter(|word| names.contains(word)).collect()
+}
+
+#[test]
+fn the_text_names_the_errors_of_the_table() {
+    let names = |codes: &[ErrorCode]| codes.iter().map(|code| code.name()).collect::<BTreeSet<&str>>();
+    let any = names(ANY_REQUEST);
+    let mut described = BTreeSet::new();
+    for paragraph in DOCUMENT.split("\n\n").filter_map(|paragraph| paragraph.strip_prefix("Errors of ")) {
+        let (requests, text) = paragraph.split_once(':').expect("the requests, then their codes");
+        let opcodes = requests.split(", ").map(|name| {
+            let found = RequestOpcode::ALL.iter().find(|opcode| opcode.name() == name);
+            found.unwrap_or_else(|| panic!("{name:?} is no request"))
+        });
+        let opcodes: Vec<_> = opcodes.collect();
+        let of_table: BTreeSet<&str> = opcodes.iter().flat_map(|opcode| names(opcode.refusals())).collect();
+        let own: BTreeSet<&str> = codes_in(text).difference(&any).copied().collect();
+        assert_eq!(own, of_table, "{requests}");
+        for opcode in opcodes {
+            assert!(described.insert(opcode.name()), "{opcode:?} twice");
+        }
+    }
+    for opcode in RequestOpcode::ALL.iter().filter(|opcode| !opcode.refusals().is_empty()) {
+        assert!(described.contains(opcode.name()), "no paragraph has the errors of {opcode:?}");
+    }
+}
+
 #[test]
 fn the_rights_of_each_request_are_those_that_the_code_asks_for() {
     let rights = Right::ALL.into_iter().map(Some);

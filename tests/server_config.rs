@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use adjourn::server::config::{Config, ConfigError, Settings};
+use adjourn::types::{Backoff, BackoffCurve, RetryDefaults};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/adjourn.example.toml");
 
@@ -78,6 +79,9 @@ fn every_mistake_is_shown_with_its_line_and_its_reason() {
         ("node = 1\nnode = 2", "line 2", "duplicate key"),
         ("data = ", "line 1", "string values must be quoted"),
         ("server_name = \"\"", "line 1", "1 to 64 bytes"),
+        ("default_attempts = 0", "line 1", "expected none, or a whole number from 1"),
+        ("node = 1\ndefault_attempts = \"many\"", "line 2", "expected none, or a whole number from 1"),
+        ("default_backoff = \"1h..1s\"", "line 1", "waits such as 10s, 1s..1h~20%"),
     ];
     for (text, line, reason) in cases {
         let refused = refusal(text);
@@ -102,6 +106,20 @@ fn the_keys_of_earlier_tokens_are_told_what_to_do_and_not_shown() {
         assert!(!refused.contains("hunter2"), "{refused}");
     }
     assert!(refusal("# auth_tokens = 1\nauth_tokenz = 1").contains("unknown field"));
+}
+
+#[test]
+fn retries_have_defaults_or_none() {
+    let read = |text: &str| {
+        let (_directory, path) = file(text);
+        Config::load(Some(&path), Settings::default()).expect("valid").retry_defaults
+    };
+    assert_eq!(read(""), RetryDefaults::default());
+    assert_eq!(read("default_attempts = \"none\"\ndefault_backoff = \"none\""), RetryDefaults::NONE);
+    let curve = BackoffCurve::List(vec![1_000, 60_000]);
+    let backoff = Some(Backoff { curve, jitter_percent: 5 });
+    let expected = RetryDefaults { attempts_max: Some(7), backoff };
+    assert_eq!(read("default_attempts = 7\ndefault_backoff = \"1s,1m~5%\""), expected);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_job_shows_what_happened_to_it() {
         assert!(error.message.contains("reason of 1025 bytes, at most 1024"), "{error}");
     }
     let reason = Some("the shop does not answer".to_owned());
-    settled(&client.ask(Request::Release { leases, kind: ReleaseKind::Backoff, reason: reason.clone() }));
+    settled(&client.ask(Request::Release { leases, kind: ReleaseKind::After(0), reason: reason.clone() }));
     let Response::Job(peeked) = client.ask(Request::Peek { topic: topic("orders") }) else { panic!("a job") };
     assert_eq!(peeked.history, JobHistory { reason: reason.clone(), ..first });
 

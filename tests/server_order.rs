@@ -1,10 +1,13 @@
 //! What one connection may rely on: its changes are applied in order, and each of its requests is answered once.
 
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+
 use adjourn::protocol::{
     Delivered, ErrorCode, Hello, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve,
     Response, Resume, Subscribe,
 };
-use adjourn::types::{JobId, JobState, Lease};
+use adjourn::types::{IfExists, JobId, JobState, Key, Lease, Millis, When};
 
 use crate::server_rig::{Node, Raw, hello, push, topic};
 
@@ -114,7 +117,7 @@ fn what_was_not_started_counts_as_no_attempt() {
     client.ask(push("t", "body", 0));
     let mut seen = Vec::new();
     for kind in
-        [ReleaseKind::NotStarted, ReleaseKind::NotStarted, ReleaseKind::Backoff, ReleaseKind::NotStarted]
+        [ReleaseKind::NotStarted, ReleaseKind::NotStarted, ReleaseKind::After(0), ReleaseKind::NotStarted]
     {
         let answer = client.ask(reserve("t", 10_000));
         let [job] = reserved(&answer) else { panic!("{answer:?}") };
@@ -122,6 +125,41 @@ fn what_was_not_started_counts_as_no_attempt() {
         client.ask(Request::Release { leases: vec![job.lease], kind, reason: None });
     }
     assert_eq!(seen, [1, 1, 1, 2]);
+}
+
+#[test]
+fn a_version_never_comes_again() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let mut client = Raw::greeted(node.address);
+    let [one, other] = [1, 2].map(|hours| When::At(Millis(4_000_000_000_000 + hours * 3_600_000)));
+    let key: Key = "k".parse().expect("a key");
+    let keyed = || {
+        let job =
+            NewJob { due: one, key: Some(key.clone()), if_exists: IfExists::Replace, ..NewJob::new("body") };
+        Request::Push(Push { topic: topic("t"), sequence: 0, jobs: vec![job], idempotency: None })
+    };
+    let job = || JobRef::Key { topic: topic("t"), key: key.clone() };
+    client.ask(keyed());
+    let Response::Job(first) = client.ask(Request::Get(job())) else { panic!("it lives") };
+    let mut seen = BTreeSet::from([first.version]);
+    // There, back again, and again to where it was, and made anew.
+    for step in [Some(other), Some(one), Some(one), None] {
+        let request = match step {
+            Some(due) => Request::Reschedule { job: job(), due, if_version: None },
+            None => keyed(),
+        };
+        client.ask(request);
+        let Response::Job(now) = client.ask(Request::Get(job())) else { panic!("it lives") };
+        assert!(seen.insert(now.version), "{step:?}: {now:?}");
+        assert_eq!(now.due == first.due, step != Some(other), "{now:?}");
+        let stale = NonZeroU64::new(first.version);
+        let refused = client.ask(Request::Reschedule { job: job(), due: other, if_version: stale });
+        assert!(
+            matches!(&refused, Response::Error(error) if error.code == ErrorCode::Changed),
+            "{refused:?}"
+        );
+    }
 }
 
 #[test]

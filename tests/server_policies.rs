@@ -1,17 +1,19 @@
 //! What a topic decides for its jobs, seen by clients of a real server.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU128;
 use std::time::{Duration, Instant};
 
 use adjourn::protocol::{
-    Delivered, ErrorCode, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
-    TopicSet, TopicSettings,
+    Delivered, ErrorCode, JobRef, JobReport, List, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
+    Response, TopicSet, TopicSettings,
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
-    Backoff, BackoffCurve, BuryReason, JobState, Late, LateAction, Millis, PolicyChange, Setting,
-    TopicPolicy, When,
+    AttributesBuilder, Backoff, BackoffCurve, BuryReason, Filter, JobId, JobState, Late, LateAction,
+    ListOrder, Millis, PolicyChange, RetryDefaults, Setting, TopicPolicy, When,
 };
+use bytes::Bytes;
 
 use crate::server_rig::{Node, Raw, push, topic};
 
@@ -106,6 +108,92 @@ fn jobs_that_do_not_say_take_what_their_topic_says() {
         panic!("it lives")
     };
     assert_eq!((report.state, report.buried), (Some(JobState::Buried), Some(BuryReason::AttemptsUsedUp)));
+}
+
+fn shown(client: &mut Raw, id: JobId) -> JobReport {
+    match client.ask(Request::Get(JobRef::Id(id))) {
+        Response::Job(report) => *report,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn jobs_and_topics_that_say_nothing_take_the_server_s_defaults_and_keep_them() {
+    let data = tempfile::tempdir().expect("a directory");
+    let defaults = RetryDefaults::default();
+    let node = Node::start(data.path(), |config| config.retry_defaults = defaults.clone());
+    let mut client = Raw::greeted(node.address);
+    assert_eq!(defaults.attempts_max, Some(25));
+    client.ask(push("t", "body", 0));
+    let shown_settings = settings(&mut client, "t");
+    assert_eq!((&shown_settings.defaults, shown_settings.policy.is_empty()), (&defaults, true));
+    let job = reserve(&mut client, "t", 1, 0).pop().expect("a job");
+    assert!(job.attributes.is_empty(), "it is delivered as it was pushed");
+    let policy = shown(&mut client, job.lease.job).attributes.policy();
+    assert_eq!((policy.attempts_max, policy.backoff), (defaults.attempts_max, defaults.backoff));
+    release(&mut client, &job);
+    let failed = shown(&mut client, job.lease.job);
+    assert_eq!(failed.state, Some(JobState::Delayed), "it waits for its backoff");
+    let filter = Filter { topic: Some(topic("t")), ..Filter::default() };
+    let list = List { filter, order: ListOrder::Id, jobs_max: 9, with_bodies: false, cursor: Bytes::new() };
+    let Response::Jobs { jobs, .. } = client.ask(Request::List(list)) else { panic!("a page") };
+    assert_eq!(jobs.first().map(|job| &job.attributes), Some(&failed.attributes));
+    // What the topic sets counts first.
+    set(&mut client, "t", |policy| policy.attempts_max = Some(7));
+    let of_queue = settings(&mut client, "t").defaults;
+    assert_eq!(of_queue, RetryDefaults { attempts_max: None, ..RetryDefaults::default() });
+
+    // Another configuration counts for the jobs that are pushed from then on.
+    drop(client);
+    node.stop();
+    let once = RetryDefaults { attempts_max: Some(1), backoff: None };
+    let node = Node::start(data.path(), |config| config.retry_defaults = once.clone());
+    let mut client = Raw::greeted(node.address);
+    assert_eq!(shown(&mut client, failed.id), failed);
+    client.ask(push("other", "body", 0));
+    assert_eq!(settings(&mut client, "other").defaults, once);
+    let job = reserve(&mut client, "other", 1, 0).pop().expect("a job");
+    release(&mut client, &job);
+    assert_eq!(shown(&mut client, job.lease.job).buried, Some(BuryReason::AttemptsUsedUp));
+}
+
+#[test]
+fn a_job_that_failed_stands_behind_those_that_were_not_tried() {
+    let (_data, _node, mut client) = start();
+    let mut push_one = || push_due(&mut client, "t", When::After(0));
+    let pushed = [push_one(), push_one(), push_one()];
+    let take = |client: &mut Raw| reserve(client, "t", 1, 0).pop().expect("a job").lease;
+    let give_back = |client: &mut Raw, lease, kind| {
+        let release = Request::Release { leases: vec![lease], kind, reason: None };
+        assert_eq!(client.ask(release), Response::Settled(vec![Ok(())]));
+    };
+    let first = take(&mut client);
+    give_back(&mut client, first, ReleaseKind::After(0));
+    let second = take(&mut client);
+    assert_eq!(PushResult::Pushed(second.job), pushed[1]);
+    // It was not tried.
+    give_back(&mut client, second, ReleaseKind::NotStarted);
+    let again = take(&mut client);
+    assert_eq!(again.job, second.job);
+    // There is no backoff anywhere.
+    give_back(&mut client, again, ReleaseKind::Backoff);
+    let left = reserve(&mut client, "t", 9, 0);
+    let left: Vec<_> = left.iter().map(|job| PushResult::Pushed(job.lease.job)).collect();
+    assert_eq!(left, [pushed[2], pushed[0], pushed[1]]);
+}
+
+#[test]
+fn a_push_of_which_no_job_is_accepted_makes_no_topic() {
+    let (_data, _node, mut client) = start();
+    let expires = AttributesBuilder::default().expires(When::At(Millis(1))).build().expect("valid");
+    let job = NewJob { attributes: expires, ..NewJob::new("body") };
+    for (sequence, idempotency) in [(0, None), (1, None), (0, NonZeroU128::new(7))] {
+        let jobs = vec![job.clone()];
+        let refused = client.ask(Request::Push(Push { topic: topic("t"), sequence, jobs, idempotency }));
+        let expected = PushResult::Refused(ErrorCode::ExpiresBeforeDue, None);
+        assert_eq!(refused, Response::Pushed(vec![expected]));
+    }
+    assert_eq!(client.ask(Request::Topics), Response::Topics(Vec::new()));
 }
 
 #[test]

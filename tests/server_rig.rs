@@ -15,7 +15,7 @@ use adjourn::protocol::{
 };
 use adjourn::server::config::Config;
 use adjourn::server::{Running, Server, ServerError};
-use adjourn::types::TopicName;
+use adjourn::types::{RetryDefaults, TopicName};
 use adjourn::{alerts, call_backs};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
@@ -44,7 +44,10 @@ impl Node {
         // A test's client may say nothing for longer than a usual one.
         let heartbeat_ms = 10_000;
         let listen = "127.0.0.1:0".to_owned();
-        let mut config = Config { data: data.to_owned(), listen, heartbeat_ms, ..Config::default() };
+        // What failed is there again at once: no test waits for it.
+        let retry_defaults = RetryDefaults::NONE;
+        let data = data.to_owned();
+        let mut config = Config { data, listen, heartbeat_ms, retry_defaults, ..Config::default() };
         change(&mut config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(config.worker_threads)

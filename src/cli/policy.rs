@@ -5,7 +5,7 @@ use clap::Args;
 use super::connection::{Leases, ServerArgs};
 use super::exit::{Exit, Failure};
 use super::output::{print, write_json};
-use crate::json::{SettingError, TopicSettingsJson, setting_change, settings_text};
+use crate::json::{SettingError, TopicSettingsJson, defaults_text, setting_change, settings_text};
 use crate::types::{PolicyChange, Setting, TopicName};
 
 const SET_EXAMPLE: &str = "\
@@ -191,10 +191,12 @@ pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
         if args.json {
             return write_json(out, &TopicSettingsJson::of(topic.as_str(), &shown));
         }
-        let width =
-            settings_text(&shown.policy).map(|(name, _)| name.len() + 2).max().unwrap_or_default().max(14);
+        let set = settings_text(&shown.policy);
+        let defaults = defaults_text(&shown).map(|(name, text)| (name, format!("{text} (default)")));
+        let lines: Vec<(&str, String)> = set.chain(defaults).collect();
+        let width = lines.iter().map(|(name, _)| name.len() + 2).max().unwrap_or_default().max(14);
         let state = if shown.paused { ", paused" } else { "" };
         writeln!(out, "{topic}: {} jobs, {} bytes{state}", shown.jobs, shown.bytes)?;
-        settings_text(&shown.policy).try_for_each(|(name, text)| writeln!(out, "  {name:<width$}{text}"))
+        lines.iter().try_for_each(|(name, text)| writeln!(out, "  {name:<width$}{text}"))
     })
 }

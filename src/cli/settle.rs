@@ -26,7 +26,8 @@ pub(super) struct FinishArgs {
 }
 
 const RELEASE_EXAMPLE: &str = "\
-Without --delay the job follows its own backoff, and is ready at once if it has none.
+Without --delay the job follows its backoff: its own, or that of its topic or of the server. With --delay 0s it is ready at once, behind
+all jobs that are ready.
 
 Example:
   adjourn release 42-7 --delay 30s --reason \"the shop does not answer\"

@@ -8,7 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::types::{
-    BuryReason, IfExists, JobId, Lease, Millis, PolicyChange, SessionId, SessionSecret, TopicId, When,
+    BuryReason, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId, SessionSecret,
+    TopicId, When,
 };
 
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
@@ -294,6 +295,11 @@ pub enum Command<'a> {
         due: When,
         /// See [`JobView::version`](super::JobView::version).
         version: u64,
+    },
+    /// The defaults for retries of the jobs that are pushed from here on, as the leader's configuration has them.
+    RetryDefaults {
+        /// For jobs that say nothing, in topics that say nothing.
+        defaults: RetryDefaults,
     },
 }
 

@@ -104,17 +104,24 @@ pub(super) fn of_job(job: &Job) -> u128 {
     const PUSHED_AT: u32 = 1 << 16;
     const PAST: u32 = 1 << 17;
     const REASON: u32 = 1 << 18;
+    const CHANGED: u32 = 1 << 19;
     let mut element = Element::new(Kind::Job);
     let (past, pushed_at) = (job.past(), (job.pushed_at != 0).then_some(job.pushed_at));
     let reason = past.and_then(|past| past.reason.as_ref());
     let flag = |is_there, flag| if is_there { flag } else { 0 };
-    let parts =
-        flag(pushed_at.is_some(), PUSHED_AT) | flag(past.is_some(), PAST) | flag(reason.is_some(), REASON);
+    let parts = flag(pushed_at.is_some(), PUSHED_AT)
+        | flag(past.is_some(), PAST)
+        | flag(reason.is_some(), REASON)
+        | flag(job.changes != 0, CHANGED);
     let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8 | parts;
-    element.pair(kinds, job.due_timeline.number().into()).word(job.due_at);
+    let timeline = u32::from(job.due_timeline.number()) | u32::from(job.defaults) << 8;
+    element.pair(kinds, timeline).word(job.due_at);
     element.word(job.id.0).word(job.since).word(job.fence().0).word(job.holder().0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
+    if job.changes != 0 {
+        element.word(job.changes.into());
+    }
     if let Some(pushed_at) = pushed_at {
         element.word(pushed_at);
     }
@@ -186,10 +193,12 @@ mod tests {
             priority: 7,
             ttr_ms: 8,
             attempts: 9,
+            changes: 0,
             body: BodyRef { place: Place(10), body_bytes: 11, checksum: 12 },
             due_timeline: Timeline::Stamp,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
+            defaults: 0,
             pushed_at: 0,
             extras: None,
         }
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
         let past = || Past { reserved_first: 1, reserved_last: 2, held_by: SessionId(3), reason: None };
-        let changes: [&dyn Fn(&mut Job); 27] = [
+        let changes: [&dyn Fn(&mut Job); 29] = [
             &|job: &mut Job| job.id = JobId(99),
             &|job: &mut Job| job.due_timeline = Timeline::Wall,
             &|job: &mut Job| job.due_at = 99,
@@ -214,6 +223,8 @@ mod tests {
             &|job: &mut Job| job.priority = 99,
             &|job: &mut Job| job.ttr_ms = 99,
             &|job: &mut Job| job.attempts = 99,
+            &|job: &mut Job| job.changes = 99,
+            &|job: &mut Job| job.defaults = 99,
             &|job: &mut Job| job.body.body_bytes = 99,
             &|job: &mut Job| job.body.checksum = 99,
             &|job: &mut Job| job.state = JobState::Buried,

@@ -61,26 +61,27 @@ impl Engine {
         store: &mut impl JobStore,
         ended: &mut Vec<Lease>,
     ) -> Result<Vec<PushOutcome>, Reject> {
-        let topic = self.intern(topic)?;
-        let seed = self.topic_seed(topic);
-        let outcomes = (0..).zip(jobs).map(|(nth, job)| {
-            let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
-            match self.idempotent.recall(key, checksum, self.clock.stamp, self.group) {
-                Recall::Known(outcome) => outcome,
-                Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
-                Recall::New => {
-                    let outcome = self.push_one(topic, job, store, ended);
-                    // What is refused was not pushed: the same may be tried again.
-                    if !matches!(outcome, PushOutcome::Refused(..)) {
-                        let at = self.clock.stamp;
-                        let remembered = Remembered { at, key, outcome: pack(outcome), checksum };
-                        self.idempotent.remember(remembered, &mut self.sum);
+        self.in_topic(topic, |engine, topic| {
+            let seed = engine.topic_seed(topic);
+            let outcomes = (0..).zip(jobs).map(|(nth, job)| {
+                let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
+                match engine.idempotent.recall(key, checksum, engine.clock.stamp, engine.group) {
+                    Recall::Known(outcome) => outcome,
+                    Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
+                    Recall::New => {
+                        let outcome = engine.push_one(topic, job, store, ended);
+                        // What is refused was not pushed: the same may be tried again.
+                        if !matches!(outcome, PushOutcome::Refused(..)) {
+                            let at = engine.clock.stamp;
+                            let remembered = Remembered { at, key, outcome: pack(outcome), checksum };
+                            engine.idempotent.remember(remembered, &mut engine.sum);
+                        }
+                        outcome
                     }
-                    outcome
                 }
-            }
-        });
-        Ok(outcomes.collect())
+            });
+            outcomes.collect()
+        })
     }
 }
 

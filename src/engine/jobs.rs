@@ -10,6 +10,7 @@ use std::ops;
 
 use super::capture::{Capture, page_of, start_of};
 use super::clock::{Moment, Timeline};
+use super::defaults::DefaultsNumber;
 use super::free::FreeNumbers;
 use super::held::Held;
 use super::index::Index;
@@ -31,19 +32,23 @@ pub(super) struct Job {
     pub(super) id: JobId,
     /// When it is, or was, [due](Self::due).
     pub(super) due_at: u64,
-    /// Ready: its due time as a stamp when it became so, which orders it. Reserved: the deadline, as a stamp. Finished:
-    /// when that was, as a stamp.
+    /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: when that was,
+    /// as a stamp.
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
     pub(super) ttr_ms: u32,
     pub(super) attempts: u32,
+    /// How often it was changed so far.
+    pub(super) changes: u32,
     pub(super) body: BodyRef,
     /// On which timeline `due_at` lies.
     pub(super) due_timeline: Timeline,
     pub(super) state: JobState,
     /// Why it is buried; means nothing in another state.
     pub(super) buried: BuryReason,
+    /// The queue's defaults when it was pushed.
+    pub(super) defaults: DefaultsNumber,
     /// When it was pushed, as a stamp; 0 if that is not known.
     pub(super) pushed_at: u64,
     /// What most jobs do not have.
@@ -272,6 +277,7 @@ impl Jobs {
         let job = self.one(slot);
         let before = job.held_bytes();
         change(job);
+        job.changes = job.changes.wrapping_add(1);
         let after = job.held_bytes();
         self.held_bytes = self.held_bytes - before + after;
     }

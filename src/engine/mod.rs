@@ -51,6 +51,7 @@ mod capture;
 mod change;
 mod clock;
 mod cost;
+mod defaults;
 mod events;
 mod finished;
 mod free;
@@ -74,6 +75,7 @@ mod repeat;
 mod reserve;
 mod retry;
 mod saved;
+mod saved_topics;
 mod sessions;
 mod settle;
 pub(crate) mod slab;
@@ -168,6 +170,7 @@ pub struct Engine {
     finished: finished::Finished,
     idempotent: idempotency::IdempotentPushes,
     members: members::Members,
+    defaults: defaults::Defaults,
     sum: hash::Sum,
     /// How many jobs were changed: no state.
     changes: u64,
@@ -197,6 +200,7 @@ impl Engine {
             finished: finished::Finished::default(),
             idempotent: idempotency::IdempotentPushes::default(),
             members: members::Members::default(),
+            defaults: defaults::Defaults::default(),
             sum: hash::Sum::default(),
             changes: 0,
             events: events::Events::default(),
@@ -298,6 +302,7 @@ impl Engine {
                 self.members.set(member, &mut self.sum)?;
             }
             Command::FeatureLevel { level } => self.raise_feature_level(*level),
+            Command::RetryDefaults { defaults } => return self.set_defaults(defaults),
             Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
             Command::ReserveNamed { session, topics, jobs_max, bytes_max } => {
                 return self.reserve_named(*session, topics, *jobs_max, *bytes_max, store);

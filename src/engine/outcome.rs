@@ -2,7 +2,7 @@
 
 use super::store::BodyRef;
 use crate::types::{
-    BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
+    Backoff, BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
 };
 
 /// What applying one entry did.
@@ -130,6 +130,8 @@ pub enum Reject {
     SequenceReused = 15,
     /// The job is not as the command expects it.
     Changed = 16,
+    /// The queue has had too many different defaults for retries.
+    DefaultsQuota = 17,
 }
 
 impl Reject {
@@ -153,6 +155,7 @@ impl Reject {
             14 => Self::BodyTooLarge,
             15 => Self::SequenceReused,
             16 => Self::Changed,
+            17 => Self::DefaultsQuota,
             _ => return None,
         })
     }
@@ -196,11 +199,15 @@ pub struct JobView {
     pub ttr_ms: u32,
     /// The lease that holds it and its deadline as a stamp.
     pub lease: Option<(Fence, Millis)>,
+    /// After how many failed attempts it is buried; `None` for never.
+    pub attempts_max: Option<u32>,
+    /// How it waits between attempts; `None` for not at all.
+    pub backoff: Option<Backoff>,
     /// Why it is buried.
     pub buried: Option<BuryReason>,
     /// What happened to it so far.
     pub history: JobHistory,
-    /// Another number after each change of it, never 0.
+    /// A number that is new after each change of it, and never 0.
     pub version: u64,
     /// Where key, attributes and body are.
     pub body: BodyRef,

@@ -41,10 +41,10 @@ impl Engine {
     ) -> PushOutcome {
         let (id, before) = (self.jobs[slot].id, self.jobs[slot].body);
         let body = store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
-        let clock = self.clock;
+        let (clock, defaults) = (self.clock, self.defaults.current());
         let (ttr_ms, priority) = self.ttr_and_priority(self.jobs[slot].topic, new);
         self.change(slot, |job| {
-            (job.body, job.priority, job.ttr_ms) = (body, priority, ttr_ms);
+            (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
             job.set_retry(retry);
             job.set_delayed(due);
             if clock.reached(due) {

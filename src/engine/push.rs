@@ -25,32 +25,46 @@ impl Engine {
         ended: &mut Vec<Lease>,
     ) -> Result<Vec<PushOutcome>, Reject> {
         if session == SessionId(0) || sequence == 0 {
-            let topic = self.intern(topic)?;
-            return Ok(jobs.iter().map(|job| self.push_one(topic, job, store, ended)).collect());
-        }
-        if !self.sessions.contains(session) {
-            return Err(Reject::SessionUnknown);
-        }
-        let topic = self.intern(topic)?;
-        let mut window = self.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
-        let seed = self.checksum_seed(topic);
-        let mut outcomes = Vec::with_capacity(jobs.len());
-        for (nth, job) in (0..).zip(jobs) {
-            // The protocol refuses numbers beyond the last one: no two jobs have the same.
-            let sequence = sequence.saturating_add(nth);
-            let checksum = checksum_of(job, seed);
-            outcomes.push(match window.recall(sequence, checksum, self.group) {
-                Recall::Known(outcome) => outcome,
-                Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
-                Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
-                Recall::New => {
-                    let outcome = self.push_one(topic, job, store, ended);
-                    window.remember(session, sequence, outcome, checksum);
-                    outcome
-                }
+            return self.in_topic(topic, |engine, topic| {
+                jobs.iter().map(|job| engine.push_one(topic, job, store, ended)).collect()
             });
         }
+        let mut window = self.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
+        let outcomes = self.in_topic(topic, |engine, topic| {
+            let seed = engine.checksum_seed(topic);
+            let each = (0..).zip(jobs).map(|(nth, job)| {
+                // The protocol refuses numbers beyond the last one: no two jobs have the same.
+                let sequence = sequence.saturating_add(nth);
+                let checksum = checksum_of(job, seed);
+                match window.recall(sequence, checksum, engine.group) {
+                    Recall::Known(outcome) => outcome,
+                    Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                    Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
+                    Recall::New => {
+                        let outcome = engine.push_one(topic, job, store, ended);
+                        window.remember(session, sequence, outcome, checksum);
+                        outcome
+                    }
+                }
+            });
+            each.collect()
+        });
         self.sessions.put_window(session, window, self.is_bounded());
+        outcomes
+    }
+
+    /// Pushes jobs to a topic, which is made if it is new and takes one.
+    pub(super) fn in_topic(
+        &mut self,
+        topic: TopicSelect<'_>,
+        push: impl FnOnce(&mut Self, TopicId) -> Vec<PushOutcome>,
+    ) -> Result<Vec<PushOutcome>, Reject> {
+        let is_new = self.existing(topic).is_err();
+        let topic = self.intern(topic)?;
+        let outcomes = push(self, topic);
+        if is_new {
+            self.topics.unmake_empty(topic);
+        }
         Ok(outcomes)
     }
 
@@ -107,10 +121,12 @@ impl Engine {
             priority,
             ttr_ms,
             attempts: 0,
+            changes: 0,
             body,
             due_timeline: due.timeline,
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
+            defaults: self.defaults.current(),
             pushed_at: if self.keeps_history() { self.clock.stamp.0 } else { 0 },
             extras: JobExtras::new(key_hash, retry),
         };

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use super::Engine;
-use super::hash::{self, Element, Kind};
+use super::hash::{Element, Kind};
 use super::jobs::{Job, Slot};
 use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
@@ -165,7 +167,7 @@ impl Engine {
         scalars.word(self.clock.stamp.0).word(self.clock.offset_ms.cast_unsigned());
         scalars.word(self.last_job).word(self.last_fence);
         scalars.word(self.sessions.last()).word(self.finished.first());
-        scalars.word(self.members.feature_level().into());
+        scalars.word(self.members.feature_level().into()).word(self.defaults.digest());
         self.sum.with(scalars.hash())
     }
 
@@ -221,6 +223,8 @@ impl Engine {
             due: self.clock.as_wall(job.due()),
             ttr_ms: job.ttr_ms,
             lease: reserved.then_some((job.fence(), Millis(job.since))),
+            attempts_max: self.attempts_max(job),
+            backoff: self.backoff(job).cloned(),
             buried: (job.state == JobState::Buried).then_some(job.buried),
             history: self.history(job),
             version: version_of(job),
@@ -242,8 +246,7 @@ impl Engine {
     }
 }
 
-/// A number that changes with everything that the state knows of a job.
-#[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
+/// A number that no other state of this job had, nor one of the job that had its key before.
 pub(super) fn version_of(job: &Job) -> u64 {
-    (hash::of_job(job) as u64).max(1)
+    xxh3_64_with_seed(&job.id.0.to_le_bytes(), job.changes.into()).max(1)
 }

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, VecDeque};
 use super::jobs::{Job, Slot};
 use crate::types::JobId;
 
-/// A job's place in the order of reserving: priority, due, id; and where it lies.
+/// A job's turn: priority, place in the order, id; and where it lies.
 pub(super) type Rank = (u32, u64, JobId, Slot);
 
-/// The turn of a ready job: it is due by the stamp at which it became so.
+/// The turn of a ready job: see [`Job::set_ready`].
 pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
 }

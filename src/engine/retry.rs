@@ -69,16 +69,6 @@ impl Retry {
         let says_nothing = !ends_by_itself && filled.backoff.is_none() && filled.retention_ms == 0;
         (!says_nothing).then_some(filled)
     }
-
-    /// Whether no attempt is left after this number of attempts.
-    pub(super) fn is_used_up(&self, attempts: u32) -> bool {
-        self.attempts_max.is_some_and(|attempts_max| attempts >= attempts_max)
-    }
-
-    /// How long the job waits after its last attempt failed, in milliseconds.
-    pub(super) fn wait_ms(&self, job: JobId, attempts: u32) -> u64 {
-        self.backoff.as_ref().map_or(0, |backoff| wait_ms(backoff, job, attempts))
-    }
 }
 
 /// The wait after the `attempts`-th attempt of a job failed, in milliseconds: the curve's, less the jitter.

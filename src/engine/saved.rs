@@ -10,6 +10,7 @@ use bincode::Options as _;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Moment;
+use super::defaults::DefaultsNumber;
 use super::hash;
 use super::held::Past;
 use super::jobs::{Job, JobExtras, KeyHash};
@@ -34,6 +35,8 @@ pub struct SavedJob {
     priority: u32,
     ttr_ms: u32,
     attempts: u32,
+    changes: u32,
+    defaults: DefaultsNumber,
     body_bytes: u32,
     checksum: u32,
     key_hash: Option<KeyHash>,
@@ -85,6 +88,8 @@ impl SavedJob {
             priority: job.priority,
             ttr_ms: job.ttr_ms,
             attempts: job.attempts,
+            changes: job.changes,
+            defaults: job.defaults,
             body_bytes: job.body.body_bytes,
             checksum: job.body.checksum,
             key_hash: job.key_hash(),
@@ -104,10 +109,12 @@ impl SavedJob {
             priority: self.priority,
             ttr_ms: self.ttr_ms,
             attempts: self.attempts,
+            changes: self.changes,
             body: BodyRef { place, body_bytes: self.body_bytes, checksum: self.checksum },
             due_timeline: self.due.timeline,
             state: self.state,
             buried: self.buried,
+            defaults: self.defaults,
             pushed_at: self.history.pushed_at,
             extras: JobExtras::new(self.key_hash, self.retry),
         };
@@ -125,6 +132,11 @@ impl SavedJob {
     /// The fence of its newest lease; 0 if it never had one.
     pub fn fence(&self) -> Fence {
         self.fence
+    }
+
+    /// The queue's defaults when it was pushed.
+    pub(super) fn defaults(&self) -> DefaultsNumber {
+        self.defaults
     }
 
     /// Its topic.
@@ -177,6 +189,8 @@ impl SavedJob {
             priority: PRIORITY_DEFAULT,
             ttr_ms: TTR_MS_DEFAULT,
             attempts: 0,
+            changes: 0,
+            defaults: 0,
             body_bytes: 0,
             checksum,
             key_hash,
@@ -323,15 +337,21 @@ mod tests {
     }
 
     fn jobs() -> impl Strategy<Value = Job> {
-        let numbers = (any::<[u64; 4]>(), any::<[u32; 7]>());
+        let numbers = (any::<[u64; 4]>(), any::<[u32; 8]>(), any::<u8>());
         let kinds = (0..5_u8, 0..2_u8);
         let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
         let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
         (numbers, kinds, moments(), extras, history).prop_map(
-            |(([id, since, fence, holder], numbers), (state, buried), due, (key_hash, retry), history)| {
+            |(
+                ([id, since, fence, holder], numbers, defaults),
+                (state, buried),
+                due,
+                (key_hash, retry),
+                history,
+            )| {
                 let ([pushed_at, reserved_first, reserved_last, held_by], reason) = history;
-                let [topic, priority, ttr_ms, attempts, body_bytes, checksum, place] = numbers;
+                let [topic, priority, ttr_ms, attempts, changes, body_bytes, checksum, place] = numbers;
                 let mut job = Job {
                     id: JobId(id),
                     due_at: due.at,
@@ -340,10 +360,12 @@ mod tests {
                     priority,
                     ttr_ms,
                     attempts,
+                    changes,
                     body: BodyRef { place: Place(place.into()), body_bytes, checksum },
                     due_timeline: due.timeline,
                     state: JobState::from_u8(state).expect("a state"),
                     buried: BuryReason::from_u8(buried).expect("a reason"),
+                    defaults,
                     pushed_at,
                     extras: JobExtras::new(key_hash, retry),
                 };

@@ -292,10 +292,6 @@ impl Sessions {
         self.known.get_mut(&id)
     }
 
-    pub(super) fn contains(&self, id: SessionId) -> bool {
-        self.known.contains_key(&id)
-    }
-
     /// Takes a producer's window out, to be changed and [put back](Self::put_window).
     pub(super) fn take_window(&mut self, id: SessionId) -> Option<Window> {
         self.change(id, |session| std::mem::take(&mut session.window))

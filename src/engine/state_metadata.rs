@@ -6,14 +6,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
+use super::defaults::Defaults;
 use super::finished::{SavedAttempts, SavedFinished};
 use super::idempotency::Remembered;
 use super::members::Members;
 use super::policy::SavedRule;
 use super::saved::{SavedJob, options};
+use super::saved_topics::{SavedNumbers, SavedTopic};
 use super::sessions::SavedSession;
 use super::store::Place;
-use super::topics::{SavedNumbers, SavedTopic};
 use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash, jobs};
 use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 
@@ -61,6 +62,7 @@ struct Head {
 struct Tail {
     finished: SavedFinished,
     members: Members,
+    defaults: Defaults,
     /// The running sum of the state hash, jobs included.
     sum: hash::Sum,
 }
@@ -186,7 +188,8 @@ impl Engine {
             keyed: self.jobs.keyed() as u64,
             topics: self.topics.save(),
         };
-        let tail = Tail { finished: self.finished.save(), members: self.members.clone(), sum: self.sum };
+        let (members, defaults) = (self.members.clone(), self.defaults.clone());
+        let tail = Tail { finished: self.finished.save(), members, defaults, sum: self.sum };
         let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
         let rules = self.topics.save_rules();
         let idempotent = self.idempotent.save();
@@ -244,6 +247,7 @@ impl StateMetadata {
             && self.head.last_session <= COUNT_MAX
             && self.topic_numbers.fit(self.head.topics.len())
             && self.tail.finished.fits(&self.attempts)
+            && self.tail.defaults.are_valid()
             && self.rules.iter().all(SavedRule::is_valid)
             && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
             && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
@@ -287,6 +291,7 @@ impl StateMetadata {
         engine.finished.restore(&self.tail.finished, &self.attempts);
         engine.idempotent.restore(&self.idempotent);
         engine.members.clone_from(&self.tail.members);
+        engine.defaults.clone_from(&self.tail.defaults);
         engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
         Restoring { engine, metadata: self, unindexed: Vec::new() }
     }
@@ -374,7 +379,8 @@ impl Restoring {
     pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), RestoreError> {
         let engine = &mut self.engine;
         let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
-        if !given_out || engine.topics.find(saved.topic()).is_none() {
+        if !given_out || !engine.defaults.has(saved.defaults()) || engine.topics.find(saved.topic()).is_none()
+        {
             return Err(RestoreError::Job(saved.id()));
         }
         let slot = engine.jobs.place(saved.into_job(place));

@@ -15,7 +15,7 @@ use super::jobs::{Job, Slot};
 use super::outcome::{Reject, TopicView};
 use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
-use super::state_metadata::TopicCounts;
+use super::saved_topics::{SavedNumbers, SavedTopic};
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
 
@@ -58,40 +58,6 @@ pub struct TopicTotals {
     pub expired: u64,
 }
 
-/// A topic as it is written to a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SavedTopic {
-    name: String,
-    paused: bool,
-    delayed: u64,
-    ready: u64,
-    reserved: u64,
-    buried: u64,
-    totals: TopicTotals,
-}
-
-impl SavedTopic {
-    /// Its name, if it is one.
-    pub(super) fn name(&self) -> Option<TopicName> {
-        self.name.parse().ok()
-    }
-
-    /// What it counts.
-    pub(super) fn counts(&self, id: TopicId) -> Option<TopicCounts> {
-        let Self { paused, delayed, ready, reserved, buried, .. } = *self;
-        Some(TopicCounts { id, name: self.name()?, paused, delayed, ready, reserved, buried })
-    }
-}
-
-/// What a checkpoint says in addition once topics may be forgotten; empty before that, as in older checkpoints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SavedNumbers {
-    /// The number of each saved topic, and since when it is idle. Without these they are numbered from 0.
-    topics: Vec<(TopicId, Option<Millis>)>,
-    next: u32,
-    forgotten: TopicTotals,
-}
-
 /// Every topic, by its number.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
@@ -115,30 +81,6 @@ pub(super) struct Topics {
     stamp: Millis,
     /// Jobs that are ready or buried.
     in_order: usize,
-}
-
-impl SavedNumbers {
-    /// Whether there are this number of topics, in ascending order, with valid numbers.
-    pub(super) fn fit(&self, topics: usize) -> bool {
-        let follow =
-            self.topics.windows(2).all(|pair| pair.first().map(|one| one.0) < pair.last().map(|one| one.0));
-        let last = self.topics.last().is_none_or(|(id, _)| id.0 < self.next);
-        *self == Self::default() || (self.topics.len() == topics && follow && last)
-    }
-
-    /// The number of each of these topics, and since when it is idle.
-    pub(super) fn of<'a>(
-        &'a self,
-        saved: &'a [SavedTopic],
-    ) -> impl Iterator<Item = (TopicId, Option<Millis>)> + 'a {
-        let numbered = if *self == Self::default() { saved.len() } else { 0 };
-        let numbered = (0..).map(TopicId).take(numbered).map(|id| (id, None));
-        self.topics.iter().copied().chain(numbered)
-    }
-
-    fn next(&self, saved: &[SavedTopic]) -> u32 {
-        if *self == Self::default() { u32::try_from(saved.len()).unwrap_or(u32::MAX) } else { self.next }
-    }
 }
 
 impl Topics {
@@ -179,6 +121,19 @@ impl Topics {
         self.names.insert(name.into(), id);
         self.totals(id);
         Ok(id)
+    }
+
+    /// Takes back the topic that was made last, if it has no job: it was never seen.
+    pub(super) fn unmake_empty(&mut self, id: TopicId) {
+        if let Some(topic) = self.known.remove(&id) {
+            if topic.all_jobs() > 0 {
+                self.known.insert(id, topic);
+            } else {
+                debug_assert_eq!(id.0 + 1, self.next, "nothing was made since");
+                self.names.remove(topic.name.as_str());
+                self.next = id.0;
+            }
+        }
     }
 
     /// Time goes on.

@@ -62,10 +62,19 @@ impl Engine {
         self.sum.add(hash::of_job(job));
     }
 
-    /// Makes a job ready in its turn, due when it is due.
+    /// Makes a job ready, in the place of its due time.
     pub(super) fn make_ready(&mut self, slot: Slot) {
         let clock = self.clock;
         self.change(slot, |job| job.set_ready(clock.as_stamp(job.due())));
+    }
+
+    /// Makes a job ready whose attempt failed: due now, and behind all that is ready by now.
+    fn make_ready_again(&mut self, slot: Slot) {
+        let now = self.clock.later(0);
+        self.change(slot, |job| {
+            job.set_due(now);
+            job.set_ready(i128::from(now.at) + 1);
+        });
     }
 
     /// Ends a job: it is gone, whatever its state was.
@@ -131,18 +140,17 @@ impl Engine {
         }
         match self.after_failure(&self.jobs[slot], delay_ms) {
             AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
-            AfterFailure::Retry => self.make_ready(slot),
+            AfterFailure::Retry => self.make_ready_again(slot),
             AfterFailure::Wait(due) => self.change(slot, |job| job.set_delayed(due)),
         }
     }
 
     /// What becomes of a reserved job that is not expired when its attempt fails now.
     pub(super) fn after_failure(&self, job: &Job, delay_ms: Option<u64>) -> AfterFailure {
-        if job.retry().is_some_and(|retry| retry.is_used_up(job.attempts)) {
+        if self.attempts_max(job).is_some_and(|attempts_max| job.attempts >= attempts_max) {
             return AfterFailure::Bury;
         }
-        let backoff_ms = || job.retry().map_or(0, |retry| retry.wait_ms(job.id, job.attempts));
-        match delay_ms.unwrap_or_else(backoff_ms) {
+        match delay_ms.unwrap_or_else(|| self.backoff_ms(job)) {
             0 => AfterFailure::Retry,
             wait_ms => AfterFailure::Wait(self.clock.later(wait_ms)),
         }
@@ -169,14 +177,18 @@ impl Engine {
 pub(super) enum AfterFailure {
     /// No attempt is left.
     Bury,
-    /// It is ready at once.
+    /// It is ready at once, behind the others.
     Retry,
     /// It is delayed until then.
     Wait(Moment),
 }
 
 impl Job {
-    /// Ready, in the order of this stamp, which may lie before the first there is.
+    /// Ready, in this place: jobs of a topic and a priority are reserved in the order of these stamps, which may lie before the
+    /// first there is.
+    ///
+    /// A job's place is its due time. So a job that failed stands in the place of its next attempt, and one whose work was not
+    /// begun in its old one. A retry without a wait comes behind all that was due by then.
     pub(super) fn set_ready(&mut self, since: i128) {
         self.end_lease();
         self.state = JobState::Ready;

@@ -15,5 +15,5 @@ pub use connection::ConnectionJson;
 pub use job::{
     BodyJson, ChangedJson, DeliveredJson, FinishedJson, HeaderJson, JobJson, ReportJson, state_text,
 };
-pub use policy::{NONE, SettingError, TopicSettingsJson, setting_change, settings_text};
+pub use policy::{NONE, SettingError, TopicSettingsJson, defaults_text, setting_change, settings_text};
 pub use stats::{PausableJson, StageJson, StatsJson, TopicJson, TotalsJson};

@@ -10,7 +10,8 @@ use super::values::{ValueError, backoff, backoff_text, delay_ms, spelled, ttr_ms
 use crate::protocol::TopicSettings;
 use crate::types::limits::RATE_PER_SECOND_MAX;
 use crate::types::{
-    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, Setting, TopicName, TopicPolicy,
+    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, RetryDefaults, Setting, TopicName,
+    TopicPolicy,
 };
 
 /// A topic's settings, by name. Each is written as `adjourn topic set` takes it.
@@ -27,6 +28,9 @@ pub struct TopicSettingsJson<'a> {
     /// What is set.
     #[schema(value_type = BTreeMap<String, String>, example = json!({"ttr": "30s", "attempts": "5", "late": "1h:drop"}))]
     pub settings: BTreeMap<&'static str, String>,
+    /// The queue's defaults for what is not set.
+    #[schema(value_type = BTreeMap<String, String>, example = json!({"backoff": "1s..1h~20%"}))]
+    pub defaults: BTreeMap<&'static str, String>,
 }
 
 /// Why a text is no value of a setting.
@@ -57,9 +61,17 @@ pub const NONE: &str = "none";
 impl<'a> TopicSettingsJson<'a> {
     /// Settings as `adjourn topic show --json` prints them.
     pub fn of(topic: &'a str, settings: &TopicSettings) -> Self {
-        let TopicSettings { policy, paused, jobs, bytes } = settings;
-        Self { topic, paused: *paused, jobs: *jobs, bytes: *bytes, settings: settings_text(policy).collect() }
+        let TopicSettings { policy, paused, jobs, bytes, .. } = settings;
+        let (of_topic, defaults) = (settings_text(policy).collect(), defaults_text(settings).collect());
+        Self { topic, paused: *paused, jobs: *jobs, bytes: *bytes, settings: of_topic, defaults }
     }
+}
+
+/// The queue's defaults for what a topic does not set, each by its setting's name.
+pub fn defaults_text(settings: &TopicSettings) -> impl Iterator<Item = (&'static str, String)> {
+    let RetryDefaults { attempts_max, backoff } = settings.defaults.clone();
+    let policy = TopicPolicy { attempts_max, backoff, ..TopicPolicy::default() };
+    settings_text(&policy).collect::<Vec<_>>().into_iter()
 }
 
 /// The settings of a policy, each by its name.

@@ -41,6 +41,9 @@ pub enum ValueError {
     /// A `+` without the longest wait.
     #[error("expected +STEP..MAX for waits that grow evenly, for example +5s..1m")]
     BackoffLinear,
+    /// A `~` without a percentage.
+    #[error("expected a jitter of 0% to 100% behind the waits, for example 1s..10m~20%")]
+    BackoffJitter,
     /// Longer than a reason may be.
     #[error("expected a text of at most {REASON_BYTES_MAX} bytes: this one has {0}")]
     ReasonTooLong(usize),
@@ -109,9 +112,13 @@ pub fn header(text: &str) -> Result<(String, String), ValueError> {
     }
 }
 
-/// The waits between attempts, without jitter: `1s` always, `1s..10m` doubling up to ten minutes, `+5s..1m`
-/// five seconds more each time up to a minute, `1s,5s,1m` one after the other.
+/// The waits between attempts: `1s` always, `1s..10m` doubling up to ten minutes, `+5s..1m` five seconds more each time up to a
+/// minute, `1s,5s,1m` one after the other. `~20%` behind it takes off up to that part of each wait.
 pub fn backoff(text: &str) -> Result<Backoff, ValueError> {
+    let (text, jitter_percent) = match text.split_once('~') {
+        Some((waits, jitter)) => (waits, percent(jitter).ok_or(ValueError::BackoffJitter)?),
+        None => (text, 0),
+    };
     let curve = if let Some(linear) = text.strip_prefix('+') {
         let (step, max) = linear.split_once("..").ok_or(ValueError::BackoffLinear)?;
         let (step_ms, max_ms) = rising(interval_ms(step)?, interval_ms(max)?)?;
@@ -128,7 +135,11 @@ pub fn backoff(text: &str) -> Result<Backoff, ValueError> {
     } else {
         BackoffCurve::Fixed(interval_ms(text)?)
     };
-    Ok(Backoff { curve, jitter_percent: 0 })
+    Ok(Backoff { curve, jitter_percent })
+}
+
+fn percent(text: &str) -> Option<u8> {
+    text.strip_suffix('%')?.parse().ok().filter(|percent| *percent <= 100)
 }
 
 /// One delay, or the shortest and the longest of delays that are spread evenly: `1h`, `1d..30d`.
@@ -152,11 +163,15 @@ pub fn delay_range(text: &str) -> Result<DelayRange, ValueError> {
 /// A backoff as [`backoff`] reads it.
 pub fn backoff_text(backoff: &Backoff) -> String {
     let text = |wait_ms: &u32| spelled(u64::from(*wait_ms)).replace(' ', "");
-    match &backoff.curve {
+    let waits = match &backoff.curve {
         BackoffCurve::Fixed(wait_ms) => text(wait_ms),
         BackoffCurve::Linear { step_ms, max_ms } => format!("+{}..{}", text(step_ms), text(max_ms)),
         BackoffCurve::Exponential { first_ms, max_ms } => format!("{}..{}", text(first_ms), text(max_ms)),
         BackoffCurve::List(waits) => waits.iter().map(text).collect::<Vec<_>>().join(","),
+    };
+    match backoff.jitter_percent {
+        0 => waits,
+        percent => format!("{waits}~{percent}%"),
     }
 }
 
@@ -251,9 +266,15 @@ mod tests {
             ("+5s..1m", BackoffCurve::Linear { step_ms: 5000, max_ms: 60_000 }),
             ("1s,5s,1m30s", BackoffCurve::List(vec![1000, 5000, 90_000])),
         ] {
-            let read = backoff(text).expect("a backoff");
-            assert_eq!(read, Backoff { curve, jitter_percent: 0 });
-            assert_eq!(backoff_text(&read), text);
+            for (jitter, jitter_percent) in [("", 0), ("~1%", 1), ("~100%", 100)] {
+                let text = format!("{text}{jitter}");
+                let read = backoff(&text).expect("a backoff");
+                assert_eq!(read, Backoff { curve: curve.clone(), jitter_percent });
+                assert_eq!(backoff_text(&read), text);
+            }
+        }
+        for jitter in ["1s~", "1s~20", "1s~101%", "1s~-1%"] {
+            assert!(refusal(backoff(jitter)).contains("1s..10m~20%"), "{jitter}");
         }
         assert!(refusal(backoff("10m..1s")).contains("smaller duration first"));
         assert!(refusal(backoff("+5s")).contains("+5s..1m"));

@@ -183,22 +183,27 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
         }
         tag::DUE_FROM => filter.due_from = Some(Millis(fields.u64("due_from")?)),
         tag::DUE_BEFORE => filter.due_before = Some(Millis(fields.u64("due_before")?)),
-        tag::KEY_PREFIX if value.len() <= KEY_BYTES_MAX => filter.key_prefix = Some(value.clone()),
+        tag::KEY_PREFIX => filter.key_prefix = Some(text(value, KEY_BYTES_MAX, "key prefix")?.clone()),
         tag::ATTEMPTS_MIN => filter.attempts_min = Some(fields.u32("attempts_min")?),
         tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
         tag::BURIED => {
             let value = fields.u8("buried")?;
             filter.buried = Some(buried(value).ok_or(DecodeError::Choice { field: "buried", value })?);
         }
-        tag::REASON if value.len() <= FILTER_REASON_BYTES_MAX => {
-            let text = std::str::from_utf8(value).map_err(|_| DecodeError::NotText("reason"))?;
-            filter.reason = Some(text.to_owned());
+        tag::REASON => {
+            let text = std::str::from_utf8(text(value, FILTER_REASON_BYTES_MAX, "reason")?);
+            filter.reason = Some(text.map_err(|_| DecodeError::NotText("reason"))?.to_owned());
         }
-        tag::KEY_PREFIX | tag::REASON => return Err(wrong),
         _ => return Err(DecodeError::Condition(tag)),
     }
     let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// A condition's text, which is not too long.
+fn text<'a>(value: &'a Bytes, max: usize, field: &'static str) -> Result<&'a Bytes, DecodeError> {
+    let bytes = value.len();
+    if bytes > max { Err(DecodeError::TooLong { field, bytes, max }) } else { Ok(value) }
 }
 
 pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut) {

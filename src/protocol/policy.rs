@@ -7,9 +7,11 @@ use super::field::Field;
 use super::response::{Response, TopicSettings};
 use super::wire::{Fixed, Reader, put_topic8};
 use crate::types::limits::POLICY_BYTES_MAX;
-use crate::types::{PolicyChange, PolicyError, Setting, TopicName};
+use crate::types::{PolicyChange, PolicyError, RetryDefaults, Setting, TopicName};
 
 const PAUSED: u8 = 1;
+const ATTEMPTS_OF_QUEUE: u8 = 2;
+const BACKOFF_OF_QUEUE: u8 = 4;
 
 /// A change to what a topic decides for its jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +43,30 @@ impl Field for TopicSet {
 }
 
 pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {
-    let marks = if settings.paused { PAUSED } else { 0 };
-    Fixed::<17>::new().u64(settings.jobs).u64(settings.bytes).u8(marks).write(out);
-    put_settings(&settings.policy.encode(), out);
+    let TopicSettings { policy, defaults, paused, jobs, bytes } = settings;
+    let attempts_max = defaults.attempts_max.filter(|_| policy.attempts_max.is_none());
+    let backoff = defaults.backoff.as_ref().filter(|_| policy.backoff.is_none());
+    let mark = |is_set, mark| if is_set { mark } else { 0 };
+    let marks = mark(*paused, PAUSED)
+        | mark(attempts_max.is_some(), ATTEMPTS_OF_QUEUE)
+        | mark(backoff.is_some(), BACKOFF_OF_QUEUE);
+    Fixed::<17>::new().u64(*jobs).u64(*bytes).u8(marks).write(out);
+    let mut shown = policy.clone();
+    shown.attempts_max = shown.attempts_max.or(attempts_max);
+    shown.backoff = shown.backoff.or(backoff.cloned());
+    put_settings(&shown.encode(), out);
 }
 
 pub(super) fn decode_settings(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
     let (jobs, bytes) = (reader.u64("jobs")?, reader.u64("bytes")?);
-    let paused = reader.u8("marks")? & PAUSED != 0;
-    let policy = settings(reader)?.set;
-    Ok(Response::TopicSettings(Box::new(TopicSettings { policy, paused, jobs, bytes })))
+    let marks = reader.u8("marks")?;
+    let mut policy = settings(reader)?.set;
+    let defaults = RetryDefaults {
+        attempts_max: policy.attempts_max.take_if(|_| marks & ATTEMPTS_OF_QUEUE != 0),
+        backoff: policy.backoff.take_if(|_| marks & BACKOFF_OF_QUEUE != 0),
+    };
+    let paused = marks & PAUSED != 0;
+    Ok(Response::TopicSettings(Box::new(TopicSettings { policy, defaults, paused, jobs, bytes })))
 }
 
 fn put_settings(settings: &[u8], out: &mut BytesMut) {

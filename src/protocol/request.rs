@@ -275,14 +275,13 @@ requests! {
     /// Does the same to many jobs, a bounded number with each request.
     Bulk = 0x49, "BULK", Read, Unsafe, [Manage], [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
 
-    // Below feature level 3 the next two make a topic that is new.
     /// Stops the reserving of a topic's jobs.
-    Pause = 0x50, "PAUSE", Change, Safe, [Manage], [Invalid, Busy, Quota, NotFound] {
+    Pause = 0x50, "PAUSE", Change, Safe, [Manage], [Invalid, Busy, NotFound] {
         /// The topic to pause.
         topic: TopicName,
     }
     /// Starts it again.
-    Resume = 0x51, "RESUME", Change, Safe, [Manage], [Invalid, Busy, Quota, NotFound] {
+    Resume = 0x51, "RESUME", Change, Safe, [Manage], [Invalid, Busy, NotFound] {
         /// The topic to resume.
         topic: TopicName,
     }

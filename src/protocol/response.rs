@@ -6,8 +6,8 @@ use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::limits::TTR_LEFT_MS_MIN;
 use crate::types::{
-    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret,
-    TopicName, TopicPolicy,
+    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
+    SessionSecret, TopicName, TopicPolicy,
 };
 
 /// One answer.
@@ -479,6 +479,8 @@ pub struct TopicReport {
 pub struct TopicSettings {
     /// The policy for its jobs.
     pub policy: TopicPolicy,
+    /// The queue's defaults for what the policy does not set.
+    pub defaults: RetryDefaults,
     /// Whether reserving is stopped.
     pub paused: bool,
     /// Jobs in any state.

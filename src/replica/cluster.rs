@@ -9,12 +9,13 @@ use super::Replica;
 use super::io::{ConnectionId, Output, PeerInfo, ProbeError};
 use super::peers::Verdict;
 use super::proposals::Reply;
+use super::requests::retry_later;
 use super::state_trust::Untrusted;
 use crate::engine::Command;
 use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, RequestId, Response, Role};
 use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress, ProposeError};
 use crate::storage::{LogEntry, StorageError};
-use crate::types::Member;
+use crate::types::{Member, is_host_and_port};
 
 /// The interval at which the leader checks its work for the cluster.
 const KEEP_US: u64 = 100_000;
@@ -145,6 +146,10 @@ impl Replica {
 
     /// Adds the node at an address.
     pub(super) fn cluster_add(&mut self, connection: ConnectionId, request: RequestId, address: &str) {
+        if !is_host_and_port(address) {
+            let text = format!("{address:?} is no address of a node: name its HOST:PORT");
+            return self.connections.refuse(connection, request, invalid(text));
+        }
         if self.begin(connection, request, Step::Probing { address: address.to_owned() }) {
             self.due.push(Output::Probe { address: address.to_owned() });
         }
@@ -154,11 +159,12 @@ impl Replica {
     pub(super) fn probed(&mut self, probed: &str, found: Result<PeerInfo, ProbeError>) {
         let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
         let Some(under_way) = self.cluster.under_way.take_if(ours) else { return };
-        let refused = |error: ProbeError| {
-            // One that does not answer may be starting.
-            let is_absent = matches!(error, ProbeError::Unreachable { .. });
-            let retry_after_ms = if is_absent { ABSENT_RETRY_MS } else { 0 };
-            ErrorReply { retry_after_ms, ..invalid(error.to_string()) }
+        let refused = |error: ProbeError| match error {
+            // It may be starting.
+            ProbeError::Unreachable { .. } => {
+                retry_later(ErrorCode::Busy, &error.to_string(), ABSENT_RETRY_MS)
+            }
+            ProbeError::Unproven { .. } | ProbeError::Refused { .. } => invalid(error.to_string()),
         };
         let checked = found.map_err(refused).and_then(|info| {
             self.may_join(&info)?;

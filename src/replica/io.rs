@@ -9,7 +9,7 @@ use crate::raft::{Message, Wanted};
 use crate::storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
 };
-use crate::types::{Access, Lease, Member, Millis, SessionSecret};
+use crate::types::{Access, Lease, Member, Millis, RetryDefaults, SessionSecret};
 
 /// The machine's two clocks, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct ReplicaConfig {
     pub heartbeat_ms: u32,
     /// How long a lost connection's leases are kept.
     pub session_grace_ms: u64,
+    /// The queue's defaults for retries while this node leads.
+    pub retry_defaults: RetryDefaults,
     /// Unsent bytes per connection before grants and reads pause.
     pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`, and beyond twice as many

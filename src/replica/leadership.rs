@@ -61,6 +61,10 @@ impl Replica {
         if self.clock.offset_ms() != self.engine.clock_offset_ms() {
             self.propose_offset();
         }
+        if self.config.retry_defaults != *self.engine.retry_defaults() {
+            let defaults = self.config.retry_defaults.clone();
+            self.add_command(&Command::RetryDefaults { defaults }, Reply::Nobody);
+        }
         let end_us = self.now_us + self.config.session_grace_ms * 1000;
         for session in self.engine.sessions() {
             self.connections.start_grace(session.id, end_us);

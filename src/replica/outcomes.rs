@@ -325,7 +325,9 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
         Reject::SequenceReused => ErrorCode::SequenceReused,
         Reject::Changed => ErrorCode::Changed,
-        Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull => ErrorCode::Quota,
+        Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull | Reject::DefaultsQuota => {
+            ErrorCode::Quota
+        }
         Reject::BodyTooLarge => ErrorCode::TooLarge,
     }
 }
@@ -354,6 +356,7 @@ fn why(reject: Reject) -> &'static str {
         Reject::TopicFull => {
             "the topic has as many jobs, or bytes, as its policy allows: finish or delete some"
         }
+        Reject::DefaultsQuota => "the queue has had as many different defaults for retries as it can",
         Reject::BodyTooLarge => "the topic's policy allows no body of this size: send a smaller one",
         Reject::SessionQuota => "the queue has as many sessions as it can: close some, or wait",
     }

@@ -12,7 +12,7 @@ use crate::protocol::{
     TopicSettings, Totals,
 };
 use crate::storage::StorageError;
-use crate::types::{Attributes, JobHistory, JobState, Key, Millis, Right, TopicId, TopicName};
+use crate::types::{Attributes, JobHistory, JobState, Key, Millis, RetryDefaults, Right, TopicId, TopicName};
 
 impl Replica {
     /// # Errors
@@ -102,6 +102,7 @@ impl Replica {
     /// A job as clients see it, with its record.
     pub(super) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
         let record = self.records.record(job.body)?;
+        let attributes = Attributes::new(record.attributes).unwrap_or_default();
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
         Ok(JobReport {
             id: job.id,
@@ -114,7 +115,7 @@ impl Replica {
             ttr_ms: job.ttr_ms,
             ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
             buried: job.buried,
-            attributes: Attributes::new(record.attributes).unwrap_or_default(),
+            attributes: attributes.with_retries(job.attempts_max, job.backoff.as_ref()),
             body_bytes: job.body.body_bytes,
             body: record.body,
             history: job.history.clone(),
@@ -186,9 +187,20 @@ impl Replica {
             return Response::Error(ErrorReply::new(ErrorCode::NotFound, none));
         };
         let policy = self.engine.topic_policy(view.id).cloned().unwrap_or_default();
+        let RetryDefaults { attempts_max, backoff } = self.engine.retry_defaults().clone();
+        let defaults = RetryDefaults {
+            attempts_max: attempts_max.filter(|_| policy.attempts_max.is_none()),
+            backoff: backoff.filter(|_| policy.backoff.is_none()),
+        };
         let jobs = view.delayed + view.ready + view.reserved + view.buried;
         let bytes = self.engine.topic_bytes(view.id);
-        Response::TopicSettings(Box::new(TopicSettings { policy, paused: view.paused, jobs, bytes }))
+        Response::TopicSettings(Box::new(TopicSettings {
+            policy,
+            defaults,
+            paused: view.paused,
+            jobs,
+            bytes,
+        }))
     }
 
     /// Of the topics that the client may see.

@@ -84,7 +84,7 @@ impl Replica {
             Request::ClusterRemove { node } => self.cluster_remove(connection, id, node),
             Request::ClusterTransfer { node } => self.cluster_transfer(connection, id, node),
             Request::BackupBegin => self.begin_backup(connection, id),
-            // The server answers these two itself: only a driver without backups passes them on.
+            // The server itself answers these two for a connection that was given a backup.
             Request::BackupRead { .. } => {
                 let none = "this connection has no backup: begin one";
                 self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, none));

@@ -3,7 +3,7 @@
 //! and the reader takes no request while too much is unsent.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,8 @@ pub(super) struct Gauge {
     in_flight_max: u32,
     output_bytes_max: usize,
     output_bytes: AtomicUsize,
+    /// There was a backup on this connection: requests for it are answered here, others by the core.
+    has_backup: AtomicBool,
     /// Of requests that the core has not taken up.
     input_bytes: AtomicUsize,
     in_flight: AtomicU32,
@@ -100,6 +102,7 @@ impl Outbox {
             in_flight_max,
             output_bytes_max,
             output_bytes: AtomicUsize::new(0),
+            has_backup: AtomicBool::new(false),
             input_bytes: AtomicUsize::new(0),
             in_flight: AtomicU32::new(0),
             heartbeat_wish_ms: AtomicU32::new(0),
@@ -113,8 +116,16 @@ impl Outbox {
 
     /// Hands over what concerns the connection's backup.
     pub(super) fn backup(&self, what: ToBackup) {
+        if matches!(what, ToBackup::Ready(..)) {
+            self.gauge.has_backup.store(true, Ordering::Release);
+        }
         // A connection that is gone needs none.
         let _ = self.backups.send(what);
+    }
+
+    /// Whether there was a backup on this connection.
+    pub(super) fn has_backup(&self) -> bool {
+        self.gauge.has_backup.load(Ordering::Acquire)
     }
 
     /// Hands over what the replica says.

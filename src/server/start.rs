@@ -114,6 +114,7 @@ fn replica_config(
         body_bytes_max: config.body_bytes_max,
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,
+        retry_defaults: config.retry_defaults.clone(),
         output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
         memory_max_bytes: config.memory_max_bytes,

@@ -52,7 +52,7 @@ pub mod tag {
 /// The first kind of an expiry that this version does not know.
 const EXPIRES_KINDS: u8 = 2;
 /// The same of a backoff.
-const BACKOFF_KINDS: u8 = 4;
+pub(super) const BACKOFF_KINDS: u8 = 4;
 
 /// A valid, encoded list of attributes. Empty for most jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,6 +104,9 @@ pub enum BackoffCurve {
 }
 
 impl Backoff {
+    /// No wait at all.
+    pub const NONE: Self = Self { curve: BackoffCurve::Fixed(0), jitter_percent: 0 };
+
     /// The wait after the `attempts`-th attempt failed (1 is the first), without jitter, in milliseconds.
     pub fn wait_ms(&self, attempts: u32) -> u64 {
         let repeats = attempts.saturating_sub(1);
@@ -208,6 +211,26 @@ impl Attributes {
             }
         }
         policy
+    }
+
+    /// The same, with these retries where it says nothing of them, if there is room: as a job is shown.
+    #[must_use]
+    pub fn with_retries(self, attempts_max: Option<u32>, backoff: Option<&Backoff>) -> Self {
+        let has = |tag| self.iter().any(|(found, _)| found == tag);
+        let attempts_max = attempts_max.filter(|_| !has(tag::ATTEMPTS_MAX));
+        let backoff = backoff.filter(|_| !has(tag::BACKOFF));
+        if attempts_max.is_none() && backoff.is_none() {
+            return self;
+        }
+        let mut builder = AttributesBuilder::default();
+        builder.elements.extend(self.iter().map(|(found, value)| (found, value.to_vec())));
+        if let Some(attempts_max) = attempts_max {
+            builder = builder.attempts_max(attempts_max);
+        }
+        if let Some(backoff) = backoff {
+            builder = builder.backoff(backoff);
+        }
+        builder.build().unwrap_or(self)
     }
 
     /// How long after its first push a job that these postpone is due at the latest, in milliseconds. The bytes were checked

@@ -12,6 +12,7 @@ mod job;
 pub mod limits;
 mod member;
 mod names;
+mod retry_defaults;
 mod rights;
 mod secret;
 mod template;
@@ -30,7 +31,8 @@ pub use member::{
     FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_SEQUENCE_CHECK,
     FEATURE_SESSION_HASHES, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Member,
 };
-pub use names::{Key, NameError, TopicName};
+pub use names::{Key, NameError, TopicName, is_host_and_port};
+pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use secret::Secret;
 pub use template::{Piece, Place, Template, TemplateError};

@@ -29,6 +29,14 @@ pub enum NameError {
     Key,
 }
 
+/// Whether a text is an address: a host name or an IP address, a colon and a port.
+pub fn is_host_and_port(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        let bracketed = host.starts_with('[') && host.ends_with(']');
+        !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
+    })
+}
+
 impl TopicName {
     /// Takes `bytes` as a name if they are one.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::attributes::{Elements, backoff_value, read_backoff, read_u32};
+use super::attributes::{BACKOFF_KINDS, Elements, backoff_value, read_backoff, read_u32};
 use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use super::{AttributeError, Backoff, CallBack, ConditionError, TemplateError, TopicName};
 
@@ -253,7 +253,7 @@ impl Setting {
             Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
             Self::ExpiresAfter | Self::CallBackDelay => "1 ms to 10 years",
             Self::Rate | Self::CallBackRate => "1 to 1000000",
-            Self::Late => "a time of at most 10 years, and an action with a value from 1 on",
+            Self::Late => "up to 10 years, and an action: with a value from 1 on; with 0 for bury and drop",
             Self::DeadLetters => "the name of another topic",
             Self::Remember => "1 ms to 30 days",
             Self::CallBackUrl => {
@@ -347,7 +347,11 @@ impl TopicPolicy {
             Setting::Ttr => self.ttr_ms = Some(narrow(TTR_MS_MIN, TTR_MS_MAX)?),
             Setting::Priority => self.priority = Some(narrow(0, u32::MAX - 1)?),
             Setting::Attempts => self.attempts_max = Some(narrow(1, u32::MAX)?),
-            Setting::Backoff => self.backoff = Some(read_backoff(value).ok_or(wrong)?),
+            Setting::Backoff => {
+                let unknown = value.first().is_some_and(|kind| *kind >= BACKOFF_KINDS);
+                let wrong = if unknown { PolicyError::Unsupported(setting as u16) } else { wrong };
+                self.backoff = Some(read_backoff(value).ok_or(wrong)?);
+            }
             Setting::ExpiresAfter => self.expires_after_ms = Some(wide(DELAY_MS_MAX)?),
             Setting::JobsMax => self.jobs_max = Some(wide(u64::MAX)?),
             Setting::BytesMax => self.bytes_max = Some(wide(u64::MAX)?),
@@ -471,9 +475,9 @@ impl Late {
                 LateAction::PerSecond(jobs.ok_or(wrong)?)
             }
             LATE_SPREAD if (1..=DELAY_MS_MAX).contains(&value) => LateAction::Spread { over_ms: value },
-            LATE_BURY => LateAction::Bury,
-            LATE_DROP => LateAction::Drop,
-            LATE_SPREAD => return Err(wrong),
+            LATE_BURY if value == 0 => LateAction::Bury,
+            LATE_DROP if value == 0 => LateAction::Drop,
+            LATE_SPREAD | LATE_BURY | LATE_DROP => return Err(wrong),
             _ => return Err(PolicyError::Unsupported(Setting::Late as u16)),
         };
         if after_ms <= DELAY_MS_MAX { Ok(Self { after_ms, then }) } else { Err(wrong) }
@@ -567,7 +571,7 @@ mod tests {
                 assert!(matches!(decode(setting as u16, b"{no}"), Err(PolicyError::Template(_))));
                 continue;
             }
-            assert_eq!(decode(setting as u16, b"?"), wrong, "{setting}");
+            assert_eq!(decode(setting as u16, &[0]), wrong, "{setting}");
             if !matches!(setting, Setting::Priority) {
                 assert_eq!(decode(setting as u16, &[0; 4]), wrong, "{setting}");
                 assert_eq!(decode(setting as u16, &[0; 8]), wrong, "{setting}");
@@ -577,6 +581,11 @@ mod tests {
         assert_eq!(decode(29, b"?"), Err(PolicyError::Unsupported(29)));
         let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
+        for (action, value, is_good) in [(LATE_BURY, 0, true), (LATE_BURY, 1, false), (LATE_DROP, 1, false)] {
+            let late = [[0; 8].as_slice(), &[action], &[value, 0, 0, 0, 0, 0, 0, 0]].concat();
+            assert_eq!(decode(Setting::Late as u16, &late).is_ok(), is_good, "{action} {value}");
+        }
+        assert_eq!(decode(Setting::Backoff as u16, &[4, 0, 1, 0, 0, 0]), Err(PolicyError::Unsupported(4)));
         let twice = [all().encode(), all().encode()].concat();
         assert_eq!(PolicyChange::decode(&twice), Err(PolicyError::Malformed(1)));
         let whole = all().encode();

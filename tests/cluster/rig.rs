@@ -236,7 +236,11 @@ impl<N: Network> Cluster<N> {
             raw.send(std::slice::from_ref(request))?;
             match raw.receive()?.1 {
                 Response::Done => Some(Ok(())),
-                Response::Error(error) if error.code == ErrorCode::Invalid => Some(Err(error)),
+                Response::Error(error)
+                    if error.code == ErrorCode::Invalid || error.message.starts_with("nobody answers") =>
+                {
+                    Some(Err(error))
+                }
                 Response::Error(error) if error.code.retryable() => None,
                 other => panic!("{other:?}"),
             }

@@ -76,6 +76,7 @@ impl Model {
                 }
             }
             Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
+            Command::RetryDefaults { defaults } => self.defaults = Some(defaults.clone()),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
             many => return self.change_jobs(many),
         }

@@ -5,7 +5,7 @@ use adjourn::types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::policies::CHANGES;
+use super::policies::{CHANGES, DEFAULTS};
 use super::steps::{Action, DAY, Due, Job, KEYS, REASONS, Step, Which};
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -50,6 +50,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::SkipIds),
         1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
         3 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
+        3 => (0..DEFAULTS.len()).prop_map(Action::Defaults),
         2 => select(vec![-2 * DAY, -90_000, -1_500, 1_500, 90_000, DAY]).prop_map(Action::ClockStep),
         2 => proptest::bool::weighted(0.3).prop_map(Action::Open),
         4 => (session(), proptest::bool::weighted(0.8)).prop_map(|(id, right)| Action::Resume(id, right)),

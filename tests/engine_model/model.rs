@@ -13,8 +13,8 @@ use adjourn::types::limits::{
 };
 use adjourn::types::{
     BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, FEATURE_SEQUENCE_CHECK,
-    Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, SessionId, SessionSecret, TopicId, TopicName,
-    When,
+    Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId, SessionSecret,
+    TopicId, TopicName, When,
 };
 
 use super::policies::Rule;
@@ -54,6 +54,8 @@ pub(crate) struct Job {
     pub(super) due_anew: Option<Time>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
+    /// How often it was changed.
+    pub(super) changes: u64,
     /// How long it is remembered after its finish.
     pub(super) retention_ms: u64,
     pub(crate) state: State,
@@ -122,6 +124,7 @@ pub(crate) struct Model {
     pub(crate) versions: BTreeMap<u64, (u64, Job)>,
     pub(super) members: BTreeMap<u64, [u8; 16]>,
     pub(super) feature_level: u32,
+    pub(crate) defaults: Option<RetryDefaults>,
     pub(super) kept: u32,
     pub(super) ended: Vec<Lease>,
     /// By the entry under way.
@@ -343,7 +346,11 @@ impl Model {
         } else if job.policy.attempts_max.is_some_and(|max| job.attempts >= max) {
             self.bury_job(id, BuryReason::AttemptsUsedUp);
         } else if wait == 0 {
-            self.ready(id);
+            let stamp = self.stamp;
+            let job = self.find_mut(id);
+            (job.due, job.due_anew) = (Time::Stamp(stamp), None);
+            // Behind what is ready by now.
+            job.state = State::Ready { order: stamp + 1 };
         } else {
             self.put_off(id, wait);
         }
@@ -375,8 +382,11 @@ impl Model {
         self.jobs.iter().find(|job| job.id == id).expect("lives")
     }
 
+    /// For one change of it or more.
     pub(super) fn find_mut(&mut self, id: u64) -> &mut Job {
-        self.jobs.iter_mut().find(|job| job.id == id).expect("lives")
+        let job = self.jobs.iter_mut().find(|job| job.id == id).expect("lives");
+        job.changes += 1;
+        job
     }
 
     pub(super) fn session(&mut self, id: SessionId) -> Result<&mut Session, Reject> {
@@ -450,6 +460,8 @@ impl Model {
             due: self.as_wall(job.due),
             ttr_ms: job.ttr_ms,
             lease,
+            attempts_max: job.policy.attempts_max,
+            backoff: job.policy.backoff.clone(),
             buried,
             history,
             // Only the engine knows it.

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use adjourn::engine::{NewJob, PushOutcome, Reject, TopicSelect};
 use adjourn::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use adjourn::types::{
-    Backoff, BackoffCurve, BuryReason, FEATURE_TOPIC_POLICY, Late, LateAction, Policy, PolicyChange, Setting,
-    TopicPolicy,
+    Backoff, BackoffCurve, BuryReason, FEATURE_TOPIC_POLICY, Late, LateAction, Policy, PolicyChange,
+    RetryDefaults, Setting, TopicPolicy,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -41,11 +41,18 @@ pub(crate) static CHANGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     ]
 });
 
+/// The queue's defaults that steps draw from.
+pub(crate) const DEFAULTS: [RetryDefaults; 3] = [
+    RetryDefaults::NONE,
+    RetryDefaults { attempts_max: Some(3), backoff: None },
+    RetryDefaults { attempts_max: Some(2), backoff: Some(fixed(30)) },
+];
+
 fn is_alive(job: &Job) -> bool {
     !matches!(job.state, State::Finished { .. })
 }
 
-fn fixed(wait_ms: u32) -> Backoff {
+const fn fixed(wait_ms: u32) -> Backoff {
     Backoff { curve: BackoffCurve::Fixed(wait_ms), jitter_percent: 0 }
 }
 
@@ -113,10 +120,11 @@ impl Model {
             Time::Wall(at) => Time::Wall(at + after_ms),
         };
         let expires = own.expires.map(|when| self.time(when)).or(defaults.expires_after_ms.map(after_due));
+        let of_queue = self.defaults.clone().unwrap_or(RetryDefaults::NONE);
         let policy = Policy {
             expires: own.expires,
-            attempts_max: own.attempts_max.or(defaults.attempts_max),
-            backoff: own.backoff.or_else(|| defaults.backoff.clone()),
+            attempts_max: own.attempts_max.or(defaults.attempts_max).or(of_queue.attempts_max),
+            backoff: own.backoff.or_else(|| defaults.backoff.clone()).or(of_queue.backoff),
         };
         Resolved { ttr_ms, priority, expires, policy }
     }

@@ -22,6 +22,7 @@ impl Model {
         if guarded {
             self.session(session)?;
         }
+        let known = self.topics.len();
         let topic = self.topic(topic, true)?;
         let mut outcomes = Vec::new();
         for (nth, job) in (0..).zip(jobs) {
@@ -45,6 +46,7 @@ impl Model {
             };
             outcomes.push(outcome);
         }
+        self.forget_if_empty(topic, known);
         Ok(Outcome::Pushed(outcomes))
     }
 
@@ -54,6 +56,7 @@ impl Model {
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
     ) -> Result<Outcome, Reject> {
+        let known = self.topics.len();
         let topic = self.topic(topic, true)?;
         let mut outcomes = Vec::new();
         for (nth, job) in (0..).zip(jobs) {
@@ -72,7 +75,15 @@ impl Model {
             }
             outcomes.push(outcome);
         }
+        self.forget_if_empty(topic, known);
         Ok(Outcome::Pushed(outcomes))
+    }
+
+    /// A topic that is not among the `known` ones was made for a push: if that brought it no job, it is not there.
+    fn forget_if_empty(&mut self, topic: usize, known: usize) {
+        if topic == known && self.jobs.iter().all(|job| job.topic != topic) {
+            self.topics.pop();
+        }
     }
 
     fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
@@ -139,6 +150,7 @@ impl Model {
             due_anew: None,
             expires,
             policy: policy.clone(),
+            changes: 0,
             retention_ms: self.retention_ms(new),
             state: if ready { State::Ready { order } } else { State::Delayed },
             past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },

@@ -13,7 +13,7 @@ use adjourn::types::{
     AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
 };
 
-use super::policies::CHANGES;
+use super::policies::{CHANGES, DEFAULTS};
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
@@ -137,6 +137,8 @@ pub(crate) enum Action {
     /// A member, and which of two copies of the data it has.
     Member(u64, bool),
     FeatureLevel(u32),
+    /// Which of some defaults for retries.
+    Defaults(usize),
 }
 
 /// What steps refer to.
@@ -203,6 +205,7 @@ impl Known {
                 client_address: "client:1",
             },
             Action::FeatureLevel(level) => Command::FeatureLevel { level: *level },
+            Action::Defaults(nth) => Command::RetryDefaults { defaults: DEFAULTS[*nth].clone() },
             Action::ClockStep(by_ms) => Command::ClockOffset { offset_ms: self.offset + by_ms },
             Action::Resume(session, right) => Command::SessionResume {
                 session: SessionId(*session),

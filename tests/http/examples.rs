@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
+use adjourn::types::RetryDefaults;
 use serde_json::Value;
 
 use super::rig::Site;
@@ -43,6 +44,6 @@ fn plain(answer: &str) -> String {
 
 #[test]
 fn the_document_shows_what_is_answered() {
-    let site = Site::new();
+    let site = Site::with(|config| config.retry_defaults = RetryDefaults::default());
     type_all(DOCUMENT, &[("127.0.0.1:7480", site.node.http_address())]);
 }

@@ -65,13 +65,16 @@ fn what_cannot_be_added_is_refused_with_the_reason() {
     let [one, two, three] = &data[..] else { panic!("three") };
     let first = founder(one.path());
     let mut client = client_of(&[&first]);
-    let mut refused = |address: String| add(&mut client, &address).expect_err("refused").message;
     let nobody = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address").to_string()
     };
-    let text = refused(nobody.clone());
-    assert!(text.contains(&nobody) && text.contains("nobody answers"), "{text}");
+    let absent = add(&mut client, &nobody).expect_err("refused");
+    assert!(absent.message.contains(&nobody) && absent.message.contains("nobody answers"), "{absent}");
+    assert_eq!((absent.code, absent.retryable()), (ErrorCode::Busy, true), "it may be starting");
+    let no_address = add(&mut client, &"nowhere").expect_err("refused");
+    assert_eq!((no_address.code, no_address.retryable()), (ErrorCode::Invalid, false), "{no_address}");
+    let mut refused = |address: String| add(&mut client, &address).expect_err("refused").message;
     let other_cluster = Node::start(two.path(), |config| {
         config.node = 2;
         found(config);

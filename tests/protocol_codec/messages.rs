@@ -15,7 +15,8 @@ use adjourn::types::limits::{
 };
 use adjourn::types::{
     Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
-    Lease, ListOrder, Millis, PolicyChange, SessionId, SessionSecret, Setting, States, TopicName, When,
+    Lease, ListOrder, Millis, PolicyChange, RetryDefaults, SessionId, SessionSecret, Setting, States,
+    TopicName, When,
 };
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -534,9 +535,15 @@ pub(super) fn response() -> impl Strategy<Value = Response> {
         (any::<bool>(), vec(connection_report(), 0..4)).prop_map(|(has_more, connections)| {
             Response::Connections(ConnectionList { has_more, connections })
         }),
-        (settings(), any::<(bool, u64, u64)>()).prop_map(|(policy, (paused, jobs, bytes))| {
-            Response::TopicSettings(Box::new(TopicSettings { policy, paused, jobs, bytes }))
-        }),
+        (settings(), settings(), any::<(bool, u64, u64)>()).prop_map(
+            |(policy, queue, (paused, jobs, bytes))| {
+                let defaults = RetryDefaults {
+                    attempts_max: queue.attempts_max.filter(|_| policy.attempts_max.is_none()),
+                    backoff: queue.backoff.filter(|_| policy.backoff.is_none()),
+                };
+                Response::TopicSettings(Box::new(TopicSettings { policy, defaults, paused, jobs, bytes }))
+            }
+        ),
         any::<(u64, u64, u128, u64)>().prop_map(|(index, jobs, state_hash, bytes)| {
             Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })
         }),

@@ -13,7 +13,7 @@ use adjourn::replica::{
     ReplicaConfig,
 };
 use adjourn::storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
-use adjourn::types::{FEATURE_LEVEL, Member, Millis, SessionSecret};
+use adjourn::types::{FEATURE_LEVEL, Member, Millis, RetryDefaults, SessionSecret};
 
 use super::copied;
 use super::disk::Disk;
@@ -141,6 +141,7 @@ fn config(node: u64) -> ReplicaConfig {
         client_address,
         body_bytes_max: 1 << 20,
         heartbeat_ms: 10_000,
+        retry_defaults: RetryDefaults::NONE,
         session_grace_ms: 300,
         output_bytes_max: 1 << 20,
         uncommitted_bytes_max: 1 << 20,

@@ -10,7 +10,7 @@ use adjourn::replica::{
     Replica, ReplicaConfig,
 };
 use adjourn::storage::Recovered;
-use adjourn::types::{FEATURE_LEVEL, JobId, Millis, SessionSecret, TopicName};
+use adjourn::types::{FEATURE_LEVEL, JobId, Millis, RetryDefaults, SessionSecret, TopicName};
 
 pub(crate) const LARGE_BYTES: usize = 65 << 10;
 pub(crate) const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;
@@ -74,6 +74,7 @@ impl Rig {
             client_address: "here".to_owned(),
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
+            retry_defaults: RetryDefaults::NONE,
             session_grace_ms: GRACE_MS,
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,

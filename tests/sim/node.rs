@@ -8,7 +8,7 @@ use adjourn::replica::{
     ConnectionId, Input, MemoryAccount, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch,
 };
 use adjourn::storage::StorageError;
-use adjourn::types::Millis;
+use adjourn::types::{Backoff, BackoffCurve, Millis, RetryDefaults};
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};
@@ -126,6 +126,7 @@ impl Node {
             client_address: client_address(self.id),
             body_bytes_max: 1 << 20,
             heartbeat_ms: 10_000,
+            retry_defaults: retry_defaults(plan.seed ^ self.id),
             session_grace_ms: if plan.mutant == Mutant::GraceForgotten && !self.founder {
                 0
             } else {
@@ -138,6 +139,15 @@ impl Node {
             checkpoint_log_bytes: plan.checkpoint_log_bytes,
         }
     }
+}
+
+/// Those of half the nodes, which end a job soon, or none: among several, those of the leader count.
+fn retry_defaults(draw: u64) -> RetryDefaults {
+    if draw.is_multiple_of(2) {
+        return RetryDefaults::NONE;
+    }
+    let curve = BackoffCurve::Exponential { first_ms: 20, max_ms: 2_000 };
+    RetryDefaults { attempts_max: Some(6), backoff: Some(Backoff { curve, jitter_percent: 20 }) }
 }
 
 impl Life {

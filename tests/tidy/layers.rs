@@ -12,7 +12,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("storage", &["types", "protocol", "engine"]),
     ("raft", &["types", "protocol", "engine", "storage"]),
     ("replica", &["types", "protocol", "engine", "storage", "raft"]),
-    ("server", &["types", "protocol", "transport", "engine", "storage", "raft", "replica"]),
+    ("server", &["types", "protocol", "json", "transport", "engine", "storage", "raft", "replica"]),
     ("client", &["types", "protocol", "transport"]),
     ("call_backs", &["types", "protocol", "json", "transport", "server"]),
     ("alerts", &["types", "protocol", "json", "transport", "server", "call_backs"]),

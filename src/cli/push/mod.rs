@@ -18,7 +18,8 @@ use crate::types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, Mi
 
 const PUSH_EXAMPLE: &str = "\
 A backoff is the wait between attempts: 1s is fixed; 1s..10m doubles up to ten minutes; +5s..1m adds five seconds \
-each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. A job whose attempts are used up is buried.
+each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. With ~20% behind it each wait is up to 20 percent shorter. \
+A job whose attempts are used up is buried.
 
 Example:
   adjourn push emails 'to: ann' --delay 10m
@@ -66,10 +67,10 @@ pub(super) struct PushArgs {
     /// Drop the job if it is not finished this long after the push, for example 10m
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     expires: Option<u64>,
-    /// Bury the job after this many failed attempts
+    /// Bury the job after this many failed attempts; if not given, its topic or the server says
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     attempts: Option<u32>,
-    /// The wait between attempts, for example 1s..10m; none if not given
+    /// The wait between attempts, for example 1s..10m, or 0s for none; if not given, its topic or the server says
     #[arg(long, value_name = "WAITS", value_parser = backoff)]
     backoff: Option<Backoff>,
     /// Push a job per line of standard input; prints an id per line, - for a line that was refused

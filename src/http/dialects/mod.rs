@@ -24,7 +24,7 @@ use crate::protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve, Response,
 };
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
-use crate::types::{AttributesBuilder, IfExists, JobId, JobState, Key, NameError, TopicName, When};
+use crate::types::{AttributesBuilder, Backoff, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
 /// A job that was attempted so often is buried: the older queues try for ever.
 const ATTEMPTS_MAX: u32 = 100;
@@ -148,7 +148,8 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
     if delay_ms > DELAY_MS_MAX {
         return Err(Failure::Impossible("a delay has at most 315360000 seconds".to_owned()));
     }
-    let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).build();
+    // As there, a job comes back when its time to run is over.
+    let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).backoff(&Backoff::NONE).build();
     let attributes = attributes.map_err(|error| Failure::Impossible(error.to_string()))?;
     let ttr_ms = u32::try_from(job.ttr_s.saturating_mul(1000)).unwrap_or(u32::MAX);
     let new = NewJob {

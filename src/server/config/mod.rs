@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::types::FEATURE_LEVEL;
 use crate::types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
+use crate::types::{FEATURE_LEVEL, RetryDefaults};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
 pub use value::{
-    HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Within, ZoneName,
+    Attempts, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Waits, Within,
+    ZoneName,
 };
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
@@ -73,6 +74,8 @@ pub struct Config {
     pub body_bytes_max: usize,
     /// How long the leases of a lost connection are kept, in milliseconds.
     pub session_grace_ms: u64,
+    /// The queue's defaults for retries while this node leads.
+    pub retry_defaults: RetryDefaults,
     /// Longest time between two frames of a client, in milliseconds.
     pub heartbeat_ms: u32,
     /// The file of tokens, one of which a client must show; `None` lets every client do everything.
@@ -227,6 +230,12 @@ pub struct Settings {
     /// How long the leases of a lost connection are kept, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS"))]
     pub session_grace_ms: Option<Within<0, 600_000>>,
+    /// Attempts of a job before it is buried, where neither it nor its topic says so; none for no limit
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DEFAULT_ATTEMPTS", value_name = "N"))]
+    pub default_attempts: Option<Attempts>,
+    /// Wait of a job between attempts, where neither it nor its topic says so; none for no wait
+    #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_DEFAULT_BACKOFF", value_name = "WAITS"))]
+    pub default_backoff: Option<Waits>,
     /// Longest time between two frames of a client, in milliseconds
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS"))]
     pub heartbeat_ms: Option<Within<100, 600_000>>,
@@ -378,6 +387,7 @@ impl Default for Config {
             server_name: "adjourn".to_owned(),
             body_bytes_max: BODY_BYTES_MAX_DEFAULT,
             session_grace_ms: SESSION_GRACE_MS_DEFAULT,
+            retry_defaults: RetryDefaults::default(),
             heartbeat_ms: 3_000,
             tokens_file: None,
             insecure: false,
@@ -463,6 +473,8 @@ impl Config {
         set(&mut self.server_name, server_name.map(|name| name.0));
         set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));
         set(&mut self.session_grace_ms, settings.session_grace_ms.map(Within::as_u64));
+        set(&mut self.retry_defaults.attempts_max, settings.default_attempts.map(|attempts| attempts.0));
+        set(&mut self.retry_defaults.backoff, settings.default_backoff.map(|waits| waits.0));
         set(&mut self.heartbeat_ms, settings.heartbeat_ms.map(Within::as_u32));
         set(&mut self.connections_max, settings.connections_max.map(Within::as_usize));
         set(&mut self.in_flight_max, settings.in_flight_max.map(Within::as_u32));

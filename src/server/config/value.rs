@@ -8,7 +8,10 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
+use crate::json::NONE;
+use crate::json::values::backoff;
 use crate::types::limits::PEER_ADDRESS_BYTES_MAX;
+use crate::types::{Backoff, is_host_and_port};
 
 /// Longest server name, in bytes.
 pub(super) const SERVER_NAME_BYTES_MAX: usize = 64;
@@ -36,6 +39,14 @@ pub struct ServerName(pub String);
 /// A time zone, or the system's when its name is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneName(pub Option<TimeZone>);
+
+/// A number of attempts; `None` for `none`: without a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempts(pub Option<u32>);
+
+/// Waits between attempts, as `adjourn push --backoff` takes them; `None` for `none`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits(pub Option<Backoff>);
 
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +99,12 @@ pub enum ValueError {
         "expected a time zone that this system knows, as Asia/Shanghai or UTC, found {0:?}: is tzdata installed?"
     )]
     Zone(String),
+    /// Not a number of attempts.
+    #[error("expected none, or a whole number from 1 to 4294967295, found {0:?}")]
+    Attempts(String),
+    /// No waits.
+    #[error("expected none, or waits such as 10s, 1s..1h~20% or 10s,30s,2m, found {0:?}")]
+    Waits(String),
     /// Not a level.
     #[error("expected error, warn, info, debug or trace, found {0:?}")]
     LogLevel(String),
@@ -149,11 +166,7 @@ impl FromStr for HostPort {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let good = text.rsplit_once(':').is_some_and(|(host, port)| {
-            let bracketed = host.starts_with('[') && host.ends_with(']');
-            !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
-        });
-        let good = good && text.len() <= PEER_ADDRESS_BYTES_MAX;
+        let good = is_host_and_port(text) && text.len() <= PEER_ADDRESS_BYTES_MAX;
         if good { Ok(Self(text.to_owned())) } else { Err(ValueError::Address(text.to_owned())) }
     }
 }
@@ -193,6 +206,47 @@ impl FromStr for ZoneName {
             return Ok(Self(None));
         }
         TimeZone::get(text).map(|zone| Self(Some(zone))).map_err(|_| ValueError::Zone(text.to_owned()))
+    }
+}
+
+impl FromStr for Attempts {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == NONE {
+            return Ok(Self(None));
+        }
+        let attempts = text.parse().ok().filter(|attempts| *attempts > 0);
+        attempts.map(|attempts| Self(Some(attempts))).ok_or_else(|| ValueError::Attempts(text.to_owned()))
+    }
+}
+
+/// A number, or `none`.
+impl<'de> Deserialize<'de> for Attempts {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum NumberOrText {
+            Number(i64),
+            Text(String),
+        }
+        let text = match NumberOrText::deserialize(source)? {
+            NumberOrText::Number(number) => number.to_string(),
+            NumberOrText::Text(text) => text,
+        };
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl FromStr for Waits {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == NONE {
+            return Ok(Self(None));
+        }
+        let waits = backoff(text).map_err(|_| ValueError::Waits(text.to_owned()))?;
+        Ok(Self(Some(waits)))
     }
 }
 
@@ -243,7 +297,7 @@ macro_rules! read_from_text {
 }
 pub(super) use read_from_text;
 
-read_from_text!(HostPort, MaybeHostPort, HostName, ServerName, ZoneName, LogLevel, LogFormat);
+read_from_text!(HostPort, MaybeHostPort, HostName, ServerName, ZoneName, Waits, LogLevel, LogFormat);
 
 #[cfg(test)]
 mod tests {

@@ -267,10 +267,10 @@ impl<'a> Reader<'a> {
             Ok(Request::Push(push)) if let Err(error) = guest.push(&push) => {
                 batch.answers.push((id, Response::Error(error)));
             }
-            Ok(Request::BackupRead { offset, bytes }) => {
+            Ok(Request::BackupRead { offset, bytes }) if self.outbox.has_backup() => {
                 self.outbox.backup(ToBackup::Read { id, offset, bytes });
             }
-            Ok(Request::BackupEnd) => self.outbox.backup(ToBackup::End(id)),
+            Ok(Request::BackupEnd) if self.outbox.has_backup() => self.outbox.backup(ToBackup::End(id)),
             Ok(request) => {
                 if let Request::Hello(hello) = &request {
                     // The client repeats its HELLO because there was no leader before.

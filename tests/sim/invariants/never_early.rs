@@ -177,7 +177,7 @@ impl NeverEarly {
         let (ruled, pushed) = (self.dues.get(&id), self.pushed.get(&job.body));
         let by_key = job.key.clone().map(|key| Job::Key(job.topic.clone(), key));
         // Who buries a job by its lease has seen it come due; one whose attempts are used up was to wait for the next.
-        let by_topic = job.attributes.policy().attempts_max.map(|_| Job::Buried(job.topic.clone()));
+        let by_topic = Some(Job::Buried(job.topic.clone()));
         let names = [Some(Job::Id(id)), by_key, by_topic];
         let any_moves = self.bulks.any_moves();
         let is_it = |named: &Job| {

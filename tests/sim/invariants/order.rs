@@ -1,4 +1,4 @@
-//! Jobs that are reserved together come by priority, then by due time, then by id; those of topics with weights do so within their
+//! Jobs that are reserved together come by priority, then by their place, then by id; those of topics with weights do so within their
 //! topic.
 
 use adjourn::protocol::{Delivered, Request};
@@ -16,6 +16,15 @@ impl Order {
     pub(super) fn new(by_due: bool) -> Self {
         Self { by_due }
     }
+}
+
+/// Whether a job's place was before that of another one of the same priority. The place of one that failed and did not wait is a
+/// millisecond behind its due time.
+fn is_before(job: &Delivered, other: &Delivered) -> bool {
+    let was_tried = u64::from(job.attempts > 1);
+    let (last, first) = (job.due.0 + was_tried, other.due.0);
+    let is_tied = was_tried == 0 && other.attempts == 1 && last == first;
+    job.priority == other.priority && (last < first || (is_tied && job.lease.job < other.lease.job))
 }
 
 impl Invariant for Order {
@@ -40,10 +49,7 @@ impl Invariant for Order {
             if has_weights && one.topic != next.topic {
                 continue;
             }
-            let place = |job: &Delivered| {
-                if self.by_due { (job.priority, job.due.0, job.lease.job.0) } else { (job.priority, 0, 0) }
-            };
-            if place(one) > place(next) {
+            if one.priority > next.priority || (self.by_due && is_before(next, one)) {
                 return Err(format!("job {} came before job {}", one.lease.job, next.lease.job));
             }
         }
