@@ -15,8 +15,8 @@ use adjourn::engine::{
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
-    AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Lease, Millis, SessionId,
-    SessionSecret, TopicId, When,
+    AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Late, LateAction, Lease, Millis,
+    PolicyChange, SessionId, SessionSecret, TopicId, TopicPolicy, When,
 };
 
 use crate::kept_bodies::{KeptBodies, peek};
@@ -50,7 +50,7 @@ impl Written {
         let topics = words.get(1).filter(|_| verb == "reserve");
         let topics = topics.map(|names| names.split(',').filter_map(topic).collect()).unwrap_or_default();
         let words = words.into_iter().map(str::to_owned).collect();
-        let attributes = attributes(&named);
+        let attributes = if verb == "policy" { policy(&named) } else { attributes(&named) };
         Self { verb, words, named, attributes, topics }
     }
 
@@ -107,6 +107,9 @@ impl Written {
                 jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
             },
             "kick" => Command::Kick { job: self.select() },
+            "policy" => {
+                Command::TopicPolicy { topic: TopicSelect::Name(self.word(0)), change: &self.attributes }
+            }
             "pause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: true },
             "unpause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: false },
             other => panic!("no command {other:?}"),
@@ -183,6 +186,9 @@ fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
     if let Some(expires) = named.get("expires") {
         builder = builder.expires(When::After(number(expires).into()));
     }
+    if let Some(expires) = named.get("expires_at") {
+        builder = builder.expires(When::At(Millis(number(expires).into())));
+    }
     if let Some(attempts) = named.get("attempts") {
         builder = builder.attempts_max(number(attempts));
     }
@@ -203,6 +209,19 @@ fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
         builder = builder.postpone_max(max_ms.parse().expect("milliseconds"));
     }
     builder.build().expect("valid").as_bytes().to_vec()
+}
+
+/// Settings of a topic: `late=drop:500`.
+fn policy(named: &BTreeMap<String, String>) -> Vec<u8> {
+    let late = named.get("late").and_then(|late| late.split_once(':')).map(|(then, after_ms)| {
+        let then = match then {
+            "drop" => LateAction::Drop,
+            "bury" => LateAction::Bury,
+            other => panic!("no action {other:?}"),
+        };
+        Late { after_ms: after_ms.parse().expect("milliseconds"), then }
+    });
+    PolicyChange { set: TopicPolicy { late, ..TopicPolicy::default() }, ..PolicyChange::default() }.encode()
 }
 
 /// An engine that a script talks to.
@@ -253,7 +272,7 @@ impl Talk {
         let mut commands = Vec::new();
         for (_, text) in lines.iter().filter(|(_, text)| *text != "tick") {
             let words: Vec<&str> = text.split_whitespace().collect();
-            if let ["push" | "pause" | "unpause", name, ..] = words.as_slice()
+            if let ["push" | "pause" | "unpause" | "policy", name, ..] = words.as_slice()
                 && !numbers.contains_key(*name)
             {
                 let next = numbers.values().max().map_or(0, |last| last + 1);

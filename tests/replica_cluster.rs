@@ -9,6 +9,7 @@ mod disk;
 mod history;
 mod modes;
 mod rig;
+mod set_clocks;
 mod state_trust;
 
 use adjourn::protocol::{

@@ -49,10 +49,8 @@ impl Engine {
         }
         let clock = self.clock;
         self.change(slot, |job| {
-            job.set_delayed(due);
-            if clock.reached(due) {
-                job.set_ready(clock.as_stamp(due));
-            }
+            job.set_due(due);
+            job.set_waiting(clock);
         });
         Ok(self.changed(slot))
     }
@@ -104,10 +102,10 @@ impl Engine {
     }
 
     fn make_due(&mut self, slot: Slot) {
-        let now = self.clock.later(0);
+        let clock = self.clock;
         self.change(slot, |job| {
-            job.set_due(now);
-            job.set_ready(i128::from(now.at));
+            job.set_due(clock.later(0));
+            job.set_waiting(clock);
         });
     }
 

@@ -2,6 +2,9 @@
 //!
 //! The stamp is elapsed time and never goes back. The wall clock is the stamp and an offset, which changes when
 //! somebody sets the clock. [`When`] selects the timeline.
+//!
+//! A clock that was set forward may be wrong, and may be put right again. Jobs that are due by it are delivered. But a job is
+//! ended only when its time has come by the slower clock, too: the one before, for a day.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,11 +41,31 @@ impl Timeline {
     }
 }
 
+/// A wall clock that was set forward may be wrong for this time, in milliseconds of the stamp.
+const DOUBT_MS: u64 = 24 * 3_600_000;
+
+/// Steps forward that follow each other within this time are one, in milliseconds of the stamp.
+const ONE_STEP_MS: u64 = 3_600_000;
+
+/// A step forward by no more than this is not doubted, in milliseconds: clocks differ by as much.
+const SMALL_STEP_MS: i64 = 1_000;
+
+/// The wall clock was set forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StepForward {
+    /// When, as a stamp.
+    pub(super) at: Millis,
+    /// The offset before.
+    pub(super) before_ms: i64,
+}
+
 /// Where both timelines are now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub(super) stamp: Millis,
     pub(super) offset_ms: i64,
+    /// The last one, unless it was undone.
+    pub(super) forward: Option<StepForward>,
 }
 
 impl Clock {
@@ -62,6 +85,30 @@ impl Clock {
             Timeline::Stamp => self.stamp.0,
             Timeline::Wall => self.wall().0,
         }
+    }
+
+    /// Somebody set the wall clock.
+    pub(super) fn set_offset(&mut self, offset_ms: i64) {
+        if offset_ms.saturating_sub(self.offset_ms) > SMALL_STEP_MS {
+            let same = self.forward.filter(|forward| forward.at.after(ONE_STEP_MS) > self.stamp);
+            let before_ms = same.map_or(self.offset_ms, |same| same.before_ms.min(self.offset_ms));
+            self.forward = Some(StepForward { at: self.stamp, before_ms });
+        }
+        self.offset_ms = offset_ms;
+        self.forward = self.forward.filter(|forward| forward.before_ms < offset_ms);
+    }
+
+    /// A moment as a stamp by which it has come for sure: by the wall clock as it is now, and as it was before it was set forward
+    /// less than a day ago.
+    pub(super) fn surely(self, moment: Moment) -> i128 {
+        let doubted = self.forward.filter(|forward| forward.at.after(DOUBT_MS) > self.stamp);
+        let offset_ms = doubted.map_or(self.offset_ms, |forward| forward.before_ms.min(self.offset_ms));
+        Self { offset_ms, ..self }.as_stamp(moment)
+    }
+
+    /// Whether a moment has come for sure.
+    pub(super) fn surely_reached(self, moment: Moment) -> bool {
+        self.surely(moment) <= i128::from(self.stamp.0)
     }
 
     /// Whether a moment has come.
@@ -101,5 +148,61 @@ impl Clock {
             Timeline::Stamp => Millis(moment.at.saturating_add_signed(self.offset_ms)),
             Timeline::Wall => Millis(moment.at),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(stamp: u64) -> Clock {
+        Clock { stamp: Millis(stamp), ..Clock::default() }
+    }
+
+    /// The stamp by which a time of day has come for sure.
+    fn surely(clock: Clock, wall: u64) -> i128 {
+        clock.surely(Moment { timeline: Timeline::Wall, at: wall })
+    }
+
+    #[test]
+    fn a_clock_that_was_set_forward_is_doubted_for_a_day() {
+        let mut clock = at(1_000);
+        clock.set_offset(50_000);
+        assert_eq!(surely(clock, 60_000), 60_000, "by the clock before");
+        assert_eq!(surely(clock.at(Millis(1_000 + DOUBT_MS - 1)), 60_000), 60_000);
+        assert_eq!(surely(clock.at(Millis(1_000 + DOUBT_MS)), 60_000), 10_000, "by the clock as it is");
+        assert_eq!(clock.surely(clock.later(70)), 1_070, "elapsed time is sure");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_taken_as_it_is() {
+        let mut clock = at(1_000);
+        clock.set_offset(-500);
+        assert_eq!((surely(clock, 60_000), clock.forward), (60_500, None));
+        clock.set_offset(50_000);
+        clock.set_offset(-500);
+        assert_eq!((surely(clock, 60_000), clock.forward), (60_500, None), "the step forward was undone");
+        clock.set_offset(50_000);
+        clock.set_offset(-900);
+        assert_eq!(surely(clock, 60_000), 60_900, "the slower of the two");
+    }
+
+    #[test]
+    fn a_small_step_is_not_doubted() {
+        let mut clock = at(1_000);
+        clock.set_offset(SMALL_STEP_MS);
+        assert_eq!((surely(clock, 60_000), clock.forward), (59_000, None));
+    }
+
+    #[test]
+    fn steps_forward_within_an_hour_are_one() {
+        let mut clock = at(1_000);
+        clock.set_offset(10_000);
+        clock.stamp = Millis(1_000 + ONE_STEP_MS - 1);
+        clock.set_offset(20_000);
+        assert_eq!(clock.forward, Some(StepForward { at: clock.stamp, before_ms: 0 }));
+        clock.stamp = clock.stamp.after(ONE_STEP_MS);
+        clock.set_offset(30_000);
+        assert_eq!(clock.forward, Some(StepForward { at: clock.stamp, before_ms: 20_000 }));
     }
 }

@@ -20,6 +20,9 @@ use super::spilled::{SpilledJobs, SpilledSlot};
 use super::store::{BodyRef, Place};
 use crate::types::{BuryReason, JobId, JobState, TopicId};
 
+/// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
+pub(super) const DUE_ANEW: u64 = 1;
+
 /// Where a job lies in the slab.
 pub(super) type Slot = u32;
 
@@ -33,7 +36,7 @@ pub(super) struct Job {
     /// When it is, or was, [due](Self::due).
     pub(super) due_at: u64,
     /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: when that was,
-    /// as a stamp.
+    /// as a stamp. Delayed or buried: see [`Job::held_until`].
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
@@ -116,22 +119,42 @@ impl Job {
         self.retry()?.expires
     }
 
+    /// The time that the wall clock had reached when the job came to where it is. If the clock is set back behind that, the job goes
+    /// back as well.
+    pub(super) fn reached_wall(&self) -> Option<u64> {
+        let reached = match self.state {
+            JobState::Ready => Some(self.due()),
+            JobState::Delayed if self.held_until().is_some() => self.expires(),
+            _ => None,
+        };
+        reached.filter(|moment| moment.timeline == Timeline::Wall).map(|moment| moment.at)
+    }
+
+    /// It has expired by a wall clock that was set forward, and is ended at this stamp if the clock has not been set back by then.
+    pub(super) fn held_until(&self) -> Option<u64> {
+        let is_waiting = matches!(self.state, JobState::Delayed | JobState::Buried);
+        (is_waiting && self.since > DUE_ANEW).then_some(self.since)
+    }
+
+    /// What a delayed job waits for: its due time, or an earlier expiry.
+    pub(super) fn waits_for(&self) -> Moment {
+        // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
+        // at when that comes.
+        match self.expires() {
+            Some(expires) if expires.timeline == self.due_timeline && expires.at < self.due_at => expires,
+            _ => self.due(),
+        }
+    }
+
     /// The one timer that its state asks for.
     pub(super) fn timer(&self) -> Option<Moment> {
+        let by_stamp = |at| Some(Moment { timeline: Timeline::Stamp, at });
         match self.state {
-            JobState::Reserved => Some(Moment { timeline: Timeline::Stamp, at: self.since }),
+            JobState::Reserved => by_stamp(self.since),
+            JobState::Finished => by_stamp(self.since.saturating_add(self.retention_ms())),
+            JobState::Delayed | JobState::Buried if self.held_until().is_some() => by_stamp(self.since),
             JobState::Ready | JobState::Buried => self.expires(),
-            JobState::Finished => {
-                Some(Moment { timeline: Timeline::Stamp, at: self.since.saturating_add(self.retention_ms()) })
-            }
-            // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
-            // at when that comes.
-            JobState::Delayed => match self.expires() {
-                Some(expires) if expires.timeline == self.due_timeline && expires.at < self.due_at => {
-                    Some(expires)
-                }
-                _ => Some(self.due()),
-            },
+            JobState::Delayed => Some(self.waits_for()),
         }
     }
 }

@@ -309,8 +309,8 @@ impl Engine {
 
     /// The time by which a job is listed: when it is due, or when it expires if it will never be due.
     fn list_time(&self, job: &Job) -> Millis {
-        let waits_for = if job.state == JobState::Delayed { job.timer() } else { None };
-        self.clock.as_wall(waits_for.unwrap_or(job.due()))
+        let waits = job.state == JobState::Delayed;
+        self.clock.as_wall(if waits { job.waits_for() } else { job.due() })
     }
 
     fn show_next<S: JobStore>(

@@ -10,7 +10,8 @@
 //! # What an entry does
 //!
 //! 1. The stamp moves forward to the entry's; an older one changes nothing.
-//! 2. Timers that are due fire, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
+//! 2. Jobs that the wall clock made ready, and that are not due any more as it was set back, wait again, up to the same number. Then
+//!    timers that are due fire, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
 //!    [of bytes of their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX): delayed jobs become ready, leases whose time is
 //!    over end, expired jobs are dropped. The entries after it fire the remaining timers.
 //! 3. A bounded number of old sessions, old finished leases and idle topics is forgotten.
@@ -36,6 +37,9 @@
 //! An attempt fails when its lease's time is over, when it is released, and when its session lapses or closes. A
 //! finished job that its attributes ask to remember stays as it is until that time is over, and its key with it. A job that
 //! expires is dropped when that time comes; under a lease, when the lease ends. Delete ends a job in any state.
+//!
+//! A wall clock that is set back makes a ready job delayed if its due time lies ahead again. One that is set forward past the expiry of a
+//! job makes the job wait, delayed or buried, until it has expired by the clock before as well: see [`clock`].
 //!
 //! # Invariants
 //!
@@ -176,8 +180,8 @@ pub struct Engine {
     changes: u64,
     events: events::Events,
     reserving: reserve::Scratch,
-    /// Late jobs that reserves of the entry under way have dropped or buried: no state.
-    late_in_entry: usize,
+    /// Ready jobs that reserves of the entry under way have not granted but put away: no state.
+    put_away_in_entry: usize,
     /// Jobs that got another record since the last capture began; not part of the state. The store may use a place again, so the
     /// place alone does not tell the captured record from the present one.
     renewed: BTreeSet<JobId>,
@@ -205,7 +209,7 @@ impl Engine {
             changes: 0,
             events: events::Events::default(),
             reserving: reserve::Scratch::default(),
-            late_in_entry: 0,
+            put_away_in_entry: 0,
             renewed: BTreeSet::new(),
             loaded: loaded::Loaded::default(),
         }
@@ -220,9 +224,10 @@ impl Engine {
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         self.clock.stamp = self.clock.stamp.max(entry.stamp);
         self.topics.advance(self.clock.stamp);
-        self.late_in_entry = 0;
+        self.put_away_in_entry = 0;
         let mut applied =
             Applied { outcomes: Vec::with_capacity(entry.commands.len()), ..Applied::default() };
+        self.turn_back();
         self.move_due(store, &mut applied.ended)?;
         self.finished.forget_old(self.clock.stamp, &mut self.sum);
         self.idempotent.forget_old(self.clock.stamp, &mut self.sum);
@@ -265,7 +270,7 @@ impl Engine {
                 }
                 self.key_secret = Some(*key_secret);
             }
-            Command::ClockOffset { offset_ms } => self.clock.offset_ms = *offset_ms,
+            Command::ClockOffset { offset_ms } => self.clock.set_offset(*offset_ms),
             Command::SessionOpen { secret, leases_outlive } => {
                 let bounded = self.is_bounded();
                 let session = self.sessions.open(*secret, *leases_outlive, bounded, &mut self.sum)?;

@@ -17,7 +17,7 @@ use super::clock::{Moment, Timeline};
 use super::command::{NewJob, TopicSelect};
 use super::events::JobEventKind;
 use super::hash::Element;
-use super::jobs::{Job, Slot};
+use super::jobs::{DUE_ANEW, Job, Slot};
 use super::outcome::{Outcome, PushOutcome, Reject};
 use super::retry::Retry;
 use super::store::JobStore;
@@ -30,9 +30,6 @@ use crate::types::{
 const TOLERANCE_NS: u64 = 100_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
-const DUE_ANEW: u64 = 1;
 
 /// A topic's policy at work.
 #[derive(Clone, Debug)]
@@ -241,7 +238,8 @@ impl Engine {
         None
     }
 
-    /// What becomes of a job whose due time has come, by how long ago that was.
+    /// What becomes of a job whose due time has come, by how long ago that was for sure: a wall clock that is set forward makes no job
+    /// late.
     pub(super) fn when_due(&mut self, slot: Slot) -> Verdict {
         let job = &self.jobs[slot];
         let (id, topic) = (job.id, job.topic);
@@ -277,7 +275,7 @@ impl Engine {
             return None;
         }
         let late = self.rule(job.topic)?.policy().late?;
-        let late_ms = i128::from(self.clock.stamp.0) - self.clock.as_stamp(job.due());
+        let late_ms = i128::from(self.clock.stamp.0) - self.clock.surely(job.due());
         (late_ms > i128::from(late.after_ms)).then_some(late.then)
     }
 

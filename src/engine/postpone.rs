@@ -46,10 +46,8 @@ impl Engine {
         self.change(slot, |job| {
             (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
             job.set_retry(retry);
-            job.set_delayed(due);
-            if clock.reached(due) {
-                job.set_ready(clock.as_stamp(due));
-            }
+            job.set_due(due);
+            job.set_waiting(clock);
         });
         self.renewed.insert(id);
         store.forget(before);

@@ -130,9 +130,7 @@ impl Engine {
             pushed_at: if self.keeps_history() { self.clock.stamp.0 } else { 0 },
             extras: JobExtras::new(key_hash, retry),
         };
-        if self.clock.reached(due) {
-            job.set_ready(self.clock.as_stamp(due));
-        }
+        job.set_waiting(self.clock);
         let slot = self.jobs.insert(job);
         self.enter(slot);
         self.note_pushed(slot);

@@ -72,7 +72,8 @@ impl Engine {
     }
 
     /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would; of spilled jobs it knows nothing. Returns whether there may be more than one entry moves.
+    /// which it would; of spilled jobs it knows nothing. Returns whether there may be more than one entry moves, or jobs that
+    /// the wall clock does not make ready any more.
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
@@ -93,16 +94,17 @@ impl Engine {
                 }
                 JobState::Ready | JobState::Buried | JobState::Finished => false,
             };
-            if ready && !expired {
+            if ready && !expired && clock.reached(job.due()) {
                 visit(job.topic);
             }
         }
-        moved.is_enough()
+        moved.is_enough() || self.timers.too_far(clock).is_some()
     }
 
-    /// Whether an entry with this stamp would move any job: make it ready, end its lease or drop it.
+    /// Whether an entry with this stamp would move any job: make it ready, or wait again, end its lease or drop it.
     pub fn is_overdue(&mut self, stamp: Millis) -> bool {
-        self.timers.first(self.clock.at(stamp.max(self.clock.stamp))).is_some()
+        let clock = self.clock.at(stamp.max(self.clock.stamp));
+        self.timers.first(clock).is_some() || self.timers.too_far(clock).is_some()
     }
 
     /// A stamp after `after` at which to look again: no timer fires between the two. It is the first timer's own
@@ -168,6 +170,9 @@ impl Engine {
         scalars.word(self.last_job).word(self.last_fence);
         scalars.word(self.sessions.last()).word(self.finished.first());
         scalars.word(self.members.feature_level().into()).word(self.defaults.digest());
+        if let Some(forward) = self.clock.forward {
+            scalars.word(forward.at.0).word(forward.before_ms.cast_unsigned());
+        }
         self.sum.with(scalars.hash())
     }
 

@@ -1,4 +1,5 @@
-//! The order in which a topic's ready jobs are reserved, and its buried ones kicked, for millions of them.
+//! The orders in which a topic's ready jobs are reserved, its buried ones kicked, and jobs wait again after the wall clock was set
+//! back, for millions of them.
 //!
 //! A sorted list in runs: each is a sorted piece of it, found by its first element in a tree. Most jobs become ready
 //! after all others and leave from the front, so runs are filled to the end, and a job costs little more than its
@@ -22,6 +23,11 @@ pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
 /// whatever happens to the clocks.
 pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.due_at, job.id, slot)
+}
+
+/// The turn of a job that [rests on the wall clock](Job::reached_wall): by the time that it has reached.
+pub(super) fn reached_rank_of(job: &Job, slot: Slot) -> Option<Rank> {
+    job.reached_wall().map(|at| (0, at, job.id, slot))
 }
 
 /// Turns of one run.
@@ -49,6 +55,11 @@ impl ReadyOrder {
     /// Whose turn it is.
     pub(super) fn first(&self) -> Option<&Rank> {
         self.runs.values().next()?.front()
+    }
+
+    /// Whose turn comes last.
+    pub(super) fn last(&self) -> Option<&Rank> {
+        self.runs.values().next_back()?.back()
     }
 
     /// All of them, in order.
@@ -152,8 +163,8 @@ mod tests {
     fn check(order: &ReadyOrder, expected: &BTreeSet<Rank>) {
         assert!(order.iter().eq(expected), "the same turns in the same order");
         assert_eq!(
-            (order.len(), order.first(), order.is_empty()),
-            (expected.len(), expected.first(), expected.is_empty())
+            (order.len(), order.first(), order.last(), order.is_empty()),
+            (expected.len(), expected.first(), expected.last(), expected.is_empty())
         );
         let mut last = None;
         for (key, run) in &order.runs {

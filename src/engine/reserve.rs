@@ -35,11 +35,11 @@ struct Candidate {
 enum Delivery {
     /// It is granted.
     InTime,
-    /// It is gone.
-    Dropped,
+    /// It is gone, or waits again.
+    Gone,
     /// It is buried, or among the dead letters of its topic.
     Buried,
-    /// It is too late, and this entry has dropped or buried enough.
+    /// It is too late, or not due any more, and this entry has put enough of such jobs away.
     NotNow,
 }
 
@@ -70,8 +70,8 @@ impl Engine {
         scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
 
         let mut grants = Vec::new();
-        let (mut bytes, mut dropped) = (0, 0);
-        while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
+        let (mut bytes, mut gone) = (0, 0);
+        while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
             let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
             match self.before_delivery(slot, store) {
@@ -80,9 +80,9 @@ impl Engine {
                     bytes += u64::from(grant.body.body_bytes);
                     grants.push(grant);
                 }
-                Delivery::Dropped => dropped += 1,
+                Delivery::Gone => gone += 1,
                 Delivery::Buried => {
-                    dropped += 1;
+                    gone += 1;
                     // It may be among the dead letters now, in another one of these topics.
                     scratch.fronts.clear();
                     scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
@@ -132,8 +132,8 @@ impl Engine {
             })
             .collect();
         let mut grants = Vec::new();
-        let (mut bytes, mut dropped) = (0, 0);
-        while grants.len() < jobs_max as usize && bytes < bytes_max && dropped < DUE_PER_ENTRY_MAX {
+        let (mut bytes, mut gone) = (0, 0);
+        while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
             match self.before_delivery(slot, store) {
                 Delivery::InTime => {
@@ -142,9 +142,9 @@ impl Engine {
                     bytes += u64::from(grant.body.body_bytes);
                     grants.push(grant);
                 }
-                Delivery::Dropped => dropped += 1,
+                Delivery::Gone => gone += 1,
                 Delivery::Buried => {
-                    dropped += 1;
+                    gone += 1;
                     for candidate in &mut candidates {
                         candidate.front = self.front_slot(candidate.topic);
                     }
@@ -171,22 +171,28 @@ impl Engine {
         self.front(topic).map(|Reverse(((.., slot), _))| slot)
     }
 
-    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic; at most
-    /// [`DUE_PER_ENTRY_MAX`] late jobs in an entry.
+    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic. One that is not due any more, or
+    /// may have expired, waits. At most [`DUE_PER_ENTRY_MAX`] jobs are put away so in an entry, without the expired ones.
     fn before_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> Delivery {
         if self.drop_expired(slot, store) {
-            return Delivery::Dropped;
+            return Delivery::Gone;
         }
-        let verdict = self.when_granted(slot);
-        if verdict == Verdict::InTime {
+        let job = &self.jobs[slot];
+        let is_due = self.clock.reached(job.due()) && !self.is_expired(job);
+        let verdict = if is_due { self.when_granted(slot) } else { Verdict::InTime };
+        if is_due && verdict == Verdict::InTime {
             return Delivery::InTime;
         }
-        if self.late_in_entry >= DUE_PER_ENTRY_MAX {
+        if self.put_away_in_entry >= DUE_PER_ENTRY_MAX {
             return Delivery::NotNow;
         }
-        self.late_in_entry += 1;
+        self.put_away_in_entry += 1;
+        if !is_due {
+            self.put_away(slot);
+            return Delivery::Gone;
+        }
         self.carry_out_verdict(slot, verdict, store);
-        if verdict == Verdict::Bury { Delivery::Buried } else { Delivery::Dropped }
+        if verdict == Verdict::Bury { Delivery::Buried } else { Delivery::Gone }
     }
 
     /// The first job in turn of a topic that may give one.

@@ -81,12 +81,13 @@ impl Engine {
                 self.fail_attempt(slot, delay_ms, store);
             } else if !self.drop_expired(slot, store) {
                 let clock = self.clock;
+                let job = &self.jobs[slot];
+                let delay_ms = delay_ms.filter(|delay_ms| *delay_ms > 0);
+                let due = delay_ms.map_or(job.due(), |delay_ms| self.put_off(job, delay_ms));
                 self.change(slot, |job| {
                     job.attempts = job.attempts.saturating_sub(1);
-                    match delay_ms {
-                        None | Some(0) => job.set_ready(clock.as_stamp(job.due())),
-                        Some(delay_ms) => job.set_delayed(clock.later(delay_ms)),
-                    }
+                    job.set_due(due);
+                    job.set_waiting(clock);
                 });
             }
             Ok(())

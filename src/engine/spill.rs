@@ -221,19 +221,14 @@ impl Engine {
         let place = self.jobs.spilled().place(spilled);
         let job = store.spilled_job(place)?.into_job(place);
         store.no_longer_spilled(place);
-        let (id, timer) = (job.id, job.timer());
         self.loaded.note(job.id);
         let slot = self.jobs.load(spilled, job);
-        if let Some(timer) = timer {
-            self.timers.set(slot, timer, id.0);
-        }
+        self.timers.enter(slot, &self.jobs[slot]);
         Ok(slot)
     }
 
     fn spill(&mut self, slot: Slot, place: Place) {
-        if let Some(timer) = self.jobs[slot].timer() {
-            self.timers.cancel(slot, timer.timeline);
-        }
+        self.timers.leave(slot, &self.jobs[slot]);
         self.jobs.spill(slot, place);
     }
 
@@ -241,7 +236,10 @@ impl Engine {
         let job = &self.jobs[slot];
         let waits_long =
             |until: Moment| until.at > self.clock.now(until.timeline).saturating_add(HORIZON_LEAST_MS);
-        job.state == JobState::Delayed && job.timer().is_some_and(waits_long) && hash::of_job(job) == hash
+        job.state == JobState::Delayed
+            && job.held_until().is_none()
+            && waits_long(job.waits_for())
+            && hash::of_job(job) == hash
     }
 
     fn firing_order(&self, slot: Slot) -> FiringOrder {

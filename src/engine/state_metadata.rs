@@ -5,7 +5,7 @@ use bincode::Options as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::clock::Clock;
+use super::clock::{Clock, StepForward};
 use super::defaults::Defaults;
 use super::finished::{SavedAttempts, SavedFinished};
 use super::idempotency::Remembered;
@@ -39,6 +39,9 @@ pub struct StateMetadata {
     /// And behind these.
     #[serde(skip)]
     idempotent: Vec<Remembered>,
+    /// And behind these.
+    #[serde(skip)]
+    forward: Option<StepForward>,
 }
 
 /// The fields before the sessions.
@@ -192,8 +195,17 @@ impl Engine {
         let tail = Tail { finished: self.finished.save(), members, defaults, sum: self.sum };
         let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
         let rules = self.topics.save_rules();
-        let idempotent = self.idempotent.save();
-        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, attempts, rules, idempotent }
+        let (idempotent, forward) = (self.idempotent.save(), self.clock.forward);
+        StateMetadata {
+            head,
+            sessions: Vec::new(),
+            tail,
+            topic_numbers,
+            attempts,
+            rules,
+            idempotent,
+            forward,
+        }
     }
 }
 
@@ -228,6 +240,9 @@ impl StateMetadata {
         }
         if !rest.is_empty() {
             metadata.idempotent = next(&mut rest)?;
+        }
+        if !rest.is_empty() {
+            metadata.forward = next(&mut rest)?;
         }
         if !rest.is_empty() {
             return Err(RestoreError::Malformed);
@@ -283,7 +298,8 @@ impl StateMetadata {
     pub fn restore(self, jobs_max: usize) -> Restoring {
         let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
         let mut engine = Engine::new(self.head.group);
-        engine.clock = Clock { stamp: self.head.stamp, offset_ms: self.head.clock_offset_ms };
+        let (stamp, offset_ms) = (self.head.stamp, self.head.clock_offset_ms);
+        engine.clock = Clock { stamp, offset_ms, forward: self.forward };
         engine.key_secret = self.head.key_secret;
         (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
         engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
@@ -299,24 +315,27 @@ impl StateMetadata {
 
 impl PartialMetadata {
     fn new(metadata: &StateMetadata, missing: usize) -> Self {
-        let StateMetadata { head, tail, topic_numbers, attempts, rules, idempotent, .. } = metadata;
+        let StateMetadata { head, tail, topic_numbers, attempts, rules, idempotent, forward, .. } = metadata;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
         // Each part only if it, or one behind it, is there.
-        let later = [!idempotent.is_empty(), !rules.is_empty(), !attempts.is_empty()];
+        let later = [forward.is_some(), !idempotent.is_empty(), !rules.is_empty(), !attempts.is_empty()];
         let is_any_of = |parts: usize| later.iter().take(parts).any(|is_there| *is_there);
-        if *topic_numbers != SavedNumbers::default() || is_any_of(3) {
+        if *topic_numbers != SavedNumbers::default() || is_any_of(4) {
             tail.extend(encoded(topic_numbers));
         }
-        if is_any_of(3) {
+        if is_any_of(4) {
             tail.extend(encoded(attempts));
         }
-        if is_any_of(2) {
+        if is_any_of(3) {
             tail.extend(encoded(rules));
         }
-        if is_any_of(1) {
+        if is_any_of(2) {
             tail.extend(encoded(idempotent));
+        }
+        if is_any_of(1) {
+            tail.extend(encoded(forward));
         }
         Self { bytes, tail, missing }
     }
@@ -418,7 +437,8 @@ impl Restoring {
             ..
         } = self.metadata;
         let mut engine = Engine::new(group);
-        (engine.members, engine.clock) = (members, Clock { stamp, offset_ms: clock_offset_ms });
+        let clock = Clock { stamp, offset_ms: clock_offset_ms, forward: None };
+        (engine.members, engine.clock) = (members, clock);
         engine
     }
 

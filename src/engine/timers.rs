@@ -1,4 +1,5 @@
-//! The timers of all jobs: one wheel for each timeline, and one order over both.
+//! The timers of all jobs: one wheel for each timeline, and one order over both. And the jobs that go back to waiting when the wall
+//! clock is set back.
 //!
 //! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry
 //! while it is ready or buried. Timers are derived from the jobs; nothing about them is hashed.
@@ -6,6 +7,8 @@
 use std::cmp::Ordering;
 
 use super::clock::{Clock, Moment, Timeline};
+use super::jobs::{Job, Slot};
+use super::ready::{Rank, ReadyOrder, reached_rank_of};
 use super::wheel::{Nodes, Timer, Wheel};
 use crate::types::Millis;
 
@@ -15,16 +18,23 @@ pub(super) struct Timers {
     nodes: Nodes,
     stamps: Wheel,
     walls: Wheel,
+    /// The jobs that rest on the wall clock: see [`Job::reached_wall`].
+    reached: ReadyOrder,
 }
 
 impl Timers {
     /// No timer.
     pub(super) fn new() -> Self {
-        Self { nodes: Nodes::default(), stamps: Wheel::new(), walls: Wheel::new() }
+        Self {
+            nodes: Nodes::default(),
+            stamps: Wheel::new(),
+            walls: Wheel::new(),
+            reached: ReadyOrder::default(),
+        }
     }
 
     /// Sets the timer of a slot that has none.
-    pub(super) fn set(&mut self, slot: u32, moment: Moment, id: u64) {
+    fn set(&mut self, slot: u32, moment: Moment, id: u64) {
         match moment.timeline {
             Timeline::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
             Timeline::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
@@ -32,11 +42,41 @@ impl Timers {
     }
 
     /// Takes away the timer of a slot, which was set on this timeline.
-    pub(super) fn cancel(&mut self, slot: u32, timeline: Timeline) {
+    fn cancel(&mut self, slot: u32, timeline: Timeline) {
         match timeline {
             Timeline::Stamp => self.stamps.cancel(&mut self.nodes, slot),
             Timeline::Wall => self.walls.cancel(&mut self.nodes, slot),
         }
+    }
+
+    /// A job comes to where it is now.
+    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        if let Some(timer) = job.timer() {
+            self.set(slot, timer, job.id.0);
+        }
+        if let Some(rank) = reached_rank_of(job, slot) {
+            self.reached.insert(rank);
+        }
+    }
+
+    /// A job leaves where it is.
+    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        if let Some(timer) = job.timer() {
+            self.cancel(slot, timer.timeline);
+        }
+        if let Some(rank) = reached_rank_of(job, slot) {
+            self.reached.remove(&rank);
+        }
+    }
+
+    /// A job that rests on a time which the wall clock has not reached any more: the one with the latest.
+    pub(super) fn too_far(&self, clock: Clock) -> Option<Slot> {
+        self.reached.last().filter(|(_, at, ..)| *at > clock.wall().0).map(|(.., slot)| *slot)
+    }
+
+    /// All jobs that rest on the wall clock, in order.
+    pub(super) fn reached(&self) -> impl Iterator<Item = &Rank> {
+        self.reached.iter()
     }
 
     /// The slot whose timer is first in the order (time as a stamp, id), if it fires by now.
@@ -90,7 +130,7 @@ impl Timers {
 
     /// Bytes of memory that they take.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.nodes.memory_bytes()
+        self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len())
     }
 
     /// When the timer of a slot fires, if it has one.

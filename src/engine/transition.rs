@@ -1,10 +1,10 @@
 //! The only place that moves a job between states, orders, timers and sums.
 
 use super::Engine;
-use super::clock::Moment;
+use super::clock::{Clock, Moment};
 use super::events::JobEventKind;
 use super::hash;
-use super::jobs::{Job, Slot};
+use super::jobs::{DUE_ANEW, Job, Slot};
 use super::store::JobStore;
 use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use crate::types::{BuryReason, Fence, JobState, Lease, Millis, SessionId};
@@ -51,9 +51,7 @@ impl Engine {
         self.changes += 1;
         let job = &self.jobs[slot];
         self.topics.enter(slot, job);
-        if let Some(timer) = job.timer() {
-            self.timers.set(slot, timer, job.id.0);
-        }
+        self.timers.enter(slot, job);
         if job.holder() != SessionId(0)
             && let Some(session) = self.sessions.holder(job.holder())
         {
@@ -62,14 +60,43 @@ impl Engine {
         self.sum.add(hash::of_job(job));
     }
 
-    /// Makes a job ready, in the place of its due time.
-    pub(super) fn make_ready(&mut self, slot: Slot) {
+    /// Makes a job wait for its due time, or for a consumer if that has come: in the place of its due time.
+    pub(super) fn make_wait(&mut self, slot: Slot) {
         let clock = self.clock;
-        self.change(slot, |job| job.set_ready(clock.as_stamp(job.due())));
+        self.change(slot, |job| job.set_waiting(clock));
     }
 
-    /// Makes a job ready whose attempt failed: due now, and behind all that is ready by now.
-    fn make_ready_again(&mut self, slot: Slot) {
+    /// The wall clock was set back. Ready jobs that are not due any more wait again, and so do jobs that were held as expired: the
+    /// latest first, a bounded number of them. The entries after this one move the rest, and until then no reserve grants one.
+    pub(super) fn turn_back(&mut self) {
+        for _ in 0..DUE_PER_ENTRY_MAX {
+            let Some(slot) = self.timers.too_far(self.clock) else { return };
+            self.put_away(slot);
+        }
+    }
+
+    /// Makes a job wait that is not for delivery by the wall clock as it is now. One that has expired by it is held, until it
+    /// has expired for sure.
+    pub(super) fn put_away(&mut self, slot: Slot) {
+        let (clock, job) = (self.clock, &self.jobs[slot]);
+        let Some(expires) = job.expires().filter(|_| self.is_expired(job)) else {
+            return self.make_wait(slot);
+        };
+        let until = u64::try_from(clock.surely(expires)).unwrap_or(u64::MAX).max(DUE_ANEW + 1);
+        self.change(slot, |job| {
+            if job.state != JobState::Buried {
+                job.set_delayed(job.due());
+            }
+            job.since = until;
+        });
+    }
+
+    /// Makes a job ready whose attempt failed: due now, and behind all that is ready by now. It waits if its due time lies ahead, as
+    /// the wall clock was set back.
+    fn make_wait_again(&mut self, slot: Slot) {
+        if !self.clock.reached(self.jobs[slot].due()) {
+            return self.make_wait(slot);
+        }
         let now = self.clock.later(0);
         self.change(slot, |job| {
             job.set_due(now);
@@ -96,13 +123,14 @@ impl Engine {
         job
     }
 
-    /// Ends a job if it has expired. Whether it did.
+    /// Ends a job if it has expired for sure. Whether it did.
     pub(super) fn drop_expired(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
-        let expired = self.is_expired(&self.jobs[slot]);
-        if expired {
+        let clock = self.clock;
+        let is_over = self.jobs[slot].expires().is_some_and(|expires| clock.surely_reached(expires));
+        if is_over {
             self.expire(slot, store);
         }
-        expired
+        is_over
     }
 
     /// Ends a job that nobody is to have any more.
@@ -112,6 +140,7 @@ impl Engine {
         self.note_end(&job, JobEventKind::Expired);
     }
 
+    /// Whether it has expired by the wall clock as it is now, which may be wrong: nobody is to have it meanwhile.
     pub(super) fn is_expired(&self, job: &Job) -> bool {
         job.expires().is_some_and(|expires| self.clock.reached(expires))
     }
@@ -124,10 +153,17 @@ impl Engine {
             self.fail_attempt(slot, None, store);
         } else if job.state == JobState::Finished {
             self.end(slot, store);
-        } else if !self.drop_expired(slot, store) {
+        } else if self.drop_expired(slot, store) {
+            // Nobody is to have it any more.
+        } else if self.is_expired(&self.jobs[slot]) {
+            self.put_away(slot);
+        } else if self.jobs[slot].state == JobState::Buried {
+            // It was held as expired, and is not any more.
+            self.change(slot, |job| job.since = 0);
+        } else {
             let verdict = self.when_due(slot);
             if !self.carry_out_verdict(slot, verdict, store) {
-                self.make_ready(slot);
+                self.make_wait(slot);
             }
         }
     }
@@ -140,7 +176,7 @@ impl Engine {
         }
         match self.after_failure(&self.jobs[slot], delay_ms) {
             AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
-            AfterFailure::Retry => self.make_ready_again(slot),
+            AfterFailure::Retry => self.make_wait_again(slot),
             AfterFailure::Wait(due) => self.change(slot, |job| job.set_delayed(due)),
         }
     }
@@ -152,8 +188,15 @@ impl Engine {
         }
         match delay_ms.unwrap_or_else(|| self.backoff_ms(job)) {
             0 => AfterFailure::Retry,
-            wait_ms => AfterFailure::Wait(self.clock.later(wait_ms)),
+            wait_ms => AfterFailure::Wait(self.put_off(job, wait_ms)),
         }
+    }
+
+    /// When a job is due that is to wait this long: no earlier than it would be without. The wall clock by which it was granted may
+    /// have been set back.
+    pub(super) fn put_off(&self, job: &Job, wait_ms: u64) -> Moment {
+        let later = self.clock.later(wait_ms);
+        if self.clock.as_stamp(job.due()) > i128::from(later.at) { job.due() } else { later }
     }
 
     /// Takes a job out of everything that its state asked for.
@@ -165,9 +208,7 @@ impl Engine {
         {
             session.leases.remove(&(job.id, slot));
         }
-        if let Some(timer) = job.timer() {
-            self.timers.cancel(slot, timer.timeline);
-        }
+        self.timers.leave(slot, job);
         self.topics.leave(slot, job);
     }
 }
@@ -177,13 +218,19 @@ impl Engine {
 pub(super) enum AfterFailure {
     /// No attempt is left.
     Bury,
-    /// It is ready at once, behind the others.
+    /// It is ready at once, behind the others; or when it is due.
     Retry,
     /// It is delayed until then.
     Wait(Moment),
 }
 
 impl Job {
+    /// Delayed until it is due, or ready if it is by now.
+    pub(super) fn set_waiting(&mut self, clock: Clock) {
+        let due = self.due();
+        if clock.reached(due) { self.set_ready(clock.as_stamp(due)) } else { self.set_delayed(due) }
+    }
+
     /// Ready, in this place: jobs of a topic and a priority are reserved in the order of these stamps, which may lie before the
     /// first there is.
     ///

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::hash::{self, Sum};
 use super::jobs::Found;
-use super::ready::{Rank, buried_rank_of, rank_of};
+use super::ready::{Rank, buried_rank_of, rank_of, reached_rank_of};
 use super::state_metadata::RestoreError;
 use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
@@ -80,7 +80,7 @@ impl Engine {
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
         let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 5])> = BTreeMap::new();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
-        let mut held = BTreeSet::new();
+        let (mut held, mut reached) = (BTreeSet::new(), BTreeSet::new());
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
             assert_eq!(self.jobs.resident(job.id), Some(slot), "the index of ids");
@@ -89,6 +89,7 @@ impl Engine {
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
             assert!(job.id.sequence() <= self.last_job && job.fence().0 <= self.last_fence, "{job:?}");
+            reached.extend(reached_rank_of(job, slot));
             let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {
                 *count += 1;
@@ -121,6 +122,7 @@ impl Engine {
             "the number of jobs"
         );
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
+        assert!(self.timers.reached().eq(&reached), "the jobs that rest on the wall clock");
         let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {

@@ -19,7 +19,7 @@ impl Model {
                 return Err(Reject::GenesisTwice);
             }
             Command::Genesis { .. } => self.genesis = true,
-            Command::ClockOffset { offset_ms } => self.offset = *offset_ms,
+            Command::ClockOffset { offset_ms } => self.set_offset(*offset_ms),
             Command::SessionOpen { secret, leases_outlive } => {
                 return Ok(self.open_session(*secret, *leases_outlive));
             }
@@ -217,10 +217,15 @@ impl Model {
         self.jobs.iter().filter_map(turn).min().map(|(.., id)| id)
     }
 
-    /// A lease on a ready job, unless it has expired.
+    /// A lease on a ready job, unless it is not for delivery by now.
     fn grant(&mut self, id: u64, session: SessionId) -> Option<Grant> {
-        if self.expired(self.find(id), self.stamp) {
+        let job = self.find(id);
+        if self.surely_expired(job) {
             self.expire(id);
+            return None;
+        }
+        if !self.has_come(job.due, self.stamp) || self.expired(job, self.stamp) {
+            self.put_away(id);
             return None;
         }
         if self.treat_as_late(id, false) {
@@ -317,12 +322,12 @@ impl Model {
         let id = lease.job.0;
         if attempted {
             self.fail(id, delay_ms);
-        } else if self.expired(self.find(id), self.stamp) {
+        } else if self.surely_expired(self.find(id)) {
             self.expire(id);
         } else {
             self.find_mut(id).attempts -= 1;
             match delay_ms {
-                None | Some(0) => self.ready(id),
+                None | Some(0) => self.wait(id),
                 Some(delay_ms) => self.put_off(id, delay_ms),
             }
         }
@@ -343,7 +348,7 @@ impl Model {
     fn bury(&mut self, lease: Lease, reason: &str) -> Result<(), Reject> {
         self.held(lease)?;
         self.note_reason(lease, reason);
-        if self.expired(self.find(lease.job.0), self.stamp) {
+        if self.surely_expired(self.find(lease.job.0)) {
             self.expire(lease.job.0);
         } else {
             self.bury_job(lease.job.0, BuryReason::Consumer);
@@ -376,11 +381,7 @@ impl Model {
             return Err(Reject::ExpiresBeforeDue);
         }
         self.find_mut(id).due = due;
-        self.find_mut(id).state = State::Delayed;
-        self.find_mut(id).due_anew = None;
-        if self.has_come(due, self.stamp) {
-            self.ready(id);
-        }
+        self.wait(id);
         Ok(self.changed(id))
     }
 
@@ -402,7 +403,7 @@ impl Model {
             State::Ready { .. } => {}
             State::Delayed => {
                 self.find_mut(id).due = Time::Stamp(self.stamp);
-                self.ready(id);
+                self.wait(id);
             }
         }
         Ok(self.changed(id))
@@ -416,7 +417,7 @@ impl Model {
         let due = Time::Stamp(self.stamp);
         let job = self.find_mut(id);
         (job.due, job.attempts) = (due, 0);
-        self.ready(id);
+        self.wait(id);
         Ok(self.changed(id))
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Job {
     pub(super) due: Time,
     /// When it is due, if that is because it was late; only of a delayed job.
     pub(super) due_anew: Option<Time>,
+    /// The stamp until which it is held, as it has expired by a wall clock that was set forward; only of a delayed or buried job.
+    pub(super) held: Option<u64>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
     /// How often it was changed.
@@ -110,6 +112,8 @@ pub(crate) struct Session {
 pub(crate) struct Model {
     pub(crate) stamp: u64,
     pub(crate) offset: i64,
+    /// When the wall clock was set forward last, and the offset before.
+    forward: Option<(u64, i64)>,
     pub(crate) genesis: bool,
     pub(crate) jobs: Vec<Job>,
     pub(crate) topics: Vec<Topic>,
@@ -134,6 +138,9 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn apply(&mut self, entry: &Entry<'_>) -> Applied {
         self.stamp = self.stamp.max(entry.stamp.0);
+        for id in self.too_far(self.stamp) {
+            self.put_away(id);
+        }
         for _ in 0..DUE_PER_ENTRY_MAX {
             let Some(id) = self.first_due(self.stamp) else { break };
             self.fire(id);
@@ -263,6 +270,53 @@ impl Model {
         u64::try_from(self.as_stamp(time).max(0)).expect("fits")
     }
 
+    pub(super) fn set_offset(&mut self, offset: i64) {
+        if offset > self.offset + 1_000 {
+            let lately = self.forward.filter(|(at, _)| at + 3_600_000 > self.stamp);
+            let before = lately.map_or(self.offset, |(_, before)| before.min(self.offset));
+            self.forward = Some((self.stamp, before));
+        }
+        self.offset = offset;
+        self.forward = self.forward.filter(|(_, before)| *before < offset);
+    }
+
+    /// When a time has come also by the wall clock as it was before it was set forward, if that was within a day.
+    pub(super) fn surely(&self, time: Time) -> i128 {
+        let before = self.forward.filter(|(at, _)| at + 86_400_000 > self.stamp).map(|(_, before)| before);
+        match (time, before) {
+            (Time::Wall(at), Some(before)) => i128::from(at) - i128::from(before.min(self.offset)),
+            _ => self.as_stamp(time),
+        }
+    }
+
+    pub(super) fn surely_expired(&self, job: &Job) -> bool {
+        job.expires.is_some_and(|expires| self.surely(expires) <= i128::from(self.stamp))
+    }
+
+    /// Jobs that rest on a time that the wall clock has not reached any more.
+    pub(crate) fn too_far(&self, stamp: u64) -> Vec<u64> {
+        let ahead = |time| matches!(time, Time::Wall(at) if at > self.wall(stamp));
+        let is_too_far = |job: &&Job| match job.state {
+            State::Ready { .. } => ahead(job.due),
+            State::Delayed => job.held.is_some() && job.expires.is_some_and(ahead),
+            _ => false,
+        };
+        self.jobs.iter().filter(is_too_far).map(|job| job.id).collect()
+    }
+
+    pub(super) fn put_away(&mut self, id: u64) {
+        let job = self.find(id);
+        let Some(expires) = job.expires.filter(|_| self.expired(job, self.stamp)) else {
+            return self.wait(id);
+        };
+        let held = Some(u64::try_from(self.surely(expires)).expect("not yet"));
+        let job = self.find_mut(id);
+        if !matches!(job.state, State::Buried(_)) {
+            (job.state, job.due_anew) = (State::Delayed, None);
+        }
+        job.held = held;
+    }
+
     pub(super) fn expired(&self, job: &Job, stamp: u64) -> bool {
         job.expires.is_some_and(|expires| self.has_come(expires, stamp))
     }
@@ -271,13 +325,18 @@ impl Model {
     pub(crate) fn alarm(job: &Job) -> Option<Time> {
         match job.state {
             State::Reserved { deadline, .. } => Some(Time::Stamp(deadline)),
+            State::Delayed | State::Buried(_) if job.held.is_some() => job.held.map(Time::Stamp),
             State::Ready { .. } | State::Buried(_) => job.expires,
             State::Finished { at } => Some(Time::Stamp(at + job.retention_ms)),
-            State::Delayed => Some(match (job.due, job.expires) {
-                (Time::Stamp(due), Some(Time::Stamp(expires))) => Time::Stamp(due.min(expires)),
-                (Time::Wall(due), Some(Time::Wall(expires))) => Time::Wall(due.min(expires)),
-                (due, _) => due,
-            }),
+            State::Delayed => Some(Self::waits_for(job)),
+        }
+    }
+
+    fn waits_for(job: &Job) -> Time {
+        match (job.due, job.expires) {
+            (Time::Stamp(due), Some(Time::Stamp(expires))) => Time::Stamp(due.min(expires)),
+            (Time::Wall(due), Some(Time::Wall(expires))) => Time::Wall(due.min(expires)),
+            (due, _) => due,
         }
     }
 
@@ -304,7 +363,7 @@ impl Model {
                 }
                 State::Ready { .. } | State::Buried(_) | State::Finished { .. } => false,
             };
-            ready && !self.expired(job, stamp)
+            ready && !self.expired(job, stamp) && self.has_come(job.due, stamp)
         };
         let due = self.due(stamp);
         due.iter().take(DUE_PER_ENTRY_MAX).filter(becomes_ready).map(|job| topic_id(job.topic)).collect()
@@ -329,10 +388,12 @@ impl Model {
                 self.fail(id, None);
             }
             State::Finished { .. } => _ = self.remove(id),
-            _ if self.expired(job, self.stamp) => self.expire(id),
+            _ if self.surely_expired(job) => self.expire(id),
+            _ if self.expired(job, self.stamp) => self.put_away(id),
+            State::Buried(_) => self.find_mut(id).held = None,
             _ => {
                 if !self.treat_as_late(id, true) {
-                    self.ready(id);
+                    self.wait(id);
                 }
             }
         }
@@ -341,31 +402,42 @@ impl Model {
     pub(super) fn fail(&mut self, id: u64, delay_ms: Option<u64>) {
         let job = self.find(id).clone();
         let wait = delay_ms.unwrap_or(self.backoff(&job));
-        if self.expired(&job, self.stamp) {
+        if self.surely_expired(&job) {
             self.expire(id);
         } else if job.policy.attempts_max.is_some_and(|max| job.attempts >= max) {
             self.bury_job(id, BuryReason::AttemptsUsedUp);
         } else if wait == 0 {
-            let stamp = self.stamp;
-            let job = self.find_mut(id);
-            (job.due, job.due_anew) = (Time::Stamp(stamp), None);
-            // Behind what is ready by now.
-            job.state = State::Ready { order: stamp + 1 };
+            self.wait_again(id);
         } else {
             self.put_off(id, wait);
         }
     }
 
     pub(super) fn put_off(&mut self, id: u64, wait_ms: u64) {
-        let due = Time::Stamp(self.stamp + wait_ms);
-        let job = self.find_mut(id);
-        (job.state, job.due, job.due_anew) = (State::Delayed, due, None);
+        let later = Time::Stamp(self.stamp + wait_ms);
+        let due = self.find(id).due;
+        self.find_mut(id).due = if self.as_stamp(due) > self.as_stamp(later) { due } else { later };
+        self.wait(id);
     }
 
-    pub(super) fn ready(&mut self, id: u64) {
-        let order = self.order(self.find(id).due);
+    /// For its due time, or for a consumer.
+    pub(super) fn wait(&mut self, id: u64) {
+        let due = self.find(id).due;
+        let (order, is_due) = (self.order(due), self.has_come(due, self.stamp));
         let job = self.find_mut(id);
-        (job.state, job.due_anew) = (State::Ready { order }, None);
+        job.state = if is_due { State::Ready { order } } else { State::Delayed };
+        (job.due_anew, job.held) = (None, None);
+    }
+
+    /// After a failed attempt: behind what is ready by now, or for its due time if that lies ahead again.
+    fn wait_again(&mut self, id: u64) {
+        let stamp = self.stamp;
+        if !self.has_come(self.find(id).due, stamp) {
+            return self.wait(id);
+        }
+        let job = self.find_mut(id);
+        (job.due, job.due_anew, job.held) = (Time::Stamp(stamp), None, None);
+        job.state = State::Ready { order: stamp + 1 };
     }
 
     pub(super) fn expire(&mut self, id: u64) {
@@ -426,8 +498,8 @@ impl Model {
             _ => None,
         });
         let delayed = |job: &&Job| job.topic == topic && matches!(job.state, State::Delayed);
-        let alarm = |job: &Job| Some((self.as_stamp(Self::alarm(job)?), job.id));
-        let first = self.jobs.iter().filter(delayed).filter_map(alarm).min();
+        let waits_for = |job: &Job| (self.as_stamp(Self::waits_for(job)), job.id);
+        let first = self.jobs.iter().filter(delayed).map(waits_for).min();
         ready.min().map(|turn| turn.2).or(first.map(|first| first.1))
     }
 

@@ -161,6 +161,7 @@ impl Model {
 
     /// Sets a job aside, or moves it to its topic's dead letters.
     pub(super) fn bury_job(&mut self, id: u64, reason: BuryReason) {
+        self.find_mut(id).held = None;
         let from = self.find(id).topic;
         let Some(name) = self.topics[from].rule.policy.dead_letters.clone() else {
             self.find_mut(id).state = State::Buried(reason);
@@ -196,7 +197,7 @@ impl Model {
     pub(super) fn treat_as_late(&mut self, id: u64, comes_due: bool) -> bool {
         let job = self.find(id);
         let (topic, is_first) = (job.topic, job.attempts == 0);
-        let late_ms = i128::from(self.stamp) - self.as_stamp(job.due);
+        let late_ms = i128::from(self.stamp) - self.surely(job.due);
         if job.due_anew == Some(job.due) {
             return false;
         }
@@ -223,7 +224,7 @@ impl Model {
             }
         };
         let job = self.find_mut(id);
-        (job.state, job.due) = (State::Delayed, Time::Stamp(due));
+        (job.state, job.due, job.held) = (State::Delayed, Time::Stamp(due), None);
         job.due_anew = Some(job.due);
         true
     }

@@ -130,10 +130,8 @@ impl Model {
             self.remove(living.id);
             self.topics[topic].deleted += u64::from(!is_finished(&living.state));
         }
-        self.last_job += 1;
-        self.kept += 1;
+        (self.last_job, self.kept) = (self.last_job + 1, self.kept + 1);
         self.topics[topic].pushed += 1;
-        let (order, ready) = (self.order(due), self.has_come(due, self.stamp));
         let id = JobId::new(GroupId(0), self.last_job);
         self.jobs.push(Job {
             id: id.0,
@@ -148,13 +146,15 @@ impl Model {
             attempts: 0,
             due,
             due_anew: None,
+            held: None,
             expires,
             policy: policy.clone(),
             changes: 0,
             retention_ms: self.retention_ms(new),
-            state: if ready { State::Ready { order } } else { State::Delayed },
+            state: State::Delayed,
             past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
         });
+        self.wait(id.0);
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
 
@@ -165,14 +165,12 @@ impl Model {
     fn postpone(&mut self, id: u64, new: &NewJob<'_>, due: Time, resolved: Resolved) -> PushOutcome {
         let Resolved { ttr_ms, priority, expires, policy } = resolved;
         self.kept += 1;
-        let (place, order, ready) = (self.kept, self.order(due), self.has_come(due, self.stamp));
-        let retention_ms = self.retention_ms(new);
+        let (place, retention_ms) = (self.kept, self.retention_ms(new));
         let job = self.find_mut(id);
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
         (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
-        (job.due, job.due_anew) = (due, None);
-        (job.expires, job.retention_ms) = (expires, retention_ms);
-        job.state = if ready { State::Ready { order } } else { State::Delayed };
+        (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);
+        self.wait(id);
         PushOutcome::Postponed(JobId(id))
     }
 }

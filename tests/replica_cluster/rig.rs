@@ -23,7 +23,7 @@ const STEP_MS: u64 = 5;
 /// Somebody leads within this time.
 const ELECTED_MS: u64 = 5_000;
 /// What all walls show at first.
-const EPOCH_MS: u64 = 1_790_000_000_000;
+pub(super) const EPOCH_MS: u64 = 1_790_000_000_000;
 
 /// A node that was made known to all, and never became a member.
 pub(crate) const KNOWN_ONLY: u64 = 9;
@@ -61,7 +61,7 @@ pub(crate) struct Node {
 /// All of them.
 pub(crate) struct Rig {
     pub(crate) nodes: BTreeMap<u64, Node>,
-    at_us: u64,
+    pub(super) at_us: u64,
     /// Nodes whose process does not run for a while, and does not know.
     pub(crate) paused: BTreeSet<u64>,
     /// Directions in which nothing gets through.
