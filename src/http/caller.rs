@@ -19,9 +19,8 @@ use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{
     Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
 };
-use crate::replica::{HeldMemory, MemoryShare};
 use crate::server::tokens::Guest;
-use crate::server::{Local, LocalSession, Stay};
+use crate::server::{HeldMemory, Local, LocalSession, MemoryShare, Stay};
 use crate::types::{Access, Right};
 
 /// A second try finds the node's new session, or none.
@@ -143,7 +142,6 @@ impl Visit {
             && before == secret
             && !guest.has_ended()
         {
-            (held.memory.share().room() > 0).then_some(()).ok_or_else(busy)?;
             return Ok(Arc::clone(guest));
         }
         // It counts as a connection of that token no longer.
@@ -160,7 +158,6 @@ impl Visit {
             return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
         }
         held.memory = held.stay.memory(&guest.access()).nothing();
-        (held.memory.share().room() > 0).then_some(()).ok_or_else(busy)?;
         held.shown = Some((secret.to_vec(), Arc::clone(&guest)));
         Ok(guest)
     }

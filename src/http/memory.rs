@@ -1,4 +1,4 @@
-//! The memory that requests and answers take of the node's [account](crate::replica::MemoryAccount): bodies as they come, answers until
+//! The memory that requests and answers take of the node's [account](crate::server::MemoryShare): bodies as they come, answers until
 //! they are written.
 
 use axum::body::{Body, HttpBody as _};
@@ -9,8 +9,8 @@ use http_body_util::BodyExt as _;
 
 use super::caller::Visit;
 use super::problem::Problem;
-use crate::protocol::{Delivered, ErrorCode, ErrorReply};
-use crate::replica::HeldMemory;
+use crate::protocol::{Applied, Delivered, ErrorCode, ErrorReply};
+use crate::server::HeldMemory;
 
 /// An answer up to this size is given whatever else is taken, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
@@ -40,8 +40,8 @@ pub(super) fn busy() -> ErrorReply {
     ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) }
 }
 
-/// The answer to the request under way, with its memory until it is written. One that only looks is refused if there is none; what
-/// was changed is told in any case.
+/// The answer to the request under way, with its memory until it is written. Without memory a large one is not given: then one who
+/// has changed something does not know what became of it, and may ask again.
 pub(super) async fn answer(response: Response, visit: &Visit, method: &Method) -> Response {
     let Some(bytes) = response.body().size_hint().exact() else { return response };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -49,8 +49,9 @@ pub(super) async fn answer(response: Response, visit: &Visit, method: &Method) -
     if bytes == 0 {
         return response;
     }
-    if !has_room && method.is_safe() && bytes > SMALL_BYTES {
-        return Problem::from(busy()).into_response();
+    if !has_room && bytes > SMALL_BYTES {
+        let applied = if method.is_safe() { Applied::No } else { Applied::Unknown };
+        return Problem::from(ErrorReply { applied, ..busy() }).into_response();
     }
     if !has_room {
         memory.add_up_to(bytes);

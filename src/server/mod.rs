@@ -54,7 +54,7 @@ use tracing::{info, warn};
 
 use self::core::{Core, CoreMailbox, CoreRunner, ToCore};
 pub use crate::engine::{JobEvent, JobEventKind};
-pub use crate::replica::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
+pub use crate::replica::{CalledBack, HeldMemory, MemoryShare, OBSERVED_TOPICS_MAX, Observation};
 use crate::replica::{Input, MemoryAccount, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
@@ -341,11 +341,6 @@ async fn launch(
     if Handle::current().metrics().num_workers() > 1 {
         tokio::spawn(to_core.clone().serve());
     }
-    let core = to_core.clone();
-    memory.when_given_back(move || {
-        // A core that has ended waits for none.
-        let _ = core.send(ToCore::Input(Input::MemoryGivenBack));
-    });
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
@@ -376,15 +371,8 @@ async fn launch(
         runner.run(Box::new(core));
     })?;
     threads.spawn_apart("audit", move || auditor.run())?;
-    let connections = Arc::new(connection_config(
-        config,
-        to_core.clone(),
-        clients,
-        Arc::clone(&tokens),
-        audit,
-        memory,
-        clock,
-    ));
+    tell_of_memory(&memory, to_core.clone());
+    let connections = Arc::new(connection_config(config, &to_core, clients, &tokens, audit, memory, clock));
     let mut running = Running {
         address: ports.address,
         peer_address: ports.peer_address,
@@ -406,22 +394,30 @@ async fn launch(
     Ok(running)
 }
 
+/// Has the core know when memory was given back that it waits for.
+fn tell_of_memory(memory: &MemoryAccount, core: CoreMailbox) {
+    memory.when_given_back(move || {
+        // A core that has ended waits for none.
+        let _ = core.send(ToCore::Input(Input::MemoryGivenBack));
+    });
+}
+
 fn connection_config(
     config: &Config,
-    core: CoreMailbox,
+    core: &CoreMailbox,
     tls: Option<Acceptor>,
-    tokens: Arc<Tokens>,
+    tokens: &Arc<Tokens>,
     audit: Audit,
     memory: MemoryAccount,
     clock: Clock,
 ) -> ConnectionConfig {
     ConnectionConfig {
-        core,
+        core: core.clone(),
         numbers: ConnectionNumbers::new(),
         clock,
         tls,
         handshakes: Rate::new(config.handshakes_per_second),
-        tokens,
+        tokens: Arc::clone(tokens),
         room: Arc::new(Semaphore::new(config.connections_max)),
         door_places_max: config.door_places_max,
         addresses: Addresses::new(config.connections_per_address_max),

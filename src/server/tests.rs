@@ -28,9 +28,9 @@ fn running(core: CoreMailbox, threads: Threads) -> Running {
     let (audit, _) = Audit::new(None, 1).expect("no file");
     let connections = connection_config(
         &Config::default(),
-        core,
+        &core,
         None,
-        tokens,
+        &tokens,
         audit,
         MemoryAccount::default(),
         Clock::start(),

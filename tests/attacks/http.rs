@@ -16,7 +16,14 @@ fn with_http() -> (Scene, SocketAddr, SocketAddr) {
     let (at, dialect) = (web.to_string(), youzan.to_string());
     let memory = (256 << 20).to_string();
     let ports = ["--http-listen", &at, "--youzan-listen", &dialect, "--dialects-token", "shop"];
-    (Scene::with(&[&ports[..], &["--memory-max-bytes", &memory]].concat()), web, youzan)
+    let scene = Scene::with(&[&ports[..], &["--memory-max-bytes", &memory]].concat());
+    // They are listened on a moment after the clients' port.
+    for port in [web, youzan] {
+        while Web::try_connect(port).is_none() {
+            std::thread::yield_now();
+        }
+    }
+    (scene, web, youzan)
 }
 
 /// A connection that the system keeps little for.

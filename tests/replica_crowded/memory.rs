@@ -78,8 +78,9 @@ fn subscribers_that_read_nothing_take_their_share_of_memory_and_no_more() {
     subscribe(&mut rig, reader);
     run(&mut rig, &given_back);
     assert!(delivered(&rig, |client| client == reader) > 0);
-    rig.ask(reader, 9, Request::Get(JobRef::Id(JobId(1))));
-    assert!(matches!(rig.answer(reader, 9), Response::Job(_)));
+    let other = arrive(&mut rig, 102, "other");
+    rig.ask(other, 9, Request::Get(JobRef::Id(JobId(1))));
+    assert!(matches!(rig.answer(other, 9), Response::Job(_)));
     // They read, and get all the jobs that there are.
     rig.unwritten = None;
     for client in silent.iter().chain([&reader]) {
