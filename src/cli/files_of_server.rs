@@ -17,7 +17,12 @@ const FOR_SERVERS: &[u8] = &[0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
 
 /// Logs a warning for each of the files that somebody should look at.
 pub(super) fn warn_of(config: &Config) {
-    for (name, file) in [("tls_key", &config.tls_key), ("peer_tls_key", &config.peer_tls_key)] {
+    for (name, file) in [
+        ("tls_key", &config.tls_key),
+        ("peer_tls_key", &config.peer_tls_key),
+        ("call_back_secrets_file", &config.call_backs.secrets_file),
+        ("alerts_file", &config.alerts_file),
+    ] {
         if let Some(path) = file.as_deref().filter(|path| everybody_reads(path)) {
             warn!(path = %path.display(), "everybody on this machine may read {name}: `chmod o= ` it");
         }

@@ -9,6 +9,7 @@
 //! Whoever is gone before the answer comes gets nothing: its RESERVE is cancelled, and jobs that were granted to it meanwhile
 //! are given back unattempted.
 
+mod leases;
 mod member;
 #[cfg(test)]
 mod tests;
@@ -36,18 +37,18 @@ use super::peers::Passage;
 use super::ports::Port;
 use super::tokens::Guest;
 use super::visitor::{self, Visitor};
+use leases::{clock_ms, leases_of, release_of};
 use member::{Line, UNASKED};
 pub use watch::Vitals;
 use watch::Watchers;
 
 use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, Hello, ReleaseKind, Request, RequestId, Response, VERSION, VERSION_MIN,
-    Welcome,
+    Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
 };
 use crate::replica::{Arrival, ConnectionId, Input};
 use crate::storage::CALL_BACKS;
 use crate::transport::Stream;
-use crate::types::{Access, Lease, SessionSecret, whole_ms};
+use crate::types::{Access, SessionSecret};
 
 /// Requests of one session that may wait for their answer; more wait before they are asked.
 const IN_FLIGHT_MAX: u32 = 16_384;
@@ -532,7 +533,7 @@ impl Taker {
     }
 
     fn take(&mut self, responses: Vec<(RequestId, Response)>, answers: u32) {
-        let now_ms = whole_ms(self.config.clock.elapsed()) + 1;
+        let now_ms = clock_ms(&self.config);
         let mut bytes = 0;
         for (number, mut response) in responses {
             bytes += response.weight_bytes();
@@ -561,20 +562,6 @@ impl Taker {
         // A core that is gone has nothing more to say.
         let _ = self.config.core.send(ToCore::Input(input));
     }
-}
-
-/// The leases of jobs that reach nobody.
-fn leases_of(response: &Response) -> Vec<Lease> {
-    match response {
-        Response::Reserved(jobs) | Response::Deliver(jobs) => jobs.iter().map(|job| job.lease).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The request that gives back the jobs of an answer that reaches nobody: they were not started.
-fn release_of(answer: &Response) -> Option<Request> {
-    let leases = Some(leases_of(answer)).filter(|leases| !leases.is_empty())?;
-    Some(Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None })
 }
 
 fn bodies_bytes(request: &Request) -> usize {

@@ -11,7 +11,8 @@ use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
-use super::{Waiting, release_of};
+use super::Waiting;
+use super::leases::release_of;
 use crate::protocol::frame::HEADER_BYTES;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::transport::{ReadHalf, Stream, WriteHalf};

@@ -11,8 +11,9 @@ use tokio::time::{interval, timeout};
 
 use super::super::{Config, Server};
 use super::*;
-use crate::protocol::{FrameDecoder, JobRef, NewJob, Push, PushResult, Reserve};
-use crate::types::{JobId, JobState};
+use crate::protocol::{FrameDecoder, JobRef, NewJob, Push, PushResult, Reserve, Subscribe};
+use crate::types::limits::TTR_MS_MIN;
+use crate::types::{JobId, JobState, TopicName};
 
 fn reserve() -> Request {
     let topics = vec!["t".parse().expect("a name")];
@@ -49,6 +50,35 @@ async fn a_job_that_comes_as_its_asker_leaves_goes_back() {
     let back = async { while shown(&session).await != (JobState::Ready, 0) {} };
     timeout(Duration::from_secs(30), back).await.expect("it goes back");
     drop(session);
+    running.stop().await.expect("it stops");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_runs_while_its_job_is_on_the_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let config = Config { data, listen: "127.0.0.1:0".to_owned(), ..Config::default() };
+    let running = Server::start(config).await.expect("it starts");
+    let local = running.local();
+    let session = local.own_session(Arc::new(Access::open()), "test").await.expect("it leads");
+    let topic: TopicName = "t".parse().expect("a name");
+    let (topics, weights) = (vec![topic.clone()], Vec::new());
+    let subscribe = Subscribe { topics, credit_jobs: 1, credit_bytes: 1, weights };
+    let mut jobs = session.subscribe(Request::Subscribe(subscribe)).await.expect("subscribed");
+    let job = NewJob { ttr_ms: TTR_MS_MIN, ..NewJob::new("") };
+    let push = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
+    session.ask(None, Request::Push(push)).await.expect("pushed");
+    // It was handed over, and is looked at when its lease has ended, as after a stop of the process.
+    let ends = async {
+        while shown(&session).await != (JobState::Reserved, 1) {}
+        while shown(&session).await == (JobState::Reserved, 1) {}
+    };
+    timeout(Duration::from_secs(30), ends).await.expect("its lease ends");
+    assert!(matches!(jobs.next().await, Some(Response::Subscribed)));
+    let Some(Response::Deliver(delivered)) = jobs.next().await else { panic!("no job") };
+    assert!(delivered.iter().all(|job| job.ttr_left_ms > 0), "it was held when it was handed over");
+    assert_eq!(delivered.iter().map(|job| local.lease_left(job)).collect::<Vec<_>>(), [Duration::ZERO]);
+    drop((jobs, session));
     running.stop().await.expect("it stops");
 }
 
