@@ -2,7 +2,9 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+mod bounds;
 mod receiver;
+mod retries;
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -39,7 +41,8 @@ pub(crate) fn may_call_here(config: &mut Config) {
 /// Sets what a topic says of call-backs.
 fn set(web: &mut Web, topic: &str, settings: &Value) {
     let reply = web.ask("PATCH", &format!("/v1/topics/{topic}"), Some(settings));
-    assert_eq!(reply.status, 204, "{}", String::from_utf8_lossy(&reply.body));
+    // 200 warns that no calls are made.
+    assert!([200, 204].contains(&reply.status), "{}", String::from_utf8_lossy(&reply.body));
 }
 
 fn push(web: &mut Web, topic: &str, job: &Value) -> u64 {
@@ -102,7 +105,6 @@ fn a_due_job_is_called_back_and_done() {
     assert_eq!((call.line.as_str(), &call.body[..]), ("POST /due/order%2017 HTTP/1.1", &b"close"[..]));
     assert_eq!((call.job(), call.header("adjourn-attempt")), (job, "1"));
     assert_eq!((call.header("adjourn-key"), call.header("x-shop")), ("order 17", "orders"));
-    assert_eq!(call.header("webhook-id"), format!("job_{job}"));
     assert_eq!(call.header("webhook-signature"), "");
     done(&mut web, job);
     let attempts = attempted(&mut web, job, 1);
@@ -118,7 +120,11 @@ fn calls_are_signed_with_each_secret_of_their_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("secrets.toml");
     let secret = |byte: &str| format!("\"whsec_{}\"", byte.repeat(32));
-    std::fs::write(&file, format!("[secrets]\nshop = [{}]\n", secret("A"))).expect("written");
+    let write = |secrets: String| {
+        let text = format!("[secrets.shop]\ntopics = [\"*\"]\nsecrets = [{secrets}]\n");
+        std::fs::write(&file, text).expect("written");
+    };
+    write(secret("A"));
     let site = Site::with(|config| {
         may_call_here(config);
         config.call_backs.secrets_file = Some(file.clone());
@@ -128,8 +134,7 @@ fn calls_are_signed_with_each_secret_of_their_name() {
     push(&mut web, "t", &json!({"body": "a"}));
     let call = receiver.call();
     assert_eq!(call.header("webhook-signature"), signature(&call, "A"));
-    std::fs::write(&file, format!("[secrets]\nshop = [{}, {}]\n", secret("B"), secret("A")))
-        .expect("written");
+    write(format!("{}, {}", secret("B"), secret("A")));
     wait_for("both signatures", || {
         push(&mut web, "t", &json!({"body": "b"}));
         let call = receiver.call();
@@ -220,23 +225,6 @@ fn the_reply_decides() {
 }
 
 #[test]
-fn a_destination_that_is_gone_is_called_no_more() {
-    let (site, receiver) = (site(), Receiver::always(Answer::Reply(410, "", "")));
-    let mut web = site.web();
-    set(&mut web, "t", &json!({"call-back": receiver.url("/")}));
-    let job = push(&mut web, "t", &json!({}));
-    receiver.call();
-    wait_for("the pause", || {
-        let shown = web.get("/v1/topics/t").json();
-        shown["settings"]["call-back-paused"].is_string().then_some(())
-    });
-    let waiting = state(&mut web, job, "ready");
-    assert_eq!((&waiting["attempts"], &waiting["reason"]), (&json!(0), &json!("410 Gone")));
-    let reserved = web.ask("POST", "/v1/reserve?topics=t", None).json();
-    assert_eq!(reserved["jobs"][0]["id"], json!(job), "others still get it");
-}
-
-#[test]
 fn bad_destinations_hold_up_nobody() {
     let (site, good) = (site(), Receiver::always(OK));
     let mut web = site.web();
@@ -262,37 +250,18 @@ fn bad_destinations_hold_up_nobody() {
     assert_eq!(called, pushed.into_iter().collect());
     // Of a flood no more is read than a verdict needs.
     done(&mut web, jobs[3]);
-    for (job, reason) in [
-        (jobs[0], "no reply within 1000 ms"),
-        (jobs[1], "no reply"),
-        (jobs[2], "no reply within"),
-        (jobs[4], "no connection"),
+    for (job, reason, attempts) in [
+        (jobs[0], "no reply within 1000 ms", 1),
+        (jobs[1], "no reply", 1),
+        (jobs[2], "no reply within", 1),
+        (jobs[4], "no connection", 0),
     ] {
         let waiting = state(&mut web, job, "delayed");
         let told = waiting["reason"].as_str().expect("a reason");
-        assert!(told.starts_with(reason) && waiting["attempts"] == json!(1), "{waiting}");
+        assert!(told.starts_with(reason) && waiting["attempts"] == json!(attempts), "{waiting}");
     }
     let metrics = String::from_utf8(web.get("/metrics").body).expect("text");
     assert!(metrics.contains("adjourn_topic_destinations_failing{topic=\"good\"} 0"), "{metrics}");
-}
-
-#[test]
-fn probes_of_a_dead_destination_cost_no_attempt() {
-    let site = site();
-    let mut web = site.web();
-    let address =
-        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    set(&mut web, "t", &json!({"call-back": format!("http://{address}/"), "backoff": "100ms"}));
-    let job = push(&mut web, "t", &json!({}));
-    // The first call is an attempt; then the destination is left alone, and looked at again.
-    let seen = attempted(&mut web, job, 3);
-    let outcomes: Vec<&Value> = seen.iter().map(|attempt| &attempt["outcome"]).collect();
-    assert_eq!(outcomes[..3], [&json!("retried"), &json!("not_tried"), &json!("not_tried")]);
-    assert_eq!(state(&mut web, job, "delayed")["attempts"], json!(1));
-    // It comes back.
-    let receiver = Receiver::at(&address.to_string(), |_| OK);
-    done(&mut web, job);
-    assert_eq!(receiver.call().header("adjourn-attempt"), "2");
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Node {
                 [http.ouqiang_address(), http.youzan_address(), http.php_delayqueue_address()],
             );
             let running = Server::start(config).await?;
-            let call_backs = call_backs.start(&running).expect("call-backs");
+            let call_backs = call_backs.start(&running, &http.addresses()).expect("call-backs");
             let alerts = alerts.start(&running, call_backs.clone());
             http.serve(&running, call_backs, alerts)?;
             Ok::<_, ServerError>((running, address, dialects))

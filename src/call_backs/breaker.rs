@@ -88,8 +88,13 @@ impl Breaker {
         *self = Self { is_proven: true, ..Self::default() };
     }
 
-    /// The destination failed. Returns how long it is left alone, if it is.
-    pub(super) fn failed(&mut self, admission: Admission, now: Instant) -> Option<Duration> {
+    /// The destination failed, and perhaps asked to be left alone for a time. Returns how long it is left alone, if it is.
+    pub(super) fn failed(
+        &mut self,
+        admission: Admission,
+        asked: Option<Duration>,
+        now: Instant,
+    ) -> Option<Duration> {
         if admission == Admission::Probe {
             self.probed_since = None;
         } else if !self.is_proven {
@@ -102,8 +107,9 @@ impl Breaker {
         }
         self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         self.is_proven = false;
-        self.open_until = Some(now + self.pause);
-        Some(self.pause)
+        let alone = self.pause.max(asked.unwrap_or_default());
+        self.open_until = Some(now + alone);
+        Some(alone)
     }
 
     /// The call was not made after all.
@@ -141,21 +147,32 @@ mod tests {
         let (mut breaker, mut now) = (Breaker::default(), Instant::now());
         breaker.succeeded();
         for _ in 0..4 {
-            assert_eq!(breaker.failed(Admission::Call, now), None);
+            assert_eq!(breaker.failed(Admission::Call, None, now), None);
         }
-        assert_eq!(breaker.failed(Admission::Call, now), Some(S));
-        assert_eq!(breaker.failed(Admission::Call, now), None, "it was under way before");
+        assert_eq!(breaker.failed(Admission::Call, None, now), Some(S));
+        assert_eq!(breaker.failed(Admission::Call, None, now), None, "it was under way before");
         assert_eq!(breaker.admit(now + S / 2), Admission::Wait(S / 2));
         for pause in [2, 4, 8, 16, 32, 60, 60] {
             now = breaker.open_until().expect("open");
             assert_eq!(breaker.admit(now), Admission::Probe);
-            assert_eq!(breaker.failed(Admission::Probe, now), Some(pause * S));
+            assert_eq!(breaker.failed(Admission::Probe, None, now), Some(pause * S));
         }
         now = breaker.open_until().expect("open");
         assert_eq!(breaker.admit(now), Admission::Probe);
         breaker.succeeded();
         assert_eq!((breaker.admit(now), breaker.open_until()), (Admission::Call, None));
-        assert_eq!(breaker.failed(Admission::Call, now), None, "it begins anew");
+        assert_eq!(breaker.failed(Admission::Call, None, now), None, "it begins anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_left_alone_for_as_long_as_it_asks() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        let probe = breaker.admit(now);
+        assert_eq!(breaker.failed(probe, Some(300 * S), now), Some(300 * S));
+        assert_eq!(breaker.admit(now + 299 * S), Admission::Wait(S));
+        let (probe, now) = (breaker.admit(now + 300 * S), now + 300 * S);
+        assert_eq!(probe, Admission::Probe);
+        assert_eq!(breaker.failed(probe, Some(Duration::ZERO), now), Some(2 * S), "it shortens nothing");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,9 +1,11 @@
 //! The HTTP client of call-backs: HTTP/1.1 with its own connections, because the address of each is checked before it is made.
 //!
-//! No redirect is followed, no proxy is used, no more of a reply is read than a verdict needs.
+//! No redirect is followed, no proxy is used, no more of a reply is read than a verdict needs. How a call failed says whether the
+//! request was sent: only the receiver knows what came of one that was.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +44,14 @@ const IDLE_LINKS_MAX: usize = 1024;
 /// Names that are looked up at the same time, in each lane.
 const LOOKUPS_MAX: usize = 64;
 
+/// By when a call is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
+    /// How long the call may take, for those who read of it.
+    within: Duration,
+    by: Instant,
+}
+
 /// Makes calls.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -67,6 +77,22 @@ struct Idle {
 struct Link {
     sender: SendRequest<Full<Bytes>>,
     driver: AbortHandle,
+}
+
+impl Deadline {
+    /// This time from now.
+    pub(super) fn of(within: Duration) -> Self {
+        Self { within, by: Instant::now() + within }
+    }
+
+    /// The moment.
+    pub(super) fn by(self) -> Instant {
+        self.by
+    }
+
+    fn has_passed(self) -> bool {
+        Instant::now() >= self.by
+    }
 }
 
 impl Drop for Link {
@@ -97,16 +123,35 @@ impl Client {
         Self { guard, tls, idle: Mutex::default(), idle_places, lookup: Arc::new(lookup), lookups }
     }
 
-    /// Sends a request and takes the reply, within a time.
+    /// Where this node listens is not called.
+    pub(super) fn never_call(&mut self, own: Vec<SocketAddr>) {
+        self.guard.never_call(own);
+    }
+
+    /// Sends a request and takes the reply, by a time.
     pub(super) async fn call(
         &self,
         lane: Lane,
         origin: &Origin,
         request: &Request<Full<Bytes>>,
-        within: Duration,
+        deadline: Deadline,
     ) -> Result<Reply, Fault> {
-        let called = timeout_at(Instant::now() + within, self.exchange(lane, origin, request)).await;
-        called.unwrap_or(Err(Fault::TimedOut(within)))
+        let was_sent = AtomicBool::new(false);
+        let called = timeout_at(deadline.by, self.exchange(lane, origin, request, deadline, &was_sent)).await;
+        let fault = match called.unwrap_or(Err(Fault::TimedOut(deadline.within))) {
+            Ok(reply) => return Ok(reply),
+            Err(fault) => fault,
+        };
+        Err(match (was_sent.into_inner(), fault) {
+            (false, Fault::TimedOut(within)) => {
+                Fault::Connect(format!("none within {} ms", within.as_millis()))
+            }
+            // Over a connection that ended: nothing that came afterwards takes it back.
+            (true, fault @ (Fault::Connect(_) | Fault::Refused(_) | Fault::NotReady(_))) => {
+                Fault::Broken(format!("the connection ended; then {fault}"))
+            }
+            (_, fault) => fault,
+        })
     }
 
     async fn exchange(
@@ -114,6 +159,8 @@ impl Client {
         lane: Lane,
         origin: &Origin,
         request: &Request<Full<Bytes>>,
+        deadline: Deadline,
+        was_sent: &AtomicBool,
     ) -> Result<Reply, Fault> {
         self.guard.check_port(origin)?;
         while let Some(mut link) = self.take_idle(origin) {
@@ -121,14 +168,13 @@ impl Client {
                 continue;
             }
             // One that the destination closed meanwhile says nothing of the destination.
-            if let Ok(response) = link.sender.send_request(request.clone()).await {
+            if let Ok(response) = link.send(request, deadline, was_sent).await {
                 return self.read(origin, link, response).await;
             }
             break;
         }
         let mut link = self.connect(lane, origin).await?;
-        let response = link.sender.send_request(request.clone()).await;
-        let response = response.map_err(|error| Fault::Broken(told(&error)))?;
+        let response = link.send(request, deadline, was_sent).await?;
         self.read(origin, link, response).await
     }
 
@@ -151,6 +197,7 @@ impl Client {
         }
         let text = |name: HeaderName| Some(head.headers.get(name)?.to_str().ok()?.to_owned());
         Ok(Reply {
+            is_whole,
             status: head.status,
             retry_after: text(RETRY_AFTER),
             location: text(LOCATION),
@@ -187,6 +234,11 @@ impl Client {
                 }
                 _ => failed(&error),
             })?;
+        let (own, peer) = stream
+            .local_addr()
+            .and_then(|own| Ok((own, stream.peer_addr()?)))
+            .map_err(|error| failed(&error))?;
+        self.guard.check_own(origin, peer.ip(), Some(own.ip()))?;
         // Without it a small request may wait; it is sent all the same.
         let _ = stream.set_nodelay(true);
         let stream = if origin.is_secure {
@@ -267,6 +319,29 @@ impl Client {
     }
 }
 
+impl Link {
+    /// Sends a request, unless the time for it is over, and notes whether anything of it may have been sent.
+    async fn send(
+        &mut self,
+        request: &Request<Full<Bytes>>,
+        deadline: Deadline,
+        was_sent: &AtomicBool,
+    ) -> Result<Response<Incoming>, Fault> {
+        // A process that was stopped begins nothing that should be over.
+        if deadline.has_passed() {
+            return Err(Fault::TimedOut(deadline.within));
+        }
+        let sent_before = was_sent.swap(true, Ordering::Relaxed);
+        self.sender.try_send_request(request.clone()).await.map_err(|mut error| {
+            if error.take_message().is_some() {
+                was_sent.store(sent_before, Ordering::Relaxed);
+                return Fault::Connect(told(error.error()));
+            }
+            Fault::Broken(told(error.error()))
+        })
+    }
+}
+
 /// What went wrong, with its cause.
 fn told(error: &hyper::Error) -> String {
     match std::error::Error::source(error) {
@@ -322,7 +397,7 @@ mod tests {
         let origin = Origin { is_secure: false, host: "rebound.example".to_owned(), port };
         let call = async || {
             let request = Request::new(Full::new(Bytes::new()));
-            client.call(Lane::Proven, &origin, &request, Duration::from_secs(30)).await
+            client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await
         };
         assert_eq!(call().await.expect("a reply").status, 200);
         for _ in 0..3 {
@@ -331,5 +406,25 @@ mod tests {
         }
         assert_eq!(call().await.expect("a reply").status, 200);
         assert_eq!(calls.load(Ordering::SeqCst), 2, "nothing reached another address");
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_time_is_over_is_not_sent() {
+        let (port, calls) = receiver();
+        let config = CallBackConfig {
+            egress: Egress::Open,
+            ports: vec![PortRange { first: 1, last: u16::MAX }],
+            ..CallBackConfig::default()
+        };
+        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), Lookup::of_system());
+        let origin = Origin { is_secure: false, host: "127.0.0.1".to_owned(), port };
+        let request = Request::new(Full::new(Bytes::new()));
+        let (link, was_sent) = (client.connect(Lane::Proven, &origin).await, AtomicBool::new(false));
+        let late = link.expect("connected").send(&request, Deadline::of(Duration::ZERO), &was_sent).await;
+        assert!(matches!(late, Err(Fault::TimedOut(_))) && !was_sent.into_inner());
+        let late = client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::ZERO)).await;
+        assert!(matches!(late, Err(Fault::Connect(_))), "it costs no attempt: {late:?}");
+        let sent = client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await;
+        assert_eq!((sent.expect("a reply").status.as_u16(), calls.load(Ordering::SeqCst) > 0), (200, true));
     }
 }

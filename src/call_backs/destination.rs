@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hyper::Uri;
+use crate::types::{HttpUrl, HttpUrlError};
 
 /// Longest URL in which everything is filled in, in bytes.
 const URL_BYTES_MAX: usize = 16 << 10;
@@ -26,38 +26,20 @@ pub(super) struct Origin {
 
 /// Why a text is no destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no destination: expected http:// or https://, a host and at most {URL_BYTES_MAX} bytes, without a user and a #"
-)]
-pub(super) struct NotADestination;
+pub(super) enum NotADestination {
+    #[error("{0}")]
+    Url(#[from] HttpUrlError),
+    #[error("no URL to call: it is longer than {URL_BYTES_MAX} bytes")]
+    TooLong,
+}
 
 impl Destination {
     /// Reads a URL in which everything is filled in.
     pub(super) fn read(url: &str) -> Result<Self, NotADestination> {
-        let is_printable = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-        if !is_printable || url.len() > URL_BYTES_MAX {
-            return Err(NotADestination);
+        if url.len() > URL_BYTES_MAX {
+            return Err(NotADestination::TooLong);
         }
-        let uri: Uri = url.parse().map_err(|_| NotADestination)?;
-        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'));
-        let authority = authority.ok_or(NotADestination)?;
-        let is_secure = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(NotADestination),
-        };
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        let port = match authority.port() {
-            Some(port) => Some(port.as_u16()).filter(|port| *port > 0).ok_or(NotADestination)?,
-            // It has one that is none.
-            None if authority.as_str().len() > authority.host().len() => return Err(NotADestination),
-            None if is_secure => 443,
-            None => 80,
-        };
-        if host.is_empty() {
-            return Err(NotADestination);
-        }
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let HttpUrl { is_secure, host, port, path } = HttpUrl::read(url)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { origin: Origin { is_secure, host, port }, path })
     }
@@ -89,6 +71,11 @@ impl fmt::Display for Origin {
 
 #[cfg(test)]
 mod tests {
+    use hyper::Uri;
+    use hyper::header::HeaderValue;
+    use hyper::http::uri::Authority;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -106,20 +93,20 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_is_refused() {
-        for url in [
-            "",
-            "/x",
-            "a:80",
-            "ftp://a",
-            "http://u@a/",
-            "http://a:0/",
-            "http://a:/",
-            "http://a b/",
-            "http://a/#x",
-            "http://a:99999/",
-        ] {
-            assert_eq!(Destination::read(url), Err(NotADestination), "{url}");
+    fn what_is_too_long_or_leads_elsewhere_is_refused() {
+        let long = format!("http://a/{}", "x".repeat(URL_BYTES_MAX));
+        assert_eq!(Destination::read(&long), Err(NotADestination::TooLong));
+        assert_eq!(Destination::read("ftp://a"), Err(NotADestination::Url(HttpUrlError::Scheme)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_destination_can_be_sent(rest in "[a-c.]{1,4}(:[0-9]{1,5})?[/?][ -~é]{0,16}") {
+            if let Ok(read) = Destination::read(&format!("http://{rest}")) {
+                prop_assert!(read.path.parse::<Uri>().is_ok_and(|uri| uri.path_and_query().is_some()), "{:?}", read);
+                prop_assert!(HeaderValue::from_str(&read.origin.authority()).is_ok());
+                prop_assert!(read.origin.address().parse::<Authority>().is_ok(), "{:?}", read);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::breaker::{Admission, Breaker};
 use super::destination::Origin;
 use super::outcome::Health;
-use super::room::{Lane, Room};
+use super::room::{Bodies, Lane, Place, Room};
 use crate::server::Rate;
 
 /// Beyond this many, those of which nothing is known that matters are forgotten.
@@ -24,6 +24,10 @@ const UNPROVEN_BYTES: usize = 8 << 10;
 /// A job for such a destination that finds no place comes again after this time: there may be very many.
 const UNPROVEN_PAUSE: Duration = Duration::from_secs(5);
 
+/// After a pause a destination gets at once what its rate allows in this time, and one call at least. Timers need some: they are not
+/// finer than a millisecond.
+const RATE_BURST: Duration = Duration::from_millis(50);
+
 /// The destinations of one topic.
 #[derive(Debug)]
 pub(super) struct Destinations {
@@ -31,6 +35,8 @@ pub(super) struct Destinations {
     concurrency: u32,
     per_second_max: Option<u32>,
     unproven: Arc<Semaphore>,
+    /// Memory for the bodies of its calls.
+    bodies: Bodies,
     known: Mutex<BTreeMap<Origin, Arc<Known>>>,
 }
 
@@ -46,6 +52,8 @@ struct State {
     calls: u32,
     /// Until when there may be no place for a call.
     full_until: Option<Instant>,
+    /// The last call found no place.
+    is_cramped: bool,
 }
 
 /// A call that may be made.
@@ -54,11 +62,19 @@ pub(super) struct Pass {
     of: Arc<Known>,
     pub(super) lane: Lane,
     admission: Admission,
-    /// The destination was left alone before: the call is made to see how it is.
-    is_free: bool,
+    /// The call before it found no place.
+    was_cramped: bool,
     /// How it ended was said.
     is_told: bool,
-    _places: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
+    _places: Places,
+}
+
+/// What a call takes, until it is dropped.
+#[derive(Debug)]
+struct Places {
+    _of_node: Place,
+    _share: OwnedSemaphorePermit,
+    _unproven: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a call may not be made now: it may be after this time.
@@ -71,12 +87,12 @@ pub(super) enum NoPass {
 }
 
 impl Destinations {
-    pub(super) fn new(concurrency: u32, per_second_max: Option<u32>) -> Self {
+    pub(super) fn new(concurrency: u32, per_second_max: Option<u32>, bodies: Bodies) -> Self {
         let unproven = Arc::new(Semaphore::new(UNPROVEN_MAX as usize));
-        Self { concurrency, per_second_max, unproven, known: Mutex::default() }
+        Self { concurrency, per_second_max, unproven, bodies, known: Mutex::default() }
     }
 
-    /// Whether this destination may be called, with a body of so many bytes.
+    /// Whether this destination may be called, with bodies of so many bytes.
     pub(super) fn pass(&self, origin: &Origin, body_bytes: usize, room: &Room) -> Result<Pass, NoPass> {
         let of = self.of(origin);
         let mut state = of.state();
@@ -87,21 +103,24 @@ impl Destinations {
         // One that failed a moment ago may hang from now on.
         let is_steady = state.breaker.is_steady();
         let lane = if is_steady { Lane::Proven } else { Lane::Probation };
-        let is_free = state.breaker.has_opened();
-        let is_first = state.calls == 0 && !is_free;
+        let is_first = state.calls == 0 && !state.breaker.has_opened();
         let admission = match state.breaker.admit(Instant::now()) {
             Admission::Wait(pause) => return Err(NoPass::Open(pause)),
             admission => admission,
         };
-        let of_topic = if is_steady { None } else { self.unproven_place(body_bytes, is_first) };
-        let place = room.take(lane, is_first).filter(|_| is_steady || of_topic.is_some());
-        let Some(place) = place else {
+        let places = || {
+            let unproven = if is_steady { None } else { Some(self.unproven_place(body_bytes, is_first)?) };
+            let (share, of_node) = (self.bodies.take(body_bytes)?, room.take(lane, is_first, body_bytes)?);
+            Some(Places { _of_node: of_node, _share: share, _unproven: unproven })
+        };
+        let Some(places) = places() else {
             state.breaker.gave_up(admission);
             return Err(state.full(if is_proven { NO_PLACE_PAUSE } else { UNPROVEN_PAUSE }));
         };
         state.calls += 1;
+        let was_cramped = std::mem::take(&mut state.is_cramped);
         drop(state);
-        Ok(Pass { of, lane, admission, is_free, is_told: false, _places: (place, of_topic) })
+        Ok(Pass { of, lane, admission, was_cramped, is_told: false, _places: places })
     }
 
     /// Half of these places, too, are for the first call of a destination.
@@ -114,9 +133,16 @@ impl Destinations {
         Arc::clone(&self.unproven).try_acquire_many_owned(places).ok()
     }
 
-    /// Whether calls to it succeed.
-    pub(super) fn is_proven(&self, origin: &Origin) -> bool {
-        self.of(origin).state().breaker.is_proven()
+    /// Whether calls to it succeed, and find a place.
+    pub(super) fn takes_more(&self, origin: &Origin) -> bool {
+        let of = self.of(origin);
+        let state = of.state();
+        state.breaker.is_proven() && !state.is_cramped
+    }
+
+    /// Bodies that may be in its calls at the same time, in bytes.
+    pub(super) fn bodies_bytes_max(&self) -> u64 {
+        self.bodies.bytes_max()
     }
 
     /// Until when it is left alone, or has no place.
@@ -146,7 +172,10 @@ impl Destinations {
                 state.calls > 0 || !state.breaker.is_idle(now)
             });
         }
-        let new = Arc::new(Known { rate: self.per_second_max.map(Rate::new), state: Mutex::default() });
+        let rate = self.per_second_max.map(|per_second| {
+            Rate::with_burst(per_second, RATE_BURST.max(Duration::from_secs(1) / per_second.max(1)))
+        });
+        let new = Arc::new(Known { rate, state: Mutex::default() });
         known.insert(origin.clone(), Arc::clone(&new));
         new
     }
@@ -165,6 +194,7 @@ impl Known {
 impl State {
     fn full(&mut self, pause: Duration) -> NoPass {
         self.full_until = Some(Instant::now() + pause);
+        self.is_cramped = true;
         NoPass::Full(pause)
     }
 }
@@ -175,9 +205,9 @@ impl Pass {
         self.admission == Admission::Probe
     }
 
-    /// Whether it is made to see whether a destination that failed is well again.
-    pub(super) fn is_free(&self) -> bool {
-        self.is_free
+    /// Whether there is a place again after there was none.
+    pub(super) fn was_cramped(&self) -> bool {
+        self.was_cramped
     }
 
     /// How long the destination's rate has it wait; nothing when it may be made now, and then it counts.
@@ -185,8 +215,8 @@ impl Pass {
         self.of.rate.as_ref().and_then(|rate| rate.take(1).err())
     }
 
-    /// The call has ended. Returns how long the destination is left alone, if it is.
-    pub(super) fn ended(mut self, health: Health) -> Option<Duration> {
+    /// The call has ended, and the destination has perhaps asked to be left alone for a time. Returns how long it is, if it is.
+    pub(super) fn ended(mut self, health: Health, asked: Option<Duration>) -> Option<Duration> {
         self.is_told = true;
         let mut state = self.of.state();
         match health {
@@ -194,7 +224,7 @@ impl Pass {
                 state.breaker.succeeded();
                 None
             }
-            Health::Failing | Health::Absent => state.breaker.failed(self.admission, Instant::now()),
+            Health::Failing | Health::Absent => state.breaker.failed(self.admission, asked, Instant::now()),
             Health::Unknown => {
                 state.breaker.gave_up(self.admission);
                 None
@@ -217,45 +247,51 @@ impl Drop for Pass {
 mod tests {
     use super::*;
 
+    fn new(concurrency: u32, per_second_max: Option<u32>) -> (Room, Destinations) {
+        let room = Room::new(2048, 0);
+        let bodies = room.share_of_topic();
+        (room, Destinations::new(concurrency, per_second_max, bodies))
+    }
+
     fn origin(host: &str) -> Origin {
         Origin { is_secure: false, host: host.to_owned(), port: 80 }
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_destination_does_not_hold_up_another() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
+        let (room, destinations) = new(2, None);
         let first = destinations.pass(&origin("a"), 0, &room).expect("a probe");
         assert!(first.is_probe() && first.lane == Lane::Probation);
         assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NoPass::Open(_))));
         let other = destinations.pass(&origin("b"), 0, &room).expect("a probe");
-        assert_eq!(first.ended(Health::Well), None);
+        assert_eq!(first.ended(Health::Well, None), None);
         let both = [(); 2].map(|()| destinations.pass(&origin("a"), 0, &room).expect("a call"));
         assert!(both.iter().all(|pass| !pass.is_probe() && pass.lane == Lane::Proven));
         assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NoPass::Full(_))));
         drop(both);
         assert!(destinations.pass(&origin("a"), 0, &room).is_ok());
-        assert!(other.ended(Health::Absent).is_some());
+        assert!(other.ended(Health::Absent, None).is_some());
         assert_eq!((destinations.open(), destinations.rests_until(&origin("b")).is_some()), (1, true));
         assert!(matches!(destinations.pass(&origin("b"), 0, &room), Err(NoPass::Open(_))));
     }
 
     #[tokio::test(start_paused = true)]
     async fn destinations_that_hang_leave_a_topic_to_the_others() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
-        destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well);
+        let (room, destinations) = new(2, None);
+        destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well, None);
         let hanging = |nth: u32| destinations.pass(&origin(&format!("dead{nth}")), 0, &room);
         let held: Vec<Pass> = (0..UNPROVEN_MAX).map(|nth| hanging(nth).expect("a probe")).collect();
         assert!(matches!(hanging(UNPROVEN_MAX), Err(NoPass::Full(UNPROVEN_PAUSE))));
         assert!(destinations.pass(&origin("live"), 0, &room).is_ok());
-        assert!(Destinations::new(2, None).pass(&origin("another topic's"), 0, &room).is_ok());
+        assert!(new(2, None).1.pass(&origin("another topic's"), 0, &room).is_ok());
         drop(held);
         assert!(hanging(UNPROVEN_MAX).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn large_bodies_that_hang_leave_a_topic_to_the_others() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
-        destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well);
+        let (room, destinations) = new(2, None);
+        destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well, None);
         let hanging = |nth: usize| destinations.pass(&origin(&format!("dead{nth}")), 1 << 20, &room);
         let held: Vec<Pass> = (0..8).map(|nth| hanging(nth).expect("a probe")).collect();
         assert!(matches!(hanging(8), Err(NoPass::Full(UNPROVEN_PAUSE))));
@@ -267,11 +303,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn destinations_that_failed_leave_places_to_those_that_were_never_called() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
+        let (room, destinations) = new(2, None);
         let half = UNPROVEN_MAX / 2;
         let call = |nth: u32| destinations.pass(&origin(&format!("dead{nth}")), 0, &room);
         for nth in 0..=half + 1 {
-            assert!(call(nth).expect("a probe").ended(Health::Absent).is_some());
+            assert!(call(nth).expect("a probe").ended(Health::Absent, None).is_some());
         }
         tokio::time::advance(Duration::from_secs(1)).await;
         let _held: Vec<Pass> = (0..=half).map(|nth| call(nth).expect("a probe")).collect();
@@ -281,33 +317,67 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_failed_a_moment_ago_takes_no_place_of_those_that_answer() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
+        let (room, destinations) = new(2, None);
         let call = || destinations.pass(&origin("a"), 0, &room).expect("a call");
-        call().ended(Health::Well);
+        call().ended(Health::Well, None);
         let other = call();
-        call().ended(Health::Absent);
+        call().ended(Health::Absent, None);
         assert_eq!((other.lane, call().lane), (Lane::Proven, Lane::Probation));
-        other.ended(Health::Well);
+        other.ended(Health::Well, None);
         assert_eq!(call().lane, Lane::Proven);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_was_not_made_is_made_by_the_next() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(2, None));
+        let (room, destinations) = new(2, None);
         drop(destinations.pass(&origin("a"), 0, &room).expect("a probe"));
-        assert_eq!(destinations.pass(&origin("a"), 0, &room).expect("a probe").ended(Health::Unknown), None);
+        assert_eq!(
+            destinations.pass(&origin("a"), 0, &room).expect("a probe").ended(Health::Unknown, None),
+            None
+        );
         assert!(destinations.pass(&origin("a"), 0, &room).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_rate_is_that_of_each_destination() {
-        let (room, destinations) = (Room::new(2048), Destinations::new(16, Some(2)));
-        let waits = |host| {
-            let pass = destinations.pass(&origin(host), 0, &room).expect("a pass");
-            let wait = pass.wait_for_rate();
-            pass.ended(Health::Well);
-            wait.is_some()
-        };
-        assert_eq!([waits("a"), waits("a"), waits("a"), waits("b")], [false, false, true, false]);
+    async fn the_rate_is_that_of_each_destination_and_holds_from_the_first_second() {
+        for (per_second, most) in [(2, 2), (100, 105)] {
+            let (room, destinations) = new(16, Some(per_second));
+            let begun = Instant::now();
+            let mut calls = 0;
+            while begun.elapsed() < Duration::from_secs(1) {
+                let pass = destinations.pass(&origin("a"), 0, &room).expect("a pass");
+                match pass.wait_for_rate() {
+                    None => calls += 1,
+                    Some(wait) => tokio::time::advance(wait).await,
+                }
+                pass.ended(Health::Well, None);
+            }
+            assert!((per_second..=most).contains(&calls), "{calls} of {per_second} a second");
+            let other = destinations.pass(&origin("b"), 0, &room).expect("a pass");
+            assert_eq!(other.wait_for_rate(), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_topic_takes_a_share_of_the_memory_for_bodies() {
+        const BODY: usize = 1 << 20;
+        let room = Room::new(2048, 384 << 20);
+        let topics = [(); 2].map(|()| Destinations::new(16, None, room.share_of_topic()));
+        let calls = topics.iter().map(|topic| {
+            topic.pass(&origin("a"), 0, &room).expect("a probe").ended(Health::Well, None);
+            let passes: Vec<Pass> =
+                (0..16).map_while(|_| topic.pass(&origin("a"), BODY, &room).ok()).collect();
+            assert!(matches!(topic.pass(&origin("a"), BODY, &room), Err(NoPass::Full(NO_PLACE_PAUSE))));
+            assert!(!topic.takes_more(&origin("a")));
+            passes
+        });
+        let mut calls: Vec<Vec<Pass>> = calls.collect();
+        assert_eq!(calls.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
+        calls.clear();
+        let [one, _] = &topics;
+        assert!(
+            one.pass(&origin("a"), BODY, &room).expect("a call").was_cramped()
+                && one.takes_more(&origin("a"))
+        );
     }
 }

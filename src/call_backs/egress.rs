@@ -1,9 +1,10 @@
 //! Which destinations may be called.
 //!
-//! What counts is the address of the socket that is being connected, at every connection: a name may lead elsewhere at any time. Some
-//! addresses nobody may call: those from which the machines of a cloud learn their credentials.
+//! What counts is the address of the socket that is being connected, at every connection: a name may lead elsewhere at any time. Two
+//! kinds of address are never called, whatever the rules say: those from which the machines of a cloud learn their credentials, and
+//! those where this node itself listens: there, a call would have rights that its topic's owner has not.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::destination::Origin;
 use crate::server::config::{Allowed, CallBackConfig, Egress, PortRange};
@@ -14,6 +15,8 @@ pub(super) struct Guard {
     egress: Egress,
     allow: Vec<Allowed>,
     ports: Vec<PortRange>,
+    /// Where this node listens.
+    own: Vec<SocketAddr>,
 }
 
 /// Why a destination is refused.
@@ -27,11 +30,19 @@ pub(super) enum Refusal {
     NotPublic { host: String, address: IpAddr },
     #[error("{host} leads to {address}, from which machines learn their credentials: it is never called")]
     Metadata { host: String, address: IpAddr },
+    #[error("{host} leads to port {port} of {address}, where this node listens: it never calls itself")]
+    Own { host: String, address: IpAddr, port: u16 },
 }
 
 impl Guard {
     pub(super) fn new(config: &CallBackConfig) -> Self {
-        Self { egress: config.egress, allow: config.allow.clone(), ports: config.ports.clone() }
+        let CallBackConfig { egress, allow, ports, .. } = config.clone();
+        Self { egress, allow, ports, own: Vec::new() }
+    }
+
+    /// Where this node listens is not called.
+    pub(super) fn never_call(&mut self, own: Vec<SocketAddr>) {
+        self.own = own;
     }
 
     /// Whether the port may be called, whatever the address.
@@ -49,6 +60,7 @@ impl Guard {
         if all().any(is_metadata) {
             return Err(Refusal::Metadata { host: host(), address });
         }
+        self.check_own(origin, address, None)?;
         if self.is_listed(&origin.host, address) {
             return Ok(());
         }
@@ -58,6 +70,26 @@ impl Guard {
             Egress::PublicOnly => Err(Refusal::NotPublic { host: host(), address }),
             Egress::Allowlist => Err(Refusal::NotListed { host: host(), address }),
         }
+    }
+
+    /// Whether a connection leads to another machine, or to others on this one. Its own end of it tells: a machine that calls itself
+    /// does so from the address that it calls.
+    pub(super) fn check_own(
+        &self,
+        origin: &Origin,
+        address: IpAddr,
+        from: Option<IpAddr>,
+    ) -> Result<(), Refusal> {
+        let called = address.to_canonical();
+        let is_here = called.is_loopback()
+            || called.is_unspecified()
+            || from.is_some_and(|from| from.to_canonical() == called);
+        let is_own =
+            |own: &SocketAddr| own.port() == origin.port && (is_here || own.ip().to_canonical() == called);
+        if self.own.iter().any(is_own) {
+            return Err(Refusal::Own { host: origin.host.clone(), address, port: origin.port });
+        }
+        Ok(())
     }
 
     fn is_listed(&self, host: &str, address: IpAddr) -> bool {
@@ -99,7 +131,8 @@ fn embedded(address: IpAddr) -> Option<IpAddr> {
     inner.map(|inner| IpAddr::V4(Ipv4Addr::from_bits(inner)))
 }
 
-/// Whether machines learn their credentials there.
+/// Whether machines learn their credentials there: link-local addresses, and those that clouds chose elsewhere (AWS and its EKS pods,
+/// Azure, Alibaba, Google, Oracle, Scaleway).
 fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -112,7 +145,13 @@ fn is_metadata(address: IpAddr) -> bool {
                 .contains(&address)
         }
         IpAddr::V6(address) => {
-            address.is_unicast_link_local() || address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+            address.is_unicast_link_local()
+                || address.segments().starts_with(&[0xfd00, 0xec2])
+                || [
+                    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+                    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+                ]
+                .contains(&address)
         }
     }
 }
@@ -154,6 +193,7 @@ mod tests {
             egress,
             allow,
             ports: vec!["80".parse().expect("a port"), "8000-8099".parse().expect("a range")],
+            own: Vec::new(),
         }
     }
 
@@ -197,6 +237,11 @@ mod tests {
                 "::a9fe:a9fe",
                 "fe80::1",
                 "fd00:ec2::254",
+                "fd00:ec2::23",
+                "fd00:ec2:7::1",
+                "fd20:ce::254",
+                "fd00:42::42",
+                "169.254.42.42",
                 "100.100.100.200",
                 "168.63.129.16",
                 "192.0.0.192",
@@ -249,6 +294,42 @@ mod tests {
             "2002:a00:8::",
         ] {
             assert!(!may(&guard, "x", address), "{address}");
+        }
+    }
+
+    #[test]
+    fn where_the_node_listens_is_never_called() {
+        let mut guard = guard(Egress::Open, &["0.0.0.0/0", "::/0"]);
+        let own = ["127.0.0.1:80", "10.0.0.5:8000", "0.0.0.0:8001", "[::]:8002"];
+        guard.never_call(own.map(|own| own.parse().expect("an address")).to_vec());
+        let is_own = |port: u16, address: &str, from: Option<&str>| {
+            let origin = Origin { is_secure: false, host: "x".to_owned(), port };
+            let (address, from) =
+                (address.parse().expect("an address"), from.map(|from| from.parse().expect("one")));
+            guard.check(&origin, address).and_then(|()| guard.check_own(&origin, address, from)).is_err()
+        };
+        for (port, address, from) in [
+            (80, "127.0.0.1", None),
+            (80, "127.0.0.2", None),
+            (80, "0.0.0.0", None),
+            (80, "::1", None),
+            (80, "::", None),
+            (80, "::ffff:127.0.0.1", None),
+            (8000, "10.0.0.5", None),
+            (8000, "::ffff:10.0.0.5", None),
+            (8001, "10.0.0.5", Some("10.0.0.5")),
+            (8002, "10.0.0.5", Some("::ffff:10.0.0.5")),
+            (8002, "2001:db8::5", Some("2001:db8::5")),
+        ] {
+            assert!(is_own(port, address, from), "{address} {port}");
+        }
+        for (port, address, from) in [
+            (8042, "127.0.0.1", Some("127.0.0.1")),
+            (80, "10.0.0.6", Some("10.0.0.5")),
+            (8000, "10.0.0.6", Some("10.0.0.5")),
+            (8001, "10.0.0.6", Some("10.0.0.5")),
+        ] {
+            assert!(!is_own(port, address, from), "{address} {port}");
         }
     }
 

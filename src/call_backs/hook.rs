@@ -10,10 +10,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use hyper::http::uri::InvalidUri;
 use hyper::{Method, Request};
 
-use super::client::Client;
-use super::destination::{Destination, NotADestination};
+use super::client::{Client, Deadline};
+use super::destination::Destination;
 use super::outcome::Fault;
 use super::room::Lane;
 use crate::server::config::{CallBackConfig, Egress, PortRange};
@@ -75,7 +76,7 @@ impl Hooks {
         url: &str,
         headers: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Result<Hook, HookError> {
-        let destination = Destination::read(url).map_err(|NotADestination| HookError::Url)?;
+        let destination = Destination::read(url).map_err(|_| HookError::Url)?;
         let headers = headers.map(|(name, value)| {
             let read = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
             read.ok_or_else(|| HookError::Header(name.to_owned()))
@@ -100,16 +101,16 @@ impl Hook {
         let mut request = Request::new(Full::new(json));
         *request.method_mut() = Method::POST;
         let no_reply = |fault: &dyn std::fmt::Display| PostError::NoReply(fault.to_string());
-        *request.uri_mut() = path.parse().map_err(|_| no_reply(&NotADestination))?;
+        *request.uri_mut() = path.parse().map_err(|error: InvalidUri| no_reply(&error))?;
         let headers = request.headers_mut();
-        let host = HeaderValue::from_str(&origin.authority()).map_err(|_| no_reply(&NotADestination))?;
+        let host = HeaderValue::from_str(&origin.authority()).map_err(|error| no_reply(&error))?;
         headers.insert(HOST, host);
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("adjourn/", env!("CARGO_PKG_VERSION"))));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
-        let reply = self.client.call(Lane::Proven, origin, &request, within).await;
+        let reply = self.client.call(Lane::Proven, origin, &request, Deadline::of(within)).await;
         let reply = reply.map_err(|fault: Fault| no_reply(&fault))?;
         if reply.status.is_success() { Ok(()) } else { Err(PostError::Refused(reply.status.as_u16())) }
     }

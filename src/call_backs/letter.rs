@@ -15,7 +15,8 @@ use serde_json::Value;
 use super::destination::{Destination, NotADestination};
 use crate::json;
 use crate::protocol::Delivered;
-use crate::types::{CallBack, Condition, Method, Piece, Place, Refused, Success, Template};
+use crate::types::limits::BODY_BYTES_CEILING;
+use crate::types::{CallBack, Condition, HttpUrlError, Method, Piece, Place, Refused, Success, Template};
 
 /// The header of a job that names the URL.
 const URL_HEADER: &str = "call-back";
@@ -24,6 +25,8 @@ const FAILED_FIELD: &str = "exp_notify_nums";
 const TIMEOUT_MS_DEFAULT: u32 = 10_000;
 const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
+/// The largest body that is sent, in bytes: a template may have the job's more than once.
+const BODY_BYTES_MAX: usize = 2 * BODY_BYTES_CEILING;
 /// What a value in a URL does not keep as it is: all that may mean something there.
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -54,11 +57,13 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Letter {
     pub(super) destination: Destination,
-    /// Whether the job itself says where to.
+    /// Whether the URL is this job's own, and others have other ones.
     pub(super) is_of_job: bool,
     pub(super) request: Request<Full<Bytes>>,
     /// What its signature covers.
     pub(super) body: Bytes,
+    /// What the bodies of the job and of the request take, in bytes.
+    pub(super) bodies_bytes: usize,
 }
 
 /// Why a job cannot be called back.
@@ -72,12 +77,18 @@ pub(super) enum NoLetter {
     NoForm,
     #[error("the header {0} cannot be sent with this job")]
     Header(HeaderName),
+    #[error("the job has no {{{0}}}, which the path of the URL needs")]
+    NoValue(&'static str),
+    #[error("the body to be sent is larger than {BODY_BYTES_MAX} bytes")]
+    TooLarge,
 }
 
 /// Where a value is filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Within {
-    Url,
+    /// Before the query.
+    Path,
+    Query,
     Header,
     Text,
     Json,
@@ -135,10 +146,9 @@ impl Plan {
     pub(super) fn letter(&self, job: &Delivered) -> Result<Letter, NoLetter> {
         let own = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(URL_HEADER));
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
-        let is_of_job = own.is_some();
-        let url = match (own, &self.url) {
-            (Some(url), _) => url,
-            (None, Some(url)) => text(&fill(url, job, Within::Url)?),
+        let (url, is_of_job) = match (own, &self.url) {
+            (Some(url), _) => (url, true),
+            (None, Some(url)) => (filled_url(url, job)?, url.has_places()),
             (None, None) => return Err(NoLetter::NoUrl),
         };
         let destination = Destination::read(&url)?;
@@ -148,11 +158,14 @@ impl Plan {
             Some(body) => fill(body, job, within)?.into(),
             None => job.body.clone(),
         };
+        let is_filled_in = self.body.is_some() && self.method.has_body();
+        let bodies_bytes = job.body.len() + if is_filled_in { body.len() } else { 0 };
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = self.method.name().parse().unwrap_or(hyper::Method::POST);
-        *request.uri_mut() = destination.path.parse().map_err(|_| NotADestination)?;
+        *request.uri_mut() =
+            destination.path.parse().map_err(|_| NotADestination::Url(HttpUrlError::Character))?;
         self.put_headers(job, &destination, &mut request)?;
-        Ok(Letter { destination, is_of_job, request, body })
+        Ok(Letter { destination, is_of_job, request, body, bodies_bytes })
     }
 
     fn put_headers(
@@ -202,8 +215,29 @@ fn fill(template: &Template, job: &Delivered, within: Within) -> Result<Vec<u8>,
             Piece::Text(text) => filled.extend_from_slice(text.as_bytes()),
             Piece::Place(place) => put_value(*place, job, within, &mut filled)?,
         }
+        if filled.len() > BODY_BYTES_MAX {
+            return Err(NoLetter::TooLarge);
+        }
     }
     Ok(filled)
+}
+
+/// The URL with what the job says in its places. One whose path lacks a value would be another's: that of all orders, perhaps.
+fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoLetter> {
+    let mut filled = Vec::new();
+    for piece in template.pieces() {
+        match piece {
+            Piece::Text(text) => filled.extend_from_slice(text.as_bytes()),
+            Piece::Place(place) => {
+                let (is_of_query, before) = (filled.contains(&b'?'), filled.len());
+                put_value(*place, job, if is_of_query { Within::Query } else { Within::Path }, &mut filled)?;
+                if !is_of_query && filled.len() == before {
+                    return Err(NoLetter::NoValue(place.name()));
+                }
+            }
+        }
+    }
+    Ok(text(&filled))
 }
 
 fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>) -> Result<(), NoLetter> {
@@ -226,10 +260,10 @@ fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>
     };
     // These are written for where they stand.
     let is_ready = matches!(place, Place::BodyForm | Place::BodyFormRetries)
-        || (place == Place::BodyJson && within != Within::Url);
+        || (place == Place::BodyJson && within != Within::Path && within != Within::Query);
     let value = match within {
         _ if is_ready && within != Within::Header => value,
-        Within::Url => utf8_percent_encode(&value, IN_URL).to_string(),
+        Within::Path | Within::Query => utf8_percent_encode(&value, IN_URL).to_string(),
         Within::Header => sendable(value.as_bytes()),
         Within::Json => json::values::inside_quotes(&value),
         Within::Text => value,
@@ -394,6 +428,55 @@ pub(super) mod tests {
         assert_eq!(origin(&only, Attributes::default()), Err(NoLetter::NoUrl));
         let bad =
             AttributesBuilder::default().header("call-back", "file:///etc").build().expect("attributes");
-        assert_eq!(origin(&only, bad), Err(NoLetter::Destination(NotADestination)));
+        let scheme = NotADestination::Url(HttpUrlError::Scheme);
+        assert_eq!(origin(&only, bad), Err(NoLetter::Destination(scheme)));
+    }
+
+    #[test]
+    fn a_value_leads_to_no_other_path() {
+        let letter = |url: &str, key: Option<&str>| {
+            let key = key.map(|key| key.parse().expect("a key"));
+            let letter =
+                Plan::new(&call_back(url)).letter(&Delivered { key, ..job("", Attributes::default()) });
+            letter.map(|letter| letter.request.uri().to_string())
+        };
+        let orders = |key| letter("http://a/orders/{key}", key);
+        assert_eq!(orders(None), Err(NoLetter::NoValue("key")));
+        for key in [".", "..", "../x", "x/..", "x\\..\\y", "a/./b"] {
+            let leaves = Err(NoLetter::Destination(NotADestination::Url(HttpUrlError::Dots)));
+            assert_eq!(orders(Some(key)), leaves, "{key}");
+        }
+        assert_eq!(
+            letter("http://a/{key}./x", Some(".")).is_err(),
+            true,
+            "together with what stands beside it"
+        );
+        assert_eq!(letter("http://a/{body}", Some("k")), Err(NoLetter::NoValue("body")));
+        assert_eq!(orders(Some("..17")).as_deref(), Ok("/orders/..17"));
+        assert_eq!(orders(Some("%2e%2e")).as_deref(), Ok("/orders/%252e%252e"));
+        assert_eq!(letter("http://a?k={key}&b={body}", None).as_deref(), Ok("/?k=&b="));
+        assert_eq!(letter("http://a?k={key}", Some("..")).as_deref(), Ok("/?k=.."));
+    }
+
+    #[test]
+    fn a_template_makes_no_body_without_a_bound() {
+        let body: &'static str = "x".repeat(1 << 20).leak();
+        let letter = |times: usize| {
+            let said = CallBack { body: Some("{body}".repeat(times)), ..call_back("http://a/") };
+            Plan::new(&said).letter(&job(body, Attributes::default()))
+        };
+        assert_eq!(letter(16).map(|letter| letter.bodies_bytes), Ok(17 << 20));
+        assert_eq!(letter(17).map(|letter| letter.bodies_bytes), Err(NoLetter::TooLarge));
+        let plain = Plan::new(&call_back("http://a/")).letter(&job(body, Attributes::default()));
+        assert_eq!(plain.map(|letter| letter.bodies_bytes), Ok(1 << 20), "it is the job's own");
+    }
+
+    #[test]
+    fn a_url_with_places_is_that_of_one_job() {
+        let is_of_job = |url: &str| {
+            Plan::new(&call_back(url)).letter(&job("", Attributes::default())).map(|letter| letter.is_of_job)
+        };
+        assert_eq!(is_of_job("http://a/orders"), Ok(false));
+        assert_eq!((is_of_job("http://a/orders/{key}"), is_of_job("http://a/?{id}")), (Ok(true), Ok(true)));
     }
 }

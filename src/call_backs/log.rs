@@ -1,12 +1,12 @@
 //! The log of attempts: a line for each call, kept as long as its topic says and as there is room.
 //!
 //! A thread of its own writes it. Calls never wait for it: when it cannot keep up, lines are left out and counted. Its files are
-//! pieces of the same size, of which the oldest is removed when a new one begins; nothing is synced, so the last lines may be
-//! missing after a crash.
+//! [pieces](super::pieces) of the same size; nothing is synced, so the last lines may be missing after a crash.
+//!
+//! Whoever asks for the attempts of a job has that thread say where they are, and reads those lines alone.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
@@ -15,16 +15,13 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 use utoipa::ToSchema;
 
+use super::pieces::{Found, Pieces};
 use crate::types::{JobId, Millis};
 
-/// Files at the same time.
-const PIECES: u64 = 8;
 /// Lines that wait to be written.
 const WAITING_MAX: usize = 8192;
 /// Attempts that are shown of one job: the last ones.
 const SHOWN_MAX: usize = 1000;
-const NAME_BEGINS: &str = "attempts-";
-const NAME_ENDS: &str = ".jsonl";
 
 /// One attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -57,25 +54,24 @@ pub struct Attempt {
 /// The way to the log.
 #[derive(Debug)]
 pub(super) struct Log {
-    folder: PathBuf,
     writer: SyncSender<Order>,
     left_out: AtomicU64,
+    clock: fn() -> Millis,
 }
 
 enum Order {
     Write(Box<Attempt>),
-    /// Make all before it visible.
-    Flush(SyncSender<()>),
+    /// Say where the lines of a job are.
+    Find(JobId, SyncSender<io::Result<Vec<Found>>>),
 }
 
 impl Log {
     /// Goes on with what is in the folder.
-    pub(super) fn open(folder: &Path, bytes_max: u64) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+    pub(super) fn open(folder: &Path, bytes_max: u64, clock: fn() -> Millis) -> io::Result<Self> {
+        let pieces = Pieces::in_folder(folder, bytes_max, clock)?;
         let (writer, orders) = sync_channel(WAITING_MAX);
-        let pieces = Pieces { folder: folder.to_owned(), bytes_max: bytes_max / PIECES, open: None };
         thread::Builder::new().name("attempts".to_owned()).spawn(move || run(pieces, &orders))?;
-        Ok(Self { folder: folder.to_owned(), writer, left_out: AtomicU64::new(0) })
+        Ok(Self { writer, left_out: AtomicU64::new(0), clock })
     }
 
     pub(super) fn write(&self, attempt: Attempt) {
@@ -89,78 +85,50 @@ impl Log {
         self.left_out.load(Ordering::Relaxed)
     }
 
-    /// The attempts of a job that are still kept, the first one first. It reads all pieces: not for a thread that serves.
-    pub(super) fn attempts(&self, job: JobId, now: Millis) -> io::Result<Vec<Attempt>> {
-        let (done, flushed) = sync_channel(1);
-        if self.writer.send(Order::Flush(done)).is_ok() {
-            // A writer that is gone writes nothing more.
-            let _ = flushed.recv();
-        }
-        let begins = format!("{{\"job\":{},", job.0);
-        let mut found = Vec::new();
-        for (_, path) in pieces(&self.folder)? {
-            let file = match File::open(&path) {
-                Ok(file) => file,
-                // It was removed meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            for line in BufReader::new(file).split(b'\n') {
-                let line = line?;
-                // The last line of a piece may be cut off.
-                if line.starts_with(begins.as_bytes())
-                    && let Ok(attempt) = serde_json::from_slice::<Attempt>(&line)
-                    && attempt.until_ms > now.0
-                {
-                    found.push(attempt);
-                }
+    /// The attempts of a job that are still kept, the first one first. It waits for the disk: not for a thread that serves.
+    pub(super) fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
+        let now = (self.clock)();
+        let mut attempts = Vec::new();
+        for found in self.find(job)? {
+            // A crash may have cut off a line that was written last.
+            if let Some(attempt) =
+                found.read()?.and_then(|line| serde_json::from_slice::<Attempt>(&line).ok())
+                && attempt.job == job.0
+                && attempt.until_ms > now.0
+            {
+                attempts.push(attempt);
             }
         }
-        found.drain(..found.len().saturating_sub(SHOWN_MAX));
-        Ok(found)
+        // Lines that moved to make room stand behind later ones, or twice if the disk failed meanwhile.
+        attempts.sort_by(|one, other| (&one.at, one.attempt).cmp(&(&other.at, other.attempt)));
+        attempts.dedup();
+        attempts.drain(..attempts.len().saturating_sub(SHOWN_MAX));
+        Ok(attempts)
     }
-}
 
-/// The files, by number.
-fn pieces(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let number = name.strip_prefix(NAME_BEGINS).and_then(|rest| rest.strip_suffix(NAME_ENDS));
-        if let Some(number) = number.and_then(|number| number.parse().ok()) {
-            found.push((number, path));
-        }
+    /// Where the lines of a job are.
+    fn find(&self, job: JobId) -> io::Result<Vec<Found>> {
+        let (asker, answer) = sync_channel(1);
+        // A writer that is gone knows of nothing.
+        let gone = || io::Error::other("the log of attempts is closed");
+        self.writer.send(Order::Find(job, asker)).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())?
     }
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// The writer's side.
-struct Pieces {
-    folder: PathBuf,
-    /// Of one.
-    bytes_max: u64,
-    open: Option<Piece>,
-}
-
-struct Piece {
-    file: BufWriter<File>,
-    bytes: u64,
 }
 
 fn run(mut pieces: Pieces, orders: &Receiver<Order>) {
     let mut has_failed = false;
-    let mut told = |written: io::Result<()>, pieces: &mut Pieces| match written {
+    let mut told = |done: io::Result<()>, pieces: &mut Pieces| match done {
         Ok(()) => has_failed = false,
         Err(error) => {
-            // It begins anew with the next line: this piece may end in the middle of one.
-            pieces.open = None;
+            pieces.give_up();
             if !std::mem::replace(&mut has_failed, true) {
-                warn!(%error, folder = %pieces.folder.display(), "attempts of call-backs are not logged");
+                warn!(%error, folder = %pieces.folder().display(), "attempts of call-backs are not logged");
             }
         }
     };
+    let recovered = pieces.recover();
+    told(recovered, &mut pieces);
     while let Ok(order) = orders.recv() {
         let mut next = Some(order);
         while let Some(order) = next {
@@ -169,12 +137,8 @@ fn run(mut pieces: Pieces, orders: &Receiver<Order>) {
                     let written = pieces.write(&attempt);
                     told(written, &mut pieces);
                 }
-                Order::Flush(done) => {
-                    let flushed = pieces.flush();
-                    told(flushed, &mut pieces);
-                    // Who has not waited needs no answer.
-                    let _ = done.send(());
-                }
+                // An asker that has not waited needs no answer.
+                Order::Find(job, asker) => drop(asker.send(pieces.find(job))),
             }
             next = orders.try_recv().ok();
         }
@@ -183,66 +147,20 @@ fn run(mut pieces: Pieces, orders: &Receiver<Order>) {
     }
 }
 
-impl Pieces {
-    fn write(&mut self, attempt: &Attempt) -> io::Result<()> {
-        let mut line = serde_json::to_vec(attempt)?;
-        line.push(b'\n');
-        let bytes = line.len() as u64;
-        let piece = match &mut self.open {
-            Some(piece) if piece.bytes + bytes <= self.bytes_max => piece,
-            _ => self.begin()?,
-        };
-        piece.bytes += bytes;
-        piece.file.write_all(&line)
-    }
-
-    /// Goes on with the last piece after a start, or begins a new one and removes those for which there is no room.
-    fn begin(&mut self) -> io::Result<&mut Piece> {
-        let is_full = self.open.is_some();
-        self.flush()?;
-        let there = pieces(&self.folder)?;
-        if let Some((_, last)) = there.last().filter(|_| !is_full)
-            && let Some(piece) = self.whole(last)?
-        {
-            return Ok(self.open.insert(piece));
-        }
-        let number = there.last().map_or(1, |(last, _)| last + 1);
-        for (_, path) in there.iter().rev().skip(usize::try_from(PIECES - 1).unwrap_or(usize::MAX)) {
-            fs::remove_file(path)?;
-        }
-        let path = self.folder.join(format!("{NAME_BEGINS}{number:08}{NAME_ENDS}"));
-        let file = BufWriter::new(File::create_new(path)?);
-        Ok(self.open.insert(Piece { file, bytes: 0 }))
-    }
-
-    /// A piece that has room and ends with a whole line.
-    fn whole(&self, path: &Path) -> io::Result<Option<Piece>> {
-        let mut file = File::options().read(true).append(true).open(path)?;
-        let bytes = file.metadata()?.len();
-        let mut last = [0];
-        if bytes > 0 {
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-        }
-        let is_whole = last == *b"\n" && bytes < self.bytes_max;
-        Ok(is_whole.then(|| Piece { file: BufWriter::new(file), bytes }))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.open.as_mut().map_or(Ok(()), |piece| piece.file.flush())
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::super::pieces::PIECES;
     use super::*;
 
-    fn attempt(job: u64, attempt: u32) -> Attempt {
+    pub(crate) fn attempt(topic: &str, job: u64, attempt: u32) -> Attempt {
         Attempt {
             job,
-            topic: "orders".to_owned(),
+            topic: topic.to_owned(),
             attempt,
-            at: "2026-01-01T00:00:00Z".to_owned(),
+            at: format!("2026-01-01T00:00:{:02}.{:03}Z", attempt / 1000, attempt % 1000),
             method: "POST".to_owned(),
             url: "http://shop.example/".to_owned(),
             status: Some(500),
@@ -253,59 +171,137 @@ mod tests {
         }
     }
 
-    fn numbers(log: &Log, job: u64, now: u64) -> Vec<u32> {
-        let found = log.attempts(JobId(job), Millis(now)).expect("read");
+    fn open(folder: &Path, bytes_max: u64) -> Log {
+        Log::open(folder, bytes_max, || Millis(0)).expect("opened")
+    }
+
+    fn numbers(log: &Log, job: u64) -> Vec<u32> {
+        let found = log.attempts(JobId(job)).expect("read");
         found.iter().map(|attempt| attempt.attempt).collect()
+    }
+
+    fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+        let mut files: Vec<_> =
+            fs::read_dir(folder).expect("read").map(|file| file.expect("a file").path()).collect();
+        files.sort();
+        files
     }
 
     #[test]
     fn attempts_are_found_by_job_while_they_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = Log::open(folder.path(), 1 << 20).expect("opened");
+        let log = Log::open(folder.path(), 1 << 20, || Millis(1001)).expect("opened");
         for number in 1..=3 {
-            log.write(attempt(7, number));
-            log.write(attempt(77, number));
+            log.write(attempt("orders", 7, number));
+            log.write(attempt("orders", 77, number));
         }
-        assert_eq!((numbers(&log, 7, 0), numbers(&log, 8, 0)), (vec![1, 2, 3], vec![]));
-        assert_eq!(numbers(&log, 77, 1001), [2, 3]);
+        assert_eq!((numbers(&log, 7), numbers(&log, 8)), (vec![2, 3], vec![]));
         drop(log);
         // A line that a crash cut off hides no other.
-        let (_, path) = pieces(folder.path()).expect("read").pop().expect("a piece");
+        let path = files(folder.path()).pop().expect("a piece");
         let text = fs::read(&path).expect("read");
         fs::write(&path, text.get(..text.len() - 5).expect("longer")).expect("written");
-        let log = Log::open(folder.path(), 1 << 20).expect("opened");
-        log.write(attempt(77, 4));
-        assert_eq!(numbers(&log, 77, 0), [1, 2, 4]);
+        let log = open(folder.path(), 1 << 20);
+        log.write(attempt("orders", 77, 4));
+        assert_eq!((numbers(&log, 7), numbers(&log, 77)), (vec![1, 2, 3], vec![1, 2, 4]));
+    }
+
+    #[test]
+    fn a_look_reads_the_lines_of_its_job_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for round in 0..2 {
+            let log = open(folder.path(), 1 << 20);
+            for number in 1..=300 {
+                log.write(attempt("orders", u64::from(number % 100), round * 300 + number));
+            }
+            let expected: Vec<u32> = (0..=round * 3 + 2).map(|nth| nth * 100 + 42).collect();
+            assert_eq!(numbers(&log, 42), expected);
+            assert_eq!(log.find(JobId(42)).expect("found").len(), expected.len(), "it reads no others");
+        }
+        assert!(files(folder.path()).len() > 1);
+    }
+
+    #[test]
+    fn it_is_for_the_nodes_user_alone() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("call-backs");
+        let log = open(&folder, 1 << 20);
+        log.write(attempt("orders", 7, 1));
+        assert_eq!(numbers(&log, 7), [1]);
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(files(&folder).iter().map(|file| mode(file)).collect::<Vec<_>>(), [0o600]);
     }
 
     #[test]
     fn starts_take_no_room_from_lines() {
         let folder = tempfile::tempdir().expect("a folder");
         for number in 1..=20 {
-            let log = Log::open(folder.path(), 1 << 20).expect("opened");
-            log.write(attempt(7, number));
-            assert_eq!(numbers(&log, 7, 0).len(), number as usize);
+            let log = open(folder.path(), 1 << 20);
+            log.write(attempt("orders", 7, number));
+            assert_eq!(numbers(&log, 7).len(), number as usize);
         }
     }
 
     #[test]
     fn the_oldest_lines_make_room() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = Log::open(folder.path(), 16 << 10).expect("opened");
+        let log = open(folder.path(), 32 << 10);
         let mut last = Vec::new();
         for number in 1..=1000 {
-            log.write(attempt(7, number));
+            log.write(attempt("orders", 7, number));
             if number % 100 == 0 {
-                last = numbers(&log, 7, 0);
+                last = numbers(&log, 7);
             }
         }
-        let bytes: u64 = pieces(folder.path())
-            .expect("read")
-            .iter()
-            .map(|(_, path)| fs::metadata(path).expect("a file").len())
-            .sum();
-        assert!(bytes <= 16 << 10, "{bytes}");
+        let bytes: u64 =
+            files(folder.path()).iter().map(|path| fs::metadata(path).expect("a file").len()).sum();
+        assert!(bytes <= 32 << 10, "{bytes}");
         assert_eq!((last.last(), log.left_out()), (Some(&1000), 0));
-        assert!(last.len() > 40 && last.iter().zip(last.iter().skip(1)).all(|(one, next)| one + 1 == *next));
+        assert!(last.len() > 60 && last.iter().zip(last.iter().skip(1)).all(|(one, next)| one + 1 == *next));
+        assert!(files(folder.path()).len() as u64 <= PIECES);
+    }
+
+    #[test]
+    fn a_topic_that_calls_much_takes_no_lines_of_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = open(folder.path(), 64 << 10);
+        for number in 1..=20 {
+            log.write(attempt("quiet", 1, number));
+            log.write(attempt(&format!("single{number}"), 100 + u64::from(number), 1));
+        }
+        let flood = |log: &Log| {
+            for number in 1..=2000 {
+                log.write(attempt("loud", 7, number));
+                if number % 100 == 0 {
+                    assert!(!numbers(log, 7).is_empty());
+                }
+            }
+        };
+        flood(&log);
+        drop(log);
+        let log = open(folder.path(), 64 << 10);
+        flood(&log);
+        assert_eq!(numbers(&log, 1), (1..=20).collect::<Vec<_>>());
+        assert!((101..=120).all(|job| numbers(&log, job) == [1]));
+        assert_eq!(numbers(&log, 7).last(), Some(&2000));
+        let bytes: u64 =
+            files(folder.path()).iter().map(|path| fs::metadata(path).expect("a file").len()).sum();
+        assert!(bytes <= 64 << 10, "{bytes}");
+    }
+
+    #[test]
+    fn many_topics_leave_each_its_share() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = open(folder.path(), 64 << 10);
+        for number in 1..=100 {
+            for topic in 1..=50 {
+                log.write(attempt(&format!("t{topic}"), topic, number));
+            }
+            assert!(!numbers(&log, 1).is_empty());
+        }
+        for topic in 1..=50 {
+            assert_eq!(numbers(&log, topic).last(), Some(&100), "{topic}");
+        }
     }
 }

@@ -23,6 +23,7 @@ mod letter;
 mod log;
 mod lookup;
 mod outcome;
+mod pieces;
 mod room;
 mod secrets;
 mod sessions;
@@ -32,15 +33,17 @@ mod topic;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::info;
+use tracing::{info, warn};
 
 use self::client::Client;
 pub use self::counts::Counted;
@@ -54,16 +57,18 @@ use self::secrets::Secrets;
 pub use self::secrets::SecretsError;
 use self::sessions::Sessions;
 use self::settler::Settler;
-use self::topic::Topic;
+use self::topic::{Topic, no_secrets};
 use crate::server::config::{CallBackConfig, Config};
 use crate::server::{CalledBack, Local, Running, wall};
 use crate::transport::tls::TlsError;
-use crate::types::{Access, JobId, TopicName};
+use crate::types::{Access, CallBack, JobId, TopicName};
 
 /// What the settings of topics ask for is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// When the server stops, calls under way may take so long.
 const FINISH_MAX: Duration = Duration::from_secs(5);
+/// Looks into the log of attempts at the same time: the others wait.
+const LOOKS_MAX: usize = 4;
 /// As whom the calls' requests appear to others; no token can have this name.
 const NAME: &str = "(call-backs)";
 
@@ -90,6 +95,8 @@ pub enum CallBacksError {
 #[derive(Debug)]
 pub struct Prepared {
     config: CallBackConfig,
+    node: u64,
+    memory_max_bytes: u64,
     secrets: Secrets,
     client: Client,
 }
@@ -111,6 +118,8 @@ struct Shared {
     secrets: Secrets,
     settler: Settler,
     log: Log,
+    looks: Arc<Semaphore>,
+    node: u64,
     room: Room,
     counts: Counts,
     /// Topics, and jobs whose calls have not ended or whose outcomes the queue has not answered.
@@ -149,28 +158,33 @@ impl Prepared {
     ///
     /// A file cannot be used.
     pub fn read(config: &Config) -> Result<Self, CallBacksError> {
+        let (node, memory_max_bytes) = (config.node, config.memory_max_bytes);
         let config = config.call_backs.clone();
         let secrets = Secrets::read(config.secrets_file.as_deref())?;
         let client = Client::new(&config)?;
-        Ok(Self { config, secrets, client })
+        Ok(Self { config, node, memory_max_bytes, secrets, client })
     }
 
-    /// Begins to call, until the server stops.
+    /// Begins to call, until the server stops. The node itself is not called: neither its own ports nor those for HTTP.
     ///
     /// # Errors
     ///
     /// The log of attempts cannot be opened.
-    pub fn start(self, running: &Running) -> Result<CallBacks, CallBacksError> {
-        let Self { config, secrets, client } = self;
+    pub fn start(self, running: &Running, http: &[SocketAddr]) -> Result<CallBacks, CallBacksError> {
+        let Self { config, node, memory_max_bytes, secrets, mut client } = self;
+        let own = [Some(running.address()), running.peer_address()].into_iter().flatten();
+        client.never_call(own.chain(http.iter().copied()).collect());
         let local = running.local();
         let folder = local.call_backs_folder();
-        let log = Log::open(&folder, config.log_bytes)
+        let log = Log::open(&folder, config.log_bytes, wall)
             .map_err(|source| CallBacksError::Log { folder: folder.clone(), source })?;
         let access = Arc::new(Access { token: NAME.to_owned(), ..Access::open() });
         let shared = Shared {
             settler: Settler::start(local.clone(), Arc::clone(&access)),
             sessions: Sessions::default(),
-            room: Room::new(config.calls_per_lane_max),
+            looks: Arc::new(Semaphore::new(LOOKS_MAX)),
+            node,
+            room: Room::new(config.calls_per_lane_max, memory_max_bytes),
             counts: Counts::default(),
             tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),
@@ -192,6 +206,7 @@ impl CallBacks {
         let mut ticks = interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut looking = None;
+        let mut has_looked = false;
         loop {
             tokio::select! {
                 biased;
@@ -205,12 +220,14 @@ impl CallBacks {
             }
             self.shared.client.close_idle();
             if let Some(wanted) = self.shared.local.called_back().await {
-                self.adapt(wanted);
+                self.adapt(wanted, has_looked);
+                has_looked = true;
             }
         }
     }
 
-    fn adapt(&self, wanted: Vec<CalledBack>) {
+    /// Calls as the settings say. The log tells of those that are new since the node looked first, and cannot be followed.
+    fn adapt(&self, wanted: Vec<CalledBack>, has_looked: bool) {
         let mut topics = self.topics();
         let mut before = std::mem::take(&mut *topics);
         for of in wanted {
@@ -218,7 +235,12 @@ impl CallBacks {
             let is_same = |topic: &Arc<Topic>| topic.of == of && !topic.stopped.is_cancelled();
             let topic = match before.entry(name.clone()) {
                 Entry::Occupied(entry) if is_same(entry.get()) => entry.remove(),
-                _ => Topic::start(of, &self.shared),
+                _ => {
+                    if has_looked {
+                        tokio::spawn(self.clone().warn_of(of.topic.clone(), Arc::clone(&of.call_back)));
+                    }
+                    Topic::start(of, &self.shared)
+                }
             };
             topics.insert(name, topic);
         }
@@ -238,15 +260,45 @@ impl CallBacks {
         }
     }
 
-    /// The attempts of a job that this node made and still keeps, the first one first.
+    /// The attempts of a job that this node made and still keeps, the first one first. Other members keep those that they made.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
     pub async fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
+        // It is never closed.
+        let place = Arc::clone(&self.shared.looks).acquire_owned().await;
         let shared = Arc::clone(&self.shared);
-        let read = spawn_blocking(move || shared.log.attempts(job, wall()));
+        let read = spawn_blocking(move || {
+            let _place = place;
+            shared.log.attempts(job)
+        });
         read.await.map_err(io::Error::other)?
+    }
+
+    /// The number of this node.
+    pub fn node(&self) -> u64 {
+        self.shared.node
+    }
+
+    /// What keeps the calls of a topic with these settings from being made, as far as this node knows now.
+    pub async fn warnings(&self, topic: &TopicName, set: &CallBack) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(url) = &set.url
+            && let Some(why) = self.check(url).await.refused
+        {
+            warnings.push(format!("this node does not call {url}: {why}"));
+        }
+        let secrets = set.secrets.as_ref();
+        let missing = secrets.filter(|name| !self.shared.secrets.sign_for(name, topic.as_str()));
+        warnings.extend(missing.map(|name| no_secrets(name, topic.as_str())));
+        warnings
+    }
+
+    async fn warn_of(self, topic: TopicName, set: Arc<CallBack>) {
+        for warning in self.warnings(&topic, &set).await {
+            warn!(topic = topic.as_str(), "calls are not made: {warning}");
+        }
     }
 
     /// Whether this node would call a URL now.

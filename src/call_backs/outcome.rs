@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde_json::Value as Json;
 
+use super::client::REPLY_BYTES_MAX;
 use super::letter::Plan;
 use crate::types::limits::REASON_BYTES_MAX;
 use crate::types::{Millis, Part, Refused, Success, Value};
@@ -26,9 +27,11 @@ pub(super) struct Reply {
     pub(super) location: Option<String>,
     /// As much of the body as is read.
     pub(super) body: Bytes,
+    /// That is all of it.
+    pub(super) is_whole: bool,
 }
 
-/// Why there is no reply.
+/// Why there is no reply. Of a call that timed out or broke off, something may have been sent; of the others, nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// The rules of this node forbid the call.
@@ -64,7 +67,7 @@ pub(super) enum Verdict {
     Gone {
         reason: String,
     },
-    /// It was not tried.
+    /// It was not tried: nothing was sent.
     Park {
         pause: Duration,
         reason: String,
@@ -86,6 +89,8 @@ pub(super) enum Health {
 /// A call that the rules forbid is looked at again after this time: rules and names change.
 const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 const NOT_READY_PAUSE: Duration = Duration::from_secs(10);
+/// One without a connection is tried again after this time, or when the destination is no longer left alone.
+const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(500);
 
 /// What becomes of a job.
 pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> Verdict {
@@ -96,16 +101,24 @@ pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> 
             return match fault {
                 Fault::Refused(_) => Verdict::Park { pause: REFUSED_PAUSE, reason },
                 Fault::NotReady(_) => Verdict::Park { pause: NOT_READY_PAUSE, reason },
-                _ => Verdict::Retry { after: None, reason },
+                Fault::Connect(_) => Verdict::Park { pause: NO_CONNECTION_PAUSE, reason },
+                Fault::Broken(_) | Fault::TimedOut(_) => Verdict::Retry { after: None, reason },
             };
         }
     };
     let retry = || Verdict::Retry { after: reply.pause(now), reason: reply.reason() };
-    if plan.retry_if.as_ref().is_some_and(|condition| {
+    if let Some(condition) = &plan.retry_if {
+        if !reply.is_whole && condition.reads_reply() {
+            let status = reply.status;
+            let reason = format!(
+                "{status}: the reply is longer than {REPLY_BYTES_MAX} bytes: call-back-retry-if cannot judge it"
+            );
+            return Verdict::Retry { after: reply.pause(now), reason };
+        }
         let json: Json = serde_json::from_slice(&reply.body).unwrap_or_default();
-        condition.holds(&|part: &Part| reply.look(&json, part))
-    }) {
-        return retry();
+        if condition.holds(&|part: &Part| reply.look(&json, part)) {
+            return retry();
+        }
     }
     if plan.success == Success::Reply {
         let said = reply.body.trim_ascii();
@@ -136,7 +149,7 @@ pub(super) fn health(called: &Result<Reply, Fault>) -> Health {
 
 impl Reply {
     /// How long it asks to wait.
-    fn pause(&self, now: Millis) -> Option<Duration> {
+    pub(super) fn pause(&self, now: Millis) -> Option<Duration> {
         let asked = self.retry_after.as_deref()?.trim();
         let pause = if let Ok(seconds) = asked.parse() {
             Duration::from_secs(seconds)
@@ -212,6 +225,7 @@ mod tests {
             retry_after: None,
             location: None,
             body: Bytes::from_static(body.as_bytes()),
+            is_whole: true,
         }
     }
 
@@ -286,6 +300,19 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_does_not_judge_a_part_of_a_reply() {
+        let judged = |condition: &str, status| {
+            let said = CallBack { retry_if: Some(condition.to_owned()), ..CallBack::default() };
+            verdict(&said, Reply { is_whole: false, ..reply(status, "{\"code\":") })
+        };
+        for condition in ["{res.code} == 1", "{status} == 200 && {body} == ''"] {
+            let Verdict::Retry { reason, .. } = judged(condition, 200) else { panic!("{condition}") };
+            assert!(reason.starts_with("200 OK: the reply is longer than 16384 bytes"), "{reason}");
+        }
+        assert_eq!(judged("{status} == 201", 200), Verdict::Finish);
+    }
+
+    #[test]
     fn without_a_reply_it_is_tried_again() {
         let plan = Plan::new(&CallBack::default());
         let broken = Err(Fault::TimedOut(Duration::from_secs(1)));
@@ -295,9 +322,16 @@ mod tests {
             (health(&Ok(reply(500, ""))), health(&Ok(reply(503, "")))),
             (Health::Failing, Health::Absent)
         );
-        let refused = Err(Fault::Refused(super::super::egress::Refusal::Port(22)));
-        assert!(matches!(judge(&plan, &refused, Millis(0)), Verdict::Park { .. }));
-        assert_eq!(health(&refused), Health::Unknown);
+        let refused = Fault::Refused(super::super::egress::Refusal::Port(22));
+        for (fault, health_then) in [
+            (refused, Health::Unknown),
+            (Fault::NotReady("no port".to_owned()), Health::Unknown),
+            (Fault::Connect("refused".to_owned()), Health::Absent),
+        ] {
+            let unsent = Err(fault);
+            assert!(matches!(judge(&plan, &unsent, Millis(0)), Verdict::Park { .. }), "{unsent:?}");
+            assert_eq!(health(&unsent), health_then);
+        }
     }
 
     #[test]

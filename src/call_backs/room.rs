@@ -1,11 +1,17 @@
-//! How many calls there are at the same time, over all destinations.
+//! How many calls there are at the same time over all destinations, and how much memory the bodies in them take.
 //!
-//! Destinations that answered last and those that did not have places of their own: however many of the latter hang, the former find
-//! a place.
+//! Destinations that answered last and those that did not have places of their own, and memory of their own: however many of the
+//! latter hang, the former find a place.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The bodies take no more than this part of a limit of memory, and never more than this, in bytes.
+const MEMORY_PART: u64 = 8;
+const BODIES_BYTES_MAX: u64 = 256 << 20;
+/// Those of one topic take no more than this part of a lane.
+const TOPIC_PART: u32 = 4;
 
 /// Which places a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,33 +25,88 @@ pub(super) enum Lane {
 /// The places.
 #[derive(Debug)]
 pub(super) struct Room {
-    proven: Arc<Semaphore>,
-    probation: Arc<Semaphore>,
+    proven: Places,
+    probation: Places,
     per_lane: usize,
 }
 
+/// Those of one lane.
+#[derive(Debug)]
+struct Places {
+    calls: Arc<Semaphore>,
+    bodies: Bodies,
+}
+
+/// Memory for the bodies of calls under way.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    free: Arc<Semaphore>,
+    kib_max: u32,
+}
+
+/// A place for a call, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    _call: OwnedSemaphorePermit,
+    _body: OwnedSemaphorePermit,
+}
+
 impl Room {
-    /// Places for so many calls in each lane. Each takes a file descriptor.
-    pub(super) fn new(per_lane: usize) -> Self {
-        let places = || Arc::new(Semaphore::new(per_lane));
+    /// Places for so many calls in each lane, each of which takes a file descriptor, within a limit of memory in bytes; 0 is no limit.
+    pub(super) fn new(per_lane: usize, memory_max_bytes: u64) -> Self {
+        let bytes = match memory_max_bytes {
+            0 => BODIES_BYTES_MAX,
+            max => BODIES_BYTES_MAX.min(max / MEMORY_PART),
+        };
+        let kib_max = u32::try_from(bytes / 2 / 1024).unwrap_or(u32::MAX).max(TOPIC_PART);
+        let places = || Places { calls: Arc::new(Semaphore::new(per_lane)), bodies: Bodies::new(kib_max) };
         Self { proven: places(), probation: places(), per_lane }
     }
 
-    /// A place for a call. Half of the places are for the `first` call of a destination.
-    pub(super) fn take(&self, lane: Lane, is_first: bool) -> Option<OwnedSemaphorePermit> {
-        let places = match lane {
+    /// What one topic may take of the memory.
+    pub(super) fn share_of_topic(&self) -> Bodies {
+        Bodies::new(self.proven.bodies.kib_max / TOPIC_PART)
+    }
+
+    /// A place for a call with bodies of this size. Half of the places, and of the memory, is for the `first` call of a destination.
+    pub(super) fn take(&self, lane: Lane, is_first: bool, body_bytes: usize) -> Option<Place> {
+        let Places { calls, bodies } = match lane {
             Lane::Proven => &self.proven,
             Lane::Probation => &self.probation,
         };
-        if !is_first && places.available_permits() < self.per_lane / 2 {
+        if !is_first && (calls.available_permits() < self.per_lane / 2 || bodies.are_half_taken()) {
             return None;
         }
-        Arc::clone(places).try_acquire_owned().ok()
+        Some(Place { _body: bodies.take(body_bytes)?, _call: Arc::clone(calls).try_acquire_owned().ok()? })
     }
 
     /// How many calls are under way.
     pub(super) fn taken(&self) -> usize {
-        2 * self.per_lane - self.proven.available_permits() - self.probation.available_permits()
+        [&self.proven, &self.probation]
+            .map(|places| self.per_lane - places.calls.available_permits())
+            .iter()
+            .sum()
+    }
+}
+
+impl Bodies {
+    fn new(kib_max: u32) -> Self {
+        Self { free: Arc::new(Semaphore::new(kib_max as usize)), kib_max }
+    }
+
+    /// Memory for bodies of this size, if there is some; those that are larger than all of it take all.
+    pub(super) fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.kib_max);
+        Arc::clone(&self.free).try_acquire_many_owned(kib).ok()
+    }
+
+    /// How much there is, in bytes.
+    pub(super) fn bytes_max(&self) -> u64 {
+        u64::from(self.kib_max) << 10
+    }
+
+    fn are_half_taken(&self) -> bool {
+        self.free.available_permits() < self.kib_max as usize / 2
     }
 }
 
@@ -56,15 +117,45 @@ mod tests {
     #[test]
     fn those_that_hang_leave_places_to_the_others() {
         const CALLS_PER_LANE_MAX: usize = 2048;
-        let room = Room::new(CALLS_PER_LANE_MAX);
+        let room = Room::new(CALLS_PER_LANE_MAX, 0);
         let hanging: Vec<_> =
-            (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, true)).collect();
+            (0..CALLS_PER_LANE_MAX).map_while(|_| room.take(Lane::Probation, true, 0)).collect();
         assert_eq!((hanging.len(), room.taken()), (CALLS_PER_LANE_MAX, CALLS_PER_LANE_MAX));
-        assert!(room.take(Lane::Probation, true).is_none() && room.take(Lane::Proven, false).is_some());
+        assert!(room.take(Lane::Probation, true, 0).is_none() && room.take(Lane::Proven, false, 0).is_some());
         drop(hanging);
         let half: Vec<_> =
-            (0..=CALLS_PER_LANE_MAX / 2).map_while(|has| room.take(Lane::Proven, has == 0)).collect();
+            (0..=CALLS_PER_LANE_MAX / 2).map_while(|has| room.take(Lane::Proven, has == 0, 0)).collect();
         assert_eq!(half.len(), CALLS_PER_LANE_MAX / 2 + 1);
-        assert!(room.take(Lane::Proven, false).is_none() && room.take(Lane::Proven, true).is_some());
+        assert!(room.take(Lane::Proven, false, 0).is_none() && room.take(Lane::Proven, true, 0).is_some());
+    }
+
+    #[test]
+    fn bodies_take_a_part_of_the_limit_of_memory() {
+        const BODY: usize = 1 << 20;
+        let room = Room::new(2048, 384 << 20);
+        let takes = |lane, is_first| {
+            let taken: Vec<_> = (0..100).map_while(|_| room.take(lane, is_first, BODY)).collect();
+            (taken.len(), taken)
+        };
+        let (others, taken) = takes(Lane::Proven, false);
+        let (first, _more) = takes(Lane::Proven, true);
+        assert_eq!(
+            (others, first),
+            (13, 11),
+            "48 MiB, half of it in each lane, and half of that for first calls"
+        );
+        assert!(room.take(Lane::Proven, true, 0).is_some(), "a call without a body needs none");
+        assert_eq!(takes(Lane::Probation, true).0, 24);
+        drop(taken);
+        assert_eq!(takes(Lane::Proven, true).0, 13);
+        assert_eq!(room.share_of_topic().bytes_max(), 6 << 20);
+    }
+
+    #[test]
+    fn the_largest_body_finds_room_within_the_smallest_limit() {
+        let room = Room::new(2048, 1);
+        let whole = room.take(Lane::Proven, true, 8 << 20);
+        assert!(whole.is_some() && room.share_of_topic().take(8 << 20).is_some());
+        assert!(room.take(Lane::Proven, true, 1).is_none());
     }
 }

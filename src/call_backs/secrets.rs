@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::transport::Mark;
+use crate::types::TopicPattern;
 
 /// What stands before a secret.
 const PREFIX: &str = "whsec_";
@@ -28,7 +29,14 @@ pub(super) struct Secrets {
 
 struct Held {
     mark: Option<Mark>,
-    keys: Arc<BTreeMap<String, Vec<hmac::Key>>>,
+    signers: Arc<BTreeMap<String, Signer>>,
+}
+
+/// The secrets of one name.
+struct Signer {
+    /// The topics whose calls they sign: who may set those may not sign as others.
+    topics: Vec<TopicPattern>,
+    keys: Vec<hmac::Key>,
 }
 
 /// Why the secrets cannot be used.
@@ -43,7 +51,7 @@ pub enum SecretsError {
         source: std::io::Error,
     },
     /// The file has something else. What it says may be a secret, and is not shown.
-    #[error("{}: expected [secrets] with lines as NAME = [\"whsec_...\"]", path.display())]
+    #[error("{}: expected [secrets.NAME], topics = [\"orders.*\"] and secrets = [\"whsec_...\"]", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -56,23 +64,39 @@ pub enum SecretsError {
         /// Under which name it stands.
         name: String,
     },
+    /// It is not said for which topics they sign.
+    #[error("{}: {name} needs topics: names, beginnings as orders.*, or *", path.display())]
+    Topics {
+        /// The file.
+        path: PathBuf,
+        /// Under which name they should stand.
+        name: String,
+    },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     #[serde(default)]
-    secrets: BTreeMap<String, Vec<String>>,
+    secrets: BTreeMap<String, WrittenSigner>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenSigner {
+    topics: Vec<String>,
+    secrets: Vec<String>,
 }
 
 impl Secrets {
     /// Reads the file, if there is to be one.
     pub(super) fn read(path: Option<&Path>) -> Result<Self, SecretsError> {
-        let (mark, keys) = match path {
-            Some(path) => (Some(Mark::of(path)), keys_of(path)?),
+        let (mark, signers) = match path {
+            Some(path) => (Some(Mark::of(path)), signers_of(path)?),
             None => (None, BTreeMap::new()),
         };
-        Ok(Self { path: path.map(Path::to_owned), held: Mutex::new(Held { mark, keys: Arc::new(keys) }) })
+        let held = Mutex::new(Held { mark, signers: Arc::new(signers) });
+        Ok(Self { path: path.map(Path::to_owned), held })
     }
 
     /// Reads the file anew if it has changed. One that cannot be used changes nothing; the log says why.
@@ -82,22 +106,35 @@ impl Secrets {
         if self.held().mark == mark {
             return;
         }
-        let keys = keys_of(path);
+        let signers = signers_of(path);
         let mut held = self.held();
         held.mark = mark;
-        match keys {
-            Ok(keys) => {
-                held.keys = Arc::new(keys);
+        match signers {
+            Ok(signers) => {
+                held.signers = Arc::new(signers);
                 info!(path = %path.display(), "read changed secrets of call-backs");
             }
             Err(error) => warn!(%error, "the changed secrets cannot be used: those from before stay in use"),
         }
     }
 
-    /// The header `webhook-signature`: one signature for each secret of this name. `None` if there is none.
-    pub(super) fn sign(&self, name: &str, id: &str, timestamp: u64, body: &[u8]) -> Option<String> {
-        let keys = Arc::clone(&self.held().keys);
-        let signatures = keys.get(name)?.iter().map(|key| {
+    /// Whether there are secrets of this name that sign for a topic.
+    pub(super) fn sign_for(&self, name: &str, topic: &str) -> bool {
+        self.held().signers.get(name).is_some_and(|signer| signer.is_for(topic))
+    }
+
+    /// The header `webhook-signature`: one signature for each secret of this name. `None` if none signs for this topic.
+    pub(super) fn sign(
+        &self,
+        name: &str,
+        topic: &str,
+        id: &str,
+        timestamp: u64,
+        body: &[u8],
+    ) -> Option<String> {
+        let signers = Arc::clone(&self.held().signers);
+        let signer = signers.get(name).filter(|signer| signer.is_for(topic))?;
+        let signatures = signer.keys.iter().map(|key| {
             let mut context = hmac::Context::with_key(key);
             context.update(format!("{id}.{timestamp}.").as_bytes());
             context.update(body);
@@ -111,26 +148,36 @@ impl Secrets {
     }
 }
 
+impl Signer {
+    fn is_for(&self, topic: &str) -> bool {
+        self.topics.iter().any(|topics| topics.has(topic))
+    }
+}
+
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secrets").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-fn keys_of(path: &Path) -> Result<BTreeMap<String, Vec<hmac::Key>>, SecretsError> {
+fn signers_of(path: &Path) -> Result<BTreeMap<String, Signer>, SecretsError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| SecretsError::Unreadable { path: path.to_owned(), source })?;
     let written: Written =
         toml::from_str(&text).map_err(|_| SecretsError::Malformed { path: path.to_owned() })?;
-    let mut keys = BTreeMap::new();
-    for (name, secrets) in written.secrets {
-        let of_name: Option<Vec<_>> = secrets.iter().map(|secret| key_of(secret)).collect();
-        match of_name.filter(|keys| (1..=SECRETS_MAX).contains(&keys.len())) {
-            Some(of_name) => keys.insert(name, of_name),
-            None => return Err(SecretsError::Secret { path: path.to_owned(), name }),
+    let mut signers = BTreeMap::new();
+    for (name, WrittenSigner { topics, secrets }) in written.secrets {
+        let topics: Result<Vec<TopicPattern>, _> = topics.iter().map(|topics| topics.parse()).collect();
+        let Some(topics) = topics.ok().filter(|topics| !topics.is_empty()) else {
+            return Err(SecretsError::Topics { path: path.to_owned(), name });
         };
+        let keys: Option<Vec<_>> = secrets.iter().map(|secret| key_of(secret)).collect();
+        let Some(keys) = keys.filter(|keys| (1..=SECRETS_MAX).contains(&keys.len())) else {
+            return Err(SecretsError::Secret { path: path.to_owned(), name });
+        };
+        signers.insert(name, Signer { topics, keys });
     }
-    Ok(keys)
+    Ok(signers)
 }
 
 fn key_of(secret: &str) -> Option<hmac::Key> {
@@ -148,22 +195,28 @@ mod tests {
     fn the_signature_is_that_of_the_specification() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("secrets.toml");
-        std::fs::write(&path, format!("[secrets]\nshop = [\"{FIRST}\"]\n")).expect("written");
-        let secrets = Secrets::read(Some(&path)).expect("secrets");
-        let sign = || {
-            secrets.sign("shop", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#)
+        let write = |secrets: &str| {
+            let text = format!("[secrets.shop]\ntopics = [\"shop.*\", \"mails\"]\nsecrets = [{secrets}]\n");
+            std::fs::write(&path, text).expect("written");
         };
+        write(&format!("\"{FIRST}\""));
+        let secrets = Secrets::read(Some(&path)).expect("secrets");
+        let sign_for = |topic| {
+            let body = br#"{"test": 2432232314}"#;
+            secrets.sign("shop", topic, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, body)
+        };
+        let sign = || sign_for("shop.orders");
         // The specification's own example.
         assert_eq!(sign().as_deref(), Some("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
-        assert_eq!(secrets.sign("other", "a", 1, b""), None);
-        let both =
-            format!("[secrets]\nshop = [\"{FIRST}\", \"whsec_{}\"]\n", BASE64_STANDARD.encode([7; 24]));
-        std::fs::write(&path, both).expect("written");
+        assert_eq!((sign_for("mails"), sign_for("shopping"), sign_for("thief")), (sign(), None, None));
+        assert!(secrets.sign_for("shop", "mails") && !secrets.sign_for("shop", "thief"));
+        assert_eq!(secrets.sign("other", "shop.orders", "a", 1, b""), None);
+        write(&format!("\"{FIRST}\", \"whsec_{}\"", BASE64_STANDARD.encode([7; 24])));
         secrets.look();
         let signed = sign().expect("signed");
         assert_eq!(signed.split(' ').count(), 2);
         assert!(signed.starts_with("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1,"));
-        std::fs::write(&path, "[secrets]\nshop = []\n").expect("written");
+        write("");
         secrets.look();
         assert_eq!(sign().as_deref(), Some(signed.as_str()), "a file that cannot be used changes nothing");
     }
@@ -175,9 +228,13 @@ mod tests {
         assert!(matches!(Secrets::read(Some(&path)), Err(SecretsError::Unreadable { .. })));
         for text in [
             "x",
-            "[secrets]\na = \"whsec_c2VjcmV0\"",
             "[secrets]\na = [\"whsec_c2VjcmV0\"]",
-            "[secrets]\na = [\"c2VjcmV0c2VjcmV0c2VjcmV0\"]",
+            "[secrets.a]\nsecrets = [\"whsec_c2VjcmV0c2VjcmV0c2VjcmV0\"]",
+            "[secrets.a]\ntopics = []\nsecrets = [\"whsec_c2VjcmV0c2VjcmV0c2VjcmV0\"]",
+            "[secrets.a]\ntopics = [\"a b\"]\nsecrets = [\"whsec_c2VjcmV0c2VjcmV0c2VjcmV0\"]",
+            "[secrets.a]\ntopics = [\"*\"]\nsecrets = \"whsec_c2VjcmV0c2VjcmV0c2VjcmV0\"",
+            "[secrets.a]\ntopics = [\"*\"]\nsecrets = [\"whsec_c2VjcmV0\"]",
+            "[secrets.a]\ntopics = [\"*\"]\nsecrets = [\"c2VjcmV0c2VjcmV0c2VjcmV0\"]",
         ] {
             std::fs::write(&path, text).expect("written");
             let error = Secrets::read(Some(&path)).expect_err("no secrets").to_string();

@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::Shared;
+use super::client::Deadline;
 use super::destination::{Destination, Origin};
 use super::destinations::{Destinations, NoPass, Pass};
 use super::letter::{Letter, Plan};
 use super::log::Attempt;
-use super::outcome::{Fault, Health, Reply, Verdict, health, judge};
+use super::outcome::{Fault, Reply, Verdict, health, judge};
 use super::settler::Settlement;
 use crate::json;
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, Request, Response, Subscribe, TopicSet};
@@ -27,7 +28,7 @@ use crate::types::{CallBack, Lease, PolicyChange, TopicPolicy, whole_ms};
 
 /// Jobs that a topic whose jobs name their destinations may have at the same time.
 const OF_JOBS_MAX: u32 = 2048;
-/// Bytes of the bodies that a topic may have at the same time.
+/// Bytes of the bodies that a topic may have at the same time, if its share of the memory for them is not less.
 const BODIES_MAX: u64 = 16 << 20;
 /// A topic without a leader looks again after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -62,7 +63,8 @@ impl Topic {
         // A URL's host is no template, so the URL itself has it.
         let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());
         let only = only.and_then(|url| Destination::read(url).ok()).map(|destination| destination.origin);
-        let destinations = Destinations::new(plan.concurrency, plan.per_second_max);
+        let destinations =
+            Destinations::new(plan.concurrency, plan.per_second_max, shared.room.share_of_topic());
         let stopped = shared.stopped.child_token();
         let topic = Self {
             of,
@@ -104,8 +106,10 @@ impl Topic {
         let session = self.shared.sessions.take(&self.shared).await?;
         let mut credit = self.credit();
         let topics = vec![self.of.topic.clone()];
-        let subscribe =
-            Subscribe { topics, credit_jobs: credit, credit_bytes: BODIES_MAX, weights: Vec::new() };
+        let credit_bytes = BODIES_MAX.min(self.destinations.bodies_bytes_max());
+        let subscribe = Subscribe { topics, credit_jobs: credit, credit_bytes, weights: Vec::new() };
+        let queue =
+            session.welcome().map(|welcome| u128::from_be_bytes(welcome.cluster_id)).unwrap_or_default();
         let mut jobs = session.subscribe(Request::Subscribe(subscribe)).await?;
         loop {
             tokio::select! {
@@ -125,7 +129,7 @@ impl Topic {
                 answer = jobs.next() => match answer {
                     Some(Response::Deliver(jobs)) => {
                         for job in jobs {
-                            self.shared.tasks.spawn(Arc::clone(self).handle(job, Instant::now()));
+                            self.shared.tasks.spawn(Arc::clone(self).handle(job, queue));
                         }
                     }
                     Some(Response::Error(error)) => return Err(error),
@@ -144,21 +148,22 @@ impl Topic {
     /// Jobs that may be held at the same time.
     fn credit(&self) -> u32 {
         let Some(only) = &self.only else { return OF_JOBS_MAX };
-        if !self.destinations.is_proven(only) {
+        if !self.destinations.takes_more(only) {
             return 1;
         }
         // More would only wait.
         self.plan.concurrency.min(self.plan.per_second_max.unwrap_or(u32::MAX))
     }
 
-    async fn handle(self: Arc<Self>, job: Delivered, came: Instant) {
-        if let Some(settlement) = self.attempt(&job, came).await {
+    async fn handle(self: Arc<Self>, job: Delivered, queue: u128) {
+        if let Some(settlement) = self.attempt(&job, queue).await {
             self.shared.settler.settle(job.lease, settlement, self.shared.tasks.token());
         }
     }
 
     /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.
-    async fn attempt(self: &Arc<Self>, job: &Delivered, came: Instant) -> Option<Settlement> {
+    async fn attempt(&self, job: &Delivered, queue: u128) -> Option<Settlement> {
+        let came = Instant::now();
         let mut letter = match self.plan.letter(job) {
             Ok(letter) => letter,
             Err(error) => {
@@ -167,7 +172,7 @@ impl Topic {
             }
         };
         let origin = letter.destination.origin.clone();
-        let pass = match self.destinations.pass(&origin, job.body.len(), &self.shared.room) {
+        let pass = match self.destinations.pass(&origin, letter.bodies_bytes, &self.shared.room) {
             Ok(pass) => pass,
             Err(NoPass::Open(pause) | NoPass::Full(pause)) => {
                 self.changed.notify_one();
@@ -176,22 +181,25 @@ impl Topic {
                 return Some(self.not_tried(job, pause));
             }
         };
+        if pass.was_cramped() {
+            self.changed.notify_one();
+        }
         while let Some(wait) = pass.wait_for_rate() {
             if self.stopped.is_cancelled() || came.elapsed() + wait > RATE_WAIT_MAX {
                 return Some(self.not_tried(job, wait));
             }
             let _ = self.stopped.run_until_cancelled(sleep(wait)).await;
         }
-        match self.hold(job, came).await {
-            Ok(()) if self.stopped.is_cancelled() => return Some(self.not_tried(job, Duration::ZERO)),
-            Ok(()) => {}
+        let deadline = match self.hold(job).await {
+            Ok(_) if self.stopped.is_cancelled() => return Some(self.not_tried(job, Duration::ZERO)),
+            Ok(deadline) => deadline,
             // Others have it by now.
             Err(ErrorCode::StaleLease) => return None,
             Err(_) => return Some(self.not_tried(job, LOOK_AGAIN)),
-        }
+        };
         let (begun, at) = (Instant::now(), wall());
-        let called = match self.sign(&mut letter, job) {
-            Ok(()) => self.shared.client.call(pass.lane, &origin, &letter.request, self.plan.timeout).await,
+        let called = match self.sign(&mut letter, job, queue) {
+            Ok(()) => self.shared.client.call(pass.lane, &origin, &letter.request, deadline).await,
             Err(fault) => Err(fault),
         };
         let took = begun.elapsed();
@@ -228,10 +236,15 @@ impl Topic {
         returned(pause, job.lease, String::new())
     }
 
-    /// Sees to it that the lease outlasts the call.
-    async fn hold(&self, job: &Delivered, came: Instant) -> Result<(), ErrorCode> {
-        let mut until = came + Duration::from_millis(job.ttr_left_ms.into());
-        while until < Instant::now() + self.plan.timeout + SPARE {
+    /// Sees to it that the lease outlasts the call, and says by when that is over. The lease runs since the core spoke, and the call
+    /// must be over by then whenever it begins.
+    async fn hold(&self, job: &Delivered) -> Result<Deadline, ErrorCode> {
+        let mut until = Instant::now() + self.shared.local.lease_left(job);
+        loop {
+            let deadline = Deadline::of(self.plan.timeout);
+            if deadline.by() + SPARE <= until {
+                return Ok(deadline);
+            }
             let (asked, ttr) = (Instant::now(), self.plan.timeout + 2 * SPARE);
             let ttr_ms = u32::try_from(whole_ms(ttr)).unwrap_or(u32::MAX);
             let touch = Request::Touch { ttr_ms: Some(ttr_ms), leases: vec![job.lease] };
@@ -241,11 +254,11 @@ impl Topic {
             }
             until = asked + ttr;
         }
-        Ok(())
     }
 
-    fn sign(&self, letter: &mut Letter, job: &Delivered) -> Result<(), Fault> {
-        let (id, timestamp) = (format!("job_{}", job.lease.job.0), wall().0 / 1000);
+    /// Says which job of which queue this is, and signs it.
+    fn sign(&self, letter: &mut Letter, job: &Delivered, queue: u128) -> Result<(), Fault> {
+        let (id, timestamp) = (format!("job_{queue:032x}_{}", job.lease.job.0), wall().0 / 1000);
         let headers = letter.request.headers_mut();
         let mut put = |name: &'static str, value: &str| {
             if let Ok(value) = value.parse() {
@@ -255,11 +268,9 @@ impl Topic {
         put("webhook-id", &id);
         put("webhook-timestamp", &timestamp.to_string());
         let Some(name) = &self.plan.secrets else { return Ok(()) };
-        let signature = self.shared.secrets.sign(name, &id, timestamp, &letter.body).ok_or_else(|| {
-            Fault::NotReady(format!(
-                "this node has no secrets named {name}: add them to call_back_secrets_file"
-            ))
-        })?;
+        let (topic, body) = (self.of.topic.as_str(), &letter.body);
+        let signature = self.shared.secrets.sign(name, topic, &id, timestamp, body);
+        let signature = signature.ok_or_else(|| Fault::NotReady(no_secrets(name, topic)))?;
         put("webhook-signature", &signature);
         Ok(())
     }
@@ -273,8 +284,9 @@ impl Topic {
         called: &Result<Reply, Fault>,
         verdict: Verdict,
     ) -> (Option<Settlement>, &'static str) {
-        let (is_probe, is_free, health) = (pass.is_probe(), pass.is_free(), health(called));
-        let pause = pass.ended(health);
+        let (is_probe, health) = (pass.is_probe(), health(called));
+        let asked = called.as_ref().ok().and_then(|reply| reply.pause(wall()));
+        let pause = pass.ended(health, asked);
         if let Some(pause) = pause {
             info!(topic = self.of.topic.as_str(), destination = %letter.destination.origin, pause = ?pause, "a destination fails: it is left alone");
         }
@@ -285,37 +297,38 @@ impl Topic {
             Verdict::Finish => (Some(Settlement::Finish), "finished"),
             Verdict::Keep => (Some(Settlement::Keep), "kept"),
             Verdict::Bury { reason } => (Some(Settlement::Bury { reason }), "buried"),
-            Verdict::Park { pause, reason } => (Some(returned(pause, job.lease, reason)), "not_tried"),
+            Verdict::Park { pause: own, reason } => {
+                (Some(returned(pause.unwrap_or(own), job.lease, reason)), "not_tried")
+            }
             Verdict::Gone { reason } if letter.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
             Verdict::Gone { reason } => {
                 self.pause(&reason).await;
-                (Some(Settlement::Return { after_ms: 0, reason }), "paused")
-            }
-            // A probe that shows an absent destination is no attempt.
-            Verdict::Retry { reason, .. } if is_free && health == Health::Absent => {
-                (Some(returned(pause.unwrap_or(LOOK_AGAIN), job.lease, reason)), "not_tried")
+                // When calls begin again, others come first.
+                (Some(Settlement::Retry { after_ms: self.wait_ms(job, None), reason }), "paused")
             }
             Verdict::Retry { after, reason } => {
-                let after_ms = after.map(whole_ms).or_else(|| self.backoff_ms(job));
-                (Some(Settlement::Retry { after_ms, reason }), "retried")
+                (Some(Settlement::Retry { after_ms: self.wait_ms(job, after), reason }), "retried")
             }
         }
     }
 
-    /// How long a job waits whose topic and which itself do not say it.
-    fn backoff_ms(&self, job: &Delivered) -> Option<u64> {
-        if self.of.backs_off || job.attributes.policy().backoff.is_some() {
+    /// How long a job waits that failed: as its backoff says, or for longer if the destination asks for that. `None` leaves it to the
+    /// queue.
+    fn wait_ms(&self, job: &Delivered, asked: Option<Duration>) -> Option<u64> {
+        let of_job = job.attributes.policy().backoff;
+        let said = of_job.as_ref().or(self.of.backoff.as_ref()).map(|backoff| backoff.wait_ms(job.attempts));
+        if said.is_some() && asked.is_none() {
             return None;
         }
         let doublings = job.attempts.saturating_sub(1).min(10);
-        Some((BACKOFF_MS_MIN << doublings).min(BACKOFF_MS_MAX))
+        let backoff_ms = said.unwrap_or_else(|| (BACKOFF_MS_MIN << doublings).min(BACKOFF_MS_MAX));
+        Some(backoff_ms.max(asked.map(whole_ms).unwrap_or_default()))
     }
 
     /// The destination wants no more calls: the topic's are paused, until somebody begins them again.
     async fn pause(&self, reason: &str) {
         warn!(topic = self.of.topic.as_str(), reason, "the destination wants no more calls: they are paused");
-        let call_back = CallBack { paused: true, ..CallBack::default() };
-        let set = TopicPolicy { call_back: Some(Arc::new(call_back)), ..TopicPolicy::default() };
+        let set = TopicPolicy { call_back: Some(Arc::new(CallBack::pause())), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
         let request = Request::TopicSet(TopicSet { topic: self.of.topic.clone(), change });
         let asked = async { self.shared.local.session(&self.shared.access).await?.ask(None, request).await };
@@ -325,6 +338,11 @@ impl Topic {
         // The list of topics says so a moment later.
         self.stopped.cancel();
     }
+}
+
+/// Why calls of a topic are not signed.
+pub(super) fn no_secrets(name: &str, topic: &str) -> String {
+    format!("this node has no secrets named {name} for the topic {topic}: see call_back_secrets_file")
 }
 
 /// A job goes back that was not tried. Jobs of the same destination come back in a few groups: not all at once, but not one by one,

@@ -22,6 +22,8 @@ pub(super) fn warn_of(config: &Config) {
         ("tls_key", &config.tls_key),
         ("peer_tls_key", &config.peer_tls_key),
         ("tokens_file", &config.tokens_file),
+        ("call_back_secrets_file", &config.call_backs.secrets_file),
+        ("alerts_file", &config.alerts_file),
     ];
     for (name, file) in secret {
         for (right, verb) in [(OTHERS_READ, "read"), (OTHERS_WRITE, "change")] {

@@ -90,7 +90,7 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
     let started = async {
         let http = Http::reserve(&config).await.map_err(failure)?;
         let running = Server::start(config).await.map_err(failure)?;
-        let call_backs = call_backs.start(&running).map_err(not_calling)?;
+        let call_backs = call_backs.start(&running, &http.addresses()).map_err(not_calling)?;
         let alerts = alerts.start(&running, call_backs.clone());
         http.serve(&running, call_backs.clone(), alerts).map_err(failure)?;
         Ok::<_, Failure>((running, call_backs))

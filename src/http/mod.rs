@@ -79,6 +79,13 @@ impl Http {
         Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, dialects_token })
     }
 
+    /// All of them.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let all =
+            [self.address(), self.ouqiang_address(), self.youzan_address(), self.php_delayqueue_address()];
+        all.into_iter().flatten().collect()
+    }
+
     /// Where callers of `ouqiang/delay-queue` are heard.
     pub fn ouqiang_address(&self) -> Option<SocketAddr> {
         self.ouqiang.as_ref().map(|port| port.address)

@@ -145,7 +145,10 @@ impl DecodeError {
             | Self::Name(_)
             | Self::Attributes(AttributeError::OutOfRange(..))
             | Self::Policy(
-                PolicyError::OutOfRange { .. } | PolicyError::Condition(_) | PolicyError::Template(_),
+                PolicyError::OutOfRange { .. }
+                | PolicyError::Url(_)
+                | PolicyError::Condition(_)
+                | PolicyError::Template(_),
             ) => ErrorCode::Invalid,
         }
     }

@@ -135,8 +135,7 @@ impl Response {
         let is_first_word = !matches!(self, Self::Leased(_));
         if let Self::Reserved(jobs) | Self::Deliver(jobs) | Self::Leased(Leased { jobs, .. }) = self {
             jobs.retain_mut(|job| {
-                let left_ms = job.deadline_ms.saturating_sub(clock_ms);
-                job.ttr_left_ms = u32::try_from(left_ms).unwrap_or(u32::MAX);
+                job.ttr_left_ms = u32::try_from(job.left_ms(clock_ms)).unwrap_or(u32::MAX);
                 let is_held = job.ttr_left_ms >= TTR_LEFT_MS_MIN;
                 if !is_held && is_first_word {
                     unsent.push(job.lease);
@@ -393,6 +392,13 @@ pub struct Delivered {
     pub attributes: Attributes,
     /// Opaque.
     pub body: Bytes,
+}
+
+impl Delivered {
+    /// How much of the lease is left at `clock_ms` of the server's monotonic clock, in milliseconds.
+    pub fn left_ms(&self, clock_ms: u64) -> u64 {
+        self.deadline_ms.saturating_sub(clock_ms)
+    }
 }
 
 /// A page of the leases that a session holds.

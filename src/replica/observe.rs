@@ -6,7 +6,7 @@ use super::Replica;
 use super::queries::add;
 use crate::engine::JobEvent;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
-use crate::types::{Access, CallBack, Right, TopicName};
+use crate::types::{Access, Backoff, CallBack, Right, TopicName};
 
 /// Topics that are shown one by one, the oldest ones of those that may be seen.
 pub const OBSERVED_TOPICS_MAX: usize = 512;
@@ -18,8 +18,8 @@ pub struct CalledBack {
     pub topic: TopicName,
     /// How its jobs are called back.
     pub call_back: Arc<CallBack>,
-    /// Whether the topic says how long a job waits after an attempt that failed.
-    pub backs_off: bool,
+    /// How long the topic has a job wait after an attempt that failed, if it says so.
+    pub backoff: Option<Backoff>,
 }
 
 /// What a node knows at one moment. The counts are those of the entries that it has applied.
@@ -73,7 +73,7 @@ impl Replica {
             let policy = self.engine.topic_policy(topic.id)?;
             let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
             let (topic, call_back) = (topic.name.clone(), Arc::clone(call_back));
-            Some(CalledBack { topic, call_back, backs_off: policy.backoff.is_some() })
+            Some(CalledBack { topic, call_back, backoff: policy.backoff.clone() })
         });
         wanted.collect()
     }

@@ -12,8 +12,8 @@ use super::Replica;
 use super::audited::{about, changes_much};
 use super::io::{Audited, ConnectionId, Output};
 use crate::engine::JobSelect;
-use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Request};
-use crate::types::{Access, JobId, Lease, Right, TopicId, TopicName};
+use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, TopicSet};
+use crate::types::{Access, CallBack, IfExists, JobId, Lease, Right, TopicId, TopicName};
 
 /// The id of no job.
 const NO_JOB: JobId = JobId(0);
@@ -197,7 +197,7 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
         | Request::ClusterAdd { .. }
         | Request::ClusterRemove { .. }
         | Request::ClusterTransfer { .. } => Subject::Server,
-        Request::Push(push) => Subject::Topics(std::slice::from_ref(&push.topic)),
+        Request::Push(push) => of_push(right, push),
         Request::Reserve(reserve) => Subject::Topics(&reserve.topics),
         Request::Subscribe(subscribe) => Subject::Topics(&subscribe.topics),
         Request::Finish { leases }
@@ -218,11 +218,7 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
         | Request::Resume { topic }
         | Request::TopicDelete { topic }
         | Request::TopicShow { topic } => Subject::Topics(std::slice::from_ref(topic)),
-        // Its dead letters go to another topic, as if the client pushed them there.
-        Request::TopicSet(set) => {
-            let dead_letters = set.change.set.dead_letters.iter().map(|topic| (Right::Push, topic));
-            Subject::TopicsBy(std::iter::once((right, &set.topic)).chain(dead_letters).collect())
-        }
+        Request::TopicSet(set) => of_settings(right, set),
         Request::List(list) => match &list.filter.topic {
             Some(topic) => Subject::Topics(std::slice::from_ref(topic)),
             None => Subject::WhatItMay,
@@ -238,6 +234,24 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
             (Some(topic), _) => Subject::Topics(std::slice::from_ref(topic)),
         },
     }
+}
+
+/// A push that takes a job from its holder does more than push.
+fn of_push(right: Right, push: &Push) -> Subject<'_> {
+    if push.jobs.iter().any(|job| job.if_exists == IfExists::ReplaceReserved) {
+        Subject::TopicsBy(vec![(right, &push.topic), (Right::Manage, &push.topic)])
+    } else {
+        Subject::Topics(std::slice::from_ref(&push.topic))
+    }
+}
+
+/// Dead letters go to another topic, as if the client pushed them there; call-backs show jobs, as if the client took them.
+fn of_settings(right: Right, TopicSet { topic, change }: &TopicSet) -> Subject<'_> {
+    let dead_letters = change.set.dead_letters.iter().map(|topic| (Right::Push, topic));
+    let shows = change.set.call_back.as_ref().is_some_and(|set| **set != CallBack::pause());
+    let takes = [Right::Read, Right::Consume].into_iter().filter(|_| shows);
+    let here = std::iter::once(right).chain(takes).map(|right| (right, topic));
+    Subject::TopicsBy(here.chain(dead_letters).collect())
 }
 
 fn check_topics<'a>(

@@ -13,6 +13,7 @@
 //! are given back unattempted.
 
 mod leader_clock;
+mod leases;
 mod member;
 mod taker;
 #[cfg(test)]
@@ -42,6 +43,7 @@ use super::ports::Port;
 use super::tokens::Guest;
 use super::visitor::{self, Visitor};
 use leader_clock::LeaderClock;
+use leases::{clock_ms, leases_of, release};
 use member::{Line, UNASKED};
 use taker::Taker;
 use waiting::{Asker, Waiting};
@@ -418,7 +420,7 @@ impl LocalSession {
     /// Sets what is left of each lease in an answer, as of now, and gives those back that may be over.
     fn age(&self, answer: &mut Response) {
         let now_ms = match &self.way {
-            Way::Core { config, .. } => whole_ms(config.clock.elapsed()) + 1,
+            Way::Core { config, .. } => clock_ms(config),
             Way::Member(_, clock) => clock.now_ms_at_most(),
         };
         self.give_back(answer.age(now_ms));
@@ -517,19 +519,6 @@ impl Drop for Left<'_> {
             Err(_) => self.session.mention(Request::Cancel { request: self.number }),
         }
     }
-}
-
-/// The leases of jobs that reach nobody.
-fn leases_of(response: &Response) -> Vec<Lease> {
-    match response {
-        Response::Reserved(jobs) | Response::Deliver(jobs) => jobs.iter().map(|job| job.lease).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The request that gives back jobs that reach nobody: they were not started.
-fn release(leases: Vec<Lease>) -> Request {
-    Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None }
 }
 
 fn bodies_bytes(request: &Request) -> usize {

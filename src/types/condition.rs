@@ -91,6 +91,11 @@ impl Condition {
         if reader.rest().is_empty() { Ok(condition) } else { Err(reader.expected("&&, || or the end")) }
     }
 
+    /// Whether it looks at more of a reply than its status.
+    pub fn reads_reply(&self) -> bool {
+        self.0.reads_reply()
+    }
+
     /// Whether it holds for a reply, of which `look` tells the parts.
     pub fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
         self.0.holds(look)
@@ -98,6 +103,13 @@ impl Condition {
 }
 
 impl Test {
+    fn reads_reply(&self) -> bool {
+        match self {
+            Self::Any(tests) | Self::All(tests) => tests.iter().any(Self::reads_reply),
+            Self::Compare(left, _, right) => left.reads_reply() || right.reads_reply(),
+        }
+    }
+
     fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
         match self {
             Self::Any(tests) => tests.iter().any(|test| test.holds(look)),
@@ -108,6 +120,10 @@ impl Test {
 }
 
 impl Operand {
+    fn reads_reply(&self) -> bool {
+        matches!(self, Self::Part(Part::Body | Part::Field(_)))
+    }
+
     fn value<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> Value<'a> {
         match self {
             Self::Part(part) => look(part),
@@ -325,6 +341,17 @@ mod tests {
             ("'||' == '&&'", false),
         ] {
             assert_eq!(Condition::read(text).map(|condition| condition.holds(&reply)), Ok(holds), "{text}");
+        }
+    }
+
+    #[test]
+    fn those_that_read_a_reply_are_known() {
+        for (text, reads) in [
+            ("{status} == 200 && 1 == 1", false),
+            ("{status} == 200 && (1 == 1 || 'no' == {res.ok})", true),
+            ("{body} != ''", true),
+        ] {
+            assert_eq!(Condition::read(text).map(|condition| condition.reads_reply()), Ok(reads), "{text}");
         }
     }
 

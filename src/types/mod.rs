@@ -7,6 +7,7 @@ mod attributes;
 mod call_back;
 mod condition;
 mod filter;
+mod http_url;
 mod ids;
 mod job;
 pub mod limits;
@@ -23,6 +24,7 @@ pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, Bac
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Value};
 pub use filter::{Filter, ListOrder, Position, States};
+pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{

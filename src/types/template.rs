@@ -68,6 +68,11 @@ impl Place {
         ("body.form", Self::BodyForm),
         ("body.form.retries", Self::BodyFormRetries),
     ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, place)| *place == self).map_or("", |(name, _)| name)
+    }
 }
 
 impl Template {
@@ -100,6 +105,11 @@ impl Template {
             pieces.push(Piece::Text(plain));
         }
         Ok(Self(pieces))
+    }
+
+    /// Whether it says something else for each job.
+    pub fn has_places(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Place(_)))
     }
 
     /// Its pieces.

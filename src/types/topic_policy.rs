@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::attributes::{BACKOFF_KINDS, Elements, backoff_value, read_backoff, read_u32};
 use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
-use super::{AttributeError, Backoff, CallBack, ConditionError, TemplateError, TopicName};
+use super::{AttributeError, Backoff, CallBack, ConditionError, HttpUrlError, TemplateError, TopicName};
 
 /// The settings of one topic. `None` leaves the matter to the job, or sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +155,9 @@ pub enum PolicyError {
         /// Which setting has it.
         setting: Setting,
     },
+    /// A call-back's URL that no call can use.
+    #[error("call-back is {0}")]
+    Url(#[from] HttpUrlError),
     /// A call-back's condition that is none.
     #[error("call-back-retry-if is {0}")]
     Condition(#[from] ConditionError),
@@ -256,12 +259,10 @@ impl Setting {
             Self::Late => "up to 10 years, and an action: with a value from 1 on; with 0 for bury and drop",
             Self::DeadLetters => "the name of another topic",
             Self::Remember => "1 ms to 30 days",
-            Self::CallBackUrl => {
-                "http:// or https://, a host and what follows, of at most 1024 printable characters, without a user and a #"
-            }
+            Self::CallBackUrl => "a URL of at most 1024 bytes",
             Self::CallBackMethod => "GET, POST, PUT, PATCH or DELETE",
             Self::CallBackHeaders => {
-                "lines of Name: value, at most 1024 bytes, without those that frame a request, as Host and Content-Length"
+                "lines of Name: value, at most 1024 bytes, without those that frame a request, as Host and Content-Length, and without Adjourn-* and Webhook-*"
             }
             Self::CallBackBody => "a text of at most 2048 bytes",
             Self::CallBackTimeout => "100 ms to 5 minutes",
@@ -563,6 +564,10 @@ mod tests {
         };
         for setting in Setting::ALL {
             let wrong = Err(PolicyError::OutOfRange { setting });
+            if matches!(setting, Setting::CallBackUrl) {
+                assert!(matches!(decode(setting as u16, b"?"), Err(PolicyError::Url(_))));
+                continue;
+            }
             if matches!(setting, Setting::CallBackRetryIf) {
                 assert!(matches!(decode(setting as u16, b"?"), Err(PolicyError::Condition(_))));
                 continue;

@@ -71,6 +71,25 @@ impl Receiver {
         Self { address, calls }
     }
 
+    /// One that dies of the second call of its only connection, and of what else comes.
+    pub(crate) fn mortal() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (told, calls) = channel();
+        thread::spawn(move || {
+            let (stream, _) = listener.accept().ok()?;
+            drop(listener);
+            let mut stream = BufReader::new(stream);
+            let first = read(&mut stream)?;
+            // The test may have ended.
+            let _ = told.send(first);
+            reply(stream.get_mut(), 200, "", "")?;
+            let _ = told.send(read(&mut stream)?);
+            Some(())
+        });
+        Self { address, calls }
+    }
+
     /// One that answers all calls alike.
     pub(crate) fn always(answer: Answer) -> Self {
         Self::new(move |_| answer.clone())

@@ -64,6 +64,9 @@ fn a_call_that_ends_when_another_leads_counts() {
     tell.send(200).expect("sent");
     await_done(&cluster, web, job);
     assert!(receiver.more().is_empty(), "it is called once");
+    // A member knows of its own calls alone, and says so.
+    let told = Web::connect(web).get(&format!("/v1/jobs/{job}/attempts")).json();
+    assert_eq!(told, json!({"attempts": [], "node": 2, "complete": false}));
     // The new leader calls, too.
     let next = ask(&cluster, web, "POST", "/v1/topics/t/jobs", &json!({"body": "b"}));
     receiver.call();

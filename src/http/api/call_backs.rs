@@ -17,6 +17,10 @@ use crate::types::{JobId, Right};
 pub(super) struct AttemptsJson {
     /// Those that this node made and still keeps, the first one first.
     attempts: Vec<Attempt>,
+    /// The number of this node.
+    node: u64,
+    /// Whether no other node has made any: one without a port for other members. In a cluster each member keeps what it called.
+    complete: bool,
 }
 
 /// What is to be called.
@@ -67,7 +71,8 @@ pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unreadable, message)
     })?;
     let seen = attempts.into_iter().filter(|attempt| access.has(Right::Read, &attempt.topic)).collect();
-    ok(&AttemptsJson { attempts: seen })
+    let (node, complete) = (caller.desk().call_backs().node(), caller.desk().local().is_alone());
+    ok(&AttemptsJson { attempts: seen, node, complete })
 }
 
 /// Say whether a URL may be called, and why not

@@ -34,6 +34,13 @@ enum SettingJson {
     Number(u64),
 }
 
+/// Why the settings have no effect yet.
+#[derive(Serialize, ToSchema)]
+pub(super) struct WarningsJson {
+    /// Each says what to change.
+    warnings: Vec<String>,
+}
+
 /// How many buried jobs become ready.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +101,7 @@ pub(super) async fn show(caller: Caller, Part(topic): Part<TopicName>) -> Answer
     request_body = SettingsJson,
     responses(
         (status = 204, description = "Done"),
+        (status = 200, description = "Done, but no calls are made", body = WarningsJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
@@ -103,7 +111,13 @@ pub(super) async fn set(
     JsonBody(settings): JsonBody<SettingsJson>,
 ) -> Answer {
     let change = Box::new(settings.change()?);
-    caller.ask(Request::TopicSet(TopicSet { topic, change })).await.map(done)
+    let call_back = change.set.call_back.clone();
+    let set = caller.ask(Request::TopicSet(TopicSet { topic: topic.clone(), change })).await?;
+    let warnings = match call_back {
+        Some(call_back) => caller.desk().call_backs().warnings(&topic, &call_back).await,
+        None => Vec::new(),
+    };
+    if warnings.is_empty() { Ok(done(set)) } else { ok(&WarningsJson { warnings }) }
 }
 
 /// Forget a topic that has no jobs

@@ -194,7 +194,7 @@ pub struct Settings {
     pub call_back_secrets_file: Option<PathBuf>,
     /// Most that the log of call-backs takes on the disk, in bytes
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES"))]
-    pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 64 << 30 }>>,
+    pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 1 << 30 }>>,
     /// File of the alerts that this node sends
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_ALERTS_FILE", value_name = "FILE"))]
     pub alerts_file: Option<PathBuf>,

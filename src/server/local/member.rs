@@ -12,8 +12,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
 use super::leader_clock::LeaderClock;
+use super::leases::{leases_of, release};
 use super::waiting::Waiting;
-use super::{leases_of, release};
 use crate::protocol::frame::HEADER_BYTES;
 use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, RequestId, Response};
 use crate::transport::{ReadHalf, Stream, WriteHalf};

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::super::connection::ConnectionConfig;
 use super::super::core::ToCore;
 use super::super::outbox::{Gauge, Outgoing};
-use super::leases_of;
+use super::leases::leases_of;
 use super::waiting::Waiting;
 use crate::protocol::{RequestId, Response};
 use crate::replica::{ConnectionId, Input};

@@ -88,6 +88,11 @@ impl Local {
         timeout(ANSWER_MAX, answer).await.ok()?.ok()
     }
 
+    /// Whether no other member can lead: nodes know each other by the peers' port.
+    pub fn is_alone(&self) -> bool {
+        self.passage.is_none()
+    }
+
     /// Memory that the process takes, in bytes; `None` where the system does not say it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes()
