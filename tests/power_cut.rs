@@ -39,7 +39,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use compose::{Change, Choice};
 use cut::{Beginning, Cut, Life};
 use device::Device;
-use life::StorageLife;
+use life::{LogCounts, StorageLife};
 use queue::Counts;
 use queue_life::QueueLife;
 use tally::Tally;
@@ -153,17 +153,21 @@ const HAPPENS_IN_A_QUEUE: [(&str, u64); 20] = [
 
 fn run(plan: Plan) {
     let Plan { workload, generations, steps, disks } = plan;
-    let (mut chores, mut archived) = (0, 0);
+    let (mut chores, mut archived, mut installs) = (0, 0, [0; 2]);
     // Of a founding the first half alone: the next generation founds again.
     let series = Series { kind: workload as u8, generations, disks, early: steps == 0 };
     series.strike(|beginning, rng| {
         let life = StorageLife::live(beginning, (workload, steps), rng);
-        chores += life.files.chores;
-        archived += life.files.archived;
+        let LogCounts { chores: done, archived: moved, installs: [agreeing, conflicting] } = life.counts;
+        (chores, archived) = (chores + done, archived + moved);
+        installs = [installs[0] + agreeing, installs[1] + conflicting];
         life
     });
     if matches!(workload, Workload::Chores) {
         assert!(chores > 10 && archived > 5, "{chores} chores, {archived} times in the archive");
+    }
+    if matches!(workload, Workload::Installs) {
+        assert!(installs.iter().all(|seen| *seen >= 4), "{installs:?} checkpoints that agree, and conflict");
     }
 }
 

@@ -7,6 +7,7 @@
 mod copied;
 mod disk;
 mod history;
+mod lost_state;
 mod modes;
 mod rig;
 mod set_clocks;

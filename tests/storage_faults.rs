@@ -8,6 +8,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "places come from the lengths")]
 
+mod newest_record;
+
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

@@ -7,10 +7,12 @@
 //! - A log begins after its **base**, the entry of a checkpoint. For entries up to the base the checkpoint is
 //!   authoritative.
 //! - If the **checkpoint is ahead of the log**, the log is dropped.
-//! - A checkpoint of another member is **installed** ahead of the log: first the entries from its entry on are
-//!   truncated; they conflict with it and were never committed. The entries before stay until the checkpoint is in
-//!   place: others may rely on this node having them. So a crash leaves the old checkpoint with a log as long as any
-//!   member relies on, or the new one, ahead of the log.
+//! - A checkpoint of another member is **installed** in one rename. Before it, only entries that conflict with the
+//!   checkpoint are truncated: those from its entry on, if the log has one of another term there; they were never
+//!   committed. All others stay until the checkpoint is in place, because other members may rely on this node having them.
+//!   A member that lost its state installs a checkpoint that its whole log agrees with. So a crash leaves the old
+//!   checkpoint with a log as long as any member relies on, or the new one, which the log reaches and agrees with, or
+//!   which is ahead of it.
 //! - **The first failure is the last call that does anything**: it is unknown what the system dropped with a failed
 //!   sync. A call that found no room before it changed anything is no failure.
 
@@ -97,12 +99,29 @@ impl<V: Volume> Durable<V> {
             let damage = Damage::Incoming { wanted: index, found: found.map(|base| base.index) };
             return Err(StorageError::Damaged { path: self.path.clone(), damage });
         };
-        debug_assert!(index > self.log.base().index, "checkpoint {index} is not newer");
+        debug_assert!(
+            index >= self.log.base().index,
+            "checkpoint {index} is older than the one that is there"
+        );
         if self.log.end().index >= index {
-            self.log.remove_end(index)?;
+            self.truncate_conflict(base)?;
         }
         self.volume.install()?;
         self.log.rebase(base)
+    }
+
+    /// Truncates the log before the entry of `base` if it has another one there.
+    fn truncate_conflict(&mut self, base: LogBase) -> Result<(), StorageError> {
+        let index = base.index;
+        let ours = self.log.end_before(index + 1)?;
+        if ours.term != base.term {
+            return self.log.remove_end(index);
+        }
+        if ours == base {
+            return Ok(());
+        }
+        // There is one entry of a term at an index: this log or that checkpoint is damaged.
+        Err(StorageError::Damaged { path: self.path.clone(), damage: Damage::Replaced { index } })
     }
 
     /// Carries something out unless something failed before.

@@ -63,8 +63,6 @@ pub(super) struct Log<F: JournalFolder, A: Archive> {
     base: LogBase,
     vote: Vote,
     commit: u64,
-    /// What the watermark says.
-    watermark: Watermark,
     under_way: Option<UnderWay>,
     /// The last chore had space enough.
     has_room: bool,
@@ -176,6 +174,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             return Ok((log, found, Some(obstacle)));
         }
         if obstacle.is_none() {
+            // The one that was found may not be durable: the process that wrote it may have failed to sync it.
+            log.write_watermark()?;
             let archived = |stretch: &Stretch| stretch.home == Home::Archive;
             log.let_go(stretches.into_values().filter(archived))?;
             log.free_unused()?;
@@ -199,7 +199,6 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             base,
             vote: Vote::default(),
             commit: 0,
-            watermark: Watermark::default(),
             under_way: None,
             has_room: true,
             opened: None,
@@ -233,9 +232,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.stretches.push_back(stretch);
         let last = next.end.index;
         let bad = is_bad.then(|| self.damaged(Damage::Record { index: last + 1, source: end }));
-        let watermark = self.files.watermark()?.filter(|watermark| watermark.number >= number);
+        let watermark = self.files.found_watermark()?.filter(|watermark| watermark.number >= number);
         let watermark = watermark.unwrap_or(Watermark { number, sequence: 0, index: 0, commit: 0 });
-        self.watermark = watermark;
         self.commit = self.commit.max(watermark.commit).max(self.base.index).min(last.max(self.base.index));
         let found = Found { last, durable: watermark.index.max(self.newest_head().base.index) };
         let obstacle = if bad.is_some() {
@@ -323,11 +321,14 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         let last = entries.last().map_or(self.end().index, |entry| entry.index);
         let commit = commit.min(last).max(self.commit);
         if vote.is_none() && entries.is_empty() {
-            // The watermark takes it along.
+            if commit == self.commit {
+                return Ok(());
+            }
             self.commit = commit;
-            return Ok(());
+            return self.write_watermark();
         }
-        let is_first = self.watermark.index == 0 && !entries.is_empty();
+        let has_watermark = self.files.watermark().is_some_and(|watermark| watermark.index > 0);
+        let is_first = !has_watermark && !entries.is_empty();
         let bytes = layout::record_bytes(vote, entries) as u64;
         let before = entries.first().map_or(last, |entry| entry.index.saturating_sub(1));
         debug_assert!(before >= self.base.index, "entry {before} is below the base");
@@ -349,20 +350,11 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
 
     /// Says in the watermark how far the log is durable, if it does not say so.
     pub(super) fn write_watermark(&mut self) -> Result<(), StorageError> {
-        let Some(Stretch { head, home: Home::File(id), .. }) = self.stretches.back() else { return Ok(()) };
-        let read = match self.under_way {
-            Some(UnderWay::Archive(number)) => Some(number),
-            _ => None,
-        };
+        let Some(Stretch { head, home: Home::File(_), .. }) = self.stretches.back() else { return Ok(()) };
         let sequence = self.next.sequence - 1;
         let watermark =
             Watermark { number: head.number, sequence, index: self.end().index, commit: self.commit };
-        if watermark == self.watermark {
-            return Ok(());
-        }
-        self.files.write_watermark(self.files.beside(*id, read), watermark)?;
-        self.watermark = watermark;
-        Ok(())
+        if self.files.watermark() == Some(watermark) { Ok(()) } else { self.files.write_watermark(watermark) }
     }
 
     /// Takes back the entries from `index` on, which is after the base. Durable when it returns.
@@ -371,13 +363,17 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.begin_stretch(end, 0)
     }
 
-    /// Begins and ends after `base`, to which the log does not reach. Durable when it returns.
+    /// Begins after `base`, the entry of a checkpoint that is in place. A log that reaches it has that entry, and goes on
+    /// after it; a log that ends before it ends there. Durable when it returns.
     pub(super) fn rebase(&mut self, base: LogBase) -> Result<(), StorageError> {
-        debug_assert!(base.index > self.end().index, "entry {} is still there", base.index);
-        self.base = base;
         self.commit = self.commit.max(base.index);
-        self.begin_stretch(base, 0)?;
-        self.cut(base.index)
+        if base.index > self.end().index {
+            self.base = base;
+            self.begin_stretch(base, 0)?;
+        }
+        self.cut(base.index)?;
+        debug_assert_eq!(self.base, base, "the log has another entry there");
+        Ok(())
     }
 
     /// Nothing up to entry `through` is needed any more.
@@ -489,7 +485,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns. Changes nothing if there is
     /// no such file and no room to make one.
     fn begin_stretch(&mut self, base: LogBase, bytes: u64) -> Result<(), StorageError> {
-        let id = self.free_file(bytes).map_err(StorageError::before_any_change)?;
+        let id = self.free_file(bytes)?;
         let Self { next: Point { sequence, chain, .. }, vote, commit, .. } = *self;
         let head = Head { number: self.newest_head().number + 1, sequence, chain, base, vote, commit };
         self.files.begin(id, head)?;

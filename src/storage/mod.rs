@@ -104,12 +104,13 @@ pub struct Vote {
 pub struct PersistBatch {
     /// Durable before or with the entries, when it changed.
     pub vote: Option<Vote>,
-    /// Then the checkpoint of this index, which came from another member, takes the place of everything that was there.
+    /// Then the checkpoint of this index, which came from another member, takes the place of the one that was there, of the log
+    /// up to its entry, and of all that conflicts with it. If the log has that entry, what follows it stays.
     pub install: Option<u64>,
     /// In rising order, without gaps. If the first one's index is not past the end of the log, the log is
     /// first cut back to just before it.
     pub entries: Vec<LogEntry>,
-    /// The commit index that Raft knows now; goes to the watermark, lazily.
+    /// The commit index that Raft knows now. With entries or a vote it is durable; alone it is if it has grown.
     pub commit: u64,
 }
 

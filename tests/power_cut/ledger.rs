@@ -99,9 +99,16 @@ impl State {
         state
     }
 
-    /// The state with the other members' checkpoint, without the entries after it.
+    /// The state with the other members' checkpoint, without the entries that come with it. A log that agrees with it
+    /// keeps what follows its entry.
     fn installed(&self, theirs: &[LogEntry], base: LogBase) -> Self {
-        Self { log: theirs.to_vec(), base: Some(base), commit: base.index, ..self.clone() }
+        let log = if self.agrees(theirs) { self.log.clone() } else { theirs.to_vec() };
+        Self { log, base: Some(base), commit: self.commit.max(base.index), ..self.clone() }
+    }
+
+    /// Whether the log has the last entry of others.
+    pub(super) fn agrees(&self, theirs: &[LogEntry]) -> bool {
+        self.log.starts_with(theirs)
     }
 
     /// The base of a checkpoint that stands for an entry, computed from the written log.
@@ -156,8 +163,9 @@ impl Expectation<'_> {
         if let Some(Step::Install { theirs, base, batch }) = self.under_way
             && recovered.first_index == base.index + 1
         {
-            // The vote comes before the checkpoint.
-            let vote = batch.vote.unwrap_or(self.state.vote);
+            // The vote comes before the checkpoint. One that was there already says nothing of it.
+            let is_new = self.state.base_index() != base.index;
+            let vote = batch.vote.filter(|_| is_new).unwrap_or(self.state.vote);
             let state = State { vote, ..self.state.installed(theirs, *base) };
             let under_way = Some(&Step::Persist(batch.clone()));
             return Expectation { state: &state, under_way, size: self.size }.verify(storage, founded);
@@ -204,8 +212,10 @@ impl Expectation<'_> {
             _ => &[],
         };
         let kept = match self.under_way {
-            // From its entry on the log is not that of the others.
-            Some(Step::Install { base, .. }) => old.len().min(place(base.index)),
+            // From its entry on the log may not be that of the others.
+            Some(Step::Install { theirs, base, .. }) if !self.state.agrees(theirs) => {
+                old.len().min(place(base.index))
+            }
             _ => new.first().map_or(old.len(), |first| place(first.index)),
         };
         let rest = log.get(kept..).unwrap_or_default();

@@ -14,13 +14,15 @@ use super::ledger::{self, Expectation, State, Step};
 use super::recorder::{Moment, Recorder};
 use super::workload::Workload;
 
-/// What happened to the files of a log.
+/// What happened to the log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FileCounts {
+pub(super) struct LogCounts {
     /// Pieces of work that were done beside the commits.
     pub(super) chores: usize,
     /// Stretches that went into the archive, or left it.
     pub(super) archived: usize,
+    /// Checkpoints of other members with which the log agrees, and with which it does not.
+    pub(super) installs: [usize; 2],
 }
 
 /// From one start to one stop.
@@ -32,8 +34,8 @@ pub(super) struct StorageLife {
     before: Option<(Rc<Self>, Moment)>,
     has_failed: bool,
     size: JournalSize,
-    /// What happened to the files of the log.
-    pub(super) files: FileCounts,
+    /// What happened to the log.
+    pub(super) counts: LogCounts,
 }
 
 impl StorageLife {
@@ -54,7 +56,7 @@ impl StorageLife {
             before,
             has_failed: false,
             size: workload.size(),
-            files: FileCounts::default(),
+            counts: LogCounts::default(),
         };
         let lived = life.work(root.path(), (workload, steps), &recorder, rng);
         life.has_failed = lived.is_err();
@@ -90,7 +92,7 @@ impl StorageLife {
             let step = workload.step(&self.states[self.states.len() - 1], rng);
             self.steps.push(step.clone());
             self.carry_out(&mut storage, &step)?;
-            self.files.archived += usize::from(archived(root) != stretches);
+            self.counts.archived += usize::from(archived(root) != stretches);
             self.acknowledge(recorder);
         }
         self.steps.push(Step::Close);
@@ -106,14 +108,16 @@ impl StorageLife {
                 assert_eq!(storage.base_at(base.index).expect("it is there"), *base);
                 ledger::write_checkpoint(storage.chunks(), *base)?;
             }
-            Step::Install { base, batch, .. } => {
+            Step::Install { theirs, base, batch } => {
+                let agrees = self.states[self.states.len() - 1].agrees(theirs);
+                self.counts.installs[usize::from(!agrees)] += 1;
                 ledger::write_checkpoint(&storage.incoming(), *base)?;
                 storage.persist(batch)?;
             }
             Step::Cut { through } => storage.cut(*through)?,
             Step::Chore { meanwhile } => {
                 let chore = storage.chore();
-                self.files.chores += usize::from(chore.is_some());
+                self.counts.chores += usize::from(chore.is_some());
                 // A thread of its own would do it while the batch is written; the watch on syncs sees this thread alone.
                 let done = chore.map(Chore::run);
                 if let Some(batch) = meanwhile {

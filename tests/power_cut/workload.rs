@@ -20,7 +20,8 @@ pub(super) enum Workload {
     Beginnings,
     /// The same, and work beside the commits: files are made, and stretches go into the archive and out of it.
     Chores,
-    /// As in `Beginnings`, and checkpoints of other members: ahead of the log, or of another entry in it.
+    /// As in `Beginnings`, and checkpoints of other members: ahead of the log, of another entry than the one in it, or,
+    /// just as often, of the same one, as a member gets it that has lost its state.
     Installs,
 }
 
@@ -116,13 +117,15 @@ fn beginning(state: &State, rng: &mut TestRng) -> Step {
     Step::Cut { through: base.saturating_sub(kept) }
 }
 
-/// A checkpoint of another member, whose log differs somewhere after the entries committed here, with a few entries
-/// after it.
+/// A checkpoint of another member, perhaps with a few entries after it.
 fn install(state: &State, rng: &mut TestRng) -> Step {
     let last = state.log.len() as u64;
     let known = state.commit.max(state.base_index()).min(last);
-    let same = rng.random_range(known..=last);
-    let index = same + rng.random_range(1..40);
+    let agrees = last > 0 && rng.random();
+    // The log of the other one is the same up to here: to the checkpoint, or to somewhere before it.
+    let same =
+        if agrees && rng.random() { last } else { rng.random_range(known..=last).max(u64::from(agrees)) };
+    let index = if agrees { same } else { same + rng.random_range(1..40) };
     let term = state.vote.term.max(1) + 1;
     let mut entry = |index: u64| {
         let mut data = vec![0; rng.random_range(0..300)];
@@ -131,7 +134,10 @@ fn install(state: &State, rng: &mut TestRng) -> Step {
     };
     let mut theirs = state.log[..usize::try_from(same).expect("it fits into memory")].to_vec();
     theirs.extend((same + 1..=index).map(&mut entry));
-    let behind: Vec<LogEntry> = (index + 1..index + 4).map(&mut entry).collect();
+    let mut behind: Vec<LogEntry> = (index + 1..index + 4).map(&mut entry).collect();
+    if agrees {
+        behind.truncate(rng.random_range(0..4));
+    }
     // A node that receives a term adopts it, or has adopted it.
     let vote = Some(Vote { term, vote: 2 });
     let batch = PersistBatch { vote, install: Some(index), entries: behind, commit: index };

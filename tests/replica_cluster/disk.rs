@@ -5,7 +5,7 @@ use adjourn::raft::Wanted;
 use adjourn::replica::{CheckpointOrder, Input};
 use adjourn::storage::folder::{Folder as _, SimulatedFolder};
 use adjourn::storage::{
-    CheckpointWriter, LogEntry, PersistBatch, Recovered, Restored, SimulatedDisk, SimulatedStorage,
+    CheckpointWriter, Fault, LogEntry, PersistBatch, Recovered, Restored, SimulatedDisk, SimulatedStorage,
     Storage as _, checkpoint,
 };
 
@@ -17,6 +17,8 @@ pub(crate) struct Disk {
     writing: Option<(u64, CheckpointWriter<SimulatedFolder>)>,
     /// Written chunks cannot be read again.
     pub(crate) spoils: bool,
+    /// The power goes at this step of the next install, counted in the folders.
+    pub(crate) install_cut_at: Option<u64>,
 }
 
 enum Device {
@@ -31,7 +33,13 @@ impl Disk {
         chunks.complete_install().expect("it is new");
         let mut storage = SimulatedDisk::new(1).open_beside(&chunks, None).expect("it is new");
         storage.persist(first).expect("nothing fails");
-        Self { log: Device::AtRest(Box::new(storage.kill())), chunks, writing: None, spoils: false }
+        Self {
+            log: Device::AtRest(Box::new(storage.kill())),
+            chunks,
+            writing: None,
+            spoils: false,
+            install_cut_at: None,
+        }
     }
 
     /// A process opens it.
@@ -51,13 +59,23 @@ impl Disk {
 
     /// The process that uses it is gone.
     pub(crate) fn close(&mut self) {
+        self.end(SimulatedStorage::kill);
+        self.chunks = self.chunks.kill();
+    }
+
+    /// The power of the node that uses it is gone.
+    pub(crate) fn cut_power(&mut self) {
+        self.end(SimulatedStorage::crash);
+        self.chunks = self.chunks.crash();
+    }
+
+    fn end(&mut self, left: impl FnOnce(SimulatedStorage) -> SimulatedDisk) {
         self.writing = None;
         let at_rest = Device::AtRest(Box::new(SimulatedDisk::new(1)));
         self.log = match std::mem::replace(&mut self.log, at_rest) {
-            Device::InUse(storage) => Device::AtRest(Box::new(storage.kill())),
+            Device::InUse(storage) => Device::AtRest(Box::new(left(*storage))),
             at_rest @ Device::AtRest(_) => at_rest,
         };
-        self.chunks = self.chunks.kill();
     }
 
     /// The log from an entry on.
@@ -71,9 +89,18 @@ impl Disk {
         log
     }
 
-    pub(crate) fn persist(&mut self, batch: &PersistBatch) {
+    /// Makes a batch durable. False if the power goes meanwhile.
+    pub(crate) fn persist(&mut self, batch: &PersistBatch) -> bool {
+        if batch.install.is_some()
+            && let Some(step) = self.install_cut_at.take()
+        {
+            self.chunks.arm(step, Fault::PowerCut);
+            self.in_use().persist(batch).expect_err("the power is gone");
+            return false;
+        }
         self.in_use().persist(batch).expect("nothing fails");
         self.in_use().write_watermark().expect("nothing fails");
+        true
     }
 
     pub(crate) fn read(&mut self, wanted: Wanted) -> Vec<LogEntry> {

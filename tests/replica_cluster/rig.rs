@@ -253,14 +253,22 @@ impl Rig {
 
     /// A node is gone, with all that its disk has not done.
     pub(crate) fn kill(&mut self, id: u64) {
+        self.end(id, Disk::close);
+    }
+
+    fn end(&mut self, id: u64, disk_ends: fn(&mut Disk)) {
         let node = self.node(id);
         node.replica = None;
         node.fetch = None;
         node.ordered.clear();
-        node.disk.close();
+        disk_ends(&mut node.disk);
         for other in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.hand(other, Input::PeerLost { node: id });
         }
+    }
+
+    pub(crate) fn is_running(&self, id: u64) -> bool {
+        self.nodes[&id].replica.is_some()
     }
 
     pub(crate) fn hand(&mut self, id: u64, input: Input) {
@@ -285,7 +293,10 @@ impl Rig {
             let node = self.node(id);
             let done = if node.hangs { Vec::new() } else { std::mem::take(&mut node.ordered) };
             for (number, batch) in done {
-                self.node(id).disk.persist(&batch);
+                if !self.node(id).disk.persist(&batch) {
+                    self.end(id, Disk::cut_power);
+                    break;
+                }
                 self.hand(id, Input::Persisted { number });
             }
             self.fetch(id);

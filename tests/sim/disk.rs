@@ -105,6 +105,12 @@ impl Disk {
         Ok(Found { restored, recovered, log })
     }
 
+    /// Index and term of the last entry in the log.
+    pub(super) fn log_end(&mut self) -> (u64, u64) {
+        let Recovered { last_index, last_term, .. } = self.in_use().recovered();
+        (last_index, last_term)
+    }
+
     /// Writes, syncs and so on so far.
     pub(super) fn steps(&self, part: Part) -> u64 {
         let now = match (part, &self.device) {

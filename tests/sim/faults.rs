@@ -101,7 +101,9 @@ impl World {
                 disk.arm(Part::Log, disk.steps(Part::Log), simulated::Fault::Failure);
             }
             Fault::FolderFailure => {
-                let (steps, reads) = (self.random.below(20), self.random.percent(30));
+                // A member that cannot read its state goes on without one.
+                let reads_percent = if self.plan.cluster.is_some() { 60 } else { 30 };
+                let (steps, reads) = (self.random.below(20), self.random.percent(reads_percent));
                 let fault = *self.random.pick(&[
                     simulated::Fault::Failure,
                     simulated::Fault::Full,
@@ -194,14 +196,17 @@ impl World {
     }
 
     /// The power fails or the process is killed, perhaps while it writes.
-    fn crash(&mut self, node: NodeId) {
+    pub(super) fn crash(&mut self, node: NodeId) {
         let Some(order) = self.nodes[&node].life.as_ref().map(|life| life.writes.front().cloned()) else {
             return;
         };
         if let Some(order) = order.filter(|_| self.random.percent(60)) {
-            let steps = self.random.below(5);
+            // An install happens in the folders, for the most part.
+            let in_folders = order.batch.install.is_some() && self.random.percent(70);
+            let (part, steps_max) = if in_folders { (Part::Chunks, 12) } else { (Part::Log, 5) };
+            let steps = self.random.below(steps_max);
             let disk = &mut self.node(node).disk;
-            disk.arm(Part::Log, disk.steps(Part::Log) + steps, simulated::Fault::PowerCut);
+            disk.arm(part, disk.steps(part) + steps, simulated::Fault::PowerCut);
             // Whether it got to its end is for the next start to find out.
             let _ = disk.persist(&order.batch);
         }

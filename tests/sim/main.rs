@@ -172,6 +172,9 @@ fn every_invariant_holds_in_a_cluster() {
     let (Tally { kicked, kicks_refused, .. }, runs) = (&tally, seeds.end - seeds.start);
     let often = kicked * 20 >= runs && kicks_refused * 60 >= runs;
     assert!(often || !seeds::CLUSTER.are_usual(&seeds), "too little is kicked: {tally:?}");
+    let Tally { states_lost, agreeing_installs, .. } = tally;
+    let often = states_lost * 20 >= runs && agreeing_installs * 60 >= runs;
+    assert!(often || !seeds::CLUSTER.are_usual(&seeds), "too few states are lost: {tally:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use adjourn::protocol::{PushResult, RequestId, Response};
 use adjourn::replica::{
     ConnectionId, Input, MemoryAccount, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch,
 };
-use adjourn::storage::StorageError;
+use adjourn::storage::{LogBase, StorageError};
 use adjourn::types::{Backoff, BackoffCurve, Millis, RetryDefaults};
 
 use super::checkpoint::Checkpointing;
@@ -74,6 +74,8 @@ pub(super) struct Life {
     pub(super) told: Told,
     /// The checkpoint that it fetches.
     pub(super) fetch: Option<Fetch>,
+    /// What the last one stands for that it has fetched.
+    pub(super) fetched: Option<LogBase>,
     pub(super) checkpointing: Checkpointing,
     turn_at: Option<Us>,
     watermark_lags: bool,
@@ -162,6 +164,7 @@ impl Life {
             stopping: false,
             told: Told::default(),
             fetch: None,
+            fetched: None,
             checkpointing: Checkpointing::default(),
             turn_at: None,
             watermark_lags: false,
@@ -399,6 +402,9 @@ impl World {
         let Some(order) = self.life(node, number).and_then(|life| life.writes.front().cloned()) else {
             return;
         };
+        if order.batch.install.is_some() && self.installs(node) {
+            return self.crash(node);
+        }
         if let Err(why) = self.node(node).disk.persist(&order.batch) {
             return self.end(node, why);
         }
@@ -420,6 +426,15 @@ impl World {
             self.see(&Seen::Persisted { node, number: order.number });
             self.hand(node, Input::Persisted { number: order.number });
         }
+    }
+
+    /// A node is about to install what it has fetched. Returns whether it crashes meanwhile.
+    fn installs(&mut self, node: NodeId) -> bool {
+        let found = self.node(node);
+        let end = found.disk.log_end();
+        let theirs = found.life.as_ref().and_then(|life| life.fetched).map(|base| (base.index, base.term));
+        self.see(&Seen::Installs { node, agrees: theirs == Some(end) });
+        self.plan.every_us.crash > 0 && self.random.percent(30)
     }
 
     pub(super) fn watermark(&mut self, node: NodeId, number: u64) {

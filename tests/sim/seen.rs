@@ -94,6 +94,9 @@ pub(super) enum Seen<'a> {
     Fetched { node: NodeId, index: u64 },
     /// A backup that a node held is whole: the last entry in it, and the hash of its state.
     BackedUp { node: NodeId, index: u64, state_hash: u128 },
+    /// A node puts a checkpoint of another node in the place of its own. Perhaps its log ends with the entry that the
+    /// checkpoint stands for.
+    Installs { node: NodeId, agrees: bool },
     /// A node has lost all that was on its disk.
     Wiped { node: NodeId },
     /// Nothing goes wrong any more.
@@ -183,6 +186,9 @@ impl fmt::Display for Seen<'_> {
             Self::Islands { islands } => write!(f, "nodes {islands:?} are cut off"),
             Self::Fetched { node, index } => write!(f, "node {node} has fetched the checkpoint at {index}"),
             Self::BackedUp { node, index, .. } => write!(f, "node {node} has a backup at {index}"),
+            Self::Installs { node, agrees } => {
+                write!(f, "node {node} installs what it has fetched; its log agrees: {agrees}")
+            }
             Self::Wiped { node } => write!(f, "node {node} has lost its disk"),
             Self::Healed => write!(f, "all is healed"),
             Self::Inspected => write!(f, "all is inspected"),

@@ -75,6 +75,9 @@ impl World {
                 if self.plan.mutant == Mutant::SessionsLeftBehind {
                     forget_sessions(&mut restored);
                 }
+                if let Some(life) = self.node(node).life.as_mut() {
+                    life.fetched = Some(restored.base);
+                }
                 self.see(&Seen::Fetched { node, index });
                 self.hand(node, Input::SnapshotFetched { index, restored: Box::new(restored) });
             }

@@ -40,6 +40,10 @@ pub(super) struct Tally {
     pub(super) kicks_refused: u64,
     /// Checkpoints of other nodes that took the place of a node's own state.
     pub(super) installs: u64,
+    /// Those that replace a lost state, at the entry with which the log ends.
+    pub(super) agreeing_installs: u64,
+    /// Members that could not read their state, and went on without one.
+    pub(super) states_lost: u64,
     /// Times that a node began to lead.
     pub(super) leaders: u64,
     /// Pushes that were refused because the process takes as much memory as it may.
@@ -117,6 +121,8 @@ impl Teller {
             Seen::Ordered { order, .. } => {
                 self.tally.installs += u64::from(order.batch.install.is_some());
             }
+            Seen::Installs { agrees, .. } => self.tally.agreeing_installs += u64::from(*agrees),
+            Seen::Noticed { notice: Notice::StateLost { .. }, .. } => self.tally.states_lost += 1,
             Seen::Noticed { notice: Notice::Leading { .. }, .. } => self.tally.leaders += 1,
             Seen::BackedUp { .. } => self.tally.backups += 1,
             Seen::Said { node, request, response, .. } => self.said(*node, *request, response),
@@ -256,6 +262,8 @@ impl AddAssign<&Self> for Tally {
         self.kicked += other.kicked;
         self.kicks_refused += other.kicks_refused;
         self.installs += other.installs;
+        self.agreeing_installs += other.agreeing_installs;
+        self.states_lost += other.states_lost;
         self.leaders += other.leaders;
         self.memory_refusals += other.memory_refusals;
         self.backups += other.backups;

@@ -23,9 +23,25 @@ const OLD_LAST: u64 = 12;
 /// Number of entries that come with the checkpoint and follow it.
 const BEHIND: u64 = 3;
 
-/// Checkpoints of another member: beyond the log, in the midst of it where it has another entry, at its last one, and
-/// at its first one.
-const AT: [u64; 4] = [40, 9, OLD_LAST, 1];
+/// A checkpoint of another member.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    index: u64,
+    /// The log has its entry.
+    agrees: bool,
+}
+
+/// Of entries that the log lacks or has otherwise: beyond it, in the midst of it, at its last one, and at its first one;
+/// and of entries that it has: its last one, one in the midst of it, and its first one.
+const AT: [At; 7] = [
+    At { index: 40, agrees: false },
+    At { index: 9, agrees: false },
+    At { index: OLD_LAST, agrees: false },
+    At { index: 1, agrees: false },
+    At { index: OLD_LAST, agrees: true },
+    At { index: 9, agrees: true },
+    At { index: 1, agrees: true },
+];
 
 fn entry(index: u64, term: u64) -> LogEntry {
     let bytes = if index.is_multiple_of(5) { 40_000 } else { 30 };
@@ -36,8 +52,13 @@ fn old_log() -> Vec<LogEntry> {
     (1..=OLD_LAST).map(|index| entry(index, 2)).collect()
 }
 
-fn base(index: u64) -> LogBase {
+fn other_base(index: u64) -> LogBase {
     LogBase { index, term: 5, crc: 0x0051_AB1E }
+}
+
+/// What the checkpoint stands for.
+fn base(storage: &mut impl Storage, At { index, agrees }: At) -> LogBase {
+    if agrees { storage.base_at(index).expect("it is in the log") } else { other_base(index) }
 }
 
 /// The order to install the checkpoint at `index`, with a vote and entries.
@@ -81,39 +102,45 @@ fn found(storage: &mut impl Storage, folder: &impl Folder, vote: Vote, last: u64
 
 impl Found {
     /// Checks that it is the new state, or the old one with every entry that others rely on. Returns whether it is the new one.
-    fn check(&self, index: u64, acknowledged: bool) -> bool {
+    fn check(&self, expected: LogBase, acknowledged: bool) -> bool {
+        let LogBase { index, term, .. } = expected;
+        let agrees = term == OLD_VOTE.term;
         let Some(base) = self.base else {
             assert!(!acknowledged, "what was acknowledged is lost");
             assert_eq!(self.names, Vec::<String>::new());
-            let needed = old_log().into_iter().filter(|entry| entry.index < index).collect::<Vec<_>>();
+            let is_needed = |entry: &LogEntry| agrees || entry.index < index;
+            let needed = old_log().into_iter().filter(is_needed).collect::<Vec<_>>();
             assert!(old_log().starts_with(&self.log), "{self:?}");
             assert!(self.log.starts_with(&needed), "{} entries, {} are needed", self.log.len(), needed.len());
             assert!(self.vote == OLD_VOTE || self.vote == NEW_VOTE);
             return false;
         };
-        assert_eq!((base, self.vote), (self::base(index), NEW_VOTE));
+        assert_eq!((base, self.vote), (expected, NEW_VOTE));
         assert_eq!(self.names, ["manifest".to_owned(), mark(base)]);
-        let written = order(index).entries;
-        assert!(written.starts_with(&self.log), "{self:?}");
-        assert!(!acknowledged || self.log.len() == written.len(), "what was acknowledged is lost");
+        let (written, mut old) = (order(index).entries, old_log());
+        old.retain(|entry| agrees && entry.index > index);
+        assert!(written.starts_with(&self.log) || old == self.log, "{self:?}");
+        assert!(!acknowledged || self.log == written, "what was acknowledged is lost");
         assert_eq!(self.last, index + self.log.len() as u64);
         true
     }
 }
 
-/// The simulated disk of a node that was told of the checkpoint at `index`.
-fn simulated_disk(seed: u64, index: u64) -> (SimulatedStorage, SimulatedFolder) {
+/// The simulated disk of a node that was told of a checkpoint, and what that stands for.
+fn simulated_disk(seed: u64, at: At) -> (SimulatedStorage, SimulatedFolder, LogBase) {
     let folder = SimulatedFolder::new(seed);
     folder.complete_install().expect("nothing to do");
     let mut storage = SimulatedDisk::new(seed).open_beside(&folder, None).expect("empty");
     let batch = PersistBatch { vote: Some(OLD_VOTE), install: None, entries: old_log(), commit: 0 };
     storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
-    put_together(&folder.incoming(), base(index));
-    (storage, folder)
+    let base = base(&mut storage, at);
+    put_together(&folder.incoming(), base);
+    (storage, folder, base)
 }
 
 /// A node starts on the simulated disk.
-fn start(disk: SimulatedDisk, folder: &SimulatedFolder, index: u64, acknowledged: bool) -> bool {
+fn start(disk: SimulatedDisk, folder: &SimulatedFolder, expected: LogBase, acknowledged: bool) -> bool {
+    let index = expected.index;
     folder.complete_install().expect("it is completed");
     let incoming = folder.incoming();
     assert_eq!(incoming.list().expect("it is there"), Vec::<String>::new());
@@ -121,10 +148,10 @@ fn start(disk: SimulatedDisk, folder: &SimulatedFolder, index: u64, acknowledged
     let mut storage = disk.open_beside(folder, base).expect("it opens");
     let recovered = storage.recovered();
     let found = found(&mut storage, folder, recovered.vote, recovered.last_index);
-    let is_new = found.check(index, acknowledged);
+    let is_new = found.check(expected, acknowledged);
     // It goes on from there, and does it again if it did not come to its end.
     if !is_new {
-        put_together(&incoming, self::base(index));
+        put_together(&incoming, expected);
         storage.persist(&order(index)).expect("installed");
     }
     storage.cut(index).expect("cut");
@@ -137,18 +164,18 @@ fn start(disk: SimulatedDisk, folder: &SimulatedFolder, index: u64, acknowledged
 
 #[test]
 fn the_power_may_go_at_every_step_of_the_log() {
-    for index in AT {
+    for at in AT {
         let mut old = 0;
         for seed in 0..6 {
-            let (mut storage, _) = simulated_disk(seed, index);
+            let (mut storage, ..) = simulated_disk(seed, at);
             let before = storage.steps();
-            storage.persist(&order(index)).expect("installed");
+            storage.persist(&order(at.index)).expect("installed");
             for step in 0..storage.steps() - before {
-                let (mut storage, folder) = simulated_disk(seed, index);
+                let (mut storage, folder, base) = simulated_disk(seed, at);
                 storage.arm(step, Fault::PowerCut);
-                storage.persist(&order(index)).expect_err("the power is gone");
+                storage.persist(&order(at.index)).expect_err("the power is gone");
                 let folder = folder.crash();
-                old += u32::from(!start(storage.crash(), &folder, index, false));
+                old += u32::from(!start(storage.crash(), &folder, base, false));
             }
         }
         assert!(old > 0, "the vote comes first");
@@ -157,20 +184,20 @@ fn the_power_may_go_at_every_step_of_the_log() {
 
 #[test]
 fn the_power_may_go_at_every_step_of_the_folders() {
-    for index in AT {
+    for at in AT {
         let mut outcomes = [0; 2];
         for seed in 0..10 {
-            let (mut storage, folder) = simulated_disk(seed, index);
+            let (mut storage, folder, _) = simulated_disk(seed, at);
             let before = folder.steps();
-            storage.persist(&order(index)).expect("installed");
+            storage.persist(&order(at.index)).expect("installed");
             let steps = folder.steps() - before;
             for step in 0..=steps {
-                let (mut storage, folder) = simulated_disk(seed, index);
+                let (mut storage, folder, base) = simulated_disk(seed, at);
                 folder.arm(step, Fault::PowerCut);
-                let acknowledged = storage.persist(&order(index)).is_ok();
+                let acknowledged = storage.persist(&order(at.index)).is_ok();
                 assert_eq!(acknowledged, step == steps);
                 let folder = folder.crash();
-                outcomes[usize::from(start(storage.crash(), &folder, index, acknowledged))] += 1;
+                outcomes[usize::from(start(storage.crash(), &folder, base, acknowledged))] += 1;
             }
         }
         assert!(outcomes.iter().all(|seen| *seen > 5), "{outcomes:?}");
@@ -179,21 +206,57 @@ fn the_power_may_go_at_every_step_of_the_folders() {
 
 #[test]
 fn a_start_that_completes_it_may_be_cut_short_as_well() {
-    let index = AT[0];
-    for seed in 0..10 {
-        for step in 0..8 {
-            for second in 0..8 {
-                let (mut storage, folder) = simulated_disk(seed, index);
-                folder.arm(step, Fault::Failure);
-                let acknowledged = storage.persist(&order(index)).is_ok();
-                // The process dies; what it wrote is not durable, but there.
-                let (disk, folder) = (storage.kill(), folder.kill());
-                folder.arm(second, Fault::PowerCut);
-                let _cut_short = folder.complete_install();
-                start(disk, &folder.crash(), index, acknowledged);
-            }
+    for at in [AT[0], AT[4]] {
+        for (seed, step, second) in
+            (0..10).flat_map(|seed| (0..64).map(move |both| (seed, both / 8, both % 8)))
+        {
+            let (mut storage, folder, base) = simulated_disk(seed, at);
+            folder.arm(step, Fault::Failure);
+            let acknowledged = storage.persist(&order(at.index)).is_ok();
+            // The process dies; what it wrote is not durable, but there.
+            let (disk, folder) = (storage.kill(), folder.kill());
+            folder.arm(second, Fault::PowerCut);
+            let _cut_short = folder.complete_install();
+            start(disk, &folder.crash(), base, acknowledged);
         }
     }
+}
+
+/// A member that cannot read the checkpoint that it has gets the same one again.
+#[test]
+fn the_checkpoint_that_was_there_is_installed_again() {
+    fn again(storage: &mut impl Storage, chunks: &impl Folder, incoming: &impl Folder, base: LogBase) {
+        let written = order(base.index).entries;
+        for order in [order(base.index), PersistBatch { entries: Vec::new(), ..order(base.index) }] {
+            put_together(incoming, base);
+            storage.persist(&order).expect("installed");
+            assert_eq!(base_in(chunks).expect("read"), Some(base));
+            assert_eq!(storage.base_at(base.index).expect("it begins there"), base);
+            assert_eq!(storage.read(base.index + 1, u64::MAX, u64::MAX).expect("read"), written);
+        }
+    }
+    for at in AT {
+        let (mut storage, folder, base) = simulated_disk(1, at);
+        storage.persist(&order(at.index)).expect("installed");
+        again(&mut storage, &folder, &folder.incoming(), base);
+        let (_directory, mut storage, base) = directory(at);
+        storage.persist(&order(at.index)).expect("installed");
+        let (chunks, incoming) = (storage.chunks().clone(), storage.incoming());
+        again(&mut storage, &chunks, &incoming, base);
+    }
+}
+
+/// Of one term there is one entry at an index: either the log or the checkpoint is damaged.
+#[test]
+fn a_checkpoint_of_another_entry_of_the_same_term_is_refused() {
+    let (mut storage, folder, base) = simulated_disk(1, AT[5]);
+    put_together(&folder.incoming(), LogBase { crc: base.crc ^ 1, ..base });
+    let error = storage.persist(&order(base.index)).expect_err("it does not fit");
+    assert!(matches!(error, StorageError::Damaged { damage: Damage::Replaced { index: 9 }, .. }), "{error}");
+    let (disk, folder) = (storage.kill(), folder.kill());
+    folder.complete_install().expect("nothing to do");
+    let mut storage = disk.open_beside(&folder, None).expect("it opens");
+    assert_eq!(storage.read(1, OLD_LAST, u64::MAX).expect("read"), old_log());
 }
 
 /// A device with a log and a checkpoint, and beside them what was built.
@@ -254,7 +317,7 @@ fn what_was_built_counts_as_a_whole_or_not_at_all() {
 
 #[test]
 fn another_checkpoint_than_the_one_that_is_there_is_refused() {
-    let (mut storage, folder) = simulated_disk(1, 40);
+    let (mut storage, folder, _) = simulated_disk(1, AT[0]);
     let error = storage.persist(&order(41)).expect_err("another one");
     let StorageError::Damaged { damage: Damage::Incoming { wanted: 41, found: Some(40) }, .. } = error else {
         panic!("{error}")
@@ -272,13 +335,14 @@ fn open(directory: &TempDir) -> DiskStorage {
 }
 
 /// The same on the disk. The manifests list no files: a start removes none of those here, as it knows none of the names.
-fn directory(index: u64) -> (TempDir, DiskStorage) {
+fn directory(at: At) -> (TempDir, DiskStorage, LogBase) {
     let directory = TempDir::new().expect("a directory");
     let mut storage = open(&directory);
     let batch = PersistBatch { vote: Some(OLD_VOTE), install: None, entries: old_log(), commit: 0 };
     storage.persist(&batch).and_then(|()| storage.write_watermark()).expect("written");
-    put_together(&storage.incoming(), base(index));
-    (directory, storage)
+    let base = base(&mut storage, at);
+    put_together(&storage.incoming(), base);
+    (directory, storage, base)
 }
 
 /// What a node finds on the disk beside a manifest without a state.
@@ -293,36 +357,39 @@ fn on_disk(directory: &TempDir) -> (DiskStorage, Found) {
 
 #[test]
 fn the_log_goes_on_behind_it_and_handles_stay_good() {
-    for index in AT {
-        let (directory, mut storage) = directory(index);
+    for at in AT {
+        let index = at.index;
+        let (directory, mut storage, base) = directory(at);
         let (chunks, incoming) = (storage.chunks().clone(), storage.incoming());
         storage.persist(&order(index)).expect("installed");
-        assert_eq!(base_in(&chunks).expect("read"), Some(base(index)));
+        assert_eq!(base_in(&chunks).expect("read"), Some(base));
         assert_eq!(incoming.list().expect("it is there again"), Vec::<String>::new());
         assert!(!directory.path().join("data").join(CHUNKS_OLD).exists());
-        assert_eq!(storage.base_at(index).expect("it begins there"), base(index));
+        assert_eq!(storage.base_at(index).expect("it begins there"), base);
         assert_eq!(storage.read(index, index, 0).expect("read"), [], "it is in the checkpoint");
         assert_eq!(storage.read(index + 1, index + 9, 1 << 20).expect("read"), order(index).entries);
         drop(storage);
         let (mut storage, found) = on_disk(&directory);
-        assert!(found.check(index, true));
+        assert!(found.check(base, true));
         storage.cut(index).expect("what is left of the old log goes");
         // The next one, as the checkpoint thread writes it, and another install behind that.
-        put_together(&chunks, LogBase { index: index + 1, ..base(index) });
-        put_together(&incoming, base(index + 100));
+        let next = storage.base_at(index + 1).expect("it is in the log");
+        put_together(&chunks, next);
+        put_together(&incoming, other_base(index + 100));
         storage.persist(&order(index + 100)).expect("installed");
         drop(storage);
-        assert!(on_disk(&directory).1.check(index + 100, true));
+        assert!(on_disk(&directory).1.check(other_base(index + 100), true));
     }
 }
 
 #[test]
 fn on_the_disk_it_may_be_cut_short_at_every_sync() {
-    for index in AT {
-        let (directory, mut storage) = directory(index);
-        let images = images_of(directory.path(), || storage.persist(&order(index)).expect("it is installed"));
+    for at in AT {
+        let (directory, mut storage, base) = directory(at);
+        let images =
+            images_of(directory.path(), || storage.persist(&order(at.index)).expect("it is installed"));
         assert!(images.len() >= 7, "{} syncs", images.len());
-        let states = images.iter().map(|image| on_disk(image).1.check(index, false));
+        let states = images.iter().map(|image| on_disk(image).1.check(base, false));
         let states: Vec<bool> = states.collect();
         assert!(states.is_sorted() && states[0] != states[states.len() - 1], "{states:?}");
     }
@@ -352,8 +419,8 @@ fn a_range_is_read_as_far_as_the_bytes_allow() {
             assert_eq!(read(storage, 3, 12, 1 << 20), [], "it was cut");
         }
     }
-    let (mut simulated, _) = simulated_disk(1, 40);
-    let (_directory, mut disk) = directory(40);
+    let (mut simulated, ..) = simulated_disk(1, AT[0]);
+    let (_directory, mut disk, _) = directory(AT[0]);
     for cut in [false, true] {
         if cut {
             simulated.cut(3).expect("cut");

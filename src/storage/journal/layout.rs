@@ -221,6 +221,11 @@ impl Watermark {
         seal(bytes, salt)
     }
 
+    /// Of several watermarks of a journal, the one that was written last is the greatest.
+    pub fn order(&self) -> (u64, u64, u64) {
+        (self.number, self.sequence, self.commit)
+    }
+
     /// Reads a block; `None` if it holds no watermark.
     pub fn decode(salt: u32, block: &[u8]) -> Option<Self> {
         let mut fields = open(WATERMARK_MAGIC, salt, block, 4 * 8)?;

@@ -22,7 +22,8 @@ pub struct JournalSize {
     /// Bytes of a file, but for the first two of a new log, which have 1 MiB at most. A commit that needs more gets a larger
     /// one.
     pub file_bytes: u64,
-    /// Files there are at most while older ones can be archived.
+    /// From this number of files on, the oldest stretches are archived. Twice as many is the most there are, unless the disk
+    /// has no room for the archive.
     pub files_max: usize,
 }
 
@@ -32,11 +33,13 @@ impl Default for JournalSize {
     }
 }
 
-/// The files of a journal.
+/// The files of a journal, and the watermark in one of them.
 pub(super) struct Files<F: JournalFolder> {
     folder: F,
     salt: u32,
     slots: Vec<Slot<F>>,
+    /// The newest watermark that this process wrote, and the file that has it.
+    watermark: Option<(u32, Watermark)>,
 }
 
 /// One file.
@@ -50,6 +53,8 @@ pub(super) struct Slot<F: JournalFolder> {
     pub(super) head: Option<Head>,
     /// Nothing in it is needed.
     pub(super) is_free: bool,
+    /// Another thread reads it: nothing is written to it.
+    is_lent: bool,
 }
 
 impl<F: JournalFolder> Slot<F> {
@@ -70,7 +75,7 @@ impl<F: JournalFolder> Slot<F> {
 impl<F: JournalFolder> Files<F> {
     /// Of a journal that has none.
     pub(super) fn none(folder: F, salt: u32) -> Self {
-        Self { folder, salt, slots: Vec::new() }
+        Self { folder, salt, slots: Vec::new(), watermark: None }
     }
 
     /// Opens every file. What is read of the newest one, and of those that were never used, is durable from here on: only
@@ -100,9 +105,18 @@ impl<F: JournalFolder> Files<F> {
         &self.slots
     }
 
-    /// Opens a file for reading alone.
-    pub(super) fn reader(&self, id: u32) -> Result<F::File, StorageError> {
-        self.folder.existing(&name(id))
+    /// Opens a file for another thread to read. Nothing is written to it until it is [returned](Self::returned).
+    pub(super) fn lend(&mut self, id: u32) -> Result<F::File, StorageError> {
+        let file = self.folder.existing(&name(id))?;
+        self.slot_mut(id).is_lent = true;
+        Ok(file)
+    }
+
+    /// The other thread is done with the file of this stretch. Returns which file that is.
+    pub(super) fn returned(&mut self, number: u64) -> Option<u32> {
+        let slot = self.slots.iter_mut().find(|slot| slot.number() == number)?;
+        slot.is_lent = false;
+        Some(slot.id)
     }
 
     /// The file of this number.
@@ -122,15 +136,19 @@ impl<F: JournalFolder> Files<F> {
         self.slots.iter().find(fits).map(|slot| slot.id)
     }
 
-    /// Nothing in the file is needed any more. One of another size than `size` says goes, and one too many.
+    /// Nothing in the file is needed any more. It is removed if it has another size than `size` says, or if there are too
+    /// many. A watermark in it is durable in another one before.
     pub(super) fn set_free(&mut self, id: u32, size: JournalSize) -> Result<(), StorageError> {
         let goes = self.slot(id).bytes != size.file_bytes || self.slots.len() > size.files_max;
-        if goes {
-            self.slots.retain(|slot| slot.id != id);
-            return self.folder.remove(&name(id));
+        if !goes {
+            self.slot_mut(id).is_free = true;
+            return Ok(());
         }
-        self.slot_mut(id).is_free = true;
-        Ok(())
+        self.slots.retain(|slot| slot.id != id);
+        if let Some((_, watermark)) = self.watermark.take_if(|(holder, _)| *holder == id) {
+            self.write_watermark(watermark)?;
+        }
+        self.folder.remove(&name(id))
     }
 
     /// How a new file is made that is not `other`; it is not among the files before it is [added](Self::add).
@@ -145,7 +163,7 @@ impl<F: JournalFolder> Files<F> {
         let Some(file) = self.folder.overwrite(&name(id))? else { return Ok(()) };
         let bytes = file.bytes()?;
         let head = read_head(&file, self.salt)?;
-        self.slots.push(Slot { id, file, bytes, head, is_free: false });
+        self.slots.push(Slot { id, file, bytes, head, is_free: false, is_lent: false });
         Ok(())
     }
 
@@ -159,31 +177,37 @@ impl<F: JournalFolder> Files<F> {
         Ok(())
     }
 
-    /// The newest watermark in any file; `None` if there is none.
-    pub(super) fn watermark(&self) -> Result<Option<Watermark>, StorageError> {
+    /// The newest watermark that is found in any file; `None` if there is none. It may not be durable.
+    pub(super) fn found_watermark(&self) -> Result<Option<Watermark>, StorageError> {
         let mut newest: Option<Watermark> = None;
         for slot in &self.slots {
             let mut block = [0; BLOCK_BYTES];
             slot.file.read_at(WATERMARK_AT, &mut block)?;
             let found = Watermark::decode(self.salt, &block);
-            newest = newest.into_iter().chain(found).max_by_key(|found| (found.number, found.sequence));
+            newest = newest.into_iter().chain(found).max_by_key(Watermark::order);
         }
         Ok(newest)
     }
 
-    /// A file that the watermark of the stretch in file `id` goes into: another one, if there is one that is not being
-    /// read as stretch `read`. So the loss of either file is noticed.
-    pub(super) fn beside(&self, id: u32, read: Option<u64>) -> u32 {
-        let is_read = |slot: &Slot<F>| slot.head.is_some_and(|head| Some(head.number) == read);
-        let other = self.slots.iter().find(|slot| slot.id != id && !is_read(slot));
-        other.map_or(id, |slot| slot.id)
+    /// The newest watermark that this process wrote. It is durable.
+    pub(super) fn watermark(&self) -> Option<Watermark> {
+        self.watermark.map(|(_, watermark)| watermark)
     }
 
-    /// Writes the watermark into a file. Durable when it returns.
-    pub(super) fn write_watermark(&self, id: u32, watermark: Watermark) -> Result<(), StorageError> {
-        let file = &self.slot(id).file;
+    /// Writes the watermark. Durable when it returns. It goes beside the newest stretch if there is another file, so that the
+    /// loss of either file is noticed; and not over the watermark before, so that a torn write leaves that one.
+    pub(super) fn write_watermark(&mut self, watermark: Watermark) -> Result<(), StorageError> {
+        let newest = self.slots.iter().map(Slot::number).max();
+        let holder = self.watermark.map(|(holder, _)| holder);
+        let unfit = |slot: &&Slot<F>| (Some(slot.number()) == newest, Some(slot.id) == holder);
+        let Some(slot) = self.slots.iter().filter(|slot| !slot.is_lent).min_by_key(unfit) else {
+            return Ok(());
+        };
+        let Slot { id, file, .. } = slot;
         file.write_at(WATERMARK_AT, &watermark.encode(self.salt))?;
-        file.sync()
+        file.sync()?;
+        self.watermark = Some((*id, watermark));
+        Ok(())
     }
 }
 

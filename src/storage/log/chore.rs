@@ -4,12 +4,14 @@
 use super::super::StorageError;
 use super::super::archive::Archive;
 use super::super::folder::JournalFolder;
+use super::super::journal::JournalSize;
 use super::super::journal::layout::RECORDS_AT;
-use super::super::journal::{JournalSize, Slot};
 use super::{Home, Log, Stretch};
 
 /// Bytes of the first two files.
 const FIRST_BYTES: u64 = 1 << 20;
+/// While a chore is under way, commits make files until there are this many times as many as usual.
+const FILES_FACTOR: usize = 2;
 
 /// A piece of such work.
 pub struct Chore(Box<dyn FnOnce() -> Result<(), StorageError> + Send>);
@@ -59,38 +61,41 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         &mut self,
         done: Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        let what = self.under_way.take();
-        // The log goes on as long as it has files; a commit that finds none waits. Nothing was relied on yet that a sync
-        // found no room for.
+        match self.under_way.take() {
+            Some(UnderWay::Archive(number)) => self.is_archived(number, done, self.file_size()),
+            Some(UnderWay::File(id)) if self.has_room(done)? => {
+                let added = self.files.add(id);
+                // A file that cannot be opened now is made anew when it is needed.
+                if self.has_room(added)? { self.files.set_free(id, self.file_size()) } else { Ok(()) }
+            }
+            Some(UnderWay::File(_)) => Ok(()),
+            Some(UnderWay::Remove(_)) | None => self.has_room(done).map(drop),
+        }
+    }
+
+    /// Whether there was room for a chore. The log goes on without it as long as it has files; a commit that finds none waits.
+    /// Nothing was relied on yet that a sync found no room for.
+    fn has_room(&mut self, done: Result<(), StorageError>) -> Result<bool, StorageError> {
         self.has_room = !done.as_ref().is_err_and(StorageError::is_shortage_or_late);
         if self.has_room {
             done?;
         }
-        match what {
-            Some(UnderWay::File(id)) if self.has_room => match self.files.add(id) {
-                Ok(()) => self.files.set_free(id, self.file_size()),
-                // The file is made anew when it is needed.
-                Err(error) if error.is_shortage() => {
-                    self.has_room = false;
-                    Ok(())
-                }
-                failed => failed,
-            },
-            Some(UnderWay::Archive(number)) => self.is_archived(number),
-            _ => Ok(()),
-        }
+        Ok(self.has_room)
     }
 
-    /// A file for records of so many bytes. Makes one at once if there is none.
+    /// A file for records of so many bytes. If there is none, makes one at once; or archives the oldest stretch at once, if
+    /// there are as many files as there may be, because a chore that archives takes too long. Changes nothing if there is no
+    /// room for either.
     pub(super) fn free_file(&mut self, bytes: u64) -> Result<u32, StorageError> {
         if let Some(id) = self.files.free(bytes) {
             return Ok(id);
         }
-        if self.under_way.is_none() && self.files.slots().len() >= self.size.files_max {
-            if let Some((what, chore)) = self.archive_oldest() {
-                self.under_way = Some(what);
-                let done = chore.run();
-                self.chore_done(done)?;
+        let files_max = self.size.files_max * if self.under_way.is_some() { FILES_FACTOR } else { 1 };
+        if self.files.slots().len() >= files_max {
+            if let Some((number, chore)) = self.archive_oldest() {
+                // Its file is used at once, and is none too many.
+                let size = JournalSize { files_max: self.files.slots().len(), ..self.file_size() };
+                self.is_archived(number, chore.run(), size)?;
             }
             if let Some(id) = self.files.free(bytes) {
                 return Ok(id);
@@ -102,8 +107,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         };
         let file = self.files.next(self.file_size().file_bytes.max(RECORDS_AT + bytes), taken);
         let id = file.id;
-        file.make()?;
-        self.files.add(id)?;
+        file.make().and_then(|()| self.files.add(id)).map_err(StorageError::before_any_change)?;
         Ok(id)
     }
 
@@ -144,7 +148,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     }
 
     /// One file is always free, if there may be so many: a full one is followed by another at once.
-    fn spare_file(&self) -> Option<(UnderWay, Chore)> {
+    fn spare_file(&mut self) -> Option<(UnderWay, Chore)> {
         if !self.has_room || self.files.free(0).is_some() {
             return None;
         }
@@ -152,34 +156,40 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             let file = self.files.next(self.file_size().file_bytes, None);
             return Some((UnderWay::File(file.id), Chore::new(|| file.make())));
         }
-        self.archive_oldest()
+        self.archive_oldest().map(|(number, chore)| (UnderWay::Archive(number), chore))
     }
 
-    fn archive_oldest(&self) -> Option<(UnderWay, Chore)> {
+    /// How the oldest stretch in a file is archived, but for one that a chore archives; and its number.
+    fn archive_oldest(&mut self) -> Option<(u64, Chore)> {
         let older = self.stretches.len().saturating_sub(1);
         let in_file = |stretch: &Stretch| match stretch.home {
+            Home::File(_) if self.under_way == Some(UnderWay::Archive(stretch.head.number)) => None,
             Home::File(id) => Some((id, stretch.head.number, stretch.bytes)),
             Home::Archive => None,
         };
         let (id, number, bytes) = self.stretches.iter().take(older).find_map(in_file)?;
-        let (archive, file) = (self.archive.clone(), self.files.reader(id));
+        let (archive, file) = (self.archive.clone(), self.files.lend(id));
         let written = move || archive.write(number, &file?, bytes);
-        Some((UnderWay::Archive(number), Chore::new(written)))
+        Some((number, Chore::new(written)))
     }
 
     /// A stretch was put into the archive, or there was no room for it.
-    fn is_archived(&mut self, number: u64) -> Result<(), StorageError> {
+    fn is_archived(
+        &mut self,
+        number: u64,
+        done: Result<(), StorageError>,
+        size: JournalSize,
+    ) -> Result<(), StorageError> {
+        let file = self.files.returned(number);
+        let is_there = self.has_room(done)?;
         let found = self.stretches.iter_mut().find(|stretch| stretch.head.number == number);
         match found {
-            Some(_) if !self.has_room => return Ok(()),
+            Some(_) if !is_there => return Ok(()),
             Some(stretch) => stretch.home = Home::Archive,
             // It was let go meanwhile.
             None => self.leftovers.push(number),
         }
-        let of_it = |slot: &&Slot<F>| slot.head.is_some_and(|head| head.number == number);
-        let id = self.files.slots().iter().find(of_it).map(|slot| slot.id);
-        let size = self.file_size();
-        id.map_or(Ok(()), |id| self.files.set_free(id, size))
+        file.map_or(Ok(()), |id| self.files.set_free(id, size))
     }
 
     fn remove_one(&mut self) -> Option<(UnderWay, Chore)> {

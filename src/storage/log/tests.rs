@@ -10,6 +10,8 @@ use super::super::journal::layout::{BLOCK_BYTES, HEADER_BYTES};
 use super::super::{EntryKind, Fault};
 use super::*;
 
+mod files;
+
 type TestLog = Log<SimulatedFolder, FileArchive<SimulatedFolder>>;
 
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 5 };

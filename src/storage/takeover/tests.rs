@@ -51,6 +51,20 @@ fn nothing_is_lost_wherever_it_is_cut_short() {
     }
 }
 
+/// The watermark of the new log names its last record.
+#[test]
+fn damage_to_the_newest_record_is_noticed() {
+    let directory = frozen();
+    drop(open(directory.path()).expect("it is taken over"));
+    let journal = directory.path().join("log/journal-00");
+    let mut bytes = fs::read(&journal).expect("there");
+    let end = bytes.iter().rposition(|byte| *byte != 0).expect("it holds records");
+    bytes.iter_mut().skip(end).take(1).for_each(|byte| *byte ^= 1);
+    fs::write(&journal, bytes).expect("damaged");
+    let refused = open(directory.path()).map(drop).expect_err("it was durable");
+    assert!(matches!(refused, StorageError::ShortLog { durable: 3, .. }), "{refused}");
+}
+
 #[test]
 fn what_its_own_version_wrote_after_a_decision_counts() {
     let directory = frozen();
