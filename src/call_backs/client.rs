@@ -416,7 +416,7 @@ mod tests {
             ports: vec![PortRange { first: 1, last: u16::MAX }],
             ..CallBackConfig::default()
         };
-        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), Lookup::of_system());
+        let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), Lookup::of_system(), 1);
         let origin = Origin { is_secure: false, host: "127.0.0.1".to_owned(), port };
         let request = Request::new(Full::new(Bytes::new()));
         let (link, was_sent) = (client.connect(Lane::Proven, &origin).await, AtomicBool::new(false));

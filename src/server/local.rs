@@ -51,8 +51,7 @@ pub use watch::Vitals;
 use watch::Watchers;
 
 use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, Hello, ReleaseKind, Request, RequestId, Response, VERSION, VERSION_MIN,
-    Welcome,
+    Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
 };
 use crate::replica::{Arrival, ConnectionId, Input};
 use crate::storage::CALL_BACKS;

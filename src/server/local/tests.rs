@@ -11,7 +11,7 @@ use tokio::time::{advance, interval, timeout};
 
 use super::super::{Config, Server};
 use super::*;
-use crate::protocol::{Delivered, FrameDecoder, JobRef, NewJob, Push, PushResult, Reserve};
+use crate::protocol::{Delivered, FrameDecoder, JobRef, NewJob, Push, PushResult, ReleaseKind, Reserve};
 use crate::types::{Attributes, Fence, JobId, JobState, Millis};
 
 fn reserve() -> Request {

@@ -61,16 +61,15 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         &mut self,
         done: Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        match self.under_way.take() {
-            Some(UnderWay::Archive(number)) => self.is_archived(number, done, self.file_size()),
-            Some(UnderWay::File(id)) if self.has_room(done)? => {
-                let added = self.files.add(id);
-                // A file that cannot be opened now is made anew when it is needed.
-                if self.has_room(added)? { self.files.set_free(id, self.file_size()) } else { Ok(()) }
-            }
-            Some(UnderWay::File(_)) => Ok(()),
-            Some(UnderWay::Remove(_)) | None => self.has_room(done).map(drop),
+        let under_way = self.under_way.take();
+        if let Some(UnderWay::Archive(number)) = under_way {
+            return self.is_archived(number, done, self.file_size());
         }
+        let has_room = self.has_room(done)?;
+        let Some(UnderWay::File(id)) = under_way.filter(|_| has_room) else { return Ok(()) };
+        let added = self.files.add(id);
+        // A file that cannot be opened now is made anew when it is needed.
+        if self.has_room(added)? { self.files.set_free(id, self.file_size()) } else { Ok(()) }
     }
 
     /// Whether there was room for a chore. The log goes on without it as long as it has files; a commit that finds none waits.
