@@ -128,7 +128,7 @@ fn report(job: &Delivered, late: Option<Duration>, waiting: &mut Vec<JobId>) {
     waiting.retain(|other| *other != id);
     match late {
         _ if !ours => {
-            show(format_args!("delivered job {id}: {body:?}, left here by an earlier run, finished"))
+            show(format_args!("delivered job {id}: {body:?}, left here by an earlier run, finished"));
         }
         Some(late) => {
             show(format_args!(
@@ -137,7 +137,7 @@ fn report(job: &Delivered, late: Option<Duration>, waiting: &mut Vec<JobId>) {
             ));
         }
         None => {
-            show(format_args!("delivered job {id}: {body:?}, finished; the clock was set back meanwhile"))
+            show(format_args!("delivered job {id}: {body:?}, finished; the clock was set back meanwhile"));
         }
     }
 }
