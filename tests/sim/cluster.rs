@@ -89,6 +89,7 @@ impl Plan {
             cluster: Some(cluster),
             ..plan
         }
+        .with_glitches()
     }
 
     /// A world with some nodes and small checkpoints, in which hours pass while all nodes are down.
@@ -134,6 +135,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
         replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
         memory_short: sometimes(60, (2 * SECOND, 10 * SECOND)),
+        glitch: 0,
         upgrade: 0,
         night: 0,
     }
@@ -364,10 +366,7 @@ impl World {
         let by_ms = if self.random.percent(50) { size_ms } else { -size_ms };
         let by_ms = wrong.first().filter(|_| self.random.percent(30)).map_or(by_ms, |(_, by_ms)| *by_ms);
         if wrong.is_empty() && self.random.percent(25) {
-            for node in self.nodes.keys().copied().collect::<Vec<_>>() {
-                self.set_clock(node, by_ms);
-            }
-            return;
+            return self.set_all_clocks(by_ms);
         }
         let node = self.any_node();
         if self.nodes[&node].set_wrong_ms == 0 {
@@ -379,6 +378,12 @@ impl World {
     pub(super) fn set_right(&mut self, node: NodeId) {
         let by_ms = -std::mem::take(&mut self.node(node).set_wrong_ms);
         if by_ms != 0 {
+            self.set_clock(node, by_ms);
+        }
+    }
+
+    pub(super) fn set_all_clocks(&mut self, by_ms: i64) {
+        for node in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.set_clock(node, by_ms);
         }
     }

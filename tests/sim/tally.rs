@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use adjourn::protocol::{Change, ErrorCode, JobRef, PushResult, Request, Response};
+use adjourn::protocol::{Change, ErrorCode, JobRef, PushResult, ReleaseKind, Request, Response};
 use adjourn::replica::Notice;
 use adjourn::storage::ChunkState;
-use adjourn::types::{JobId, Key, TopicName};
+use adjourn::types::{self, JobId, Key, Millis, TopicName};
 
-use super::seen::{NodeId, Seen};
+use super::seen::{NodeId, Seen, When};
 
 /// Counts of one run, or of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +69,10 @@ pub(super) struct Tally {
     pub(super) moved: u64,
     /// Answers to strangers.
     pub(super) strangers_refused: u64,
+    /// Jobs that waited for a time of day that a clock was set past, once for each clock.
+    pub(super) brought_forward: u64,
+    /// Jobs that were given back not started.
+    pub(super) not_started: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -81,13 +85,20 @@ pub(super) struct Teller {
     finished: BTreeSet<JobId>,
     /// The last job that was pushed with a key.
     keyed: BTreeMap<(TopicName, Key), JobId>,
+    /// Jobs that were pushed for a time of day, and were not delivered yet.
+    at: BTreeMap<JobId, Millis>,
     /// The checkpoint that is under way on each node: rows that it writes again.
     rewrites: BTreeMap<NodeId, u64>,
 }
 
 impl Teller {
-    pub(super) fn see(&mut self, seen: &Seen<'_>) {
+    pub(super) fn see(&mut self, when: When, seen: &Seen<'_>) {
         match seen {
+            Seen::Set { by_ms: by_ms @ 1.., .. } => {
+                let passed =
+                    |at: &&Millis| **at > when.wall && at.0 <= when.wall.0.saturating_add_signed(*by_ms);
+                self.tally.brought_forward += self.at.values().filter(passed).count() as u64;
+            }
             Seen::Started { node, restored: Some(restored), .. } => {
                 self.tally.starts_from_checkpoint += 1;
                 let spilled = spilled_jobs(&restored.borrow().records.chunks().collect::<Vec<_>>());
@@ -137,6 +148,9 @@ impl Teller {
             (Some(Request::Cancel { .. }), Response::Done) => tally.cancelled += 1,
             (_, Response::Leased(page)) => tally.leases_shown += page.jobs.len() as u64,
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
+                for job in jobs {
+                    self.at.remove(&job.lease.job);
+                }
                 tally.weighed += if has_weights(request) { jobs.len() as u64 } else { 0 };
                 let were_spilled = jobs.iter().filter(|job| spilled.remove(&job.lease.job));
                 tally.spilled_delivered += were_spilled.count() as u64;
@@ -160,6 +174,9 @@ impl Teller {
             (Some(Request::KickMany { .. }), Response::Error(error)) => {
                 tally.kicks_refused += u64::from(error.code == ErrorCode::Unsupported);
             }
+            (Some(Request::Release { kind: ReleaseKind::NotStarted, .. }), Response::Settled(results)) => {
+                tally.not_started += results.iter().filter(|result| result.is_ok()).count() as u64;
+            }
             (_, Response::Job(report)) => tally.spilled_read += u64::from(spilled.contains(&report.id)),
             (Some(Request::Delete(JobRef::Id(_) | JobRef::Key { .. })), Response::Changed { job, .. }) => {
                 tally.spilled_deleted += u64::from(spilled.remove(job));
@@ -167,6 +184,9 @@ impl Teller {
             (_, Response::Changed { job, .. }) => tally.spilled_moved += u64::from(spilled.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
+                    if let (types::When::At(at), PushResult::Pushed(job)) = (new.due, result) {
+                        self.at.insert(*job, at);
+                    }
                     if let PushResult::Kept(job) | PushResult::Refused(ErrorCode::KeyExists, Some(job)) =
                         result
                     {
@@ -277,5 +297,7 @@ impl AddAssign<&Self> for Tally {
         self.bulked += other.bulked;
         self.moved += other.moved;
         self.strangers_refused += other.strangers_refused;
+        self.brought_forward += other.brought_forward;
+        self.not_started += other.not_started;
     }
 }

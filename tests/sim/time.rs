@@ -22,25 +22,34 @@ pub(super) struct WallClock {
     ahead_us: i64,
     since: Us,
     drift_ppm: i64,
+    /// The most that it was ahead when it was set.
+    most_ahead_us: i64,
 }
 
 impl WallClock {
     pub(super) fn new(ahead_ms: i64, drift_ppm: i64) -> Self {
-        Self { ahead_us: ahead_ms * 1000, since: 0, drift_ppm }
+        let ahead_us = ahead_ms * 1000;
+        Self { ahead_us, since: 0, drift_ppm, most_ahead_us: ahead_us }
     }
 
     pub(super) fn show(&self, now: Us) -> Millis {
         Millis((EPOCH_MS * 1000 + now).saturating_add_signed(self.ahead_us(now)) / 1000)
     }
 
+    /// What it would show if it had never been set back.
+    pub(super) fn show_most(&self, now: Us) -> Millis {
+        Millis((EPOCH_MS * 1000 + now).saturating_add_signed(self.most_ahead_us) / 1000)
+    }
+
     /// Somebody sets it.
     pub(super) fn step(&mut self, now: Us, by_ms: i64) {
-        *self = Self { ahead_us: self.ahead_us(now) + by_ms * 1000, since: now, drift_ppm: self.drift_ppm };
+        let ahead_us = self.ahead_us(now) + by_ms * 1000;
+        *self = Self { ahead_us, since: now, most_ahead_us: ahead_us.max(self.most_ahead_us), ..*self };
     }
 
     /// It goes faster or slower from now on.
     pub(super) fn drift(&mut self, now: Us, drift_ppm: i64) {
-        *self = Self { ahead_us: self.ahead_us(now), since: now, drift_ppm };
+        *self = Self { ahead_us: self.ahead_us(now), since: now, drift_ppm, ..*self };
     }
 
     fn ahead_us(&self, now: Us) -> i64 {

@@ -332,9 +332,9 @@ impl World {
             Ok(true) => return,
             Err(what) => return self.breaks("strangers", what),
         }
-        self.teller.see(seen);
         let wall = self.agreed_wall();
         let when = When { at: self.now, wall };
+        self.teller.see(when, seen);
         for invariant in &mut self.invariants {
             if let Err(what) = invariant.see(when, seen) {
                 let broken = Broken { invariant: invariant.name(), what };

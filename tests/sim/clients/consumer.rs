@@ -22,6 +22,8 @@ pub(super) struct Consumer {
     /// The long poll or the subscription under way.
     asked: Option<RequestId>,
     ask_at: Us,
+    /// When its worker has worked on all jobs that it will start; of one that prefetches.
+    free_at: Us,
     leases_outlive: bool,
     pace: Pace,
     draining: bool,
@@ -37,7 +39,14 @@ enum Want {
     Subscription,
     /// A subscription to everything, whose jobs are finished at once.
     Everything,
+    /// A subscription with much credit, for one worker: who has more jobs than it can work on in time.
+    Prefetch,
 }
+
+/// How long a worker needs for a job.
+const WORK: (Us, Us) = (20 * MS, 400 * MS);
+/// A job that is not started is given back so long before its lease ends, at most.
+const GIVEN_BACK: Us = 150 * MS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
@@ -58,6 +67,10 @@ impl Consumer {
         Self::new(plan, Want::Subscription, false)
     }
 
+    pub(super) fn prefetcher(plan: &Plan) -> Self {
+        Self::new(plan, Want::Prefetch, false)
+    }
+
     pub(super) fn steady(plan: &Plan) -> Self {
         Self::new(plan, Want::Everything, false)
     }
@@ -65,12 +78,17 @@ impl Consumer {
     fn new(plan: &Plan, want: Want, leases_outlive: bool) -> Self {
         let (held, pace) = (BTreeMap::new(), plan.pace);
         let (asked, seen, draining) = (None, BTreeSet::new(), false);
-        Self { want, held, asked, ask_at: 0, leases_outlive, pace, draining, ping_at: 0, seen }
+        let (ask_at, ping_at, free_at) = (0, 0, 0);
+        Self { want, held, asked, ask_at, free_at, leases_outlive, pace, draining, ping_at, seen }
     }
 
     fn take(&mut self, endpoint: &mut Endpoint, jobs: &[Delivered]) {
         self.seen.extend(jobs.iter().map(|job| job.lease));
         for job in jobs {
+            if self.want == Want::Prefetch && !self.draining {
+                self.queue(endpoint, job);
+                continue;
+            }
             let (deed, pause) = if self.want == Want::Everything {
                 (Deed::Finish, (0, MS))
             } else {
@@ -88,6 +106,23 @@ impl Consumer {
             let deed = if self.draining { Deed::Finish } else { deed };
             self.held.insert((endpoint.now + endpoint.random.within(pause), job.lease), deed);
         }
+    }
+
+    /// Puts a job behind those that wait for the worker. It is given back not started if its lease would end meanwhile.
+    fn queue(&mut self, endpoint: &mut Endpoint, job: &Delivered) {
+        let ends = endpoint.now + Us::from(job.ttr_left_ms) * MS;
+        let done = self.free_at.max(endpoint.now) + endpoint.random.within(WORK);
+        let (at, deed) = if done < ends {
+            self.free_at = done;
+            (done, Deed::Finish)
+        } else {
+            let at = ends.saturating_sub(GIVEN_BACK).max(endpoint.now + WORK.0);
+            // One that comes back at once with a short lease would come again and again.
+            let is_brief = job.ttr_left_ms < 1_000;
+            let kind = if is_brief { ReleaseKind::Parked(1_000) } else { ReleaseKind::NotStarted };
+            (at, Deed::Release(kind))
+        };
+        self.held.insert((at, job.lease), deed);
     }
 
     /// What a lost connection never showed it is taken up, or given back.
@@ -158,7 +193,7 @@ impl Consumer {
                 credit_bytes: endpoint.random.within((1, 100_000)),
                 weights,
             }),
-            Want::Everything => Request::Subscribe(Subscribe {
+            Want::Everything | Want::Prefetch => Request::Subscribe(Subscribe {
                 topics,
                 credit_jobs: 60_000,
                 credit_bytes: 100 << 20,
@@ -186,7 +221,7 @@ impl Consumer {
             return;
         }
         match endpoint.random.below(60) {
-            0 => {
+            0 if self.want != Want::Prefetch => {
                 let credit = Request::Credit { subscription: asked.0, credit_jobs: 3, credit_bytes: 1000 };
                 _ = endpoint.send(credit);
             }

@@ -174,6 +174,9 @@ impl Client {
                 false,
             ));
         }
+        for _ in 0..plan.prefetchers {
+            roles.push((Box::new(Consumer::prefetcher(plan)), false));
+        }
         if plan.cluster.is_some() {
             roles.push((Box::new(Steward::default()), false));
         }

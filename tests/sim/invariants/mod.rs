@@ -66,7 +66,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(never_early::NeverEarly::new(plan.cluster.is_some())),
         Box::new(one_leader::OneLeader::default()),
         Box::new(one_lease::OneLease::default()),
-        Box::new(order::Order::new(plan.every_us.step == 0)),
+        Box::new(order::Order::new(plan.every_us.step + plan.every_us.glitch == 0)),
         Box::new(pages::Pages::new(plan.cluster.is_some())),
         Box::new(progress::Progress::new(plan.cluster.is_some())),
         Box::new(pushed_once::PushedOnce::default()),

@@ -85,13 +85,11 @@ impl NeverEarly {
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
             Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
             Request::Release { leases, kind, .. } => {
-                let when = match *kind {
-                    ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms) => {
-                        types::When::After(delay_ms)
-                    }
-                    ReleaseKind::Backoff | ReleaseKind::NotStarted => now,
-                };
-                open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
+                // Without a delay it is due when it was due before: a clock may have been set back since.
+                if let ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms) = *kind {
+                    let when = types::When::After(delay_ms);
+                    open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
+                }
             }
             _ => {}
         }
@@ -197,7 +195,11 @@ impl NeverEarly {
             .chain(kicks.map(|(_, due)| due))
             .chain(&many)
             .collect();
-        if possible.iter().any(|due| self.clocks.has_come(when, due)) || possible.is_empty() {
+        // Its backoff took the place of its due time, while a clock was ahead perhaps.
+        let was_put_off = job.attempts > 1 && job.attributes.policy().backoff.is_some();
+        let is_due =
+            |due: &&Due| self.clocks.is_now(when, due) || (was_put_off && self.clocks.has_come(when, due));
+        if possible.iter().any(is_due) || possible.is_empty() {
             return Ok(());
         }
         Err(format!("job {id} came at {} us, {}: {possible:?}", when.at, when.wall))

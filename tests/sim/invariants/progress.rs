@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{JobReport, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
-use adjourn::types::JobState;
+use adjourn::types::{self, JobState};
 
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, SECOND, Us};
@@ -90,6 +90,12 @@ fn leased_ms(report: &JobReport) -> u64 {
     }
 }
 
+/// A job that has expired by the wall clock is not delivered. It is there until that time has come for sure.
+fn may_be_held(when: When, report: &JobReport) -> bool {
+    let expires = report.attributes.policy().expires;
+    matches!(expires, Some(types::When::At(at)) if at <= when.wall.after(ON_ITS_WAY_MS))
+}
+
 impl Invariant for Progress {
     fn name(&self) -> &'static str {
         "progress"
@@ -116,6 +122,7 @@ impl Invariant for Progress {
                 if let Response::Job(report) = response
                     && self.healed.is_some_and(|healed| when.at > healed + OVER_AFTER)
                     && !matches!(report.state, Some(JobState::Buried | JobState::Finished))
+                    && !may_be_held(when, report)
                     && report.due.after(ON_ITS_WAY_MS + leased_ms(report)) < when.wall
                 {
                     let (id, due, state) = (report.id, report.due, report.state);

@@ -196,8 +196,7 @@ impl Reasons {
     fn has_own_reason(&self, now: When, clocks: &Clocks, job: JobId) -> bool {
         let key = self.gone.get(&job).and_then(Option::as_ref);
         let later = key.and_then(|key| self.later_expiries.get(key)).into_iter().flatten();
-        let expires =
-            || self.expiries.get(&job).into_iter().chain(later).any(|due| clocks.has_come(now, due));
+        let expires = || self.expiries.get(&job).into_iter().chain(later).any(|due| clocks.is_sure(now, due));
         self.ended.contains(&job)
             || self.open_of(&Target::Job(job)) > 0
             || expires()
