@@ -36,6 +36,8 @@ pub(super) enum Mutant {
     DisconnectSwallowed,
     /// The driver wakes the replica late.
     Oversleeps,
+    /// The core takes up a request after many turns.
+    TurnsTaken,
     /// The driver forgets a request now and then.
     RequestForgotten,
     /// Bodies of one PUSH change places on their way.
@@ -101,7 +103,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 20] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 21] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -116,6 +118,7 @@ impl Mutant {
         (Self::ReasonLost, &["last reason"]),
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
+        (Self::TurnsTaken, &["few turns"]),
         (Self::RequestForgotten, &["progress"]),
         (Self::BodiesSwapped, &["acknowledged", "pushed once", "never early"]),
         (Self::OrderReversed, &["order"]),
