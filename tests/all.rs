@@ -24,6 +24,7 @@ mod engine_golden;
 mod engine_history;
 mod engine_model;
 mod engine_remembered;
+mod engine_shares;
 mod formats;
 mod http;
 mod kept_bodies;

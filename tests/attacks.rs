@@ -26,6 +26,10 @@
 //! | 22 | announce large bodies over HTTP and send none | they take no memory; others push |
 //! | 23 | have a browser ask, under a name that was made to lead here | refused wherever no token is needed |
 //! | 24 | have a browser ask from another site | refused, and no answer may be used there |
+//! | 25 | have thousands of others' jobs looked up, and hang up | stale or never there; others are answered between |
+//! | 26 | use another's idempotency key before it does, or look whether it was used | each token has keys of its own |
+//! | 27 | push jobs under keys until others' keys are forgotten | the flood forgets its own |
+//! | 28 | have dead letters make more topics than the token may | refused |
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
@@ -37,9 +41,10 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use adjourn::protocol::{
-    Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, PushResult, Request, Reserve, Response,
-    Resume, TopicSet, Welcome,
+    Bulk, Change, ErrorCode, Hello, Idempotency, JobRef, List, NewJob, Push, PushResult, Request, Reserve,
+    Response, Resume, TopicSet, Welcome,
 };
+use adjourn::types::limits::{IDEMPOTENT_PUSHES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
 use adjourn::types::{
     Fence, Filter, JobId, Lease, ListOrder, PolicyChange, SessionId, SessionSecret, TopicPolicy, When,
 };
@@ -74,7 +79,15 @@ impl Scene {
             String::from_utf8(made.stdout).unwrap().trim_end().to_owned()
         };
         let shop = create(&["shop", "--allow", "push,consume,read,manage:shop.*"]);
-        let thief = create(&["thief", "--allow", "push,consume,read,manage:thief.*", "--sessions", "20"]);
+        let thief = create(&[
+            "thief",
+            "--allow",
+            "push,consume,read,manage:thief.*",
+            "--sessions",
+            "20",
+            "--topics",
+            "3",
+        ]);
         let data = folder.path().join("data");
         let server = Process::start(&data, &[&["--tokens-file", &file], more].concat());
         Self { _folder: folder, server, shop, thief }
@@ -471,4 +484,87 @@ fn a20_a_node_with_the_certificate_of_a_client() {
     assert!(said.contains("it is not for node-2.adjourn"), "{said}");
     // What a node says to one that does not look is tested beside its handshake.
     assert_eq!(peer_address(&folder, &server), peers, "it leads on");
+}
+
+#[test]
+fn a25_thousands_of_others_jobs_looked_up() {
+    const FRAMES: usize = 40;
+    let scene = Scene::new();
+    let (mut shop, mut thief) = (scene.shop(), scene.thief());
+    let jobs: Vec<JobId> = (0..20).map(|_| push(&mut shop, "shop.a", 3 * 3_600_000)).collect();
+    let named: Vec<Lease> =
+        jobs.iter().cycle().take(LEASES_MAX).map(|job| Lease { job: *job, fence: Fence(1) }).collect();
+    thief.send(&vec![Request::Finish { leases: named.clone() }; FRAMES]);
+    for _ in 0..FRAMES {
+        push(&mut shop, "shop.a", 0);
+        let settled = thief.receive();
+        let stale = |results: &[Result<(), ErrorCode>]| {
+            results.len() == LEASES_MAX && results.iter().all(|result| *result == Err(ErrorCode::StaleLease))
+        };
+        assert!(matches!(&settled, Some((_, Response::Settled(results))) if stale(results)), "{settled:?}");
+    }
+    let deletes: Vec<Request> =
+        jobs.iter().cycle().take(5_000).map(|job| Request::Delete(JobRef::Id(*job))).collect();
+    thief.send(&deletes);
+    drop(thief);
+    push(&mut shop, "shop.a", 0);
+    let counted = shop.ask(Request::Count(filter("shop.a")));
+    let all = (jobs.len() + FRAMES + 1) as u64;
+    assert_eq!(counted, Response::Counted { jobs: all });
+}
+
+/// Pushes a list of jobs under an idempotency key.
+fn push_under(client: &mut Raw, key: u128, name: &str, jobs: usize) -> Vec<PushResult> {
+    let list_jobs = u32::try_from(jobs).unwrap();
+    let idempotency = std::num::NonZeroU128::new(key).map(|key| Idempotency { key, list_jobs });
+    let jobs = vec![NewJob::new("body").after(3_600_000); jobs];
+    match client.ask(Request::Push(Push { topic: topic(name), sequence: 0, jobs, idempotency })) {
+        Response::Pushed(results) => results,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a26_anothers_idempotency_key() {
+    let scene = Scene::new();
+    let (mut shop, mut thief) = (scene.shop(), scene.thief());
+    assert!(matches!(push_under(&mut thief, 99, "thief.a", 1)[..], [PushResult::Pushed(_)]));
+    let own = push_under(&mut shop, 99, "shop.a", 1);
+    assert!(matches!(own[..], [PushResult::Pushed(_)]), "{own:?}");
+    assert_eq!(push_under(&mut shop, 99, "shop.a", 1), own);
+    assert!(matches!(push_under(&mut thief, 100, "thief.a", 1)[..], [PushResult::Pushed(_)]));
+}
+
+#[test]
+fn a27_a_flood_of_idempotency_keys() {
+    let scene = Scene::new();
+    let (mut shop, mut thief) = (scene.shop(), scene.thief());
+    let own = push_under(&mut shop, 7, "shop.a", 10);
+    for batch in 0..=(IDEMPOTENT_PUSHES_MAX / PUSH_JOBS_MAX) as u128 {
+        push_under(&mut thief, 1 << 64 | batch << 20, "thief.a", PUSH_JOBS_MAX);
+    }
+    assert_eq!(push_under(&mut shop, 7, "shop.a", 10), own);
+}
+
+#[test]
+fn a28_topics_made_by_dead_letters() {
+    let scene = Scene::new();
+    let mut thief = scene.thief();
+    let mut allowed = 0;
+    for number in 0..20 {
+        let to = Some(topic(&format!("thief.dead{number}")));
+        let set = TopicPolicy { dead_letters: to, ..TopicPolicy::default() };
+        let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+        let set = Request::TopicSet(TopicSet { topic: topic("thief.a"), change });
+        match thief.ask(set) {
+            Response::Done => allowed += 1,
+            Response::Error(error) => assert_eq!(error.code, ErrorCode::Quota),
+            other => panic!("{other:?}"),
+        }
+        push(&mut thief, "thief.a", 0);
+        let leases = reserve(&mut thief, "thief.a");
+        assert!(matches!(thief.ask(Request::Bury { leases, reason: None }), Response::Settled(_)));
+    }
+    let Response::Topics(topics) = thief.ask(Request::Topics) else { panic!("topics") };
+    assert!(topics.len() <= 3 && allowed >= 1, "{} topics", topics.len());
 }

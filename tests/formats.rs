@@ -123,7 +123,7 @@ fn known_and_unchanged() -> Vec<Command<'static>> {
     let Command::Push { topic, jobs, .. } = push_modes() else { unreachable!("a push") };
     let by_key = JobSelect::Key { topic, key: b"order 17" };
     vec![
-        Command::PushIdempotent { key: 0xc0 << 120 | 7, topic, jobs },
+        Command::PushIdempotent { owner: 1 << 63, key: 0xc0 << 120 | 7, list_jobs: 70_000, topic, jobs },
         Command::RescheduleIf { job: by_key, due: When::After(250), version: u64::MAX },
         Command::RetryDefaults { defaults: RetryDefaults::default() },
         Command::RetryDefaults { defaults: RetryDefaults::NONE },

@@ -4,10 +4,12 @@
 mod messages;
 mod policies;
 
+use std::num::NonZeroU128;
+
 use adjourn::protocol::{
-    DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, JobReport,
-    NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, StatsReport, Subscribe,
-    frame,
+    DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, Idempotency,
+    JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, StatsReport,
+    Subscribe, frame,
 };
 use adjourn::types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
@@ -221,7 +223,8 @@ fn absent(request: &Request) -> &'static [u8] {
         {
             &[2, 0, 0, 0, 0, 0]
         }
-        Request::Push(Push { idempotency: None, .. }) => &[0; 16],
+        Request::Push(Push { idempotency: None, .. }) => &[0; 20],
+        Request::Push(_) => &[0; 4],
         Request::Reschedule { if_version: None, .. } => &[0; 8],
         _ => &[],
     }
@@ -488,6 +491,21 @@ fn the_last_sequence_number_of_a_push_is_a_number() {
     };
     assert_eq!([code(u64::MAX, 1), code(u64::MAX - 1, 2), code(0, 3)], [None; 3]);
     assert_eq!([code(u64::MAX, 2), code(u64::MAX - 1, 3)], [Some(ErrorCode::Invalid); 2]);
+}
+
+#[test]
+fn a_push_says_how_long_its_list_is_if_it_is_a_part_of_it() {
+    let push = |list_jobs| {
+        let idempotency = NonZeroU128::new(9).map(|key| Idempotency { key, list_jobs });
+        let (topic, jobs) = ("orders".parse().expect("a topic"), vec![NewJob::new("x"); 3]);
+        Request::Push(Push { topic, sequence: 0, jobs, idempotency })
+    };
+    for list_jobs in [3, 4, u32::MAX] {
+        assert_eq!(Request::decode(&encoded(&push(list_jobs)), 100), Ok(push(list_jobs)));
+    }
+    let [whole, part] = [3, 4].map(|list_jobs| encoded(&push(list_jobs)).payload.len());
+    assert_eq!(part, whole + 4);
+    assert_eq!(refused(&push(2)), Some(ErrorCode::Invalid), "a list is no shorter than its part");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod consumers;
 mod memory;
 mod rig;
 mod rights;
+mod tenants;
 mod turns;
 
 use adjourn::protocol::{

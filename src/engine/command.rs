@@ -276,8 +276,12 @@ pub enum Command<'a> {
     /// New jobs of one topic, known by a key. It needs the feature level
     /// [`FEATURE_IDEMPOTENT_PUSH`](crate::types::FEATURE_IDEMPOTENT_PUSH).
     PushIdempotent {
+        /// Whose key it is.
+        owner: u64,
         /// Of the first job; the others have those that follow it.
         key: u128,
+        /// How many jobs the list has of which these are all, or a part: a key is used for one list.
+        list_jobs: u32,
         /// Where they belong; created if it is new.
         #[serde(borrow)]
         topic: TopicSelect<'a>,

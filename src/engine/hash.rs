@@ -156,22 +156,18 @@ pub(super) fn of_pushed(session: SessionId, sequence: u64, outcome: u64, checksu
     element.hash()
 }
 
-/// The hash of one remembered finish, the `number`-th there was.
-pub(super) fn of_finished(number: u64, finish: &Finish) -> u128 {
+/// The hash of one remembered finish.
+pub(super) fn of_finished(finish: &Finish) -> u128 {
     let Finish { at, lease, topic, attempts } = finish;
     let mut element = Element::new(Kind::Finished);
-    element.word(number).word(at.0).word(lease.job.0).word(lease.fence.0);
-    if *attempts != 0 {
-        element.pair(topic.0, *attempts);
-    }
-    element.hash()
+    element.word(at.0).word(lease.job.0).word(lease.fence.0).pair(topic.0, *attempts).hash()
 }
 
 /// The hash of one remembered push that carried a key.
 pub(super) fn of_idempotent(remembered: &Remembered) -> u128 {
-    let Remembered { at, key, outcome, checksum } = remembered;
+    let Remembered { at, owner, key, outcome, checksum } = remembered;
     let mut element = Element::new(Kind::Idempotent);
-    element.word(at.0).wide(*key).word(*outcome).word((*checksum).into()).hash()
+    element.word(at.0).word(*owner).wide(*key).word(*outcome).word((*checksum).into()).hash()
 }
 
 #[cfg(test)]

@@ -18,12 +18,14 @@ use super::listing::{Goal, Listed, Listing, Stage};
 use super::outcome::{JobView, TopicView};
 use super::spilled::SpilledSlot;
 use super::store::{JobStore, WalkFrom, Walked};
-use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, TopicId};
+use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, Right, TopicId};
 
 /// To read a job or its key from the store takes as long as to look at this many jobs in memory, and a look more for each
 /// [`BYTES_PER_LOOK`] of its body.
 const READ_LOOKS: usize = 1024;
 const BYTES_PER_LOOK: usize = 16;
+/// To find out whether one may see a job takes as long as to look at this many.
+const RIGHT_LOOKS: usize = 8;
 
 impl Engine {
     /// How many jobs match, if the counters of topics tell: the filter has no condition but topic and states.
@@ -260,6 +262,12 @@ impl Engine {
         Ok(store.spilled_job(place)?.into_job(place))
     }
 
+    /// Whether the jobs of a topic may be shown.
+    fn may_show<W>(&self, listing: &Listing<W>, topic: TopicId) -> bool {
+        let Some(access) = &listing.shown_to else { return true };
+        self.topics.find(topic).is_some_and(|topic| access.has(Right::Read, topic.name.as_str()))
+    }
+
     /// Where a job stands, if it matches and is wanted.
     fn wanted_position<S: JobStore>(
         &self,
@@ -268,8 +276,14 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Option<Position>, S::Error> {
-        if !listing.may_show(job.topic) || !self.meets(&listing.filter, listing.topic, job) {
+        if !self.meets(&listing.filter, listing.topic, job) {
             return Ok(None);
+        }
+        if listing.shown_to.is_some() {
+            *budget = budget.saturating_sub(RIGHT_LOOKS);
+            if !self.may_show(listing, job.topic) {
+                return Ok(None);
+            }
         }
         let position = self.unkeyed_position(listing.order, job);
         if position.as_ref().is_some_and(|position| !listing.wants(position)) {
@@ -367,7 +381,7 @@ impl Engine {
                 &spilled
             }
         };
-        if !listing.may_show(job.topic) || !self.meets(&listing.filter, listing.topic, job) {
+        if !self.meets(&listing.filter, listing.topic, job) || !self.may_show(listing, job.topic) {
             return Ok(None);
         }
         if let Some(now) = self.unkeyed_position(listing.order, job)

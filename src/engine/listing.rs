@@ -2,6 +2,7 @@
 //! cursor. [`Engine::list`] looks at the jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Engine;
 use super::command::TopicSelect;
@@ -9,7 +10,7 @@ use super::jobs::Slot;
 use super::outcome::JobView;
 use super::spill::NoSuchTopic;
 use crate::types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
-use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
+use crate::types::{Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
 
 /// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
 const WINDOW_JOBS: usize = 65_536;
@@ -25,8 +26,8 @@ pub struct Listing<W> {
     pub(super) filter: Filter,
     /// The filter's topic; `None` for all.
     pub(super) topic: Option<TopicId>,
-    /// The topics whose jobs may be shown; `None` for all.
-    visible: Option<BTreeSet<TopicId>>,
+    /// Shows only jobs of topics that one may read who has this access; `None` for all.
+    pub(super) shown_to: Option<Arc<Access>>,
     pub(super) goal: Goal,
     pub(super) order: ListOrder,
     /// The position of the last job shown; the next one comes after it.
@@ -127,7 +128,7 @@ impl<W> Listing<W> {
         Self {
             filter,
             topic,
-            visible: None,
+            shown_to: None,
             goal,
             order,
             page_after: after.clone(),
@@ -146,15 +147,10 @@ impl<W> Listing<W> {
         }
     }
 
-    /// Passes over the jobs of all other topics, as if there were none.
+    /// Passes over the jobs of topics that one may not read who has this access, as if there were none.
     #[must_use]
-    pub fn showing_only(self, visible: BTreeSet<TopicId>) -> Self {
-        Self { visible: Some(visible), ..self }
-    }
-
-    /// Whether the jobs of a topic may be shown.
-    pub(super) fn may_show(&self, topic: TopicId) -> bool {
-        self.visible.as_ref().is_none_or(|visible| visible.contains(&topic))
+    pub fn shown_to(self, access: Arc<Access>) -> Self {
+        Self { shown_to: Some(access), ..self }
     }
 
     /// Goes on with the next page, behind the one that ended.
@@ -304,7 +300,7 @@ impl<W> Listing<W> {
     pub(super) fn reads_spilled_jobs(&self) -> bool {
         let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
         let by_record = attempts_min.is_some() || attempts_max.is_some() || reason.is_some();
-        by_record || key_prefix.is_some() || self.visible.is_some()
+        by_record || key_prefix.is_some() || self.shown_to.is_some()
     }
 }
 

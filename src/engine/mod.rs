@@ -75,6 +75,7 @@ mod postpone;
 mod push;
 mod read;
 mod ready;
+mod recent;
 mod repeat;
 mod reserve;
 mod retry;
@@ -201,8 +202,8 @@ impl Engine {
             timers: timers::Timers::new(),
             topics: topics::Topics::default(),
             sessions: sessions::Sessions::default(),
-            finished: finished::Finished::default(),
-            idempotent: idempotency::IdempotentPushes::default(),
+            finished: finished::none_finished(),
+            idempotent: idempotency::no_pushes(),
             members: members::Members::default(),
             defaults: defaults::Defaults::default(),
             sum: hash::Sum::default(),
@@ -285,9 +286,7 @@ impl Engine {
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs, store, ended).map(Outcome::Pushed);
             }
-            Command::PushIdempotent { key, topic, jobs } => {
-                return self.push_idempotent(*key, *topic, jobs, store, ended).map(Outcome::Pushed);
-            }
+            Command::PushIdempotent { .. } => return self.push_idempotent(command, store, ended),
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 let grants = self.reserve(*session, topics, *jobs_max, *bytes_max, store)?;
                 return Ok(Outcome::Granted(grants));

@@ -61,6 +61,11 @@ impl Engine {
         self.topics.views()
     }
 
+    /// The number of the next topic that is made.
+    pub fn next_topic(&self) -> TopicId {
+        TopicId(self.topics.next)
+    }
+
     /// How many topics there are.
     pub fn topic_count(&self) -> usize {
         self.topics.views().len()
@@ -168,7 +173,7 @@ impl Engine {
         scalars.wide(u128::from_le_bytes(self.key_secret.unwrap_or_default()));
         scalars.word(self.clock.stamp.0).word(self.clock.offset_ms.cast_unsigned());
         scalars.word(self.last_job).word(self.last_fence);
-        scalars.word(self.sessions.last()).word(self.finished.first());
+        scalars.word(self.sessions.last());
         scalars.word(self.members.feature_level().into()).word(self.defaults.digest());
         if let Some(forward) = self.clock.forward {
             scalars.word(forward.at.0).word(forward.before_ms.cast_unsigned());
@@ -209,7 +214,8 @@ impl Engine {
     /// Bytes of memory that jobs and sessions take, without the jobs' records: an estimate.
     pub fn memory_bytes(&self) -> usize {
         let jobs = self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes();
-        jobs + self.sessions.memory_bytes() + self.idempotent.memory_bytes()
+        let recent = self.finished.memory_bytes() + self.idempotent.memory_bytes();
+        jobs + self.sessions.memory_bytes() + recent
     }
 
     /// Bytes of memory that [`Engine::metadata`] takes, with its encoding: an estimate.

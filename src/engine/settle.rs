@@ -10,7 +10,7 @@ use super::jobs::Slot;
 use super::outcome::{Outcome, Reject};
 use super::store::JobStore;
 use crate::types::limits::REASON_BYTES_MAX;
-use crate::types::{BuryReason, JobState, Lease};
+use crate::types::{BuryReason, JobId, JobState, Lease, Millis, TopicId};
 
 impl Engine {
     /// Carries out a command that settles leases.
@@ -49,7 +49,7 @@ impl Engine {
                 self.finished.remember(finish, &mut self.sum);
                 Ok(())
             }
-            Err(_) if self.finished.remembers(lease, stamp) => Ok(()),
+            Err(_) if self.was_finished(lease) => Ok(()),
             Err(reject) => Err(reject),
         })
     }
@@ -115,6 +115,13 @@ impl Engine {
             }
             Ok(())
         })
+    }
+
+    /// The topic of a job that may be leased, or was finished not too long ago, by the time of `stamp`. Leases are on resident
+    /// jobs: nothing is read.
+    pub fn topic_of_leased(&self, job: JobId, stamp: Millis) -> Option<TopicId> {
+        let resident = self.jobs.resident(job).map(|slot| self.jobs[slot].topic);
+        resident.or_else(|| self.finished_job(job, stamp).map(|finished| finished.topic))
     }
 
     /// Whether this lease still holds its job.

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
-use super::command::{Command, JobSelect, TopicSelect};
+use super::command::{Command, JobSelect, NewJob, TopicSelect};
 use super::hash;
 use super::jobs::{Found, Slot};
 use super::outcome::JobView;
@@ -113,6 +113,15 @@ impl Engine {
         })
     }
 
+    /// The topic of a job, wherever it is.
+    pub fn topic_of<S: JobStore>(&self, job: JobId, store: &mut S) -> Result<Option<TopicId>, S::Error> {
+        Ok(match self.jobs.find(job) {
+            None => None,
+            Some(Found::Resident(slot)) => Some(self.jobs[slot].topic),
+            Some(Found::Spilled(slot)) => Some(store.spilled_topic(self.jobs.spilled().place(slot))?),
+        })
+    }
+
     /// A spilled job as it is now.
     pub(super) fn spilled_view<S: JobStore>(&self, place: Place, store: &mut S) -> Result<JobView, S::Error> {
         Ok(self.view(&store.spilled_job(place)?.into_job(place)))
@@ -130,6 +139,28 @@ impl Engine {
     /// The places of the spilled jobs that a command names and will read.
     pub fn places_named<'a>(&'a self, command: &Command<'_>) -> impl Iterator<Item = Place> + 'a {
         self.spilled_named(command).into_iter().map(|spilled| self.jobs.spilled().place(spilled))
+    }
+
+    /// The place of the spilled job that has the key of each of these new jobs, if one has it.
+    pub fn places_of_keys<'a>(
+        &'a self,
+        topic: TopicSelect<'_>,
+        jobs: &'a [NewJob<'_>],
+    ) -> impl Iterator<Item = Option<Place>> + 'a {
+        let topic = self.known(topic).filter(|_| self.jobs.spilled().len() > 0);
+        let found = move |job: &NewJob<'_>| self.jobs.find_key(self.key_hash(topic?, job.key?));
+        jobs.iter().map(move |job| match found(job)? {
+            Found::Spilled(spilled) => Some(self.jobs.spilled().place(spilled)),
+            Found::Resident(_) => None,
+        })
+    }
+
+    /// Where the record of a job is.
+    pub fn place_of(&self, job: &JobSelect<'_>) -> Option<Place> {
+        Some(match self.find(job)? {
+            Found::Resident(slot) => self.jobs[slot].body.place,
+            Found::Spilled(slot) => self.jobs.spilled().place(slot),
+        })
     }
 
     /// The spilled jobs that a command names, each once.

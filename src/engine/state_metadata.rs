@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{Clock, StepForward};
 use super::defaults::Defaults;
-use super::finished::{SavedAttempts, SavedFinished};
+use super::finished::Finish;
 use super::idempotency::Remembered;
 use super::members::Members;
 use super::policy::SavedRule;
@@ -31,9 +31,6 @@ pub struct StateMetadata {
     #[serde(skip)]
     topic_numbers: SavedNumbers,
     /// Stands behind these, and is left out in the same way.
-    #[serde(skip)]
-    attempts: SavedAttempts,
-    /// And behind these.
     #[serde(skip)]
     rules: Vec<SavedRule>,
     /// And behind these.
@@ -63,7 +60,7 @@ struct Head {
 /// The fields after the sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Tail {
-    finished: SavedFinished,
+    finished: Vec<Finish>,
     members: Members,
     defaults: Defaults,
     /// The running sum of the state hash, jobs included.
@@ -191,21 +188,12 @@ impl Engine {
             keyed: self.jobs.keyed() as u64,
             topics: self.topics.save(),
         };
+        let finished = self.finished.all().copied().collect();
         let (members, defaults) = (self.members.clone(), self.defaults.clone());
-        let tail = Tail { finished: self.finished.save(), members, defaults, sum: self.sum };
-        let (topic_numbers, attempts) = (self.topics.save_numbers(), self.finished.save_attempts());
-        let rules = self.topics.save_rules();
-        let (idempotent, forward) = (self.idempotent.save(), self.clock.forward);
-        StateMetadata {
-            head,
-            sessions: Vec::new(),
-            tail,
-            topic_numbers,
-            attempts,
-            rules,
-            idempotent,
-            forward,
-        }
+        let tail = Tail { finished, members, defaults, sum: self.sum };
+        let (topic_numbers, rules) = (self.topics.save_numbers(), self.topics.save_rules());
+        let (idempotent, forward) = (self.idempotent.all().copied().collect(), self.clock.forward);
+        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, rules, idempotent, forward }
     }
 }
 
@@ -233,9 +221,6 @@ impl StateMetadata {
             metadata.topic_numbers = next(&mut rest)?;
         }
         if !rest.is_empty() {
-            metadata.attempts = next(&mut rest)?;
-        }
-        if !rest.is_empty() {
             metadata.rules = next(&mut rest)?;
         }
         if !rest.is_empty() {
@@ -261,11 +246,10 @@ impl StateMetadata {
             && self.head.last_fence <= COUNT_MAX
             && self.head.last_session <= COUNT_MAX
             && self.topic_numbers.fit(self.head.topics.len())
-            && self.tail.finished.fits(&self.attempts)
             && self.tail.defaults.are_valid()
             && self.rules.iter().all(SavedRule::is_valid)
             && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
-            && self.tail.finished.is_within(COUNT_MAX, self.head.last_job, self.head.last_fence)
+            && self.tail.finished.iter().all(|one| one.is_within(self.head.last_job, self.head.last_fence))
     }
 
     /// How many jobs the state has.
@@ -304,7 +288,7 @@ impl StateMetadata {
         (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
         engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
         engine.sessions.restore(self.head.last_session, &self.sessions);
-        engine.finished.restore(&self.tail.finished, &self.attempts);
+        engine.finished.restore(&self.tail.finished);
         engine.idempotent.restore(&self.idempotent);
         engine.members.clone_from(&self.tail.members);
         engine.defaults.clone_from(&self.tail.defaults);
@@ -315,18 +299,15 @@ impl StateMetadata {
 
 impl PartialMetadata {
     fn new(metadata: &StateMetadata, missing: usize) -> Self {
-        let StateMetadata { head, tail, topic_numbers, attempts, rules, idempotent, forward, .. } = metadata;
+        let StateMetadata { head, tail, topic_numbers, rules, idempotent, forward, .. } = metadata;
         let mut bytes = encoded(head);
         bytes.extend(encoded(&(missing as u64)));
         let mut tail = encoded(tail);
         // Each part only if it, or one behind it, is there.
-        let later = [forward.is_some(), !idempotent.is_empty(), !rules.is_empty(), !attempts.is_empty()];
+        let later = [forward.is_some(), !idempotent.is_empty(), !rules.is_empty()];
         let is_any_of = |parts: usize| later.iter().take(parts).any(|is_there| *is_there);
-        if *topic_numbers != SavedNumbers::default() || is_any_of(4) {
+        if *topic_numbers != SavedNumbers::default() || is_any_of(3) {
             tail.extend(encoded(topic_numbers));
-        }
-        if is_any_of(4) {
-            tail.extend(encoded(attempts));
         }
         if is_any_of(3) {
             tail.extend(encoded(rules));

@@ -95,6 +95,9 @@ pub trait JobStore {
     /// A spilled job.
     fn spilled_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
+    /// The topic of a spilled job. Reads less than all of the job.
+    fn spilled_topic(&mut self, place: Place) -> Result<TopicId, Self::Error>;
+
     /// The key of a record.
     fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Self::Error>;
 

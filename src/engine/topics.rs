@@ -63,7 +63,7 @@ pub struct TopicTotals {
 pub(super) struct Topics {
     known: BTreeMap<TopicId, Topic>,
     /// The number of the next one.
-    next: u32,
+    pub(super) next: u32,
     /// Those that are idle, by since when. It is brought up to date at the end of an entry.
     idle: BTreeSet<(Millis, TopicId)>,
     /// What those counted that were forgotten.

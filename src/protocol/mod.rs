@@ -32,7 +32,7 @@ pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use job::JobRef;
 pub use opcode::ResponseOpcode;
 pub use policy::TopicSet;
-pub use push::{NewJob, Push};
+pub use push::{Idempotency, NewJob, Push};
 pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{

@@ -32,10 +32,18 @@ pub struct Push {
     pub sequence: u64,
     /// The jobs.
     pub jobs: Vec<NewJob>,
-    /// A number that is drawn at random for this push, or a hash: a repeat of the push under it, by whoever, answers as the first
-    /// one did, for a day, while the queue remembers no more than
-    /// [`IDEMPOTENT_PUSHES_MAX`](crate::types::limits::IDEMPOTENT_PUSHES_MAX) later ones. Instead of a sequence.
-    pub idempotency: Option<NonZeroU128>,
+    /// Under what a repeat is known, instead of a sequence.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// Under what a repeat of a push by the same token is known: it answers as the first one did, for a day, while the token's share of
+/// the last [`IDEMPOTENT_PUSHES_MAX`](crate::types::limits::IDEMPOTENT_PUSHES_MAX) jobs has room for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// A number that is drawn at random for this push, or a hash. It is the first job's; the others have those that follow it.
+    pub key: NonZeroU128,
+    /// How many jobs the list has. More than the push if the list goes in several pushes: each has the number of its first job.
+    pub list_jobs: u32,
 }
 
 /// One job to be pushed.
@@ -120,8 +128,11 @@ impl Field for Push {
         for job in &self.jobs {
             encode_job(job, out);
         }
-        if let Some(key) = self.idempotency {
+        if let Some(Idempotency { key, list_jobs }) = self.idempotency {
             out.put_u128_le(key.get());
+            if list_jobs as usize != self.jobs.len() {
+                out.put_u32_le(list_jobs);
+            }
         }
     }
 
@@ -137,7 +148,12 @@ impl Field for Push {
             None
         } else {
             let [low, high] = [fields.u64("idempotency")?, fields.u64("idempotency")?];
-            NonZeroU128::new(u128::from(low) | u128::from(high) << 64)
+            let own = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+            let list_jobs = if fields.is_empty() { 0 } else { fields.u32("list_jobs")? };
+            let list_jobs =
+                if list_jobs == 0 { own } else { in_range(list_jobs, own..=u32::MAX, "list_jobs")? };
+            let key = NonZeroU128::new(u128::from(low) | u128::from(high) << 64);
+            key.map(|key| Idempotency { key, list_jobs })
         };
         if idempotency.is_some() {
             in_range(sequence, 0..=0, "sequence")?;

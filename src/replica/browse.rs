@@ -13,7 +13,7 @@ use crate::engine::{Engine, JobView, Listed, Listing};
 use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
 use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
-use crate::types::{Filter, ListOrder, Position, TopicId};
+use crate::types::{Filter, ListOrder, Position, Right, TopicId};
 
 /// A turn looks at this many jobs for passes.
 const LOOKS_PER_TURN: usize = 65_536;
@@ -213,9 +213,10 @@ impl Replica {
             }
             Some(listing) => {
                 let asker = (connection, id);
-                let listing = match self.visible_topics(connection) {
+                let access = self.connections.access(connection);
+                let listing = match access.filter(|access| !access.has_everywhere(Right::Read)) {
                     // Whoever may read the one that is named may see all that the pass shows.
-                    Some(visible) if list.filter.topic.is_none() => listing.showing_only(visible),
+                    Some(access) if list.filter.topic.is_none() => listing.shown_to(access),
                     _ => listing,
                 };
                 let purpose = Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 };
@@ -304,10 +305,10 @@ impl Replica {
 
     /// Whether somebody still waits for the answer.
     fn is_asked_for(&mut self, purpose: &mut Purpose) -> bool {
-        let mut is_there = |(connection, _): &Asker| self.connections.one(*connection).is_some();
+        let is_there = |(connection, _): &Asker| self.connections.is_there(*connection);
         match purpose {
             Purpose::Peek { askers, .. } => {
-                askers.retain(&mut is_there);
+                askers.retain(is_there);
                 !askers.is_empty()
             }
             Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. } => {

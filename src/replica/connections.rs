@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::account::{HeldMemory, MemoryAccount, MemoryShare};
 use super::io::{Arrival, ConnectionId, Output, Permit};
+use super::pushes::PushParts;
 use super::sessions::unmarked;
-use crate::protocol::{ErrorReply, Request, RequestId, Response};
+use crate::protocol::{ErrorReply, Kind, Request, RequestId, Response};
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
 /// A share with less room than this, in bytes, is nearly used up.
@@ -45,18 +46,39 @@ pub(super) struct Connection {
     /// still room by then or not, and before those that came after it: each is answered some time, however much is asked for.
     resumed: Option<RequestId>,
     /// Requests that wait for their turn, as they came together.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<Batch>,
+    /// A push before these that is proposed in parts.
+    parts: Option<PushParts>,
+    /// Of the batch whose last request is being taken up.
+    permit: Option<Permit>,
+    /// Whether it stands in line for its turn.
+    is_in_line: bool,
+    /// The client is gone, and requests of it are left.
+    is_left: bool,
+}
+
+/// What a connection asked for.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Request(RequestId, Request),
+    /// What is left of a push.
+    Rest(PushParts),
 }
 
 #[derive(Debug)]
-struct Asked {
+struct Batch {
     from: Option<Arc<str>>,
     requests: std::vec::IntoIter<(RequestId, Request)>,
-    /// Given back with the last of them.
-    _permit: Permit,
+    /// Given back when the last of them was taken up.
+    permit: Permit,
 }
 
 impl Connection {
+    /// Whether something waits for its turn. Nothing does behind a part of a push that is not applied.
+    fn is_asking(&self) -> bool {
+        self.parts.as_ref().map_or(!self.asked.is_empty(), |parts| !parts.is_under_way())
+    }
+
     /// Bytes that were sent to it and are not known to be written.
     pub(super) fn unwritten_bytes(&self) -> usize {
         self.unwritten_bytes
@@ -134,6 +156,10 @@ impl Connections {
             held: VecDeque::new(),
             resumed: None,
             asked: VecDeque::new(),
+            parts: None,
+            permit: None,
+            is_in_line: false,
+            is_left: false,
         };
         self.all.insert(id, connection);
     }
@@ -157,10 +183,8 @@ impl Connections {
         permit: Permit,
     ) {
         let Some(connection) = self.all.get_mut(&id).filter(|_| !requests.is_empty()) else { return };
-        if connection.asked.is_empty() {
-            self.askers.push_back(id);
-        }
-        connection.asked.push_back(Asked { from, requests: requests.into_iter(), _permit: permit });
+        connection.asked.push_back(Batch { from, requests: requests.into_iter(), permit });
+        self.line_up(id);
     }
 
     /// Whether a request waits for its connection's turn.
@@ -170,28 +194,87 @@ impl Connections {
 
     /// Whose turn it is. It ends with [`Self::end_turn`].
     pub(super) fn next_asker(&mut self) -> Option<ConnectionId> {
-        self.askers.pop_front()
+        let next = self.askers.pop_front()?;
+        if let Some(connection) = self.all.get_mut(&next) {
+            connection.is_in_line = false;
+        }
+        Some(next)
     }
 
-    /// The first request of a connection that waits.
-    pub(super) fn take_asked(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
-        let connection = self.all.get_mut(&id)?;
+    /// What a connection asked for first, of what waits.
+    pub(super) fn take_asked(&mut self, id: ConnectionId) -> Option<Asked> {
+        let connection = self.all.get_mut(&id).filter(|one| one.is_asking())?;
+        if let Some(parts) = connection.parts.take() {
+            return Some(Asked::Rest(parts));
+        }
+        connection.permit = None;
         let first = connection.asked.front_mut()?;
         if let Some(from) = first.from.take() {
             connection.address = from;
         }
-        let request = first.requests.next();
+        let (request, asked) = first.requests.next()?;
         if first.requests.as_slice().is_empty() {
-            connection.asked.pop_front();
+            connection.permit = connection.asked.pop_front().map(|batch| batch.permit);
         }
-        request
+        Some(Asked::Request(request, asked))
     }
 
-    /// The turn of a connection is over: if there is more, it comes again after all others.
+    /// The turn of a connection is over, or a push of it that was proposed in parts: if there is more, it comes again after all
+    /// others.
     pub(super) fn end_turn(&mut self, id: ConnectionId) {
-        if self.all.get(&id).is_some_and(|connection| !connection.asked.is_empty()) {
+        if let Some(connection) = self.all.get_mut(&id)
+            && connection.parts.is_none()
+        {
+            connection.permit = None;
+        }
+        self.line_up(id);
+    }
+
+    fn line_up(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.all.get_mut(&id)
+            && connection.is_asking()
+            && !std::mem::replace(&mut connection.is_in_line, true)
+        {
             self.askers.push_back(id);
         }
+    }
+
+    /// Keeps a push of which a part is proposed, or the rest waits for the connection's turn.
+    pub(super) fn hold_parts(&mut self, id: ConnectionId, parts: PushParts) {
+        if let Some(connection) = self.all.get_mut(&id) {
+            connection.parts = Some(parts);
+        }
+    }
+
+    /// The push that is proposed in parts. It is no longer before the other requests, unless it is held again.
+    pub(super) fn take_parts(&mut self, id: ConnectionId) -> Option<PushParts> {
+        self.all.get_mut(&id)?.parts.take()
+    }
+
+    /// A client is gone. What is left of its requests is what changes something for others.
+    pub(super) fn leave(&mut self, id: ConnectionId) {
+        let Some(connection) = self.all.get_mut(&id) else { return };
+        connection.is_left = true;
+        connection.held.clear();
+        connection.outbox.clear();
+        drop(connection.outbox_memory.take_all());
+        self.dirty.remove(&id);
+        self.short.remove(&id);
+        for batch in &mut connection.asked {
+            let requests: Vec<_> = batch.requests.by_ref().filter(|(_, request)| outlives(request)).collect();
+            batch.requests = requests.into_iter();
+        }
+        connection.asked.retain(|batch| !batch.requests.as_slice().is_empty());
+    }
+
+    /// Whether it is gone, and nothing that it asked for is left.
+    pub(super) fn is_done(&self, id: ConnectionId) -> bool {
+        self.all.get(&id).is_some_and(|one| one.is_left && one.asked.is_empty() && one.parts.is_none())
+    }
+
+    /// Whether its client is there.
+    pub(super) fn is_there(&self, id: ConnectionId) -> bool {
+        self.all.get(&id).is_some_and(|one| !one.is_left)
     }
 
     /// What a client may do.
@@ -294,9 +377,8 @@ impl Connections {
     /// How many bytes may be sent to a connection before some are written; 0 to one that is gone. One answer that
     /// is larger than the room is sent whole.
     pub(super) fn room_bytes(&self, id: ConnectionId) -> usize {
-        self.all
-            .get(&id)
-            .map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes).min(one.share.room()))
+        let there = self.all.get(&id).filter(|one| !one.is_left);
+        there.map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes).min(one.share.room()))
     }
 
     /// The same for jobs that are about to be granted. Without room the connection waits for it. When a share is nearly used up,
@@ -408,7 +490,7 @@ impl Connections {
     /// Puts the answer to a request into a connection's outbox. Drops it if the connection is gone.
     pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
         self.tell(id, request, response);
-        if let Some(connection) = self.all.get_mut(&id) {
+        if let Some(connection) = self.all.get_mut(&id).filter(|one| !one.is_left) {
             connection.answers += 1;
             if connection.resumed.take_if(|resumed| *resumed == request).is_some() {
                 self.resumable.insert(id);
@@ -418,7 +500,7 @@ impl Connections {
 
     /// As [`Self::send`], for a response that answers no request.
     pub(super) fn tell(&mut self, id: ConnectionId, request: RequestId, response: Response) {
-        if let Some(connection) = self.all.get_mut(&id) {
+        if let Some(connection) = self.all.get_mut(&id).filter(|one| !one.is_left) {
             let bytes = response.weight_bytes();
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(bytes);
             connection.outbox_memory.add(bytes);
@@ -441,6 +523,21 @@ impl Connections {
             outputs.push(Output::Send { connection, responses, answers, memory });
         }
     }
+}
+
+/// Whether a request is to be done although its client is gone and hears no answer.
+fn outlives(request: &Request) -> bool {
+    let is_of_client = matches!(
+        request,
+        Request::Hello(_)
+            | Request::Reserve(_)
+            | Request::Subscribe(_)
+            | Request::Credit { .. }
+            | Request::Unsubscribe { .. }
+            | Request::Cancel { .. }
+            | Request::BackupBegin
+    );
+    request.opcode().kind() != Kind::Read && !is_of_client
 }
 
 #[cfg(test)]

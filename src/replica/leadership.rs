@@ -104,6 +104,7 @@ impl Replica {
 
     /// Answers everything that waits on a connection, and closes it.
     fn send_away(&mut self, connection: ConnectionId, elsewhere: &ErrorReply) {
+        self.lose_parts(connection, elsewhere);
         while let Some((id, _)) = self.connections.take_held(connection) {
             self.connections.refuse(connection, id, elsewhere.clone());
         }
@@ -161,6 +162,7 @@ impl Replica {
                 | Reply::Resume(connection, request, _) => {
                     self.connections.refuse(connection, request, error.clone());
                 }
+                Reply::Part(connection) => self.lose_parts(connection, error),
                 Reply::Close(connection, request, session) => {
                     self.lapsing.remove(&session);
                     self.connections.refuse(connection, request, error.clone());

@@ -31,6 +31,7 @@ mod operator;
 mod outcomes;
 mod peers;
 mod proposals;
+mod pushes;
 mod queries;
 mod read_index;
 mod recovery;

@@ -5,12 +5,12 @@ use super::io::{ConnectionId, Notice};
 use super::proposals::Reply;
 use super::recovery::{change_members, decode};
 use super::waiters::{Claim, WaiterId};
-use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject};
+use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject, TopicSelect};
 use crate::protocol::{Delivered, ErrorCode, ErrorReply, Leased, PushResult, RequestId, Response};
 use crate::raft::MembershipChange;
 use crate::storage::{EntryKind, LogEntry, StorageError};
 use crate::types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
-use crate::types::{Attributes, JobId, Key, Lease, Right};
+use crate::types::{Attributes, JobId, Key, Lease, PolicyChange, Right};
 
 impl Replica {
     /// Applies a committed entry and answers everybody who waited for it.
@@ -40,12 +40,17 @@ impl Replica {
         }
         for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
+            self.note_dead_letters(command);
             self.members_changed |=
                 matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
         self.note_state(begins_term);
+        for (id, name) in &applied.topics_gone {
+            self.token_limits.topic_gone(*id, name, self.waiters.next_topic());
+        }
         self.waiters.topics_gone(&applied.topics_gone.into_iter().collect());
         while let Some(made) = self.engine.first_topic_from(self.waiters.next_topic()) {
+            self.token_limits.topic_made(made.id, made.name);
             self.waiters.topic_made(made.id, made.name);
         }
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
@@ -96,11 +101,21 @@ impl Replica {
         }
     }
 
+    /// A topic may make another one from now on, for its dead letters.
+    fn note_dead_letters(&mut self, command: &Command<'_>) {
+        if let Command::TopicPolicy { topic: TopicSelect::Name(topic), change } = command
+            && let Some(to) = PolicyChange::decode(change).ok().and_then(|change| change.set.dead_letters)
+        {
+            self.token_limits.dead_letters_set(topic, &to, &self.engine);
+        }
+    }
+
     fn answer(&mut self, reply: Reply, outcome: Outcome) -> Result<(), StorageError> {
         match reply {
             Reply::Request(connection, request) => {
                 self.connections.send(connection, request, response(outcome));
             }
+            Reply::Part(connection) => self.part_pushed(connection, outcome),
             Reply::Bulk(connection, request, cursor) => {
                 let response = match outcome {
                     Outcome::ChangedMany { jobs } => Response::Bulked { jobs, in_the_way: 0, cursor },
@@ -276,7 +291,7 @@ impl Replica {
 }
 
 /// An outcome as its client sees it.
-fn response(outcome: Outcome) -> Response {
+pub(super) fn response(outcome: Outcome) -> Response {
     match outcome {
         Outcome::Done
         | Outcome::Session { .. }
@@ -301,7 +316,7 @@ fn response(outcome: Outcome) -> Response {
     }
 }
 
-fn push_result(outcome: PushOutcome) -> PushResult {
+pub(super) fn push_result(outcome: PushOutcome) -> PushResult {
     match outcome {
         PushOutcome::Pushed(job) => PushResult::Pushed(job),
         PushOutcome::Kept(job) => PushResult::Kept(job),

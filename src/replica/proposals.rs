@@ -19,6 +19,8 @@ use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 pub(super) enum Reply {
     /// A client's request: the outcome is its answer.
     Request(ConnectionId, RequestId),
+    /// A part of a PUSH of this connection: see [`pushes`](super::pushes).
+    Part(ConnectionId),
     /// A BULK, and the cursor to go on with.
     Bulk(ConnectionId, RequestId, Bytes),
     /// A HELLO that opens a session.

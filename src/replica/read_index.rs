@@ -29,21 +29,28 @@ pub(super) struct PendingReads {
     too_old: Option<u64>,
     last: u64,
     count: usize,
+    work: u64,
 }
 
-/// A read, and when it came.
-type Timed = (Millis, Read);
+/// A read, when it came, and how much work it is.
+type Timed = (Millis, u64, Read);
 
 impl PendingReads {
-    /// Adds a read that shows the state as of `stamp`, or a later one.
-    pub(super) fn add(&mut self, stamp: Millis, connection: ConnectionId, id: RequestId, request: Request) {
-        self.gathering.push((stamp, (connection, id, request)));
+    /// Adds a read that shows the state as of `stamp`, or a later one, and is this much work.
+    pub(super) fn add(&mut self, stamp: Millis, work: u64, read: Read) {
+        self.gathering.push((stamp, work, read));
         self.count += 1;
+        self.work += work;
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// How much work they are.
+    pub(super) fn work(&self) -> u64 {
+        self.work
     }
 
     /// What to ask for those that gathered, if there are any.
@@ -82,8 +89,9 @@ impl PendingReads {
 
     /// The first of those.
     pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
-        let (_, (_, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
+        let (_, (_, work, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
         self.count -= 1;
+        self.work -= work;
         Some(read)
     }
 
@@ -94,10 +102,10 @@ impl PendingReads {
 
     /// All of them: this node does not lead any more.
     pub(super) fn take_all(&mut self) -> Vec<Read> {
-        self.count = 0;
+        (self.count, self.work) = (0, 0);
         let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
         let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
-        confirmed.chain(asked).chain(self.gathering.drain(..)).map(|(_, read)| read).collect()
+        confirmed.chain(asked).chain(self.gathering.drain(..)).map(|(.., read)| read).collect()
     }
 }
 
@@ -113,7 +121,7 @@ mod tests {
     fn a_read_waits_for_its_answer_and_for_the_state() {
         let mut reads = PendingReads::default();
         let add = |reads: &mut PendingReads, id: u32| {
-            reads.add(Millis(id.into()), ConnectionId(1), RequestId(id), Request::Stats);
+            reads.add(Millis(id.into()), 7, (ConnectionId(1), RequestId(id), Request::Stats));
         };
         add(&mut reads, 1);
         add(&mut reads, 2);
@@ -130,6 +138,7 @@ mod tests {
         assert_eq!((reads.first_ready(10), reads.first_ready(11)), (None, Some(Millis(1))));
         let taken: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
         assert_eq!(ids(&taken), [1, 2, 3], "an answer holds for those before");
-        assert_eq!((reads.count(), ids(&reads.take_all()), reads.count()), (1, vec![4], 0));
+        assert_eq!((reads.count(), reads.work(), ids(&reads.take_all())), (1, 7, vec![4]));
+        assert_eq!((reads.count(), reads.work()), (0, 0));
     }
 }

@@ -5,34 +5,33 @@ use super::io::ConnectionId;
 use super::proposals::Reply;
 use super::waiters::{Cancelled, Demand, WaiterId};
 use super::{Replica, Stop};
-use crate::engine::{Command, JobSelect, NewJob, TopicSelect};
+use crate::engine::{Command, JobSelect, TopicSelect};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, Kind, Push, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    ErrorCode, ErrorReply, JobRef, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
     TopicSet,
 };
-use crate::types::limits::{
-    CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, RESERVE_BYTES_MAX,
-    SUBSCRIPTIONS_MAX, TTR_MS_DEFAULT,
-};
+use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use crate::types::{
-    FEATURE_CALL_BACKS, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING,
-    FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY,
-    FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName, When,
+    FEATURE_CALL_BACKS, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
+    FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId,
+    TopicId, TopicName, When,
 };
 
 impl Replica {
     pub(super) fn request(&mut self, connection: ConnectionId, id: RequestId, mut request: Request) {
-        if let Err(denied) = self.check_rights(connection, &mut request) {
-            return self.connections.refuse(connection, id, denied);
-        }
-        if matches!(request, Request::ClusterStatus) {
-            return self.cluster_status(connection, id);
-        }
+        let is_cluster_status = matches!(request, Request::ClusterStatus);
         if matches!(request, Request::Ping) && self.connections.is_stranger(connection) {
             return self.connections.send(connection, id, self.pong());
         }
-        if let Some(error) = self.not_now() {
+        // Rights to jobs are checked by the state, and only the leader's is the newest.
+        if let Some(error) = self.not_now().filter(|_| !is_cluster_status) {
             return self.connections.refuse(connection, id, error);
+        }
+        if let Err(denied) = self.check_rights(connection, &mut request) {
+            return self.connections.refuse(connection, id, denied);
+        }
+        if is_cluster_status {
+            return self.cluster_status(connection, id);
         }
         let Some(phase) = self.connections.one(connection).map(|one| one.phase) else { return };
         let session = match (phase, &request) {
@@ -57,7 +56,10 @@ impl Replica {
         self.tell_of_change(connection, &request);
         match request.opcode().kind() {
             Kind::Change => self.command(connection, id, &request),
-            Kind::Read => self.reads.add(self.clock.stamp(), connection, id, request),
+            Kind::Read => {
+                let work = self.work_of_read(&request);
+                self.reads.add(self.clock.stamp(), work, (connection, id, request));
+            }
             Kind::Own => self.own_request(session, connection, id, request),
         }
     }
@@ -67,7 +69,7 @@ impl Replica {
         match request {
             Request::Hello(hello) => self.hello(connection, id, &hello),
             Request::Goodbye => self.goodbye(connection, id, session),
-            Request::Push(push) => self.push(connection, id, session, &push),
+            Request::Push(push) => self.push(connection, id, session, push),
             Request::Reserve(reserve) => self.reserve(connection, id, session, &reserve),
             Request::Subscribe(subscribe) => self.subscribe(connection, id, session, &subscribe),
             Request::Credit { subscription, credit_jobs, credit_bytes } => {
@@ -108,54 +110,11 @@ impl Replica {
     }
 
     /// What any request is told while this node takes none.
-    fn not_now(&self) -> Option<ErrorReply> {
+    pub(super) fn not_now(&self) -> Option<ErrorReply> {
         if self.stop != Stop::No {
             return Some(Self::stopping());
         }
         (!self.is_serving()).then(|| self.elsewhere())
-    }
-
-    fn push(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, push: &Push) {
-        if self.disk_low {
-            let full = "the disk is nearly full: make space; finish and delete still work";
-            return self.connections.refuse(connection, id, retry_later(ErrorCode::DiskFull, full, 5000));
-        }
-        if self.memory.is_short_with(self.proposals.bytes()) {
-            let full = "the queue takes as much memory as it may: finish or delete jobs, or give it more";
-            return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, full, 500));
-        }
-        if self.proposals.bytes() > self.config.uncommitted_bytes_max {
-            return self.connections.refuse(connection, id, too_much_under_way());
-        }
-        let of_modes = push.jobs.iter().map(|job| job.if_exists.level()).max();
-        let of_key = push.idempotency.map(|_| FEATURE_IDEMPOTENT_PUSH);
-        if of_modes.max(of_key) > Some(self.engine.feature_level()) {
-            return self.connections.refuse(connection, id, not_every_member());
-        }
-        let topic = self.engine.topic_id(push.topic.as_str());
-        let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
-        if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {
-            self.proposals.add_fresh(topic, at_once as u64);
-        }
-        let (ttr_unsaid_ms, priority_unsaid) = match self.engine.feature_level() {
-            FEATURE_TOPIC_POLICY.. => (0, PRIORITY_UNSAID),
-            _ => (TTR_MS_DEFAULT, PRIORITY_DEFAULT),
-        };
-        let jobs = push.jobs.iter().map(|job| NewJob {
-            due: at_least(job.due),
-            priority: if job.priority == PRIORITY_UNSAID { priority_unsaid } else { job.priority },
-            ttr_ms: if job.ttr_ms == 0 { ttr_unsaid_ms } else { job.ttr_ms },
-            if_exists: job.if_exists,
-            key: job.key.as_ref().map(crate::types::Key::as_bytes),
-            attributes: job.attributes.as_bytes(),
-            body: &job.body,
-        });
-        let (topic, jobs) = (select_topic(&push.topic), jobs.collect());
-        let command = match push.idempotency {
-            Some(key) => Command::PushIdempotent { key: key.get(), topic, jobs },
-            None => Command::Push { session, sequence: push.sequence, topic, jobs },
-        };
-        self.add_command(&command, Reply::Request(connection, id));
     }
 
     fn reserve(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, reserve: &Reserve) {
@@ -424,7 +383,7 @@ pub(super) fn select_job(job: &JobRef) -> JobSelect<'_> {
     }
 }
 
-fn at_least(due: When) -> When {
+pub(super) fn at_least(due: When) -> When {
     match due {
         When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
         When::At(_) => due,

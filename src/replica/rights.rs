@@ -6,14 +6,16 @@
 //!
 //! An auditor is told what was denied, and each request that changes more than single jobs.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::Replica;
 use super::audited::{about, changes_much};
 use super::io::{Audited, ConnectionId, Output};
-use crate::engine::JobSelect;
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, TopicSet};
 use crate::types::{Access, CallBack, IfExists, JobId, Lease, Right, TopicId, TopicName};
+
+/// So many leases are looked up in a unit of work.
+const LEASES_PER_UNIT: u64 = 8;
 
 /// The id of no job.
 const NO_JOB: JobId = JobId(0);
@@ -90,18 +92,11 @@ impl Replica {
     /// Whether a client has a right to a topic that is there.
     pub(super) fn may(&self, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
         let Some(access) = self.connections.access(connection) else { return true };
-        access.has_everywhere(right)
-            || self.engine.topic(topic).is_some_and(|view| access.has(right, view.name.as_str()))
+        access.has_everywhere(right) || self.has_right(&access, right, topic)
     }
 
-    /// The topics whose jobs a client may see; `None` for all.
-    pub(super) fn visible_topics(&self, connection: ConnectionId) -> Option<BTreeSet<TopicId>> {
-        let access = self.connections.access(connection)?;
-        if access.has_everywhere(Right::Read) {
-            return None;
-        }
-        let visible = self.engine.topics().filter(|view| access.has(Right::Read, view.name.as_str()));
-        Some(visible.map(|view| view.id).collect())
+    fn has_right(&self, access: &Access, right: Right, topic: TopicId) -> bool {
+        self.engine.topic(topic).is_some_and(|view| access.has(right, view.name.as_str()))
     }
 
     fn check_job(&mut self, access: &Access, right: Right, job: &mut JobId) -> Result<Seen, ErrorReply> {
@@ -117,15 +112,22 @@ impl Replica {
         }
     }
 
-    /// The leases of others are stale, for whoever may not consume from their topics.
+    /// The leases of others are stale, for whoever may not consume from their topics. A lease is on a job in memory: whatever ids
+    /// are named, nothing is read, and ids of others' jobs take no longer than those of none.
     fn check_leases(&mut self, access: &Access, leases: &mut [Lease]) -> Result<Seen, ErrorReply> {
         if !access.has_somewhere(Right::Consume) {
             return Err(denied(access, Right::Consume, "any topic"));
         }
+        self.turns.count(leases.len() as u64 / LEASES_PER_UNIT);
+        let stamp = self.clock.stamp();
         let mut seen = Seen::All;
+        let mut allowed = BTreeMap::new();
         for lease in leases {
-            let topic = self.topic_of(lease.job);
-            if !topic.as_ref().is_some_and(|topic| access.has(Right::Consume, topic.as_str())) {
+            let topic = self.engine.topic_of_leased(lease.job, stamp);
+            let may = topic.is_some_and(|topic| {
+                *allowed.entry(topic).or_insert_with(|| self.has_right(access, Right::Consume, topic))
+            });
+            if !may {
                 let hidden = std::mem::replace(&mut lease.job, NO_JOB);
                 seen = topic.map_or(seen, |_| Seen::But(hidden));
             }
@@ -135,17 +137,21 @@ impl Replica {
 
     /// Whether the token may make the topics that this would make.
     fn check_new_topics(&mut self, access: &Access, request: &Request) -> Result<(), ErrorReply> {
-        let made = match request {
-            Request::Push(push) => &push.topic,
-            Request::TopicSet(set) => &set.topic,
-            Request::Bulk(Bulk { change: Change::Move { to }, .. }) => to,
+        let names = match request {
+            Request::Push(push) => vec![&push.topic],
+            Request::TopicSet(TopicSet { topic, change }) => {
+                std::iter::once(topic).chain(&change.set.dead_letters).collect()
+            }
+            Request::Bulk(Bulk { change: Change::Move { to }, .. }) => vec![to],
             _ => return Ok(()),
         };
-        if self.token_limits.make(access, made, self.now_us, &self.engine) {
+        let made = self.token_limits.make(access, &names, self.now_us, &self.engine);
+        self.turns.count(made.looks);
+        if made.is_allowed {
             return Ok(());
         }
         let many = format!(
-            "the token {} makes no topic while there are {} that it may push to or manage: delete one",
+            "the token {} makes no topic while there are {} that it may push to or manage, or that its dead letters will make: delete one",
             access.token, access.topics_max
         );
         Err(ErrorReply::new(ErrorCode::Quota, many))
@@ -153,9 +159,8 @@ impl Replica {
 
     /// The topic of a job that is there, or is remembered.
     fn topic_of(&mut self, job: JobId) -> Option<TopicName> {
-        let found = self.engine.job(&JobSelect::Id(job), &mut self.records);
-        let topic = match found {
-            Ok(Some(view)) => Some(view.topic),
+        let topic = match self.engine.topic_of(job, &mut self.records) {
+            Ok(Some(topic)) => Some(topic),
             // Whoever may see it is told when it is read. Nobody else is.
             Err(_) => None,
             Ok(None) => self.engine.finished_job(job, self.clock.stamp()).map(|finished| finished.topic),

@@ -68,10 +68,19 @@ impl Replica {
         self.close_session(connection, request, session);
     }
 
-    /// A client is gone. Its earlier requests are done all the same.
+    /// A client is gone. Its earlier requests are done all the same, in its turns.
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
-        self.take_last_requests(connection);
         self.drop_waiters(connection);
+        self.passes.forget(connection);
+        self.connections.leave(connection);
+        self.forget_if_done(connection);
+    }
+
+    /// Forgets a connection that is gone when all that it asked for is taken.
+    pub(super) fn forget_if_done(&mut self, connection: ConnectionId) {
+        if !self.connections.is_done(connection) {
+            return;
+        }
         self.waiters.forget(connection);
         self.passes.forget(connection);
         if let Some(session) = self.connections.remove(connection).filter(|_| self.is_serving()) {

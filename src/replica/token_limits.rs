@@ -2,13 +2,17 @@
 //!
 //! Not state: a leader counts the sessions that it let in itself, from when it began to lead, and the topics that are there. Counts
 //! are kept for tokens that have a limit.
+//!
+//! All topics count that a token may push to or manage, and those that policies of such topics will make for dead letters. They are
+//! counted when the token first makes one; from then on the count follows what is made and forgotten. A count that is too
+//! high, because a policy was changed or a request came to nothing, is put right when it matters, at most once a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::Engine;
-use crate::types::{Access, Right, SessionId, TopicName};
+use crate::types::{Access, Grant, Right, SessionId, TopicId, TopicName};
 
-/// The shortest time between two looks at which of a token's sessions are still live.
+/// The shortest time between two looks at which of a token's sessions are still live, or at which topics there are.
 const LOOK_EVERY_US: u64 = 1_000_000;
 /// A topic that is asked for and is not there after this time will not come by that request.
 const MAKING_US_MAX: u64 = 10_000_000;
@@ -23,8 +27,31 @@ struct OfToken {
     opening: usize,
     open: BTreeSet<SessionId>,
     looked_us: u64,
+    topics: Topics,
+}
+
+/// The topics that count for a token.
+#[derive(Debug, Default)]
+struct Topics {
+    /// The grants by which they were counted, if they were.
+    grants: Vec<Grant>,
+    counted_us: Option<u64>,
+    /// Topics from this number on were made later.
+    counted_to: u32,
+    /// How many are there.
+    there: usize,
+    /// Dead letters go to these; and how many of them are not there.
+    dead_letters: BTreeSet<TopicName>,
+    absent: usize,
     /// Topics on their way through the log, and when they were asked for.
     making: BTreeMap<TopicName, u64>,
+}
+
+/// What became of a wish for topics.
+pub(super) struct Made {
+    pub(super) is_allowed: bool,
+    /// How many topics were looked at.
+    pub(super) looks: u64,
 }
 
 impl TokenLimits {
@@ -59,28 +86,112 @@ impl TokenLimits {
         }
     }
 
-    /// Whether the token may name this topic, which is made if it is new. All topics count that the token may push to or manage.
-    pub(super) fn make(&mut self, access: &Access, topic: &TopicName, now_us: u64, engine: &Engine) -> bool {
-        if access.topics_max == usize::MAX || engine.topic_id(topic.as_str()).is_some() {
-            return true;
+    /// Whether the token may name these topics, which are made if they are new.
+    pub(super) fn make(
+        &mut self,
+        access: &Access,
+        names: &[&TopicName],
+        now_us: u64,
+        engine: &Engine,
+    ) -> Made {
+        let is_new = |name: &TopicName| engine.topic_id(name.as_str()).is_none();
+        let mut made = Made { is_allowed: true, looks: 0 };
+        if access.topics_max == usize::MAX || !names.iter().any(|name| is_new(name)) {
+            return made;
         }
-        let has = |name: &str| access.has(Right::Push, name) || access.has(Right::Manage, name);
-        let making = &mut self.0.entry(access.token.clone()).or_default().making;
-        making.retain(|name, asked_us| {
-            engine.topic_id(name.as_str()).is_none() && now_us.saturating_sub(*asked_us) < MAKING_US_MAX
-        });
-        let is_on_its_way = making.contains_key(topic);
-        let there = engine.topics().filter(|view| has(view.name.as_str())).count();
-        if !is_on_its_way && there + making.len() >= access.topics_max {
-            return false;
+        let topics = &mut self.0.entry(access.token.clone()).or_default().topics;
+        let mut count = |topics: &mut Topics| {
+            topics.count(access, now_us, engine);
+            made.looks += engine.topic_count() as u64;
+        };
+        if topics.counted_us.is_none() || topics.grants != access.grants {
+            count(topics);
         }
-        making.entry(topic.detached()).or_insert(now_us);
-        true
+        let is_full = |topics: &Topics| {
+            let more = names.iter().filter(|name| is_new(name) && !topics.expects(name));
+            topics.there + topics.absent + topics.making.len() + more.count() > access.topics_max
+        };
+        if is_full(topics) && topics.counted_us.is_some_and(|at_us| now_us >= at_us + LOOK_EVERY_US) {
+            count(topics);
+        }
+        made.is_allowed = !is_full(topics);
+        if made.is_allowed {
+            let more: Vec<&TopicName> =
+                names.iter().copied().filter(|name| is_new(name) && !topics.expects(name)).collect();
+            topics.making.extend(more.into_iter().map(|name| (name.detached(), now_us)));
+        }
+        made
+    }
+
+    /// A topic is there from now on.
+    pub(super) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
+        for topics in self.counted().filter(|topics| id.0 >= topics.counted_to) {
+            topics.making.remove(name);
+            topics.there += usize::from(topics.has(name.as_str()));
+            topics.absent -= usize::from(topics.dead_letters.contains(name));
+        }
+    }
+
+    /// A topic is gone. One from `made_to` on was not there long enough for [`Self::topic_made`].
+    pub(super) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
+        for topics in self.counted().filter(|topics| id.0 < topics.counted_to.max(made_to.0)) {
+            topics.there -= usize::from(topics.has(name.as_str()));
+            topics.absent += usize::from(topics.dead_letters.contains(name));
+        }
+    }
+
+    /// Jobs of a topic may go to another one as dead letters.
+    pub(super) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
+        for topics in self.counted().filter(|topics| topics.has(topic) && topics.has(to.as_str())) {
+            topics.making.remove(to);
+            if topics.dead_letters.insert(to.detached()) {
+                topics.absent += usize::from(engine.topic_id(to.as_str()).is_none());
+            }
+        }
+    }
+
+    fn counted(&mut self) -> impl Iterator<Item = &mut Topics> {
+        let all = self.0.values_mut().map(|of_token| &mut of_token.topics);
+        all.filter(|topics| topics.counted_us.is_some())
     }
 
     /// Forgets all: another node leads.
     pub(super) fn clear(&mut self) {
         self.0.clear();
+    }
+}
+
+impl Topics {
+    /// Counts them anew. A topic that is not there long after it was asked for will not come by that request.
+    fn count(&mut self, access: &Access, now_us: u64, engine: &Engine) {
+        (self.grants, self.counted_us) = (access.grants.clone(), Some(now_us));
+        (self.there, self.counted_to) = (0, engine.next_topic().0);
+        self.dead_letters.clear();
+        for view in engine.topics() {
+            if self.has(view.name.as_str()) {
+                self.there += 1;
+                let to = engine.topic_policy(view.id).and_then(|policy| policy.dead_letters.as_ref());
+                let own = to.filter(|to| self.has(to.as_str()));
+                self.dead_letters.extend(own.map(TopicName::detached));
+            }
+        }
+        let is_there = |name: &TopicName| engine.topic_id(name.as_str()).is_some();
+        self.absent = self.dead_letters.iter().filter(|name| !is_there(name)).count();
+        let dead_letters = &self.dead_letters;
+        self.making.retain(|name, asked_us| {
+            let may_come = now_us.saturating_sub(*asked_us) < MAKING_US_MAX;
+            may_come && !is_there(name) && !dead_letters.contains(name)
+        });
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let counts = |grant: &Grant| grant.rights.has(Right::Push) || grant.rights.has(Right::Manage);
+        self.grants.iter().any(|grant| grant.topics.has(name) && counts(grant))
+    }
+
+    /// Whether a topic that is not there counts already.
+    fn expects(&self, name: &TopicName) -> bool {
+        self.making.contains_key(name) || self.dead_letters.contains(name)
     }
 }
 

@@ -4,19 +4,25 @@
 //! each poll does a bounded amount of each kind of work and leaves the rest, in order, to the next, which the driver
 //! makes at once ([`Replica::next_wake_us`]); before that the driver passes in new inputs, and ticks come first.
 //!
-//! Work is counted, not timed: a unit takes about a microsecond. A unit is a job that changes or a KiB of a request;
-//! a block that is read from the disk counts many.
+//! Work is counted, not timed: a unit takes about a microsecond. A unit is a job that changes, a lease or a topic that is
+//! looked up, or a KiB of a request or of a block that is read; each block counts some more. Whatever a request costs is in one
+//! account, [`Replica::work_asked`]: what its check and its handler do at once, and what its commands and its answer will take.
 //!
-//! - **Requests** wait by connection, and connections take turns. None is taken while the entries that are not yet
-//!   applied are much work: so no client waits for long behind another's requests.
+//! - **Requests** wait by connection, and connections take turns; a turn ends with the request that uses it up. None is taken
+//!   while the entries that are not yet applied, or the reads that are not yet answered, are much work: so no client waits
+//!   for long behind another's requests. The requests of a connection that is gone are taken in the same way.
+//! - **A push** whose keys are those of many spilled jobs is proposed in parts, the next one when the one before it was applied
+//!   ([`pushes`](super::pushes)).
 //! - **Entries** are closed when their commands are much work, and applied up to the bound of one turn.
 //! - **Reads** are answered up to the bound. A pass over many jobs lasts many turns
 //!   ([`Passes`](super::browse::Passes)).
 
+use super::connections::Asked;
 use super::io::ConnectionId;
 use super::proposals::Reply;
+use super::requests::select_job;
 use super::{Replica, Stop};
-use crate::engine::Command;
+use crate::engine::{Command, Place};
 use crate::protocol::{Request, RequestId};
 use crate::storage::{LogEntry, StorageError};
 
@@ -28,16 +34,18 @@ const SHARE_WORK: u64 = 256;
 const UNDER_WAY_WORK_MAX: u64 = 65_536;
 /// No request is taken while this many reads wait for their answers.
 const READS_MAX: usize = 1024;
+/// Nor while they are this much work.
+const READS_WORK_MAX: u64 = 8192;
 /// The work of entries after which a turn applies no more.
 const APPLY_WORK: u64 = 2048;
 /// The bytes of committed entries that may wait. Beyond it, a follower that applies too slowly works longer than a turn.
 const COMMITTED_BYTES_MAX: usize = 16 << 20;
 /// The work of reads after which a turn answers no more.
 const READS_WORK: u64 = 1024;
-/// The work of reading a block from a chunk on the disk.
+/// The work of reading a block from a chunk on the disk, however short it is.
 const BLOCK_WORK: u64 = 64;
-/// The bytes of a request that are one unit of work.
-const REQUEST_BYTES: usize = 1024;
+/// The bytes of a request, or of a block, that are one unit of work.
+const UNIT_BYTES: u64 = 1024;
 
 /// The work left for the next turn.
 #[derive(Debug, Default)]
@@ -71,39 +79,52 @@ impl Replica {
             && self.takes_requests()
             && let Some(connection) = self.connections.next_asker()
         {
-            let mut share = SHARE_WORK;
-            while share > 0
+            let share = self.work_asked() + SHARE_WORK;
+            while self.work_asked() < share
                 && self.takes_requests()
-                && let Some((id, request)) = self.connections.take_asked(connection)
+                && let Some(asked) = self.connections.take_asked(connection)
             {
-                let (bytes, work) = (self.proposals.bytes(), self.proposals.work());
-                self.request(connection, id, request);
-                let added_bytes = self.proposals.bytes().saturating_sub(bytes);
-                let taken = 1 + (added_bytes / REQUEST_BYTES) as u64;
-                self.turns.done += taken;
-                share = share.saturating_sub(taken + self.proposals.work().saturating_sub(work));
+                self.take(connection, asked);
             }
             self.connections.end_turn(connection);
+            self.forget_if_done(connection);
         }
     }
 
-    /// All that a connection asked for and that was not taken, because it is gone.
+    /// All that a connection asked for and that was not taken: this node stops, and refuses it.
     pub(super) fn take_last_requests(&mut self, connection: ConnectionId) {
-        while let Some((id, request)) = self.connections.take_asked(connection) {
-            self.request(connection, id, request);
+        while let Some(asked) = self.connections.take_asked(connection) {
+            self.take(connection, asked);
         }
+    }
+
+    fn take(&mut self, connection: ConnectionId, asked: Asked) {
+        let bytes = self.proposals.bytes();
+        match asked {
+            Asked::Request(id, request) => self.request(connection, id, request),
+            Asked::Rest(rest) => self.push_on(connection, rest),
+        }
+        let added_bytes = self.proposals.bytes().saturating_sub(bytes);
+        self.turns.count(1 + added_bytes as u64 / UNIT_BYTES);
     }
 
     /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
     pub(super) fn add_command(&mut self, command: &Command<'_>, reply: Reply) {
-        let blocks = self.read_ahead(command);
-        let work = self.engine.changes_of(command) + blocks * BLOCK_WORK;
+        let work = self.engine.changes_of(command) + self.read_ahead(command);
         self.proposals.add(command, work, reply, self.now_us);
     }
 
-    /// Begins to read what a command will need of the disk, without waiting for it. How many blocks that is at most.
+    /// Begins to read what a command will need of the disk, without waiting for it. How much work that is at most.
     fn read_ahead(&self, command: &Command<'_>) -> u64 {
-        self.engine.places_named(command).inspect(|place| self.records.read_ahead(*place)).count() as u64
+        self.engine.places_named(command).map(|place| self.work_of_block(place)).sum()
+    }
+
+    /// Begins to read a record. How much work that is at most; 0 if it is in memory.
+    pub(super) fn work_of_block(&self, place: Place) -> u64 {
+        match self.records.read_ahead(place) {
+            0 => 0,
+            bytes => reading(1, bytes),
+        }
     }
 
     /// The same for the commands of entries that the leader has sent, and that will be applied when they are committed.
@@ -158,7 +179,9 @@ impl Replica {
             && self.shows_what_is_due()
             && let Some((connection, id, request)) = self.reads.take_ready(self.applied.0)
         {
-            if self.connections.must_wait(connection, id) {
+            if !self.connections.is_there(connection) {
+                self.turns.done += 1;
+            } else if self.connections.must_wait(connection, id) {
                 self.turns.done += 1;
                 self.connections.hold(connection, id, request);
             } else {
@@ -191,11 +214,36 @@ impl Replica {
 
     /// Whether another request can be taken now.
     fn takes_requests(&self) -> bool {
-        self.proposals.work() < UNDER_WAY_WORK_MAX && self.reads.count() < READS_MAX
+        let reads = self.reads.count() < READS_MAX && self.reads.work() < READS_WORK_MAX;
+        reads && self.proposals.work() < UNDER_WAY_WORK_MAX
+    }
+
+    /// How much work it will be to answer a read, by and large. A [pass](super::browse::Passes) is in an account of its own.
+    pub(super) fn work_of_read(&self, request: &Request) -> u64 {
+        match request {
+            Request::Topics | Request::Stats => self.engine.topic_count() as u64,
+            Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
+            Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
+            Request::Get(job) => {
+                1 + self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
+            }
+            _ => 1,
+        }
     }
 
     /// Work that was done since this node started.
     pub(super) fn work_done(&self) -> u64 {
-        self.turns.done + self.engine.changes() + self.records.blocks_read() * BLOCK_WORK
+        let read = reading(self.records.blocks_read(), self.records.block_bytes_read());
+        self.turns.done + self.engine.changes() + read
     }
+
+    /// The same, and what was asked for and is not done yet.
+    fn work_asked(&self) -> u64 {
+        self.work_done() + self.proposals.work() + self.reads.work()
+    }
+}
+
+/// How much work it is to read these blocks.
+fn reading(blocks: u64, bytes: u64) -> u64 {
+    blocks * BLOCK_WORK + bytes / UNIT_BYTES
 }

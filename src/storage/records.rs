@@ -27,7 +27,7 @@ use super::chunks::{Bits, BlockCache, Chunk};
 use crate::engine::{
     BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked,
 };
-use crate::types::JobId;
+use crate::types::{JobId, TopicId};
 
 pub use walk::Walk;
 
@@ -61,6 +61,8 @@ pub struct Records {
     /// How often the set of chunks changed.
     generation: u64,
     cache: BlockCache,
+    /// Pieces of indexes that were read for single rows.
+    heads_read: u64,
     /// The next spilled job of each chunk, on each timeline.
     fronts: [BinaryHeap<Reverse<Turn>>; 2],
 }
@@ -100,6 +102,7 @@ impl Default for Records {
             chunks: BTreeMap::new(),
             generation: 0,
             cache: BlockCache::new(CACHE_BLOCKS),
+            heads_read: 0,
             fronts: [BinaryHeap::new(), BinaryHeap::new()],
         }
     }
@@ -130,18 +133,20 @@ impl Records {
         if row(place).is_some() { None } else { Some(self.bodies.block(number(place))) }
     }
 
-    /// Begins to read the block of a row, without waiting for it. Does nothing for a row in memory.
-    pub fn read_ahead(&self, place: Place) {
-        if let Some((chunk, row)) = row(place)
-            && let Some(held) = self.chunks.get(&chunk)
-        {
-            held.chunk.read_ahead(row, &self.cache);
-        }
+    /// Begins to read the block of a row, without waiting for it. Returns the length of the block; 0 for a row in memory.
+    pub fn read_ahead(&self, place: Place) -> u64 {
+        let held = row(place).and_then(|(chunk, row)| Some((self.chunks.get(&chunk)?, row)));
+        held.map_or(0, |(held, row)| held.chunk.read_ahead(row, &self.cache).into())
     }
 
-    /// How many blocks were read from files.
+    /// How many blocks were read from files, and pieces of indexes for single rows.
     pub fn blocks_read(&self) -> u64 {
-        self.cache.kept()
+        self.cache.kept() + self.heads_read
+    }
+
+    /// The length of these blocks, in bytes.
+    pub fn block_bytes_read(&self) -> u64 {
+        self.cache.kept_bytes()
     }
 
     /// How many records are in memory.
@@ -390,6 +395,16 @@ impl JobStore for Records {
         let (chunk, row) = row(place).unwrap_or_else(|| unreachable!("a spilled job is in a chunk"));
         let bytes = self.read(chunk, row)?;
         Ok(self.saved(chunk, row, &bytes)?.0)
+    }
+
+    fn spilled_topic(&mut self, place: Place) -> Result<TopicId, StorageError> {
+        let (chunk, row) = row(place).unwrap_or_else(|| unreachable!("a spilled job is in a chunk"));
+        let held =
+            self.chunks.get(&chunk).unwrap_or_else(|| unreachable!("a place is in a chunk that is held"));
+        let mut heads = Vec::new();
+        held.chunk.read_heads(row, &mut heads)?;
+        self.heads_read += 1;
+        heads.first().map(|head| TopicId(head.topic)).ok_or_else(|| held.chunk.bad_row(row))
     }
 
     fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, StorageError> {

@@ -130,6 +130,8 @@ pub const FINISHED_WINDOW_MAX: usize = 65_536;
 pub const FINISHED_WINDOW_MS: u64 = 60_000;
 /// Pushed jobs that carried an idempotency key whose outcome the queue remembers.
 pub const IDEMPOTENT_PUSHES_MAX: usize = 65_536;
+/// Most jobs of a list under one idempotency key: so that all of it is remembered while eight tokens push such lists.
+pub const IDEMPOTENT_LIST_JOBS_MAX: usize = 8192;
 /// How long the queue remembers such an outcome, in milliseconds.
 pub const IDEMPOTENT_PUSH_MS: u64 = 86_400_000;
 /// Longest that a job is remembered after it was finished, as it says itself, in milliseconds (30 days).

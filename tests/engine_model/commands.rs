@@ -39,7 +39,9 @@ impl Model {
             Command::Push { session, sequence, topic, jobs } => {
                 return self.push(*session, *sequence, *topic, jobs);
             }
-            Command::PushIdempotent { key, topic, jobs } => return self.push_idempotent(*key, *topic, jobs),
+            Command::PushIdempotent { owner, key, list_jobs, topic, jobs } => {
+                return self.push_idempotent((*owner, *key, *list_jobs), *topic, jobs);
+            }
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }

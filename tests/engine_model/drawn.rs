@@ -59,8 +59,11 @@ fn action() -> impl Strategy<Value = Action> {
         30 => push.prop_map(|(session, sequence, topic, by_id, jobs)| {
             Action::Push { session, sequence, topic, by_id, jobs }
         }),
-        10 => (1..6_u128, 0..3_usize, jobs())
-            .prop_map(|(key, topic, jobs)| Action::PushIdempotent { key, topic, jobs }),
+        10 => (1..3_u64, 1..6_u128, select(vec![0, 0, 0, 1]), 0..3_usize, jobs()).prop_map(
+            |(owner, key, more_jobs, topic, jobs)| {
+                Action::PushIdempotent { owner, key, more_jobs, topic, jobs }
+            }
+        ),
         30 => (session(), topics, 0..6_u32, select(vec![0, 1, 4, 8, 1000, 1000, 1000])).prop_map(
             |(session, topics, jobs_max, bytes_max)| {
                 Action::Reserve { session, topics, jobs_max, bytes_max }

@@ -123,7 +123,7 @@ pub(crate) struct Model {
     pub(super) last_fence: u64,
     pub(super) last_session: u64,
     /// By key: when, what was pushed, and its outcome.
-    pub(super) idempotent: BTreeMap<u128, (u64, String, PushOutcome)>,
+    pub(super) idempotent: BTreeMap<(u64, u128), (u64, String, PushOutcome)>,
     /// Jobs as they were when their versions were looked at.
     pub(crate) versions: BTreeMap<u64, (u64, Job)>,
     pub(super) members: BTreeMap<u64, [u8; 16]>,

@@ -52,28 +52,40 @@ impl Model {
 
     pub(super) fn push_idempotent(
         &mut self,
-        key: u128,
+        (owner, key, list_jobs): (u64, u128, u32),
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
     ) -> Result<Outcome, Reject> {
         let known = self.topics.len();
         let topic = self.topic(topic, true)?;
+        let content = |job: &NewJob<'_>| format!("{} {list_jobs} {job:?}", self.topics[topic].name);
+        let contents: Vec<String> = jobs.iter().map(content).collect();
+        let keys = (0..).map(|nth| (owner, key + nth));
+        let known: Vec<_> = keys
+            .clone()
+            .zip(jobs)
+            .map(|(key, _)| {
+                let known = self.idempotent.get(&key).cloned();
+                known.filter(|(at, ..)| at + IDEMPOTENT_PUSH_MS > self.stamp)
+            })
+            .collect();
+        let other = known
+            .iter()
+            .zip(&contents)
+            .any(|(known, content)| known.as_ref().is_some_and(|(_, first, _)| first != content));
         let mut outcomes = Vec::new();
-        for (nth, job) in (0..).zip(jobs) {
-            let content = format!("{} {job:?}", self.topics[topic].name);
-            let known = self.idempotent.get(&(key + nth)).cloned();
-            let known = known.filter(|(at, ..)| at + IDEMPOTENT_PUSH_MS > self.stamp);
-            let outcome = match &known {
-                Some((_, first, _)) if *first != content => {
-                    PushOutcome::Refused(Reject::SequenceReused, None)
+        for (((key, job), content), known) in keys.zip(jobs).zip(contents).zip(known) {
+            outcomes.push(match known {
+                Some((_, first, outcome)) if first == content => outcome,
+                _ if other => PushOutcome::Refused(Reject::SequenceReused, None),
+                _ => {
+                    let outcome = self.push_one(topic, job);
+                    if !matches!(outcome, PushOutcome::Refused(..)) {
+                        self.idempotent.insert(key, (self.stamp, content, outcome));
+                    }
+                    outcome
                 }
-                Some((.., outcome)) => *outcome,
-                None => self.push_one(topic, job),
-            };
-            if known.is_none() && !matches!(outcome, PushOutcome::Refused(..)) {
-                self.idempotent.insert(key + nth, (self.stamp, content, outcome));
-            }
-            outcomes.push(outcome);
+            });
         }
         self.forget_if_empty(topic, known);
         Ok(Outcome::Pushed(outcomes))

@@ -77,7 +77,10 @@ pub(crate) enum Action {
     },
     /// Under one of some keys.
     PushIdempotent {
+        owner: u64,
         key: u128,
+        /// Jobs of the list beside these.
+        more_jobs: u32,
         topic: usize,
         jobs: Vec<Job>,
     },
@@ -184,8 +187,10 @@ impl Known {
                     jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
                 }
             }
-            Action::PushIdempotent { key, topic, jobs } => Command::PushIdempotent {
+            Action::PushIdempotent { owner, key, more_jobs, topic, jobs } => Command::PushIdempotent {
+                owner: *owner,
                 key: *key,
+                list_jobs: u32::try_from(jobs.len()).expect("few") + more_jobs,
                 topic: TopicSelect::Name(TOPICS[*topic]),
                 jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
             },

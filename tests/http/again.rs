@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+use adjourn::types::limits::IDEMPOTENT_LIST_JOBS_MAX;
 use serde_json::{Value, json};
 
 use super::rig::{Reply, Site, Web};
@@ -38,6 +39,28 @@ fn a_push_that_is_sent_again_is_taken_once() {
     for bad in ["", &"k".repeat(256)] {
         assert_eq!(push(&mut web, bad, &json!({})).refusal(), (400, "MALFORMED".to_owned()));
     }
+}
+
+#[test]
+fn a_key_is_for_one_list_however_it_is_split() {
+    let site = Site::new();
+    let mut web = site.web();
+    let list =
+        |jobs: usize| Value::Array((0..jobs).map(|number| json!({"body": number.to_string()})).collect());
+    let refusals = |reply: Reply| {
+        let results = reply.json()["results"].as_array().expect("results").clone();
+        (results.len(), results.iter().filter(|result| result["error"] == "SEQUENCE_REUSED").count())
+    };
+    // Each is more than one frame takes.
+    let first = push(&mut web, "long", &list(5000)).json();
+    assert_eq!(push(&mut web, "long", &list(5000)).json(), first, "all of it is known");
+    assert_eq!(refusals(push(&mut web, "long", &list(5001))), (5001, 5001));
+    assert_eq!(refusals(push(&mut web, "long", &list(4096))), (4096, 4096));
+    assert_eq!(count(&mut web), json!(5000));
+    // One that the queue might forget in part is not taken at all.
+    let too_long = push(&mut web, "too long", &list(IDEMPOTENT_LIST_JOBS_MAX + 1));
+    assert_eq!(too_long.refusal(), (413, "TOO_LARGE".to_owned()));
+    assert_eq!(count(&mut web), json!(5000));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use adjourn::engine::{BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked};
-use adjourn::types::{JobId, Millis};
+use adjourn::types::{JobId, Millis, TopicId};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]
@@ -73,6 +73,10 @@ impl JobStore for KeptBodies {
 
     fn spilled_job(&mut self, place: Place) -> Result<SavedJob, Infallible> {
         Ok(self.saved[&place].0.clone())
+    }
+
+    fn spilled_topic(&mut self, place: Place) -> Result<TopicId, Infallible> {
+        Ok(self.saved[&place].0.topic())
     }
 
     fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Infallible> {

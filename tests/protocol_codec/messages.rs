@@ -4,9 +4,9 @@ use std::num::{NonZeroU64, NonZeroU128};
 
 use adjourn::protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
-    ErrorCode, ErrorReply, GoingAway, Hello, JobRef, JobReport, Leased, List, Member, MemberReport, NewJob,
-    Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role, StageReport, StatsReport,
-    Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
+    ErrorCode, ErrorReply, GoingAway, Hello, Idempotency, JobRef, JobReport, Leased, List, Member,
+    MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
+    StageReport, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
 };
 use adjourn::types::limits::{
     BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
@@ -210,7 +210,9 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         hello().prop_map(Request::Hello),
         Just(Request::Ping),
         Just(Request::Goodbye),
-        (topic(), known_by(), vec(new_job(), 1..8)).prop_map(|(topic, (sequence, idempotency), jobs)| {
+        (topic(), known_by(), vec(new_job(), 1..8)).prop_map(|(topic, (sequence, key), jobs)| {
+            let list_jobs = u32::try_from(jobs.len()).expect("few");
+            let idempotency = key.map(|key| Idempotency { key, list_jobs });
             Request::Push(Push { topic, sequence, jobs, idempotency })
         }),
         (weighed_topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX).prop_map(

@@ -9,7 +9,8 @@ use adjourn::replica::{
     Arrival, Audited, CheckpointOrder, ConnectionId, HeldMemory, Input, MemoryAccount, Now, Output, Permit,
     Replica, ReplicaConfig,
 };
-use adjourn::storage::Recovered;
+use adjourn::storage::folder::SimulatedFolder;
+use adjourn::storage::{CheckpointWriter, LogBase, Recovered};
 use adjourn::types::{FEATURE_LEVEL, JobId, Millis, RetryDefaults, SessionSecret, TopicName};
 
 pub(crate) const LARGE_BYTES: usize = 65 << 10;
@@ -43,6 +44,11 @@ pub(crate) struct Rig {
     pub(crate) unwritten: Option<Vec<(ConnectionId, HeldMemory)>>,
     /// What clients make the node take.
     pub(crate) account: MemoryAccount,
+    /// Where they are written, if they are.
+    pub(crate) folder: SimulatedFolder,
+    writer: Option<(CheckpointWriter<SimulatedFolder>, LogBase)>,
+    /// What of them is to be written.
+    checkpoint_orders: VecDeque<CheckpointOrder>,
 }
 
 impl Rig {
@@ -50,9 +56,46 @@ impl Rig {
         Self::with_checkpoints(64 << 20)
     }
 
-    /// Checkpoints are due when the log has grown by this number of bytes. They are never written.
+    /// Checkpoints are due when the log has grown by this number of bytes. [`Self::write_checkpoints`] writes them.
     pub(crate) fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
         Self::with(checkpoint_log_bytes, FEATURE_LEVEL)
+    }
+
+    /// Writes what is to be written of checkpoints, until one is there and nothing is left to do for it.
+    pub(crate) fn write_checkpoints(&mut self) {
+        while let Some(order) = self.checkpoint_orders.pop_front() {
+            let done = match order {
+                CheckpointOrder::Begin(begin) => {
+                    let base = LogBase { index: begin.index, term: begin.term, crc: 0 };
+                    let writer = CheckpointWriter::begin(self.folder.clone(), *begin).expect("begun");
+                    self.writer = Some((writer, base));
+                    None
+                }
+                CheckpointOrder::Sessions(sessions) => {
+                    self.writer().add_sessions(&sessions);
+                    Some(Input::CheckpointTook)
+                }
+                CheckpointOrder::Jobs(jobs) => {
+                    self.writer().add(&jobs).expect("written");
+                    Some(Input::CheckpointTook)
+                }
+                CheckpointOrder::End => {
+                    let (writer, base) = self.writer.take().expect("one has begun");
+                    let checkpoint = writer.seal(base).and_then(|sealed| sealed.publish()).expect("there");
+                    Some(Input::CheckpointDone(Box::new(checkpoint)))
+                }
+                CheckpointOrder::Abandon => panic!("nothing is in its way"),
+            };
+            if let Some(done) = done {
+                self.replica.handle(self.at, done);
+            }
+            (0..20).for_each(|_| self.poll());
+            self.settle();
+        }
+    }
+
+    fn writer(&mut self) -> &mut CheckpointWriter<SimulatedFolder> {
+        &mut self.writer.as_mut().expect("one has begun").0
     }
 
     /// A node that does no more than this feature level allows.
@@ -95,6 +138,9 @@ impl Rig {
             checkpoints: 0,
             unwritten: None,
             account,
+            folder: SimulatedFolder::new(0),
+            writer: None,
+            checkpoint_orders: VecDeque::new(),
         };
         rig.poll();
         rig.settle();
@@ -108,7 +154,10 @@ impl Rig {
         for output in outputs {
             match output {
                 Output::Persist(order) => self.orders.push_back(order.number),
-                Output::Checkpoint(CheckpointOrder::Begin(_)) => self.checkpoints += 1,
+                Output::Checkpoint(order) => {
+                    self.checkpoints += usize::from(matches!(order, CheckpointOrder::Begin(_)));
+                    self.checkpoint_orders.push_back(order);
+                }
                 Output::Send { connection, responses, answers, memory } => {
                     self.answered += answers as usize;
                     if let Some(unwritten) = &mut self.unwritten {

@@ -38,6 +38,8 @@ pub(super) enum Mutant {
     DisconnectSwallowed,
     /// The driver wakes the replica late.
     Oversleeps,
+    /// The core takes up a request after many turns.
+    TurnsTaken,
     /// The driver forgets a request now and then.
     RequestForgotten,
     /// Bodies of one PUSH change places on their way.
@@ -119,6 +121,7 @@ impl Mutant {
         (Self::ReasonLost, &["last reason"]),
         (Self::DisconnectSwallowed, &["lapse"]),
         (Self::Oversleeps, &["hardly late"]),
+        (Self::TurnsTaken, &["few turns"]),
         (Self::RequestForgotten, &["progress"]),
         (Self::BodiesSwapped, &["acknowledged", "pushed once", "never early"]),
         (Self::OrderReversed, &["order"]),

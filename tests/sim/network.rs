@@ -34,6 +34,9 @@ pub(super) struct Link {
     pub(super) slow_us: Us,
 }
 
+/// A mutant holds requests back for this number of turns.
+const HELD_TURNS: u32 = 100;
+
 impl World {
     pub(super) fn connect(&mut self, client: usize, node: NodeId) {
         self.next_link += 1;
@@ -93,10 +96,32 @@ impl World {
             self.overhear(client, &request);
             handed.extend(self.on_its_way(node, request).map(|request| (request_id, request)));
         }
-        self.hand(
-            node,
-            Input::Requests { connection: id, from: None, requests: handed, permit: Permit::default() },
-        );
+        if self.plan.mutant == Mutant::TurnsTaken && session.is_some() {
+            self.held_back.0.push((id, handed));
+            self.turn_soon(node);
+        } else {
+            self.hand_requests(node, id, handed);
+        }
+    }
+
+    fn hand_requests(&mut self, node: NodeId, connection: ConnectionId, requests: Vec<(RequestId, Request)>) {
+        self.hand(node, Input::Requests { connection, from: None, requests, permit: Permit::default() });
+    }
+
+    /// The core has made a turn. Whether requests are held back for another one.
+    pub(super) fn holds_back(&mut self, node: NodeId) -> bool {
+        let (held, turns) = &mut self.held_back;
+        if held.is_empty() {
+            return false;
+        }
+        *turns += 1;
+        if *turns > HELD_TURNS {
+            *turns = 0;
+            for (connection, requests) in std::mem::take(held) {
+                self.hand_requests(node, connection, requests);
+            }
+        }
+        true
     }
 
     pub(super) fn send_down(&mut self, id: ConnectionId, responses: Vec<(RequestId, Response)>) {

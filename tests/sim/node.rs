@@ -210,6 +210,12 @@ impl World {
         Life::clocks(self.now, began, base_us, wall, self.plan.mutant)
     }
 
+    pub(super) fn turn_soon(&mut self, node: NodeId) {
+        if let Some(number) = self.node(node).life.as_ref().map(|life| life.number) {
+            self.turn_by(node, number, self.now);
+        }
+    }
+
     pub(super) fn turn_by(&mut self, node: NodeId, life: u64, at: Us) {
         let Some(found) = self.life(node, life) else { return };
         if found.turn_at.is_none_or(|turn_at| at < turn_at) {
@@ -230,7 +236,10 @@ impl World {
             self.output(node, number, output);
         }
         let Some(life) = self.life(node, number) else { return };
-        let pause = life.replica.next_wake_us().saturating_sub(clocks.elapsed_us);
+        let mut pause = life.replica.next_wake_us().saturating_sub(clocks.elapsed_us);
+        if self.holds_back(node) {
+            pause = 0;
+        }
         let oversleep = match mutant {
             Mutant::Oversleeps => pause / 2 + 30 * MS,
             _ => self.random.below(OVERSLEEP),

@@ -216,6 +216,8 @@ pub(super) struct World {
     pub(super) newest: BTreeMap<JobId, Lease>,
     /// To which node each push came first, by the body of its first job.
     pub(super) pushed_at: BTreeMap<Bytes, NodeId>,
+    /// Requests that are held back, and for how many turns more.
+    pub(super) held_back: (Vec<(ConnectionId, Vec<(RequestId, Request)>)>, u32),
     pub(super) next_link: u64,
     pub(super) part: Option<Part>,
     /// Which steps of the log's disk the rounds of cutting it were.
@@ -251,6 +253,7 @@ impl World {
             sent: BTreeMap::new(),
             newest: BTreeMap::new(),
             pushed_at: BTreeMap::new(),
+            held_back: (Vec::new(), 0),
             next_link: 0,
             part: None,
             cut_steps: Vec::new(),

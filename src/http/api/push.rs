@@ -6,7 +6,7 @@ use std::num::NonZeroU128;
 use axum::extract::Request;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use ring::digest::{Context, SHA256};
+use ring::digest::{SHA256, digest};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -17,7 +17,9 @@ use super::super::problem::{Problem, ProblemJson, about};
 use super::new_job::NewJobJson;
 use super::{Answer, json, ok, unexpected};
 use crate::protocol::frame::frame_bytes_max;
-use crate::protocol::{ErrorCode, ErrorReply, NewJob, Push, PushResult, Request as Asked, Response};
+use crate::protocol::{
+    ErrorCode, ErrorReply, Idempotency, NewJob, Push, PushResult, Request as Asked, Response,
+};
 use crate::types::limits::PUSH_JOBS_MAX;
 use crate::types::{JobId, Right, TopicName};
 
@@ -134,10 +136,11 @@ impl<'de> Visitor<'de> for JobsVisitor {
 )]
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
     caller.with_right(Right::Push, "a push needs")?;
-    let key = idempotency_key(&caller, request.headers())?;
+    let key = idempotency_key(request.headers())?;
     match bring(&caller, request).await? {
         Brought::One(job) => {
-            let results = push_part(&caller, &topic, vec![job], key).await?;
+            let idempotency = key.map(|key| Idempotency { key, list_jobs: 1 });
+            let results = push_part(&caller, &topic, vec![job], idempotency).await?;
             one(results.first().copied().unwrap_or(PushResult::Refused(ErrorCode::Unknown, None)))
         }
         Brought::Many(jobs) => ok(&OutcomesJson { results: push_all(&caller, &topic, jobs, key).await? }),
@@ -206,14 +209,29 @@ async fn push_fitting(
     mut key: Option<NonZeroU128>,
 ) -> Result<Vec<OutcomeJson>, Problem> {
     let mut outcomes = Vec::with_capacity(jobs.len());
+    let list_jobs = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
     let mut parts = parts(topic, caller.body_bytes_max(), jobs).into_iter();
     while let Some(part) = parts.next() {
         let count = part.len();
-        let answered = push_part(caller, topic, part, key).await;
+        let idempotency = key.map(|key| Idempotency { key, list_jobs });
+        let answered = push_part(caller, topic, part, idempotency).await;
         // The next part goes on where this one ends, as the queue counts.
         key = key.and_then(|key| NonZeroU128::new(key.get().wrapping_add(count as u128)));
         match answered {
-            Ok(results) => outcomes.extend(results.into_iter().map(OutcomeJson::of)),
+            Ok(results) => {
+                let is_reused = results
+                    .iter()
+                    .any(|result| matches!(result, PushResult::Refused(ErrorCode::SequenceReused, _)));
+                outcomes.extend(results.into_iter().map(OutcomeJson::of));
+                if is_reused {
+                    // The key belongs to another list: no part of this one is pushed.
+                    let reused =
+                        ErrorReply::new(ErrorCode::SequenceReused, about(ErrorCode::SequenceReused)).into();
+                    outcomes
+                        .extend(parts.flatten().map(|_| OutcomeJson::Refused(RefusedJson::untried(&reused))));
+                    break;
+                }
+            }
             Err(problem) if outcomes.is_empty() => return Err(problem),
             Err(problem) => {
                 outcomes.extend((0..count).map(|_| OutcomeJson::Refused(RefusedJson::of(&problem))));
@@ -252,7 +270,7 @@ async fn push_part(
     caller: &Caller,
     topic: &TopicName,
     jobs: Vec<NewJob>,
-    idempotency: Option<NonZeroU128>,
+    idempotency: Option<Idempotency>,
 ) -> Result<Vec<PushResult>, Problem> {
     let push = Push { topic: topic.clone(), sequence: 0, jobs, idempotency };
     match caller.ask(Asked::Push(push)).await? {
@@ -261,20 +279,16 @@ async fn push_part(
     }
 }
 
-/// The number that stands for the caller's Idempotency-Key: other callers may use the same text.
-fn idempotency_key(caller: &Caller, headers: &HeaderMap) -> Result<Option<NonZeroU128>, Problem> {
+/// The number that stands for an Idempotency-Key. The core keeps those of each token apart.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<NonZeroU128>, Problem> {
     let Some(text) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let text = text.as_bytes().trim_ascii();
     if !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()) {
         let message = format!("Idempotency-Key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} characters");
         return Err(Problem::malformed(message));
     }
-    let mut context = Context::new(&SHA256);
-    context.update(caller.token().as_bytes());
-    context.update(&[0]);
-    context.update(text);
-    let digest = context.finish();
-    let number = digest.as_ref().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+    let hash = digest(&SHA256, text);
+    let number = hash.as_ref().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
     Ok(NonZeroU128::new(number))
 }
 

@@ -10,6 +10,7 @@ use bytes::Bytes;
 pub struct BlockCache {
     entries: Vec<Option<Entry>>,
     kept: u64,
+    kept_bytes: u64,
 }
 
 /// Longest block that is kept, in bytes.
@@ -25,7 +26,7 @@ struct Entry {
 impl BlockCache {
     /// Keeps up to `blocks` blocks, at least one, of 16 KiB each as a rule and 64 KiB at most.
     pub fn new(blocks: usize) -> Self {
-        Self { entries: vec![None; blocks.max(1)], kept: 0 }
+        Self { entries: vec![None; blocks.max(1)], kept: 0, kept_bytes: 0 }
     }
 
     /// Forgets the blocks of a chunk; to be called when its file is removed.
@@ -40,6 +41,11 @@ impl BlockCache {
         self.kept
     }
 
+    /// How long these were, in bytes.
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept_bytes
+    }
+
     pub(super) fn find(&self, chunk: u32, block: u32) -> Option<&Bytes> {
         let entry = self.entries.get(self.place(chunk, block))?.as_ref()?;
         (entry.chunk == chunk && entry.block == block).then_some(&entry.bytes)
@@ -47,6 +53,7 @@ impl BlockCache {
 
     pub(super) fn keep(&mut self, chunk: u32, block: u32, bytes: &Bytes) {
         self.kept += 1;
+        self.kept_bytes += bytes.len() as u64;
         let place = self.place(chunk, block);
         if bytes.len() <= BLOCK_BYTES_MAX
             && let Some(entry) = self.entries.get_mut(place)

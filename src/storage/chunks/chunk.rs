@@ -169,14 +169,16 @@ impl Chunk {
         Ok(row.min(end))
     }
 
-    /// Says that a row will be read soon, unless its block is in the cache.
-    pub fn read_ahead(&self, row: u32, cache: &BlockCache) {
+    /// Says that a row will be read soon, unless its block is in the cache. Returns the length of the block.
+    pub fn read_ahead(&self, row: u32, cache: &BlockCache) -> u32 {
         let number = self.block_of(row);
+        let Some(place) = self.blocks.get(number) else { return 0 };
         let cached =
             u32::try_from(number).is_ok_and(|block| cache.find(self.summary.number, block).is_some());
-        if let Some(place) = self.blocks.get(number).filter(|_| !cached) {
+        if !cached {
             self.file.will_read(place.at, place.bytes.into());
         }
+        place.bytes
     }
 
     /// The bytes of a row. They come from the cache if the row's block is there, and put it there if not.

@@ -104,6 +104,11 @@ impl SimulatedFolder {
         device.armed_read = Some(device.reads + reads);
     }
 
+    /// Number of reads.
+    pub fn reads(&self) -> u64 {
+        self.device().reads
+    }
+
     /// Number of reads that were not announced: their callers waited for the disk.
     pub fn sudden_reads(&self) -> u64 {
         self.device().not_begun

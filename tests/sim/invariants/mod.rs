@@ -10,6 +10,7 @@ mod checkpoints;
 mod cut_off;
 mod due;
 mod ended;
+mod few_turns;
 mod fresh_reads;
 mod hardly_late;
 mod known;
@@ -78,6 +79,9 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(silence::Silence::new(plan.cluster.is_some())),
         Box::new(stop_ends::StopEnds::default()),
     ];
+    if plan.cluster.is_none() {
+        all.push(Box::new(few_turns::FewTurns::default()));
+    }
     if plan.calm {
         all.push(Box::new(hardly_late::HardlyLate::new(plan.checkpoint_log_bytes)));
     }

@@ -1,0 +1,59 @@
+//! Few turns: whatever tenants ask for, no other's change waits for more turns than these. Turns count in which the core has more
+//! to do at once and no write is under way: then nothing but the core's other work delays it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjourn::protocol::{Kind, Request, RequestId};
+use adjourn::replica::ConnectionId;
+
+use super::super::seen::{Seen, When};
+use super::Invariant;
+
+/// Commands that are not applied yet may be so many turns' work when no more are taken, and a checkpoint has some turns between.
+const TURNS_MAX: u32 = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct FewTurns {
+    /// Changes that wait for their answer, and for how many turns.
+    waiting: BTreeMap<(ConnectionId, RequestId), u32>,
+    /// Writes that are not durable.
+    writing: BTreeSet<u64>,
+}
+
+impl Invariant for FewTurns {
+    fn name(&self) -> &'static str {
+        "few turns"
+    }
+
+    fn see(&mut self, _: When, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::Asked { connection, id, request, .. } if is_change(request) => {
+                self.waiting.insert((*connection, *id), 0);
+            }
+            Seen::Said { connection, id, .. } => _ = self.waiting.remove(&(*connection, *id)),
+            Seen::Gone { connection, .. } => self.waiting.retain(|(of, _), _| of != connection),
+            Seen::Ended { .. } => {
+                self.waiting.clear();
+                self.writing.clear();
+            }
+            Seen::Ordered { order, .. } => _ = self.writing.insert(order.number),
+            Seen::Persisted { number, .. } => self.writing.retain(|order| order > number),
+            Seen::Turned { pause: 0, .. } if self.writing.is_empty() => {
+                for ((connection, id), turns) in &mut self.waiting {
+                    *turns += 1;
+                    if *turns > TURNS_MAX {
+                        let (connection, id) = (connection.0, id.0);
+                        return Err(format!("request {connection}.{id} has waited for {turns} turns"));
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether a request is answered when its command is applied, and not before.
+fn is_change(request: &Request) -> bool {
+    matches!(request, Request::Push(_)) || request.opcode().kind() == Kind::Change
+}
