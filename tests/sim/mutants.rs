@@ -105,7 +105,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 21] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 22] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
