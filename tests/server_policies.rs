@@ -5,8 +5,8 @@ use std::num::NonZeroU128;
 use std::time::{Duration, Instant};
 
 use adjourn::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, List, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
-    Response, TopicSet, TopicSettings,
+    Delivered, ErrorCode, Idempotency, JobRef, JobReport, List, NewJob, Push, PushResult, ReleaseKind,
+    Request, Reserve, Response, TopicSet, TopicSettings,
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
@@ -187,7 +187,8 @@ fn a_push_of_which_no_job_is_accepted_makes_no_topic() {
     let (_data, _node, mut client) = start();
     let expires = AttributesBuilder::default().expires(When::At(Millis(1))).build().expect("valid");
     let job = NewJob { attributes: expires, ..NewJob::new("body") };
-    for (sequence, idempotency) in [(0, None), (1, None), (0, NonZeroU128::new(7))] {
+    let key = NonZeroU128::new(7).map(|key| Idempotency { key, list_jobs: 1 });
+    for (sequence, idempotency) in [(0, None), (1, None), (0, key)] {
         let jobs = vec![job.clone()];
         let refused = client.ask(Request::Push(Push { topic: topic("t"), sequence, jobs, idempotency }));
         let expected = PushResult::Refused(ErrorCode::ExpiresBeforeDue, None);

@@ -56,7 +56,7 @@ impl Model {
         topic: TopicSelect<'_>,
         jobs: &[NewJob<'_>],
     ) -> Result<Outcome, Reject> {
-        let known = self.topics.len();
+        let topics = self.topics.len();
         let topic = self.topic(topic, true)?;
         let content = |job: &NewJob<'_>| format!("{} {list_jobs} {job:?}", self.topics[topic].name);
         let contents: Vec<String> = jobs.iter().map(content).collect();
@@ -87,7 +87,7 @@ impl Model {
                 }
             });
         }
-        self.forget_if_empty(topic, known);
+        self.forget_if_empty(topic, topics);
         Ok(Outcome::Pushed(outcomes))
     }
 
