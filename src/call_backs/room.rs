@@ -133,21 +133,21 @@ mod tests {
     fn bodies_take_a_part_of_the_limit_of_memory() {
         const BODY: usize = 1 << 20;
         let room = Room::new(2048, 384 << 20);
-        let takes = |lane, is_first| {
+        let fill = |lane, is_first| {
             let taken: Vec<_> = (0..100).map_while(|_| room.take(lane, is_first, BODY)).collect();
             (taken.len(), taken)
         };
-        let (others, taken) = takes(Lane::Proven, false);
-        let (first, _more) = takes(Lane::Proven, true);
+        let (others, taken) = fill(Lane::Proven, false);
+        let (first, _more) = fill(Lane::Proven, true);
         assert_eq!(
             (others, first),
             (13, 11),
             "48 MiB, half of it in each lane, and half of that for first calls"
         );
         assert!(room.take(Lane::Proven, true, 0).is_some(), "a call without a body needs none");
-        assert_eq!(takes(Lane::Probation, true).0, 24);
+        assert_eq!(fill(Lane::Probation, true).0, 24);
         drop(taken);
-        assert_eq!(takes(Lane::Proven, true).0, 13);
+        assert_eq!(fill(Lane::Proven, true).0, 13);
         assert_eq!(room.share_of_topic().bytes_max(), 6 << 20);
     }
 

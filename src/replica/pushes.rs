@@ -100,6 +100,7 @@ impl Replica {
             let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
             self.connections.refuse(connection, parts.id, unknown);
             self.connections.end_turn(connection);
+            self.forget_if_done(connection);
         }
     }
 

@@ -195,10 +195,11 @@ impl NeverEarly {
             .chain(kicks.map(|(_, due)| due))
             .chain(&many)
             .collect();
-        // Its backoff took the place of its due time, while a clock was ahead perhaps.
-        let was_put_off = job.attempts > 1 && job.attributes.policy().backoff.is_some();
-        let is_due =
-            |due: &&Due| self.clocks.is_now(when, due) || (was_put_off && self.clocks.has_come(when, due));
+        // An attempt that failed while a clock was ahead gave it another due time.
+        let was_tried = job.attempts > 1;
+        let is_due = |due: &&Due| {
+            if was_tried { self.clocks.has_come(when, due) } else { self.clocks.is_now(when, due) }
+        };
         if possible.iter().any(is_due) || possible.is_empty() {
             return Ok(());
         }
