@@ -53,7 +53,7 @@ fn grow(cluster: &mut Cluster<Gates>) {
     let added = commands.ok(&["cluster", "add", &second, "--wait"]);
     assert_eq!(added, "node 2 is a member and votes\n");
     commands.fails(&["cluster", "add", &second], 1, "INVALID: node 2 is a member already");
-    commands.fails(&["cluster", "add", "127.0.0.1:1"], 1, "INVALID: nobody answers at 127.0.0.1:1");
+    commands.fails(&["cluster", "add", "127.0.0.1:1"], 1, "BUSY: nobody answers at 127.0.0.1:1");
     let added = commands.json(&["cluster", "add", &third, "--wait", "--json"]);
     assert_eq!(added, json!({ "node": 3, "role": "voter" }));
 }
