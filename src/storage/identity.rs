@@ -100,7 +100,12 @@ impl Identity {
     /// Writes it to `path`, where nothing of value stands, and syncs it; not its directory.
     pub(super) fn write(&self, path: &Path) -> Result<(), StorageError> {
         let write = || -> io::Result<File> {
-            let mut file = File::create(path)?;
+            // One that an earlier process left may have failed to sync: it is not overwritten.
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file = File::create_new(path)?;
             file.write_all(&self.encode())?;
             Ok(file)
         };

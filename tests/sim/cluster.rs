@@ -134,6 +134,7 @@ fn faults_of_nodes(random: &mut Random) -> EveryUs {
         disk_hangs: sometimes(30, (3 * SECOND, 12 * SECOND)),
         transfer: sometimes(30, (2 * SECOND, 8 * SECOND)),
         replace: sometimes(30, (4 * SECOND, 12 * SECOND)),
+        state_lost: sometimes(50, (SECOND, 8 * SECOND)),
         memory_short: sometimes(60, (2 * SECOND, 10 * SECOND)),
         glitch: 0,
         upgrade: 0,
@@ -287,7 +288,7 @@ impl World {
     pub(super) fn replace(&mut self) {
         let settled = self.board.wishes_done == self.board.wishes.len();
         let gone = self.nodes.values().filter(|node| node.is_gone).count();
-        if !settled || gone >= REPLACED_MAX {
+        if !settled || gone >= REPLACED_MAX || self.is_a_state_lost() {
             return;
         }
         let old = self.any_node();
@@ -311,6 +312,22 @@ impl World {
         if how != 0 {
             self.board.wishes.push(Wish::Refused(old));
         }
+    }
+
+    /// A node crashes, and cannot read its state when it starts. Not while another one has none: somebody must have it.
+    pub(super) fn lose_state(&mut self, node: NodeId) {
+        let settled = self.board.wishes_done == self.board.wishes.len();
+        if !settled || !self.has_grown() || self.is_a_state_lost() || self.nodes[&node].life.is_none() {
+            return;
+        }
+        self.crash(node);
+        self.node(node).fails_to_read = Some(self.random.within((8, 30)));
+    }
+
+    fn is_a_state_lost(&self) -> bool {
+        let has_none =
+            |node: &Node| node.lost_state || node.fails_to_read.is_some() || node.disk.may_fail_to_read();
+        self.nodes.values().filter(|node| !node.is_gone).any(has_none)
     }
 
     /// A node lost its disk, and is started again as if nothing had happened.

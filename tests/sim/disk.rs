@@ -83,7 +83,13 @@ impl Disk {
     /// A process opens it, takes the newest checkpoint and reads the log behind it.
     pub(super) fn open(&mut self) -> Result<Found, NoStart> {
         self.chunks.folder.complete_install().map_err(|error| self.no_start(error))?;
-        let restored = checkpoint::restore(&self.chunks).map_err(|error| self.no_start(error))?;
+        // What cannot be read without a fault that was armed is a fault of the code.
+        let restored = if self.read_fault {
+            checkpoint::restore_own(&self.chunks)
+        } else {
+            checkpoint::restore(&self.chunks)
+        };
+        let restored = restored.map_err(|error| self.no_start(error))?;
         let Device::AtRest(disk) =
             std::mem::replace(&mut self.device, Device::AtRest(Box::new(SimulatedDisk::new(0))))
         else {

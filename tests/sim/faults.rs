@@ -28,6 +28,8 @@ pub(super) enum Fault {
     DiskFailure,
     /// Of the folder of checkpoints.
     FolderFailure,
+    /// A member that starts cannot read its state.
+    StateLost,
     DiskLow,
     DiskHasSpace(NodeId),
     Cut,
@@ -53,13 +55,13 @@ impl World {
     pub(super) fn plan_faults(&mut self) {
         use Fault::{
             Crash, Cut, DiskFailure, DiskHangs, DiskLow, FolderFailure, Glitch, MemoryShort, Night,
-            Partition, PeerLost, Replace, Slow, Step, Stop, Transfer, Upgrade,
+            Partition, PeerLost, Replace, Slow, StateLost, Step, Stop, Transfer, Upgrade,
         };
         let begins = self.plan.cluster.as_ref().map_or(0, ClusterPlan::begins);
         for fault in [Crash, Stop, DiskFailure, FolderFailure, DiskLow, Cut, Step, MemoryShort, Night] {
             self.plan_next(fault, begins);
         }
-        for fault in [Partition, PeerLost, Slow, DiskHangs, Transfer, Replace, Upgrade, Glitch] {
+        for fault in [Partition, PeerLost, Slow, StateLost, DiskHangs, Transfer, Replace, Upgrade, Glitch] {
             self.plan_next(fault, begins);
         }
     }
@@ -71,6 +73,7 @@ impl World {
             Fault::Stop => every_us.stop,
             Fault::DiskFailure => every_us.disk_failure,
             Fault::FolderFailure => every_us.folder_failure,
+            Fault::StateLost => every_us.state_lost,
             Fault::DiskLow => every_us.disk_low,
             Fault::DiskHasSpace(_) | Fault::MemoryFree(_) | Fault::GlitchEnds(_) => 0,
             Fault::Cut => every_us.cut,
@@ -106,9 +109,7 @@ impl World {
                 disk.arm(Part::Log, disk.steps(Part::Log), simulated::Fault::Failure);
             }
             Fault::FolderFailure => {
-                // A member that cannot read its state goes on without one.
-                let reads_percent = if self.plan.cluster.is_some() { 60 } else { 30 };
-                let (steps, reads) = (self.random.below(20), self.random.percent(reads_percent));
+                let (steps, reads) = (self.random.below(20), self.random.percent(30));
                 let fault = *self.random.pick(&[
                     simulated::Fault::Failure,
                     simulated::Fault::Full,
@@ -121,6 +122,7 @@ impl World {
                     disk.arm(Part::Chunks, disk.steps(Part::Chunks) + steps, fault);
                 }
             }
+            Fault::StateLost => self.lose_state(node),
             Fault::DiskLow => {
                 self.hand(node, Input::DiskLow(true));
                 let pause = self.random.within((100 * MS, 2 * SECOND));
@@ -276,6 +278,9 @@ impl World {
         if node.life.is_some() || (node.is_gone && !node.is_wiped) {
             return;
         }
+        if let Some(reads) = node.fails_to_read.take() {
+            node.disk.arm_read(reads);
+        }
         let Found { restored, mut recovered, mut log } = match node.disk.open() {
             Ok(found) => found,
             Err(NoStart::Ends(why)) => return self.end(id, why),
@@ -290,6 +295,7 @@ impl World {
             });
         }
         node.lives += 1;
+        node.lost_state = restored.as_ref().is_some_and(|restored| restored.lost.is_some());
         let number = node.lives;
         let wall = node.wall.show(now);
         let last_us = node.proposed.get(&recovered.last_index).copied().unwrap_or(now);

@@ -54,6 +54,10 @@ pub(super) struct Node {
     pub(super) is_wiped: bool,
     /// Its wall clock was set wrong by so much.
     pub(super) set_wrong_ms: i64,
+    /// It has no state: it could not read its own.
+    pub(super) lost_state: bool,
+    /// Of the reads of its folder at the next start this one fails.
+    pub(super) fails_to_read: Option<u64>,
     /// Its disk takes so much longer for the next order.
     pub(super) hangs_us: Us,
     /// What it said last when it was asked for all topics, if it says that again.
@@ -110,6 +114,8 @@ impl Node {
             is_gone: false,
             is_wiped: false,
             set_wrong_ms: 0,
+            lost_state: false,
+            fails_to_read: None,
             hangs_us: 0,
             old_topics: None,
         }
@@ -295,6 +301,7 @@ impl World {
                 }
             }
             Notice::Following { .. } if self.leading == Some(node) => self.leading = None,
+            Notice::StateLost { .. } => self.node(node).lost_state = true,
             _ => {}
         }
     }
@@ -422,6 +429,7 @@ impl World {
         life.writes.pop_front();
         let more = !life.writes.is_empty();
         if let Some(installed) = order.batch.install {
+            self.node(node).lost_state = false;
             self.cut_ordered(node, number, installed);
         }
         let Some(life) = self.life(node, number) else { return };

@@ -92,6 +92,8 @@ pub(super) struct EveryUs {
     pub(super) disk_failure: Us,
     /// A step or a read in the folder of checkpoints fails, or the power fails there.
     pub(super) folder_failure: Us,
+    /// A member crashes, and cannot read its state at the next start.
+    pub(super) state_lost: Us,
     /// The disk is nearly full for a while.
     pub(super) disk_low: Us,
     /// A connection breaks.

@@ -185,7 +185,7 @@ impl SameState {
             let durable = self.books[&node].end();
             self.commit(node, durable)?;
         }
-        if let Some(restored) = restored {
+        if let Some(restored) = restored.filter(|restored| restored.lost.is_none()) {
             self.is_state_at(node, base, restored.engine.state_hash())?;
         }
         self.engine.verify(&mut self.bodies);
