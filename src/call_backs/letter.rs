@@ -446,11 +446,8 @@ pub(super) mod tests {
             let leaves = Err(NoLetter::Destination(NotADestination::Url(HttpUrlError::Dots)));
             assert_eq!(orders(Some(key)), leaves, "{key}");
         }
-        assert_eq!(
-            letter("http://a/{key}./x", Some(".")).is_err(),
-            true,
-            "together with what stands beside it"
-        );
+        let beside = letter("http://a/{key}./x", Some("."));
+        assert!(beside.is_err(), "together with what stands beside it");
         assert_eq!(letter("http://a/{body}", Some("k")), Err(NoLetter::NoValue("body")));
         assert_eq!(orders(Some("..17")).as_deref(), Ok("/orders/..17"));
         assert_eq!(orders(Some("%2e%2e")).as_deref(), Ok("/orders/%252e%252e"));

@@ -35,7 +35,7 @@ pub(super) struct Pieces {
     /// The number of the next one.
     next: u64,
     /// The oldest one first; the last one may be open.
-    pieces: VecDeque<Piece>,
+    kept: VecDeque<Piece>,
     /// What is written to the last one.
     open: Option<BufWriter<File>>,
     /// What the lines of each topic take, in bytes.
@@ -97,7 +97,7 @@ impl Pieces {
             bytes_max: bytes_max / PIECES,
             clock,
             next: 1,
-            pieces: VecDeque::new(),
+            kept: VecDeque::new(),
             open: None,
             held: BTreeMap::new(),
         })
@@ -130,9 +130,9 @@ impl Pieces {
                 }
                 Ok(())
             })?;
-            self.pieces.push_back(piece);
+            self.kept.push_back(piece);
         }
-        if let Some(last) = self.pieces.back().filter(|last| is_whole && last.bytes < self.bytes_max) {
+        if let Some(last) = self.kept.back().filter(|last| is_whole && last.bytes < self.bytes_max) {
             self.open = Some(BufWriter::new(File::options().append(true).open(&last.path)?));
         }
         Ok(())
@@ -142,8 +142,8 @@ impl Pieces {
     pub(super) fn find(&mut self, job: JobId) -> io::Result<Vec<Found>> {
         self.flush()?;
         let mut found = Vec::new();
-        let open = self.open.as_ref().and_then(|_| self.pieces.back());
-        for piece in &self.pieces {
+        let open = self.open.as_ref().and_then(|_| self.kept.back());
+        for piece in &self.kept {
             let lines = if open.is_some_and(|open| open.number == piece.number) {
                 piece.lines.as_slice()
             } else {
@@ -177,12 +177,12 @@ impl Pieces {
 
     /// An empty piece has room for any line.
     fn has_room(&self, bytes: u64) -> bool {
-        let last = self.open.as_ref().and_then(|_| self.pieces.back());
+        let last = self.open.as_ref().and_then(|_| self.kept.back());
         last.is_some_and(|last| last.bytes == 0 || last.bytes + bytes <= self.bytes_max)
     }
 
     fn append(&mut self, job: u64, topic: &str, line: &[u8]) -> io::Result<()> {
-        let (Some(open), Some(piece)) = (&mut self.open, self.pieces.back_mut()) else { return Ok(()) };
+        let (Some(open), Some(piece)) = (&mut self.open, self.kept.back_mut()) else { return Ok(()) };
         let bytes = u32::try_from(line.len()).map_err(io::Error::other)?;
         let at = u32::try_from(piece.bytes).map_err(io::Error::other)?;
         open.write_all(line)?;
@@ -199,12 +199,12 @@ impl Pieces {
     fn begin(&mut self) -> io::Result<()> {
         self.flush()?;
         self.seal();
-        let oldest = if self.pieces.len() as u64 >= PIECES - 1 { self.pieces.pop_front() } else { None };
+        let oldest = if self.kept.len() as u64 >= PIECES - 1 { self.kept.pop_front() } else { None };
         let number = self.next;
         let path = self.folder.join(format!("{NAME_BEGINS}{number:08}{NAME_ENDS}"));
         let file = File::options().append(true).create_new(true).mode(FILE_MODE).open(&path)?;
         self.next += 1;
-        self.pieces.push_back(Piece::open(number, path)?);
+        self.kept.push_back(Piece::open(number, path)?);
         self.open = Some(BufWriter::new(file));
         oldest.map_or(Ok(()), |oldest| self.make_room(oldest))
     }
@@ -230,7 +230,7 @@ impl Pieces {
 
     fn seal(&mut self) {
         self.open = None;
-        if let Some(last) = self.pieces.back_mut() {
+        if let Some(last) = self.kept.back_mut() {
             last.lines.sort_unstable();
         }
     }

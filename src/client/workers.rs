@@ -12,7 +12,8 @@ pub(super) const ABANDON_AFTER: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Workers {
     closing: watch::Sender<bool>,
-    workers: watch::Sender<usize>,
+    /// Workers that have not ended.
+    begun: watch::Sender<usize>,
     handlers: watch::Sender<usize>,
 }
 
@@ -24,7 +25,7 @@ impl Default for Workers {
     fn default() -> Self {
         Self {
             closing: watch::Sender::new(false),
-            workers: watch::Sender::new(0),
+            begun: watch::Sender::new(0),
             handlers: watch::Sender::new(0),
         }
     }
@@ -33,7 +34,7 @@ impl Default for Workers {
 impl Workers {
     /// A worker begins.
     pub(super) fn worker(&self) -> AtWork {
-        AtWork::new(&self.workers)
+        AtWork::new(&self.begun)
     }
 
     /// A handler begins.
@@ -50,7 +51,7 @@ impl Workers {
     pub(super) async fn stop(&self) -> bool {
         self.closing.send_replace(true);
         // The senders are here: waiting does not fail.
-        let _ = self.workers.subscribe().wait_for(|workers| *workers == 0).await;
+        let _ = self.begun.subscribe().wait_for(|begun| *begun == 0).await;
         let mut handlers = self.handlers.subscribe();
         timeout(ABANDON_AFTER, handlers.wait_for(|handlers| *handlers == 0)).await.is_ok()
     }

@@ -84,8 +84,8 @@ impl Engine {
     }
 }
 
-fn recall(pushes: &IdempotentPushes, pushed: &Remembered, group: GroupId) -> Recall {
-    match pushes.find(pushed.key(), pushed.at) {
+fn recall(remembered: &IdempotentPushes, pushed: &Remembered, group: GroupId) -> Recall {
+    match remembered.find(pushed.key(), pushed.at) {
         None => Recall::New,
         Some(before) if before.checksum != pushed.checksum => Recall::Reused,
         Some(before) => unpack(before.outcome, group).map_or(Recall::New, Recall::Known),

@@ -75,7 +75,9 @@ impl<T: Happening> Recent<T> {
 
     /// Restores the saved ones, in the order of [`Self::all`]. The saved state hash already includes them.
     pub(super) fn restore(&mut self, saved: &[T]) {
-        saved.iter().for_each(|happening| self.remember(*happening, &mut Sum::default()));
+        for happening in saved {
+            self.remember(*happening, &mut Sum::default());
+        }
     }
 
     /// The one with this key, if it did not happen too long ago.

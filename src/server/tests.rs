@@ -20,15 +20,15 @@ async fn end_of(
     let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
     let threads = start_threads(&config, storage, clock, channels, core).expect("started");
-    running(to_core, threads).ended().await
+    running(&to_core, threads).ended().await
 }
 
-fn running(core: CoreMailbox, threads: Threads) -> Running {
+fn running(core: &CoreMailbox, threads: Threads) -> Running {
     let tokens = Tokens::read(None).expect("none");
     let (audit, _) = Audit::new(None, 1).expect("no file");
     let connections = connection_config(
         &Config::default(),
-        &core,
+        core,
         None,
         &tokens,
         audit,

@@ -65,12 +65,7 @@ impl Model {
             | Command::RunNow { .. }
             | Command::Kick { .. } => return self.change_one(command),
             Command::TopicPause { topic, paused } => self.pause(*topic, *paused)?,
-            Command::SkipIds { floor } => {
-                for last in [&mut self.last_job, &mut self.last_fence, &mut self.last_session] {
-                    *last = if *last < *floor { *floor } else { *last + (1 << 40) };
-                }
-                self.members.clear();
-            }
+            Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
                 let known = self.members.entry(*node).or_insert(*storage_id);
                 if known != storage_id {
@@ -83,6 +78,13 @@ impl Model {
             many => return self.change_jobs(many),
         }
         Ok(Outcome::Done)
+    }
+
+    fn skip_ids(&mut self, floor: u64) {
+        for last in [&mut self.last_job, &mut self.last_fence, &mut self.last_session] {
+            *last = if *last < floor { floor } else { *last + (1 << 40) };
+        }
+        self.members.clear();
     }
 
     fn pause(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {

@@ -136,11 +136,7 @@ impl Model {
             return self.postpone(living.id, new, due, resolved);
         }
         if let Some(living) = &living {
-            if let State::Reserved { fence, .. } = living.state {
-                self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
-            }
-            self.remove(living.id);
-            self.topics[topic].deleted += u64::from(!is_finished(&living.state));
+            self.make_way(living);
         }
         (self.last_job, self.kept) = (self.last_job + 1, self.kept + 1);
         self.topics[topic].pushed += 1;
@@ -168,6 +164,15 @@ impl Model {
         });
         self.wait(id.0);
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    /// A job that is replaced.
+    fn make_way(&mut self, living: &Job) {
+        if let State::Reserved { fence, .. } = living.state {
+            self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
+        }
+        self.remove(living.id);
+        self.topics[living.topic].deleted += u64::from(!is_finished(&living.state));
     }
 
     fn retention_ms(&self, new: &NewJob<'_>) -> u64 {

@@ -106,7 +106,7 @@ fn what_is_not_taken_up_keeps_its_permit() {
     rig.replica.handle(rig.at, Input::Disconnected { connection: crowd });
     let (mut turns, mut waiting) = (0, Arc::strong_count(&held));
     while waiting > 1 {
-        assert_eq!(rig.wake(), 0, "there is something to do");
+        assert_eq!(rig.wake(), 0, "there is something to do: {waiting} wait after {turns} turns");
         assert!(Arc::strong_count(&held) + 20 > waiting, "not all of it at once");
         (turns, waiting) = (turns + 1, Arc::strong_count(&held));
     }

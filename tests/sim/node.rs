@@ -32,6 +32,7 @@ pub(super) const GRACE_MS: u64 = 3_000;
 pub(super) const CLUSTER_ID: [u8; 16] = [7; 16];
 
 /// One node.
+#[expect(clippy::struct_excessive_bools, reason = "each may be so without the others")]
 pub(super) struct Node {
     pub(super) id: NodeId,
     pub(super) disk: Disk,

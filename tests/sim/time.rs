@@ -28,8 +28,8 @@ pub(super) struct WallClock {
 
 impl WallClock {
     pub(super) fn new(ahead_ms: i64, drift_ppm: i64) -> Self {
-        let ahead_us = ahead_ms * 1000;
-        Self { ahead_us, since: 0, drift_ppm, most_ahead_us: ahead_us }
+        let at_first_us = ahead_ms * 1000;
+        Self { ahead_us: at_first_us, since: 0, drift_ppm, most_ahead_us: at_first_us }
     }
 
     pub(super) fn show(&self, now: Us) -> Millis {

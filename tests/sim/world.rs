@@ -191,6 +191,9 @@ pub(super) struct Broken {
     pub(super) what: String,
 }
 
+/// What a connection asked for, on its way to the core.
+type HeldBack = (ConnectionId, Vec<(RequestId, Request)>);
+
 /// Everything there is.
 pub(super) struct World {
     pub(super) plan: Plan,
@@ -217,7 +220,7 @@ pub(super) struct World {
     /// To which node each push came first, by the body of its first job.
     pub(super) pushed_at: BTreeMap<Bytes, NodeId>,
     /// Requests that are held back, and for how many turns more.
-    pub(super) held_back: (Vec<(ConnectionId, Vec<(RequestId, Request)>)>, u32),
+    pub(super) held_back: (Vec<HeldBack>, u32),
     pub(super) next_link: u64,
     pub(super) part: Option<Part>,
     /// Which steps of the log's disk the rounds of cutting it were.

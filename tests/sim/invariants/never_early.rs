@@ -84,12 +84,14 @@ impl NeverEarly {
             Request::Reschedule { job, due: when, .. } => open.push((named(job), due(*when))),
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
             Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
-            Request::Release { leases, kind, .. } => {
-                // Without a delay it is due when it was due before: a clock may have been set back since.
-                if let ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms) = *kind {
-                    let when = types::When::After(delay_ms);
-                    open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
-                }
+            // Without a delay it is due when it was due before: a clock may have been set back since.
+            Request::Release {
+                leases,
+                kind: ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms),
+                ..
+            } => {
+                let when = types::When::After(*delay_ms);
+                open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
             }
             _ => {}
         }
