@@ -167,7 +167,7 @@ fn run(plan: Plan) {
         assert!(chores > 10 && archived > 5, "{chores} chores, {archived} times in the archive");
     }
     if matches!(workload, Workload::Installs) {
-        assert!(installs.iter().all(|seen| *seen >= 4), "{installs:?} checkpoints that agree, and conflict");
+        assert!(installs.iter().all(|seen| *seen >= 2), "{installs:?} checkpoints that agree, and conflict");
     }
 }
 

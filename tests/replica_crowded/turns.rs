@@ -106,9 +106,15 @@ fn what_is_not_taken_up_keeps_its_permit() {
     rig.replica.handle(rig.at, Input::Disconnected { connection: crowd });
     let (mut turns, mut waiting) = (0, Arc::strong_count(&held));
     while waiting > 1 {
-        assert_eq!(rig.wake(), 0, "there is something to do: {waiting} wait after {turns} turns");
+        // It has something to do, or waits for the disk.
+        if rig.orders.is_empty() {
+            rig.poll()
+        } else {
+            rig.written()
+        }
         assert!(Arc::strong_count(&held) + 20 > waiting, "not all of it at once");
         (turns, waiting) = (turns + 1, Arc::strong_count(&held));
+        assert!(turns < 1_000, "{waiting} wait");
     }
     assert!(turns > 5, "{turns} turns");
 }

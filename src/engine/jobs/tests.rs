@@ -1,3 +1,5 @@
+//! What a job takes.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! The encoding of a policy, and what is refused.
+
 use super::super::{BackoffCurve, Method, Refused, Success};
 use super::*;
 
