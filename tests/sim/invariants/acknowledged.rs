@@ -156,7 +156,7 @@ impl Acknowledged {
     /// Whether a push that postpones may have made this of a job.
     fn is_later(&self, job: &Job) -> bool {
         let later = job.topic_key().and_then(|key| self.later.get(&key));
-        later.is_some_and(|later| later.contains(job))
+        later.is_some_and(|later| later.iter().any(|later| later.is_shown_as(job)))
     }
 
     fn found(&mut self, now: When, id: JobId, response: &Response) -> Result<(), String> {
@@ -198,7 +198,7 @@ impl Acknowledged {
 
     fn compare(&self, id: JobId, found: &Job) -> Result<(), String> {
         match self.jobs.get(&id) {
-            Some(job) if job != found && !self.is_later(found) && !self.has_moved(job, found) => {
+            Some(job) if !job.is_shown_as(found) && !self.is_later(found) && !self.has_moved(job, found) => {
                 Err(format!("job {id} was pushed as {job:?}, and is {found:?}"))
             }
             _ => Ok(()),
@@ -211,7 +211,7 @@ impl Acknowledged {
     fn has_moved(&self, job: &Job, found: &Job) -> bool {
         // It may have been postponed before it was moved.
         let before = Job { topic: job.topic.clone(), ..found.clone() };
-        (before == *job || self.is_later(&before)) && self.reasons.may_have_gone_to(&found.topic)
+        (job.is_shown_as(&before) || self.is_later(&before)) && self.reasons.may_have_gone_to(&found.topic)
     }
 }
 
@@ -220,6 +220,13 @@ impl Job {
         let NewJob { key, priority, attributes, body, .. } = new.clone();
         let priority = if priority == PRIORITY_UNSAID { PRIORITY_DEFAULT } else { priority };
         Self { topic: topic.clone(), key, priority, attributes, body }
+    }
+
+    /// Whether a job is shown like this: with the retries that it gets elsewhere, if it says nothing of them.
+    fn is_shown_as(&self, shown: &Self) -> bool {
+        let policy = shown.attributes.policy();
+        let attributes = self.attributes.clone().with_retries(policy.attempts_max, policy.backoff.as_ref());
+        Self { attributes, ..self.clone() } == *shown
     }
 
     fn topic_key(&self) -> Option<TopicKey> {

@@ -137,6 +137,10 @@ impl Pages {
         if let Some(wrong) = jobs.iter().find(|job| !matches(list, job)) {
             return Err(format!("{list:?} shows {wrong:?}"));
         }
+        // An attempt that failed gave it another due time, also if its delivery reached nobody.
+        for job in jobs.iter().filter(|job| job.attempts > 0) {
+            self.touch(job.id);
+        }
         let ids = jobs.iter().map(|job| job.id);
         if list.cursor.is_empty() {
             let Some(before) = before else { return Ok(()) };
