@@ -1,5 +1,7 @@
 //! What the state remembers for a while is shared: a flood of one owner makes nothing forgotten that is others'.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use adjourn::engine::{
     Command, Engine, Entry, NewJob, Outcome, PushOutcome, Reject, StateMetadata, TopicSelect,
 };

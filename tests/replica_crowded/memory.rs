@@ -1,5 +1,7 @@
 //! Clients that take nothing of what they are sent: what that takes of the node's memory, and what others notice.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

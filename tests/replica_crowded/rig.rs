@@ -10,7 +10,7 @@ use adjourn::replica::{
     Replica, ReplicaConfig,
 };
 use adjourn::storage::folder::SimulatedFolder;
-use adjourn::storage::{CheckpointWriter, LogBase, Recovered};
+use adjourn::storage::{CheckpointWriter, LogBase, Recovered, SealedCheckpoint};
 use adjourn::types::{FEATURE_LEVEL, JobId, Millis, RetryDefaults, SessionSecret, TopicName};
 
 pub(crate) const LARGE_BYTES: usize = 65 << 10;
@@ -81,7 +81,7 @@ impl Rig {
                 }
                 CheckpointOrder::End => {
                     let (writer, base) = self.writer.take().expect("one has begun");
-                    let checkpoint = writer.seal(base).and_then(|sealed| sealed.publish()).expect("there");
+                    let checkpoint = writer.seal(base).and_then(SealedCheckpoint::publish).expect("there");
                     Some(Input::CheckpointDone(Box::new(checkpoint)))
                 }
                 CheckpointOrder::Abandon => panic!("nothing is in its way"),

@@ -1,6 +1,8 @@
 //! Tenants that share a queue and try to hurt one another: with requests that cost more than they look, with the jobs of others,
 //! and with what all of them share.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use std::num::NonZeroU128;
 use std::sync::Arc;
 

@@ -108,9 +108,9 @@ fn what_is_not_taken_up_keeps_its_permit() {
     while waiting > 1 {
         // It has something to do, or waits for the disk.
         if rig.orders.is_empty() {
-            rig.poll()
+            rig.poll();
         } else {
-            rig.written()
+            rig.written();
         }
         assert!(Arc::strong_count(&held) + 20 > waiting, "not all of it at once");
         (turns, waiting) = (turns + 1, Arc::strong_count(&held));

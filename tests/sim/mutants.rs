@@ -132,7 +132,7 @@ impl Mutant {
 
     /// Those that need several nodes to be seen.
     pub(super) const OF_CLUSTERS: [(Self, &'static [&'static str]); 17] = [
-        (Self::TopicsRepeated, &["fresh reads"]),
+        (Self::TopicsRepeated, &["fresh reads", "strangers"]),
         (Self::SessionsLeftBehind, &["same state"]),
         (Self::AcksForOthers, &["same state", "acknowledged", "never early"]),
         (
