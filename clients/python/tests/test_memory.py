@@ -50,7 +50,10 @@ async def keys(q: adjourn.Queue, topic: str, story: Story) -> None:
 
 
 async def settling(q: adjourn.Queue, topic: str, story: Story) -> None:
-    await q.push_many(topic, [NewJob(n, priority=9 - n, attempts_max=2, key=f"k{n}") for n in range(5)])
+    new = [
+        NewJob(n, priority=9 - n, attempts_max=2, backoff=adjourn.backoff.fixed(3600), key=f"k{n}") for n in range(5)
+    ]
+    await q.push_many(topic, new)
     jobs = await said(story, q.reserve(topic, jobs_max=9))
     await said(story, jobs[0].finish())
     await said(story, jobs[0].finish())

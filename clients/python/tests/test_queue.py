@@ -169,7 +169,7 @@ async def test_a_bulk_change_has_its_options_and_no_others(
 
 async def test_topics(url: str, topic: str) -> None:
     async with adjourn.connect(url) as q:
-        policy = TopicPolicy(ttr_ms=5_000, jobs_max=2, dead_letters=f"{topic}-dead", backoff=adjourn.backoff.fixed(1))
+        policy = TopicPolicy(ttr_ms=5_000, attempts_max=9, jobs_max=2, dead_letters=f"{topic}-dead", backoff=adjourn.backoff.fixed(1))
         await q.topic_set(topic, policy)
         assert (await q.topic_show(topic)).policy == policy
         await q.topic_set(topic, TopicPolicy(dead_letters=adjourn.UNSET))

@@ -228,7 +228,7 @@ test('list, count and bulk', async () => {
 
 test('topics: pause, policy, counts, delete', async () => {
   const t = topic();
-  const policy = { ttrMs: 30_000, rate: 50, deadLetters: 'failed', jobsMax: 2n, backoff: { kind: 'list', waitsMs: [10, 20], jitterPercent: 5 }, late: { afterMs: 5_000n, action: 'spread', overMs: 60_000n } };
+  const policy = { ttrMs: 30_000, attemptsMax: 9, rate: 50, deadLetters: 'failed', jobsMax: 2n, backoff: { kind: 'list', waitsMs: [10, 20], jitterPercent: 5 }, late: { afterMs: 5_000n, action: 'spread', overMs: 60_000n } };
   await q.setTopic(t, policy);
   assert.deepEqual((await q.showTopic(t)).policy, policy);
   await q.setTopic(t, { rate: null, late: null });
@@ -250,7 +250,7 @@ test('topics: pause, policy, counts, delete', async () => {
 test('what is larger than a number can say comes back as it went', async () => {
   const t = topic();
   const wide = 2n ** 53n + 1n;
-  const policy = { jobsMax: wide, bytesMax: 2n ** 64n - 1n, late: { afterMs: 1n, action: 'spread', overMs: 3_600_001n } };
+  const policy = { attemptsMax: 9, backoff: { kind: 'list', waitsMs: [10], jitterPercent: 5 }, jobsMax: wide, bytesMax: 2n ** 64n - 1n, late: { afterMs: 1n, action: 'spread', overMs: 3_600_001n } };
   await q.setTopic(t, policy);
   assert.deepEqual((await q.showTopic(t)).policy, policy);
   await q.setTopic(t, { jobsMax: Number.MAX_SAFE_INTEGER, bytesMax: 7, rememberMs: 0.5 });

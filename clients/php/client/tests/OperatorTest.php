@@ -39,7 +39,7 @@ final class OperatorTest extends TestCase
 
     public function testATopicHasAPolicy(): void
     {
-        $policy = new TopicPolicy(ttrMs: 5000, backoff: Backoff::fixed(9), jobsMax: 1, late: LatePolicy::bury(60_000), deadLetters: 'dead');
+        $policy = new TopicPolicy(ttrMs: 5000, attemptsMax: 9, backoff: Backoff::fixed(9), jobsMax: 1, late: LatePolicy::bury(60_000), deadLetters: 'dead');
         $this->client->setTopic('limited', $policy);
         $id = $this->client->push('limited', 'x')->job;
         self::assertSame(5000, $this->client->get($id)->ttrMs);

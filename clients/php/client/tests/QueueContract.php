@@ -290,8 +290,8 @@ abstract class QueueContract extends TestCase
 
     public function testATopicDecidesWhatItsJobsDoNotSay(): void
     {
-        $this->queue->setTopic($this->topic, new TopicPolicy(ttrMs: 5000, priority: 7, attemptsMax: 3, rememberMs: 60_000));
-        $this->queue->setTopic($this->topic, new TopicPolicy(backoff: Backoff::fixed(60_000), unset: ['attemptsMax']));
+        $this->queue->setTopic($this->topic, new TopicPolicy(ttrMs: 5000, priority: 7, attemptsMax: 3, jobsMax: 9, rememberMs: 60_000));
+        $this->queue->setTopic($this->topic, new TopicPolicy(backoff: Backoff::fixed(60_000), unset: ['jobsMax']));
         $id = $this->queue->push($this->topic, 'x', key: 'k')->job;
         self::assertSame([5000, 7], [$this->queue->get($id)->ttrMs, $this->queue->get($id)->priority]);
         $this->queue->reserve($this->topic, 5000)[0]->release();
@@ -300,7 +300,8 @@ abstract class QueueContract extends TestCase
         $this->queue->reserve($this->topic, 5000)[0]->finish();
         self::assertSame(JobState::Finished, $this->queue->get($id)->state);
         $settings = $this->queue->showTopic($this->topic);
-        self::assertEquals(new TopicPolicy(ttrMs: 5000, priority: 7, backoff: Backoff::fixed(60_000), rememberMs: 60_000), $settings->policy);
+        $expected = new TopicPolicy(ttrMs: 5000, priority: 7, attemptsMax: 3, backoff: Backoff::fixed(60_000), rememberMs: 60_000);
+        self::assertEquals($expected, $settings->policy);
         self::assertSame([0, 0, false], [$settings->jobs, $settings->bytes, $settings->isPaused]);
     }
 
