@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use adjourn::protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, Response};
-use adjourn::types::JobId;
+use adjourn::types::{IfExists, JobId, Key};
 
 use crate::load::Load;
 use crate::report::{Pauses, finish};
@@ -105,13 +105,17 @@ fn runs(cluster: &mut Cluster<Wires>, node: u64) -> bool {
 
 /// Pushes jobs that fill the log, and deletes them.
 fn push_much(cluster: &Cluster<Wires>) {
+    let key = Key::new("large".into()).expect("a key");
     for _ in 0..LARGE_JOBS {
-        let jobs = vec![NewJob::new(vec![1; LARGE_BYTES]).after(3_600_000)];
+        // It is pushed again when its answer is lost, and is there once all the same.
+        let if_exists = IfExists::Keep;
+        let jobs =
+            vec![NewJob { if_exists, ..NewJob::new(vec![1; LARGE_BYTES]).after(3_600_000).key(key.clone()) }];
         let push = Request::Push(Push { topic: topic("large"), sequence: 0, jobs, idempotency: None });
         let id = cluster.wait_for("a large job to be pushed", |cluster| {
             match try_ask(cluster, cluster.leader_report()?.node, push.clone())? {
                 Response::Pushed(results) => match results.first() {
-                    Some(PushResult::Pushed(id)) => Some(*id),
+                    Some(PushResult::Pushed(id) | PushResult::Kept(id)) => Some(*id),
                     other => panic!("{other:?}"),
                 },
                 Response::Error(_) => None,

@@ -56,7 +56,7 @@ pub struct WorkerConfig {
 /// | takes long | keeps its lease: it is touched when half of the time is over, up to [`WorkerConfig::run_ms_max`] |
 /// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is told why, and dropped** at its next `await`; what it returns all the same settles nothing |
 ///
-/// A lease is lost ([`Cancelled`] names the reasons) when the server says so: to a touch, or after a reconnect that came too
+/// A lease is lost ([`Cancelled`](super::Cancelled) names the reasons) when the server says so: to a touch, or after a reconnect that came too
 /// late for the session's grace; when its time is over and the server could not be asked; and when the server has answered
 /// nothing for as long as it keeps the leases of a lost connection. A handler that blocks a thread is not dropped, and has
 /// its place until it ends: it asks [`Cancellation::why`] before whatever must not be done twice. The time for which the machine
