@@ -245,7 +245,6 @@ impl Tally {
             self.jobs_spilled,
             self.spilled_delivered,
             self.spilled_deleted,
-            self.spilled_moved,
             self.spilled_replaced,
             self.spilled_read,
             self.backups,
@@ -256,10 +255,9 @@ impl Tally {
             self.spilled_postponed,
             self.listed,
             self.bulked,
-            self.moved,
             self.strangers_refused,
         ];
-        self.remembered > 0 && counts.iter().all(|count| *count >= times)
+        self.remembered.min(self.moved) > 0 && counts.iter().all(|count| *count >= times)
     }
 }
 
