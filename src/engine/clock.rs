@@ -32,6 +32,14 @@ impl Timeline {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Stamp, Self::Wall];
 
+    /// The one beside it.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Stamp => Self::Wall,
+            Self::Wall => Self::Stamp,
+        }
+    }
+
     /// Its number on disk and in the state hash.
     pub fn number(self) -> u8 {
         match self {

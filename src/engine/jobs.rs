@@ -23,6 +23,9 @@ use crate::types::{BuryReason, JobId, JobState, TopicId};
 /// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
 pub(super) const DUE_ANEW: u64 = 1;
 
+/// Set in [`Job::since`] of a delayed job that waits for [two times](Job::also_due), beside the other one. No time is as large.
+const ALSO_DUE: u64 = 1 << 63;
+
 /// Where a job lies in the slab.
 pub(super) type Slot = u32;
 
@@ -36,7 +39,8 @@ pub(super) struct Job {
     /// When it is, or was, [due](Self::due).
     pub(super) due_at: u64,
     /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: when that was,
-    /// as a stamp. Delayed or buried: see [`Job::held_until`].
+    /// as a stamp. Delayed or buried: [`DUE_ANEW`], or see [`Job::held_until`]
+    /// and [`Job::also_due`].
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
@@ -133,7 +137,18 @@ impl Job {
     /// It has expired by a wall clock that was set forward, and is ended at this stamp if the clock has not been set back by then.
     pub(super) fn held_until(&self) -> Option<u64> {
         let is_waiting = matches!(self.state, JobState::Delayed | JobState::Buried);
-        (is_waiting && self.since > DUE_ANEW).then_some(self.since)
+        (is_waiting && self.since > DUE_ANEW && self.since & ALSO_DUE == 0).then_some(self.since)
+    }
+
+    /// A delayed job is ready when this time has come as well as its due time. It is on the other timeline: the clock was set back
+    /// after the job was granted, so that its due time lies ahead again, and then it was put off.
+    pub(super) fn also_due(&self) -> Option<Moment> {
+        let is_both = self.state == JobState::Delayed && self.since & ALSO_DUE != 0;
+        is_both.then(|| Moment { timeline: self.due_timeline.other(), at: self.since & !ALSO_DUE })
+    }
+
+    pub(super) fn set_also_due(&mut self, at: u64) {
+        self.since = at | ALSO_DUE;
     }
 
     /// What a delayed job waits for: its due time, or an earlier expiry.

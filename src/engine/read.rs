@@ -91,7 +91,7 @@ impl Engine {
             moved.add(job);
             let expired = job.expires().is_some_and(|expires| clock.reached(expires));
             let ready = match job.state {
-                JobState::Delayed => true,
+                JobState::Delayed => job.also_due().is_none_or(|also| clock.reached(also)),
                 JobState::Reserved => {
                     // Another job of its topic may have its place among the leases.
                     let retries = matches!(self.after_failure(job, None), AfterFailure::Retry);

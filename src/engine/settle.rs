@@ -81,13 +81,12 @@ impl Engine {
                 self.fail_attempt(slot, delay_ms, store);
             } else if !self.drop_expired(slot, store) {
                 let clock = self.clock;
-                let job = &self.jobs[slot];
-                let delay_ms = delay_ms.filter(|delay_ms| *delay_ms > 0);
-                let due = delay_ms.map_or(job.due(), |delay_ms| self.put_off(job, delay_ms));
                 self.change(slot, |job| {
                     job.attempts = job.attempts.saturating_sub(1);
-                    job.set_due(due);
-                    job.set_waiting(clock);
+                    match delay_ms {
+                        None | Some(0) => job.set_waiting(clock),
+                        Some(delay_ms) => job.put_off(clock, delay_ms),
+                    }
                 });
             }
             Ok(())

@@ -155,6 +155,9 @@ impl Engine {
             self.end(slot, store);
         } else if self.drop_expired(slot, store) {
             // Nobody is to have it any more.
+        } else if self.jobs[slot].also_due().is_some_and(|also| !self.clock.reached(also)) {
+            let clock = self.clock;
+            self.change(slot, |job| job.wait_for_later(clock));
         } else if self.is_expired(&self.jobs[slot]) {
             self.put_away(slot);
         } else if self.jobs[slot].state == JobState::Buried {
@@ -177,7 +180,10 @@ impl Engine {
         match self.after_failure(&self.jobs[slot], delay_ms) {
             AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
             AfterFailure::Retry => self.make_wait_again(slot),
-            AfterFailure::Wait(due) => self.change(slot, |job| job.set_delayed(due)),
+            AfterFailure::Wait(wait_ms) => {
+                let clock = self.clock;
+                self.change(slot, |job| job.put_off(clock, wait_ms));
+            }
         }
     }
 
@@ -188,15 +194,8 @@ impl Engine {
         }
         match delay_ms.unwrap_or_else(|| self.backoff_ms(job)) {
             0 => AfterFailure::Retry,
-            wait_ms => AfterFailure::Wait(self.put_off(job, wait_ms)),
+            wait_ms => AfterFailure::Wait(wait_ms),
         }
-    }
-
-    /// When a job is due that is to wait this long: no earlier than it would be without. The wall clock by which it was granted may
-    /// have been set back.
-    pub(super) fn put_off(&self, job: &Job, wait_ms: u64) -> Moment {
-        let later = self.clock.later(wait_ms);
-        if self.clock.as_stamp(job.due()) > i128::from(later.at) { job.due() } else { later }
     }
 
     /// Takes a job out of everything that its state asked for.
@@ -220,8 +219,8 @@ pub(super) enum AfterFailure {
     Bury,
     /// It is ready at once, behind the others; or when it is due.
     Retry,
-    /// It is delayed until then.
-    Wait(Moment),
+    /// It is delayed for so many milliseconds.
+    Wait(u64),
 }
 
 impl Job {
@@ -229,6 +228,27 @@ impl Job {
     pub(super) fn set_waiting(&mut self, clock: Clock) {
         let due = self.due();
         if clock.reached(due) { self.set_ready(clock.as_stamp(due)) } else { self.set_delayed(due) }
+    }
+
+    /// Delayed for this long, in milliseconds; and until it is due, if that lies ahead as the wall clock was set back since it was
+    /// granted.
+    pub(super) fn put_off(&mut self, clock: Clock, wait_ms: u64) {
+        let (due, later) = (self.due(), clock.later(wait_ms));
+        self.set_delayed(later);
+        if !clock.reached(due) {
+            self.set_also_due(due.at);
+            self.wait_for_later(clock);
+        }
+    }
+
+    /// Of two times that it waits for, its due time is the one that comes later by the clock as it is now.
+    fn wait_for_later(&mut self, clock: Clock) {
+        if let Some(also) = self.also_due().filter(|also| clock.as_stamp(*also) > clock.as_stamp(self.due()))
+        {
+            let due = self.due();
+            self.set_due(also);
+            self.set_also_due(due.at);
+        }
     }
 
     /// Ready, in this place: jobs of a topic and a priority are reserved in the order of these stamps, which may lie before the

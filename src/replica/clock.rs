@@ -69,8 +69,12 @@ impl LeaderClock {
     }
 
     /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
-    /// longer sets this clock back by no more than it may have run ahead of that leader's by itself.
+    /// longer sets this clock back by no more than it may have run ahead of that leader's by itself. A leader that shows 0 does not
+    /// know it.
     pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
+        if stamp_us == 0 {
+            return;
+        }
         let before = self.followed.replace((term, self.elapsed_us)).filter(|(before, _)| *before == term);
         let floor_us = before.map_or(0, |(_, before_us)| {
             self.stamp_us.saturating_sub((self.elapsed_us - before_us) / FOLLOW_PARTS)

@@ -20,8 +20,9 @@ impl Replica {
     /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
     pub(super) fn follow_leadership(&mut self) {
         let term = self.group.term();
-        if self.group.is_leader() && !self.clock.is_set() {
-            // The other members go by its stamp from here on. One clock alone may have been set unnoticed.
+        if self.group.is_leader() && !self.clock.is_set() && !self.has_lost_state() {
+            // The other members go by its stamp from here on. One clock alone may have been set unnoticed. Without a state it is not
+            // known how far the wall clock is from the stamp.
             let wall = self.peers.reached(self.config.node, self.group.members(), self.wall, self.now_us);
             self.clock.catch_up(wall);
         }

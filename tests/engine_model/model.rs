@@ -54,6 +54,8 @@ pub(crate) struct Job {
     pub(super) due_anew: Option<Time>,
     /// The stamp until which it is held, as it has expired by a wall clock that was set forward; only of a delayed or buried job.
     pub(super) held: Option<u64>,
+    /// It waits for this time as well as for its due time; only of a delayed job.
+    pub(super) also_due: Option<Time>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
     /// How often it was changed.
@@ -312,7 +314,7 @@ impl Model {
         let held = Some(u64::try_from(self.surely(expires)).expect("not yet"));
         let job = self.find_mut(id);
         if !matches!(job.state, State::Buried(_)) {
-            (job.state, job.due_anew) = (State::Delayed, None);
+            (job.state, job.due_anew, job.also_due) = (State::Delayed, None, None);
         }
         job.held = held;
     }
@@ -356,7 +358,7 @@ impl Model {
     pub(crate) fn due_topics(&self, stamp: u64) -> Vec<TopicId> {
         let becomes_ready = |job: &&&Job| {
             let ready = match job.state {
-                State::Delayed => true,
+                State::Delayed => job.also_due.is_none_or(|also| self.has_come(also, stamp)),
                 State::Reserved { .. } => {
                     let used_up = job.policy.attempts_max.is_some_and(|max| job.attempts >= max);
                     (!used_up && self.backoff(job) == 0) || self.topics[job.topic].rule.is_there()
@@ -389,6 +391,7 @@ impl Model {
             }
             State::Finished { .. } => _ = self.remove(id),
             _ if self.surely_expired(job) => self.expire(id),
+            _ if job.also_due.is_some_and(|also| !self.has_come(also, self.stamp)) => self.wait_for_later(id),
             _ if self.expired(job, self.stamp) => self.put_away(id),
             State::Buried(_) => self.find_mut(id).held = None,
             _ => {
@@ -414,10 +417,23 @@ impl Model {
     }
 
     pub(super) fn put_off(&mut self, id: u64, wait_ms: u64) {
-        let later = Time::Stamp(self.stamp + wait_ms);
+        let (stamp, later) = (self.stamp, Time::Stamp(self.stamp + wait_ms));
         let due = self.find(id).due;
-        self.find_mut(id).due = if self.as_stamp(due) > self.as_stamp(later) { due } else { later };
-        self.wait(id);
+        let lies_ahead = !self.has_come(due, stamp);
+        let job = self.find_mut(id);
+        (job.state, job.due, job.due_anew, job.held) = (State::Delayed, later, None, None);
+        job.also_due = lies_ahead.then_some(due);
+        self.wait_for_later(id);
+    }
+
+    /// Of two times that a job waits for, its due time is the one that comes later by the clock as it is now.
+    fn wait_for_later(&mut self, id: u64) {
+        let job = self.find(id);
+        let due = job.due;
+        if let Some(also) = job.also_due.filter(|also| self.as_stamp(*also) > self.as_stamp(due)) {
+            let job = self.find_mut(id);
+            (job.due, job.also_due) = (also, Some(due));
+        }
     }
 
     /// For its due time, or for a consumer.
@@ -426,7 +442,7 @@ impl Model {
         let (order, is_due) = (self.order(due), self.has_come(due, self.stamp));
         let job = self.find_mut(id);
         job.state = if is_due { State::Ready { order } } else { State::Delayed };
-        (job.due_anew, job.held) = (None, None);
+        (job.due_anew, job.held, job.also_due) = (None, None, None);
     }
 
     /// After a failed attempt: behind what is ready by now, or for its due time if that lies ahead again.
@@ -436,7 +452,7 @@ impl Model {
             return self.wait(id);
         }
         let job = self.find_mut(id);
-        (job.due, job.due_anew, job.held) = (Time::Stamp(stamp), None, None);
+        (job.due, job.due_anew, job.held, job.also_due) = (Time::Stamp(stamp), None, None, None);
         job.state = State::Ready { order: stamp + 1 };
     }
 

@@ -225,6 +225,7 @@ impl Model {
         };
         let job = self.find_mut(id);
         (job.state, job.due, job.held) = (State::Delayed, Time::Stamp(due), None);
+        job.also_due = None;
         job.due_anew = Some(job.due);
         true
     }

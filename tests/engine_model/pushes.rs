@@ -155,6 +155,7 @@ impl Model {
             due,
             due_anew: None,
             held: None,
+            also_due: None,
             expires,
             policy: policy.clone(),
             changes: 0,

@@ -9,7 +9,9 @@ use super::rig::{Rig, refusal};
 use super::serves;
 
 /// Beyond the horizon: such a job is spilled after the next checkpoint.
-const FAR_MS: u64 = 2 * 3_600_000;
+const FAR_MS: u64 = 2 * HOUR_MS;
+const MINUTE_MS: u64 = 60_000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
 /// Steps of an install in the folders, to choose from.
 const INSTALL_STEPS: u64 = 9;
 
@@ -119,4 +121,42 @@ fn a_member_may_get_the_checkpoint_that_it_had() {
         let failed = rig.nodes[&follower].failed.as_ref();
         assert!(failed.is_none(), "round {round}: {failed:?}");
     }
+}
+
+/// The newest log is that of a member without a state, so that it leads for a moment. It does not know that the clocks were set
+/// before, and must not take that for time that has passed.
+#[test]
+fn a_leader_without_a_state_tells_no_time() {
+    let mut rig = Rig::taking_checkpoints(3, 64 << 10);
+    let leader = rig.elect();
+    let producer = rig.connect(leader);
+    let jobs = (0..10).map(|_| NewJob::new(vec![7; 8 << 10]).after(FAR_MS)).collect();
+    rig.push_jobs(leader, producer, 1, jobs);
+    rig.pass(3_000);
+    for node in 1..=3 {
+        rig.node(node).wall_ahead_ms = HOUR_MS.cast_signed();
+    }
+    rig.pass(3_000);
+    rig.push(leader, producer, 2, MINUTE_MS);
+    rig.answer(leader, producer, 2);
+    rig.pass(1_000);
+    rig.cut_off(leader);
+    rig.push(leader, producer, 3, 0);
+    rig.pass(100);
+    for node in 1..=3 {
+        rig.kill(node);
+    }
+    rig.join(leader);
+    rig.nodes[&leader].disk.spoil(&(0..90_000).step_by(64).collect::<Vec<_>>());
+    rig.node(leader).notices.clear();
+    let other = leader % 3 + 1;
+    rig.start(leader);
+    rig.start(other);
+    rig.wait("the other one leads", 20_000, |rig| (rig.leader() == Some(other)).then_some(()));
+    assert!(rig.nodes[&leader].notices.iter().any(has_lost_its_state));
+    let led = |notice: &Notice| *notice == Notice::Follows { leader };
+    assert!(rig.nodes[&other].notices.iter().any(led), "it led before, for it has the newest log");
+    let client = rig.connect(other);
+    let Response::Stats(stats) = rig.ask(other, client, 9, Request::Stats) else { panic!("it answers") };
+    assert_eq!(stats.totals.delayed, 11, "no hour has passed: {stats:?}");
 }
