@@ -184,7 +184,7 @@ fn the_reply_decides() {
     let mut web = site.web();
     let mut topic = |name: &str, answer: Answer, more: Value| {
         let receiver = Receiver::always(answer);
-        let mut settings = json!({"call-back": receiver.url("/")});
+        let mut settings = json!({"call-back": receiver.url("/"), "backoff": "1m"});
         settings.as_object_mut().expect("settings").extend(more.as_object().expect("settings").clone());
         set(&mut web, name, &settings);
         (push(&mut web, name, &json!({"body": "{\"a\":1}"})), receiver)
@@ -238,7 +238,7 @@ fn bad_destinations_hold_up_nobody() {
     let mut jobs = Vec::new();
     for (number, url) in urls.enumerate() {
         let topic = format!("bad{number}");
-        set(&mut web, &topic, &json!({"call-back": url, "call-back-timeout": "1s"}));
+        set(&mut web, &topic, &json!({"call-back": url, "call-back-timeout": "1s", "backoff": "1h"}));
         jobs.push(push(&mut web, &topic, &json!({})));
     }
     set(&mut web, "good", &json!({"call-back": good.url("/")}));

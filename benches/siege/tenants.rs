@@ -36,6 +36,8 @@ pub(super) enum Attack {
     RefusedPushes,
     /// 600 LISTs in one write without a topic; there are very many topics
     Lists,
+    /// 100 TOPICS in one write; there are very many topics
+    Topics,
     /// One push of 1,200 jobs with the keys of spilled jobs
     Keys,
     /// 24 connections subscribe to large jobs and read none of them
@@ -112,7 +114,7 @@ fn prepare(server: SocketAddr, tenants: &Tenants) -> Outcome<()> {
                 other.push("other.large", 1, FAR_MS, 1_000_000)?;
             }
         }
-        Attack::RefusedPushes | Attack::Lists => {
+        Attack::RefusedPushes | Attack::Lists | Attack::Topics => {
             let mut admin = Client::greeted(server, &tenants.admin)?;
             let one = |n| -> io::Result<Request> {
                 let jobs = vec![NewJob::new("one").after(FAR_MS)];
@@ -164,6 +166,7 @@ fn attack(server: SocketAddr, tenants: &Tenants) -> io::Result<()> {
             };
             vec![Request::List(list); 600]
         }
+        Attack::Topics => vec![Request::Topics; 100],
         Attack::Keys => vec![keyed(0..KEYED_JOBS, 16)?],
         Attack::Subscribers => {
             let topics = vec![topic("first.large")?];

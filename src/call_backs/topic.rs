@@ -38,9 +38,6 @@ const SPARE: Duration = Duration::from_secs(1);
 const RATE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Jobs that go back come again at multiples of this time, in milliseconds.
 const GROUPED_MS: u64 = 100;
-/// Jobs of topics without a backoff wait 5 s, then twice as long each time, up to ten minutes.
-const BACKOFF_MS_MIN: u64 = 5_000;
-const BACKOFF_MS_MAX: u64 = 600_000;
 
 /// The calls of one topic.
 #[derive(Debug)]
@@ -312,17 +309,11 @@ impl Topic {
         }
     }
 
-    /// How long a job waits that failed: as its backoff says, or for longer if the destination asks for that. `None` leaves it to the
-    /// queue.
+    /// How long a job waits that failed: its backoff, or longer if the destination asks for that. `None` leaves it to the queue.
     fn wait_ms(&self, job: &Delivered, asked: Option<Duration>) -> Option<u64> {
         let of_job = job.attributes.policy().backoff;
-        let said = of_job.as_ref().or(self.of.backoff.as_ref()).map(|backoff| backoff.wait_ms(job.attempts));
-        if said.is_some() && asked.is_none() {
-            return None;
-        }
-        let doublings = job.attempts.saturating_sub(1).min(10);
-        let backoff_ms = said.unwrap_or_else(|| (BACKOFF_MS_MIN << doublings).min(BACKOFF_MS_MAX));
-        Some(backoff_ms.max(asked.map(whole_ms).unwrap_or_default()))
+        let backoff = of_job.as_ref().or(self.of.backoff.as_ref());
+        asked.map(|asked| whole_ms(asked).max(backoff.map_or(0, |backoff| backoff.wait_ms(job.attempts))))
     }
 
     /// The destination wants no more calls: the topic's are paused, until somebody begins them again.

@@ -18,7 +18,7 @@ pub struct CalledBack {
     pub topic: TopicName,
     /// How its jobs are called back.
     pub call_back: Arc<CallBack>,
-    /// How long the topic has a job wait after an attempt that failed, if it says so.
+    /// How long a job that says nothing waits after an attempt that failed, as the topic says or the queue.
     pub backoff: Option<Backoff>,
 }
 
@@ -73,7 +73,8 @@ impl Replica {
             let policy = self.engine.topic_policy(topic.id)?;
             let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
             let (topic, call_back) = (topic.name.clone(), Arc::clone(call_back));
-            Some(CalledBack { topic, call_back, backoff: policy.backoff.clone() })
+            let backoff = policy.backoff.clone().or_else(|| self.engine.retry_defaults().backoff.clone());
+            Some(CalledBack { topic, call_back, backoff })
         });
         wanted.collect()
     }
