@@ -52,9 +52,6 @@ impl Timeline {
 /// A wall clock that was set forward may be wrong for this time, in milliseconds of the stamp.
 const DOUBT_MS: u64 = 24 * 3_600_000;
 
-/// Steps forward that follow each other within this time are one, in milliseconds of the stamp.
-const ONE_STEP_MS: u64 = 3_600_000;
-
 /// A step forward by no more than this is not doubted, in milliseconds: clocks differ by as much.
 const SMALL_STEP_MS: i64 = 1_000;
 
@@ -98,8 +95,9 @@ impl Clock {
     /// Somebody set the wall clock.
     pub(super) fn set_offset(&mut self, offset_ms: i64) {
         if offset_ms.saturating_sub(self.offset_ms) > SMALL_STEP_MS {
-            let same = self.forward.filter(|forward| forward.at.after(ONE_STEP_MS) > self.stamp);
-            let before_ms = same.map_or(self.offset_ms, |same| same.before_ms.min(self.offset_ms));
+            // As long as a step is doubted, no other one makes it sure.
+            let before_ms =
+                self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms));
             self.forward = Some(StepForward { at: self.stamp, before_ms });
         }
         self.offset_ms = offset_ms;
@@ -109,9 +107,21 @@ impl Clock {
     /// A moment as a stamp by which it has come for sure: by the wall clock as it is now, and as it was before it was set forward
     /// less than a day ago.
     pub(super) fn surely(self, moment: Moment) -> i128 {
-        let doubted = self.forward.filter(|forward| forward.at.after(DOUBT_MS) > self.stamp);
-        let offset_ms = doubted.map_or(self.offset_ms, |forward| forward.before_ms.min(self.offset_ms));
+        let offset_ms =
+            self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms));
         Self { offset_ms, ..self }.as_stamp(moment)
+    }
+
+    /// The stamp at which a moment will have come for sure, if nobody sets the clock until then.
+    pub(super) fn sure_at(self, moment: Moment) -> u64 {
+        let doubted_until = self.doubted().map_or(u64::MAX, |doubted| doubted.at.after(DOUBT_MS).0);
+        let believed = self.as_stamp(moment).max(i128::from(doubted_until));
+        u64::try_from(self.surely(moment).min(believed).max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The last step forward, if it may be wrong.
+    fn doubted(self) -> Option<StepForward> {
+        self.forward.filter(|forward| forward.at.after(DOUBT_MS) > self.stamp)
     }
 
     /// Whether a moment has come for sure.
@@ -203,14 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn steps_forward_within_an_hour_are_one() {
+    fn a_step_forward_does_not_end_the_doubt_about_the_one_before() {
         let mut clock = at(1_000);
         clock.set_offset(10_000);
-        clock.stamp = Millis(1_000 + ONE_STEP_MS - 1);
+        clock.stamp = Millis(1_000 + DOUBT_MS - 1);
         clock.set_offset(20_000);
         assert_eq!(clock.forward, Some(StepForward { at: clock.stamp, before_ms: 0 }));
-        clock.stamp = clock.stamp.after(ONE_STEP_MS);
+        clock.stamp = clock.stamp.after(DOUBT_MS);
         clock.set_offset(30_000);
         assert_eq!(clock.forward, Some(StepForward { at: clock.stamp, before_ms: 20_000 }));
+    }
+
+    #[test]
+    fn what_is_doubted_is_sure_after_a_day_at_the_latest() {
+        let mut clock = at(1_000);
+        clock.set_offset(9 * DOUBT_MS.cast_signed());
+        let sure_at = |wall: u64| clock.sure_at(Moment { timeline: Timeline::Wall, at: wall });
+        assert_eq!(sure_at(60_000), 60_000, "by the clock before");
+        assert_eq!(sure_at(8 * DOUBT_MS), 1_000 + DOUBT_MS, "by the clock as it is, when it is believed");
+        assert_eq!(sure_at(11 * DOUBT_MS), 2 * DOUBT_MS, "when it shows that time");
     }
 }

@@ -149,6 +149,9 @@ impl<T: Happening> Recent<T> {
         let (number, count) = (ring.first, ring.happenings.len());
         let Some(first) = ring.happenings.pop_front() else { return };
         ring.first += 1;
+        if ring.happenings.capacity() > (4 * count).max(STEP) {
+            ring.happenings.shrink_to(2 * count);
+        }
         let next_at = ring.happenings.front().map(Happening::at);
         if next_at != Some(first.at()) {
             self.by_age.remove(&(first.at(), owner));

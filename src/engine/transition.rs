@@ -1,7 +1,7 @@
 //! The only place that moves a job between states, orders, timers and sums.
 
 use super::Engine;
-use super::clock::{Clock, Moment};
+use super::clock::{Clock, Moment, Timeline};
 use super::events::JobEventKind;
 use super::hash;
 use super::jobs::{DUE_ANEW, Job, Slot};
@@ -82,10 +82,12 @@ impl Engine {
         let Some(expires) = job.expires().filter(|_| self.is_expired(job)) else {
             return self.make_wait(slot);
         };
-        let until = u64::try_from(clock.surely(expires)).unwrap_or(u64::MAX).max(DUE_ANEW + 1);
+        let until = clock.sure_at(expires).max(DUE_ANEW + 1);
         self.change(slot, |job| {
             if job.state != JobState::Buried {
-                job.set_delayed(job.due());
+                // Of two times only the one on the wall clock can lie ahead again.
+                let also = job.also_due().filter(|also| also.timeline == Timeline::Wall);
+                job.set_delayed(also.unwrap_or(job.due()));
             }
             job.since = until;
         });

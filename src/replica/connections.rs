@@ -169,9 +169,18 @@ impl Connections {
         self.dirty.remove(&id);
         self.short.remove(&id);
         match self.all.remove(&id)?.phase {
-            Phase::Open(session) => self.attached.remove(&session).map(|_| session),
+            Phase::Open(session) => self.detach(id, session).then_some(session),
             _ => None,
         }
+    }
+
+    /// The session has no connection any more, if it was this one.
+    fn detach(&mut self, id: ConnectionId, session: SessionId) -> bool {
+        let was_attached = self.attached.get(&session) == Some(&id);
+        if was_attached {
+            self.attached.remove(&session);
+        }
+        was_attached
     }
 
     /// Requests come, and wait for this connection's turn.
@@ -312,10 +321,12 @@ impl Connections {
         self.all.keys().copied().collect()
     }
 
-    /// Lets a connection speak for a session, whose grace ends with that. Returns the connection that did so before.
+    /// Lets a connection speak for a session, whose grace ends with that. Returns the connection that did so before, unless it is gone:
+    /// what such a one asked for is still done.
     pub(super) fn attach(&mut self, id: ConnectionId, session: SessionId) -> Option<ConnectionId> {
         self.end_grace(session);
-        let before = self.attached.insert(session, id).filter(|before| *before != id);
+        let before =
+            self.attached.insert(session, id).filter(|before| *before != id && self.is_there(*before));
         if let Some(connection) = before.and_then(|before| self.all.get_mut(&before)) {
             connection.phase = Phase::Ended;
         }
@@ -329,7 +340,7 @@ impl Connections {
     pub(super) fn end(&mut self, id: ConnectionId) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         if let Phase::Open(session) = std::mem::replace(&mut connection.phase, Phase::Ended) {
-            self.attached.remove(&session);
+            self.detach(id, session);
         }
     }
 

@@ -40,7 +40,6 @@ impl Replica {
         }
         for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
-            self.note_dead_letters(command);
             self.members_changed |=
                 matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
@@ -53,6 +52,8 @@ impl Replica {
             self.token_limits.topic_made(made.id, made.name);
             self.waiters.topic_made(made.id, made.name);
         }
+        // The state is the one behind the entry: topics that it has made or deleted are counted.
+        decoded.commands.iter().for_each(|command| self.note_dead_letters(command));
         replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
     }
 

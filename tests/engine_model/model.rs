@@ -20,6 +20,9 @@ use adjourn::types::{
 use super::policies::Rule;
 use crate::kept_bodies::reference;
 
+/// A wall clock that was set forward may be wrong for this long.
+const DOUBT_MS: u64 = 24 * 3_600_000;
+
 /// A time: of the wall clock or of the stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
@@ -274,7 +277,7 @@ impl Model {
 
     pub(super) fn set_offset(&mut self, offset: i64) {
         if offset > self.offset + 1_000 {
-            let lately = self.forward.filter(|(at, _)| at + 3_600_000 > self.stamp);
+            let lately = self.forward.filter(|(at, _)| at + DOUBT_MS > self.stamp);
             let before = lately.map_or(self.offset, |(_, before)| before.min(self.offset));
             self.forward = Some((self.stamp, before));
         }
@@ -284,7 +287,7 @@ impl Model {
 
     /// When a time has come also by the wall clock as it was before it was set forward, if that was within a day.
     pub(super) fn surely(&self, time: Time) -> i128 {
-        let before = self.forward.filter(|(at, _)| at + 86_400_000 > self.stamp).map(|(_, before)| before);
+        let before = self.forward.filter(|(at, _)| at + DOUBT_MS > self.stamp).map(|(_, before)| before);
         match (time, before) {
             (Time::Wall(at), Some(before)) => i128::from(at) - i128::from(before.min(self.offset)),
             _ => self.as_stamp(time),
@@ -311,9 +314,16 @@ impl Model {
         let Some(expires) = job.expires.filter(|_| self.expired(job, self.stamp)) else {
             return self.wait(id);
         };
-        let held = Some(u64::try_from(self.surely(expires)).expect("not yet"));
+        // By then the clock before the step shows it, or the one after it has been believed for long enough, and shows it.
+        let by_old = self.surely(expires);
+        let by_new = self.forward.map(|(at, _)| self.as_stamp(expires).max(i128::from(at + DOUBT_MS)));
+        let held = by_new.map_or(by_old, |by_new| by_new.min(by_old));
+        let held = Some(u64::try_from(held).expect("not yet"));
         let job = self.find_mut(id);
         if !matches!(job.state, State::Buried(_)) {
+            if let Some(also @ Time::Wall(_)) = job.also_due {
+                job.due = also;
+            }
             (job.state, job.due_anew, job.also_due) = (State::Delayed, None, None);
         }
         job.held = held;

@@ -6,7 +6,7 @@ use adjourn::protocol::{
     ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, JobRef, Leased, Request, RequestId, Reserve,
     Response, Resume, Subscribe,
 };
-use adjourn::replica::{ConnectionId, Input};
+use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::RESERVE_JOBS_MAX;
 use adjourn::types::{FEATURE_RESERVE_WEIGHTED, JobId, SessionId, TopicName};
 
@@ -228,6 +228,34 @@ fn a_lease_that_was_shown_elsewhere_is_not_given_back_for_what_was_not_sent() {
     rig.ask(second, 2, Request::Finish { leases: vec![lease] });
     rig.settle();
     assert_eq!(rig.answer(second, 2), &Response::Settled(vec![Ok(())]));
+}
+
+/// They are more than one turn takes, and the client is back in between.
+#[test]
+fn what_a_lost_connection_asked_for_is_done_though_its_session_goes_on_elsewhere() {
+    const JOBS: u32 = 600;
+    let mut rig = Rig::new();
+    let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
+    let session = rig.session(consumer);
+    rig.subscribe(consumer, 1, JOBS);
+    (1..=JOBS).for_each(|id| rig.push(producer, id, "jobs", 1));
+    rig.settle();
+    let leases: Vec<_> = rig.sent(consumer).flat_map(delivered).map(|job| job.lease).collect();
+    assert_eq!(leases.len(), JOBS as usize);
+    let again = rig.open(3);
+    let finishes = leases.into_iter().zip(2..);
+    let finishes =
+        finishes.map(|(lease, id)| (RequestId(id), Request::Finish { leases: vec![lease] })).collect();
+    let hello = vec![(RequestId(0), Request::Hello(Hello { resume: Some(session), ..hello() }))];
+    for (connection, requests) in [(consumer, finishes), (again, hello)] {
+        let permit = Permit::default();
+        rig.replica.handle(rig.at, Input::Requests { connection, from: None, requests, permit });
+    }
+    rig.replica.handle(rig.at, Input::Disconnected { connection: consumer });
+    rig.poll();
+    rig.settle();
+    assert!(matches!(rig.answer(again, 0), Response::Welcome(welcome) if welcome.leases_kept));
+    assert_eq!(rig.leases(again, 1, 0, JOBS), (Vec::new(), false), "all of them are finished");
 }
 
 #[test]

@@ -391,3 +391,33 @@ fn topics_of_dead_letters_count_for_their_token() {
     assert_eq!(ask(&mut rig, new("shop.d")), Some(ErrorCode::Quota));
     assert_eq!(ask(&mut rig, Request::TopicDelete { topic: topic("shop.none") }), Some(ErrorCode::NotFound));
 }
+
+/// A topic for dead letters that is named and made in one entry.
+#[test]
+fn a_topic_counts_once_when_it_is_made_together_with_what_names_it() {
+    let mut rig = Rig::new();
+    let shop = connect(&mut rig, 1, Access { topics_max: 4, ..access("shop", "shop.*") });
+    let new = |name: &str| Request::Push(push(name, vec![NewJob::new("").after(60_000)]));
+    let set = |name: &str, to: &str| {
+        let set = TopicPolicy { dead_letters: Some(topic(to)), ..TopicPolicy::default() };
+        let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+        Request::TopicSet(adjourn::protocol::TopicSet { topic: topic(name), change })
+    };
+    let mut id = 0;
+    let mut ask_all = |rig: &mut Rig, requests: Vec<Request>| -> Vec<Option<ErrorCode>> {
+        let first = id + 1;
+        let requests: Vec<_> =
+            requests.into_iter().zip(first..).map(|(one, id)| (RequestId(id), one)).collect();
+        id += u32::try_from(requests.len()).expect("few");
+        let permit = Permit::default();
+        rig.replica.handle(rig.at, Input::Requests { connection: shop, from: None, requests, permit });
+        rig.poll();
+        rig.settle();
+        (first..=id).map(|id| rig.refusal(shop, id)).collect()
+    };
+    assert_eq!(ask_all(&mut rig, vec![set("shop.a", "shop.dead"), new("shop.dead")]), [None, None]);
+    assert_eq!(ask_all(&mut rig, vec![set("shop.b", "shop.dead2"), new("shop.dead2")]), [None, None]);
+    assert_eq!(ask_all(&mut rig, vec![new("shop.c")]), [Some(ErrorCode::Quota)], "four of four");
+    let gone = Request::TopicDelete { topic: topic("shop.dead2") };
+    assert_eq!(ask_all(&mut rig, vec![gone, set("shop.b", "shop.dead")])[1], None);
+}
