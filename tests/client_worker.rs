@@ -449,6 +449,25 @@ async fn a_handler_that_hangs_is_cancelled_and_its_job_released() {
     assert_eq!(reasons.recv().await, Some(Cancelled::TooLong));
 }
 
+/// It blocks its thread, so that it cannot be ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_is_done_too_late_is_not_done_again() {
+    let server = FakeServer::start().await;
+    let (client, mut peer) = server.client(welcome()).await;
+    let handler = |_, cancellation: Cancellation| async move {
+        tokio::task::block_in_place(|| {
+            while cancellation.why().is_none() {
+                std::thread::yield_now();
+            }
+        });
+        Ok(())
+    };
+    let config = WorkerConfig { run_ms_max: 50, ..worker(1, 0) };
+    let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
+    let (_, request) = peer.request().await;
+    assert_eq!(request, Request::Finish { leases: lease(1) });
+}
+
 #[tokio::test]
 async fn a_stop_ends_though_a_handler_hangs() {
     let server = FakeServer::start().await;

@@ -249,6 +249,10 @@ impl Core {
                     now = self.clock.now();
                     self.replica.handle(now, input);
                 }
+                ToCore::Input(Input::Stop) => {
+                    self.disk.wait_for_room_no_longer();
+                    self.replica.handle(now, Input::Stop);
+                }
                 ToCore::Input(input) | ToCore::SnapshotFetch { input, .. } => self.replica.handle(now, input),
             }
         }

@@ -4,6 +4,7 @@
 //!
 //! What takes long goes to another thread, one [`Chore`] at a time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -73,6 +74,8 @@ pub(super) struct Disk {
     wakes_at: Duration,
     /// What the last commit took.
     last_took: Duration,
+    /// No shortage is waited for any more.
+    is_stopping: Arc<AtomicBool>,
 }
 
 /// Shared by both; empty after a failure or a panic, and at the end.
@@ -89,6 +92,7 @@ pub(super) struct DiskThread {
 pub(super) struct DiskHandle {
     disk: Shared,
     commands: Sender<ToDisk>,
+    is_stopping: Arc<AtomicBool>,
 }
 
 /// The disk thread's way to the thread for chores.
@@ -140,6 +144,11 @@ impl DiskHandle {
     /// Gives an order to the disk thread. One that is gone has failed, and says so itself.
     pub(super) fn send(&self, command: ToDisk) {
         let _ = self.commands.send(command);
+    }
+
+    /// The node stops: from here on a shortage ends it, since it may last for ever. What waits for room was not acknowledged.
+    pub(super) fn wait_for_room_no_longer(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
     }
 
     /// Makes a batch durable on this thread, unless the disk is slow or has no room, or the disk thread is at work or has failed.
@@ -228,6 +237,7 @@ impl Disk {
         let now = clock.elapsed();
         let (memory, space) = (MemoryWatch::new(watch_memory, now), SpaceWatch::new(free_min_bytes, now));
         let slow = SlowCommits::default();
+        let is_stopping = Arc::new(AtomicBool::new(false));
         let disk = Self {
             storage,
             core,
@@ -239,10 +249,14 @@ impl Disk {
             slow,
             wakes_at: Duration::ZERO,
             last_took: Duration::ZERO,
+            is_stopping: Arc::clone(&is_stopping),
         };
         let disk = Arc::new(Mutex::new(Some(disk)));
         let (commands, receiver) = mpsc::channel();
-        (DiskHandle { disk: Arc::clone(&disk), commands }, DiskThread { disk, commands: receiver })
+        (
+            DiskHandle { disk: Arc::clone(&disk), commands, is_stopping },
+            DiskThread { disk, commands: receiver },
+        )
     }
 
     /// The disk thread has nothing to do. Returns for how long, unless a command comes.
@@ -304,7 +318,7 @@ impl Disk {
         Ok(other)
     }
 
-    /// Repeats what a shortage keeps from being done, as long as the node lives: nothing was changed, and a full disk or a lack of
+    /// Repeats what a shortage keeps from being done, until the node stops: nothing was changed, and a full disk or a lack of
     /// descriptors passes. Others lead meanwhile, if there are others.
     fn patiently<T>(
         &mut self,
@@ -316,7 +330,7 @@ impl Disk {
                 Err(StorageError::Passing(error)) => error,
                 done => return done,
             };
-            if self.core.is_closed() {
+            if self.core.is_closed() || self.is_stopping.load(Ordering::Relaxed) {
                 return Err(*error);
             }
             let now = self.clock.elapsed();

@@ -165,7 +165,12 @@ impl Archive for SledArchive {
             return Err(full());
         }
         let mut written = write_database(&self.directory, &path, source, bytes);
-        if written.is_err() && free_bytes(&self.path)? < SPARE_BYTES / 2 {
+        // sled does not say why it could not write; the system does, and a copy that differs has another cause.
+        let says_why = |error: &StorageError| {
+            matches!(error, StorageError::Io { .. } | StorageError::Damaged { damage: Damage::Copy, .. })
+        };
+        if written.as_ref().is_err_and(|error| !says_why(error)) && free_bytes(&self.path)? < SPARE_BYTES / 2
+        {
             written = Err(full());
         }
         if written.as_ref().is_err_and(StorageError::is_shortage_or_late) {

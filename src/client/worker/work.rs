@@ -76,7 +76,7 @@ impl Work {
         }
     }
 
-    /// Ends the handler. What it returns all the same settles nothing.
+    /// Ends the handler. If it comes to its end all the same, that counts as long as its lease is there.
     async fn cancel(&self, why: Cancelled, mut handling: Handling) {
         tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
         self.hold.cancel(why);
@@ -84,18 +84,21 @@ impl Work {
             // It was told before, and had its time.
             handling.0.abort();
         }
-        // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job.
-        if !handling.0.is_finished() {
-            let _ = (&mut handling.0).await;
-        }
-        match why {
-            Cancelled::LeaseLost => {}
+        // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job. One that has
+        // ended was seen to do so, unless its lease had not ended.
+        let ended = match &mut handling.0 {
+            ended if ended.is_finished() && why.ends_lease() => None,
+            running => running.await.ok().flatten(),
+        };
+        match (why, ended) {
+            (Cancelled::LeaseLost, _) => {}
             // The server may hold it for this client still. If not, this does nothing.
-            Cancelled::ConnectionLost | Cancelled::TimeOver => {
+            (Cancelled::ConnectionLost | Cancelled::TimeOver, _) => {
                 self.client.shared().give_back(&[self.lease], ReleaseKind::After(0));
             }
-            Cancelled::TooLong => self.release(ReleaseKind::Backoff, why.to_string()).await,
-            Cancelled::WorkerStops => self.release(ReleaseKind::After(0), why.to_string()).await,
+            (_, Some(outcome)) => self.settle(Ok(Some(outcome))).await,
+            (Cancelled::TooLong, None) => self.release(ReleaseKind::Backoff, why.to_string()).await,
+            (Cancelled::WorkerStops, None) => self.release(ReleaseKind::After(0), why.to_string()).await,
         }
     }
 

@@ -329,3 +329,17 @@ fn merged_writes_leave_the_log_that_they_leave_one_by_one() {
     merge(&mut merged, write(5, 3..=3, 3, 9));
     assert_eq!(merged.batch.entries.iter().map(|entry| entry.index).collect::<Vec<_>>(), [3]);
 }
+
+#[test]
+fn a_shortage_is_not_waited_for_when_the_node_stops() {
+    let (pages, written) = mpsc::channel();
+    let (core, _told) = mailbox(Clock::start());
+    let notebook = Box::new(Notebook { pages, persists_left: 1, chores: Vec::new(), shortages: usize::MAX });
+    let (chores, _thread) = Chores::new();
+    let (handle, thread) = Disk::start(notebook, core, Clock::start(), 0, false, chores);
+    handle.send(ToDisk::Persist(write(1, 1..=1, 1, 0)));
+    handle.wait_for_room_no_longer();
+    let ended = thread.run();
+    assert!(matches!(ended, Err(StorageError::Io { .. })), "{ended:?}");
+    assert_eq!(written.try_iter().count(), 0);
+}

@@ -195,7 +195,8 @@ impl<F: JournalFolder> Files<F> {
     }
 
     /// Writes the watermark. Durable when it returns. It goes beside the newest stretch if there is another file, so that the
-    /// loss of either file is noticed; and not over the watermark before, so that a torn write leaves that one.
+    /// loss of either file is noticed; and, where there is a third one, not over the watermark before, so that a torn write leaves
+    /// that one.
     pub(super) fn write_watermark(&mut self, watermark: Watermark) -> Result<(), StorageError> {
         let newest = self.slots.iter().map(Slot::number).max();
         let holder = self.watermark.map(|(holder, _)| holder);
