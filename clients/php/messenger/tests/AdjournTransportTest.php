@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Messenger\Tests;
 
+use Adjourn\Backoff;
 use Adjourn\BuriedReason;
 use Adjourn\Client;
 use Adjourn\Error\Server\NotFound;
@@ -16,8 +17,11 @@ use Adjourn\Messenger\AdjournTransport;
 use Adjourn\Messenger\AdjournTransportFactory;
 use Adjourn\Messenger\KeepaliveTransport;
 use Adjourn\Options;
+use Adjourn\Release;
+use Adjourn\Tests\Eventually;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\TestServer;
+use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
 use Psr\Container\ContainerInterface;
 use Psr\Log\AbstractLogger;
@@ -237,6 +241,30 @@ final class AdjournTransportTest extends TestCase
             self::assertSame(BuriedReason::ByConsumer, $job->buried);
             self::assertNotNull($job->reason);
         }
+    }
+
+    public function testTheServerNeitherEndsNorDelaysAMessageWhoseWorkersDie(): void
+    {
+        $this->transport->send(new Envelope(new Note('a')));
+        for ($n = 1; $n <= 30; ++$n) {
+            [$envelope] = $this->transport->get();
+            $job = $envelope->last(AdjournReceivedStamp::class)->job;
+            self::assertSame($n, $job->attempts);
+            // As when its lease ends.
+            $job->release(Release::backoff());
+        }
+        self::assertSame(['a'], $this->work());
+    }
+
+    public function testAMessageWhoseWorkerDiedIsReadyAtOnceWhateverThePolicyOfItsTopicSays(): void
+    {
+        $client = $this->transport->client();
+        $client->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, backoff: Backoff::fixed(60_000)));
+        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 100)]));
+        [$envelope] = $this->transport->get();
+        $id = $envelope->last(AdjournReceivedStamp::class)->id;
+        Eventually::holds(static fn (): bool => $client->get($id)->state !== JobState::Reserved, 'The lease does not end.');
+        self::assertSame(JobState::Ready, $client->get($id)->state);
     }
 
     public function testAStaleLeaseIsNoErrorOfTheWorker(): void
