@@ -174,39 +174,59 @@ final class AdjournTransportTest extends TestCase
         self::assertSame(0, $this->transport->getMessageCount());
     }
 
-    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(): void
+    /** @dataProvider transportCounts */
+    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(int $transports): void
     {
         $server = TestServer::start();
-        [$child, $said] = Processes::fork(static function (callable $say) use ($server): void {
+        [$child, $said] = Processes::fork(static function (callable $say) use ($server, $transports): void {
             $logger = new class($say) extends AbstractLogger {
+                private bool $isLost = false;
+
                 public function __construct(private readonly \Closure $say)
                 {
                 }
 
                 public function log($level, $message, array $context = []): void
                 {
-                    if (str_contains($message, 'the connection is lost')) {
+                    if (!$this->isLost && str_contains($message, 'the connection is lost')) {
+                        $this->isLost = true;
                         ($this->say)('lost');
                     }
                 }
             };
             // Without the signal, a call would wait for an hour.
             $dsn = "adjourn://{$server->address()}/t?request_timeout_ms=3600000";
-            $transport = (new AdjournTransportFactory($logger))->createTransport($dsn, [], new PhpSerializer());
+            $receivers = array_map(
+                static fn (): AdjournTransport => (new AdjournTransportFactory($logger))->createTransport($dsn, [], new PhpSerializer()),
+                range(1, $transports),
+            );
             $events = new EventDispatcher();
             $events->addSubscriber(new StopWorkerOnSigtermSignalListener());
-            $events->addListener(WorkerRunningEvent::class, static function () use ($say, &$isRunning): void {
-                $isRunning ??= $say('runs');
+            $events->addListener(WorkerRunningEvent::class, static function () use ($say, $server, &$isRunning): void {
+                if ($isRunning === null) {
+                    $isRunning = $say('runs');
+                    // The first transport is to notice the outage.
+                    Eventually::holds(static fn (): bool => @stream_socket_client("tcp://{$server->address()}") === false, 'The server runs on.');
+                }
             });
-            (new Worker(['adjourn' => $transport], new MessageBus(), $events))->run(['sleep' => 1000]);
+            (new Worker($receivers, new MessageBus(), $events))->run(['sleep' => 1000]);
             $say('ended');
         });
         self::assertSame('runs', Processes::said($said));
         $server->kill();
         self::assertSame('lost', Processes::said($said));
+        $sentNs = hrtime(true);
         posix_kill($child, SIGTERM);
         self::assertSame('ended', Processes::said($said));
+        self::assertLessThan(3_000_000_000, hrtime(true) - $sentNs);
         Processes::wait($child);
+    }
+
+    public static function transportCounts(): iterable
+    {
+        yield 'one transport' => [1];
+        yield 'two transports' => [2];
+        yield 'five transports' => [5];
     }
 
     public function testARetryDoesNotLoseTheMessageToItsOwnKey(): void
