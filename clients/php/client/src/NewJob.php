@@ -7,6 +7,8 @@ namespace Adjourn;
 /** A job to push. Build it with named arguments; everything but the body has a default of the topic or the queue. */
 final readonly class NewJob
 {
+    /** For `attemptsMax`: the job is tried for ever, whatever the topic and the server have as defaults. */
+    public const ATTEMPTS_UNLIMITED = 0xFFFFFFFF;
     private const PRIORITY_UNSAID = 0xFFFFFFFF;
     private const KEY_BYTES_MAX = 256;
 
@@ -20,7 +22,7 @@ final readonly class NewJob
      * @param int|null $priority lower numbers first
      * @param array<string, string> $headers
      * @param int|null $expiresAfterMs dropped when this long has passed since the push
-     * @param int|null $attemptsMax buried after this many failed attempts
+     * @param int|null $attemptsMax buried after this many failed attempts; ATTEMPTS_UNLIMITED: never
      * @param int|null $retentionMs how long the key stays taken after FINISH
      * @param int|null $postponeMaxMs with IfExists::Postpone: due at the latest this long after the first push
      */

@@ -47,12 +47,56 @@ final class StopSignalsTest extends TestCase
         Processes::wait($child);
     }
 
+    public function testClientsOfOneWorkerShareAHandlerAndAllRememberASignal(): void
+    {
+        $all = [new StopSignals(new Client('127.0.0.1:1')), new StopSignals(new Client('127.0.0.1:1'))];
+        $watchAll = static fn (): array => array_map(static fn (StopSignals $one): bool => $one->watch()->isCancelled(), $all);
+        $this->withItsOwnHandlers(static function () use ($all, $watchAll): void {
+            $heard = 0;
+            pcntl_signal(SIGTERM, static function () use (&$heard): void {
+                ++$heard;
+            });
+            $watchAll();
+            $shared = pcntl_signal_get_handler(SIGTERM);
+            $bytes = memory_get_usage();
+            for ($n = 0; $n < 1000; ++$n) {
+                $watchAll();
+            }
+            $grownBytes = memory_get_usage() - $bytes;
+            self::assertLessThan(10_000, $grownBytes);
+            self::assertSame($shared, pcntl_signal_get_handler(SIGTERM));
+            posix_kill(getmypid(), SIGTERM);
+            self::assertSame(1, $heard);
+            self::assertSame([[true, true], [true, true]], [$watchAll(), $watchAll()]);
+            self::assertSame([true, true], array_map(static fn (StopSignals $one): bool => $one->haveCome(), $all));
+            // The next worker of this process sets its handler.
+            pcntl_signal(SIGTERM, static fn () => null);
+            self::assertSame([[false, false], [false, false]], [$watchAll(), $watchAll()]);
+        });
+    }
+
+    public function testTheSharedHandlerKeepsNoInstanceAlive(): void
+    {
+        $this->withItsOwnHandlers(static function (): void {
+            $heard = 0;
+            pcntl_signal(SIGTERM, static function () use (&$heard): void {
+                ++$heard;
+            });
+            $signals = new StopSignals(new Client('127.0.0.1:1'));
+            $signals->watch();
+            $alive = \WeakReference::create($signals);
+            unset($signals);
+            gc_collect_cycles();
+            self::assertNull($alive->get());
+            posix_kill(getmypid(), SIGTERM);
+            self::assertSame(1, $heard);
+        });
+    }
+
     public function testAnotherWorkerOfTheSameProcessIsNotToldToStop(): void
     {
         $signals = new StopSignals(new Client('127.0.0.1:1'));
-        $before = pcntl_signal_get_handler(SIGTERM);
-        $asynchronous = pcntl_async_signals();
-        try {
+        $this->withItsOwnHandlers(static function () use ($signals): void {
             self::assertSame($signals->watch(), $signals->watch(), 'Nobody handles signals: they end the process.');
             $heard = 0;
             $handler = static function () use (&$heard): void {
@@ -64,6 +108,15 @@ final class StopSignalsTest extends TestCase
             self::assertSame([1, true, true], [$heard, $first->isCancelled(), $signals->watch()->isCancelled()]);
             pcntl_signal(SIGTERM, $handler);
             self::assertFalse($signals->watch()->isCancelled());
+        });
+    }
+
+    private function withItsOwnHandlers(\Closure $test): void
+    {
+        $before = pcntl_signal_get_handler(SIGTERM);
+        $asynchronous = pcntl_async_signals();
+        try {
+            $test();
         } finally {
             pcntl_signal(SIGTERM, $before);
             pcntl_async_signals($asynchronous);

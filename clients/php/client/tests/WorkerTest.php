@@ -138,7 +138,24 @@ final class WorkerTest extends TestCase
         $queue->pushMany('t', array_fill(0, 2, new NewJob('x', attemptsMax: 1)));
         $worker->run('t', $fails);
         self::assertCount(11, $logger->lines);
-        self::assertStringEndsWith('no luck (15 failures of other jobs were not logged)', $logger->lines[10]);
+        self::assertStringEndsWith('no luck (15 other failures were not logged)', $logger->lines[10]);
+    }
+
+    public function testAFailureThatTheRateLeftOutIsLoggedWhenItHappensAgain(): void
+    {
+        $queue = new FakeQueue();
+        $queue->pushMany('t', array_fill(0, 11, new NewJob('x', attemptsMax: 3, backoff: Backoff::fixed(60_000))));
+        $logger = new Lines();
+        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $fails = static fn () => throw new \RuntimeException('no luck');
+        $worker->run('t', $fails);
+        self::assertCount(10, $logger->lines);
+        foreach (['the second attempt', 'the third one'] as $attempt) {
+            $queue->clock->advance(60_000);
+            $worker->run('t', $fails);
+            self::assertCount(11, $logger->lines, "Only the job that was left out is logged, and once: after $attempt.");
+        }
+        self::assertStringEndsWith('failed at attempt 2: no luck (1 other failures were not logged)', $logger->lines[10]);
     }
 
     public function testAWorkerWithoutALoggerTellsPhpsOwnLog(): void

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Laravel;
 
+use Adjourn\Backoff;
 use Adjourn\BulkChange;
 use Adjourn\Client;
 use Adjourn\Error\AdjournError;
@@ -22,9 +23,11 @@ use Psr\Log\LoggerInterface;
 /**
  * Laravel's queue on Adjourn. A queue of Laravel is a topic.
  *
- * Laravel decides about attempts and backoff. The driver never sets them on the server: a job that the server buried
- * would never reach `failed()`. Laravel also decides, by its lock, whether a unique job is dispatched: a job has no key here. The
- * next one is dispatched before the worker deletes the one at work, and would be lost to its key.
+ * Laravel decides about attempts and backoff. A job that the server buried would never reach `failed()`. So each job says that it
+ * has no limit of attempts and no backoff, which overrides the defaults of the topic and of the server.
+ *
+ * Laravel also decides, by its lock, whether a unique job is dispatched: a job has no key here. The next one is dispatched before
+ * the worker deletes the one at work, and would be lost to its key.
  */
 class AdjournQueue extends Queue implements QueueContract, ClearableQueue
 {
@@ -169,6 +172,8 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
             at: $at,
             ttrMs: 1000 * (is_numeric($timeout) && $timeout > 0 ? (int) $timeout + self::TTR_MARGIN_S : $this->retryAfterS),
             headers: ['content-type' => 'application/json'],
+            attemptsMax: NewJob::ATTEMPTS_UNLIMITED,
+            backoff: Backoff::fixed(0),
         );
     }
 

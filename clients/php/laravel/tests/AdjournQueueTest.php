@@ -4,16 +4,20 @@ declare(strict_types=1);
 
 namespace Adjourn\Laravel\Tests;
 
+use Adjourn\Backoff;
 use Adjourn\Filter;
 use Adjourn\JobState;
 use Adjourn\Laravel\AdjournConnector;
 use Adjourn\Laravel\AdjournQueue;
 use Adjourn\Laravel\AdjournServiceProvider;
+use Adjourn\NewJob;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Tests\Eventually;
 use Adjourn\Tests\Listener;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\ScriptedServer;
 use Adjourn\Tests\TestServer;
+use Adjourn\TopicPolicy;
 use Illuminate\Bus\Dispatcher as Bus;
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\Repository as Cache;
@@ -178,7 +182,42 @@ final class AdjournQueueTest extends TestCase
         $job = $this->queue()->client()->get($id);
         self::assertSame(JobState::Delayed, $job->state);
         self::assertEqualsWithDelta($before + 30_000, $job->dueMs, 5000);
-        self::assertSame(25, $job->attributes->attemptsMax, 'The server\'s own limit: Laravel gives up before.');
+        self::assertSame([NewJob::ATTEMPTS_UNLIMITED, [0]], [$job->attributes->attemptsMax, $job->attributes->backoff->valuesMs]);
+    }
+
+    public function testAJobWithMoreTriesThanTheServerAllowsByDefaultReachesFailed(): void
+    {
+        $id = $this->queue()->push(new Recorder('a', fails: 99, tries: 30));
+        $this->work();
+        self::assertSame(['a 30', 'a failed: a fails'], array_slice(Recorder::$seen, -2));
+        self::assertSame(JobState::Finished, $this->queue()->client()->get($id)->state);
+    }
+
+    public function testAJobThatIsReleasedOftenReachesFailedWhenItsTimeIsOver(): void
+    {
+        $id = $this->queue()->push(new OftenReleased('a'));
+        $this->work();
+        self::assertSame(['a 40', 'a failed: a fails'], Recorder::$seen);
+        self::assertSame(JobState::Finished, $this->queue()->client()->get($id)->state);
+    }
+
+    public function testAJobWhoseWorkerDiedIsReadyAtOnceWhateverThePolicyOfItsTopicSays(): void
+    {
+        $config = $this->app['config'];
+        $config['queue.connections.adjourn'] = ['retry_after' => 1] + $config['queue.connections.adjourn'];
+        $client = $this->queue()->client();
+        $client->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, backoff: Backoff::fixed(60_000)));
+        $this->queue()->bulk([new Recorder('a')]);
+        $id = $this->queue()->push(new Recorder('b'));
+        $this->queue()->pop();
+        $this->queue()->pop();
+        Eventually::holds(
+            fn (): bool => $client->count(new Filter($this->topic, [JobState::Reserved])) === 0,
+            'The leases do not end.',
+        );
+        self::assertSame(JobState::Ready, $client->get($id)->state);
+        self::assertSame(2, $this->queue()->pendingSize());
+        self::assertSame(2, $this->queue()->pop()->attempts());
     }
 
     public function testTheLeaseCoversTheTimeoutOrElseRetryAfter(): void

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Messenger;
 
+use Adjourn\Backoff;
 use Adjourn\Client;
 use Adjourn\Error\AdjournError;
 use Adjourn\Error\AdjournException;
@@ -38,7 +39,12 @@ use Symfony\Component\Messenger\Transport\Serialization\SerializerInterface;
 use Symfony\Component\Messenger\Transport\SetupableTransportInterface;
 use Symfony\Component\Messenger\Transport\TransportInterface;
 
-/** Messenger on Adjourn. A transport has one topic; a worker may name others with --queues. */
+/**
+ * Messenger on Adjourn. A transport has one topic; a worker may name others with --queues.
+ *
+ * Messenger's retry strategy decides about attempts and their delays. So each message says that it has no limit of attempts and no
+ * backoff, which overrides the defaults of the topic and of the server.
+ */
 class AdjournTransport implements
     TransportInterface,
     QueueReceiverInterface,
@@ -79,6 +85,8 @@ class AdjournTransport implements
             ttrMs: $stamp?->ttrMs ?? $this->ttrMs,
             priority: $stamp?->priority,
             headers: ['content-type' => 'application/json'],
+            attemptsMax: NewJob::ATTEMPTS_UNLIMITED,
+            backoff: Backoff::fixed(0),
         );
         try {
             $pushed = $this->push($job, $key, $stamp);

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Messenger\Tests;
 
+use Adjourn\Backoff;
 use Adjourn\BuriedReason;
 use Adjourn\Client;
 use Adjourn\Error\Server\NotFound;
@@ -16,8 +17,11 @@ use Adjourn\Messenger\AdjournTransport;
 use Adjourn\Messenger\AdjournTransportFactory;
 use Adjourn\Messenger\KeepaliveTransport;
 use Adjourn\Options;
+use Adjourn\Release;
+use Adjourn\Tests\Eventually;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\TestServer;
+use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
 use Psr\Container\ContainerInterface;
 use Psr\Log\AbstractLogger;
@@ -170,39 +174,59 @@ final class AdjournTransportTest extends TestCase
         self::assertSame(0, $this->transport->getMessageCount());
     }
 
-    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(): void
+    /** @dataProvider transportCounts */
+    public function testSigtermEndsTheWorkerInOrderWhileNoServerAnswers(int $transports): void
     {
         $server = TestServer::start();
-        [$child, $said] = Processes::fork(static function (callable $say) use ($server): void {
+        [$child, $said] = Processes::fork(static function (callable $say) use ($server, $transports): void {
             $logger = new class($say) extends AbstractLogger {
+                private bool $isLost = false;
+
                 public function __construct(private readonly \Closure $say)
                 {
                 }
 
                 public function log($level, $message, array $context = []): void
                 {
-                    if (str_contains($message, 'the connection is lost')) {
+                    if (!$this->isLost && str_contains($message, 'the connection is lost')) {
+                        $this->isLost = true;
                         ($this->say)('lost');
                     }
                 }
             };
             // Without the signal, a call would wait for an hour.
             $dsn = "adjourn://{$server->address()}/t?request_timeout_ms=3600000";
-            $transport = (new AdjournTransportFactory($logger))->createTransport($dsn, [], new PhpSerializer());
+            $receivers = array_map(
+                static fn (): AdjournTransport => (new AdjournTransportFactory($logger))->createTransport($dsn, [], new PhpSerializer()),
+                range(1, $transports),
+            );
             $events = new EventDispatcher();
             $events->addSubscriber(new StopWorkerOnSigtermSignalListener());
-            $events->addListener(WorkerRunningEvent::class, static function () use ($say, &$isRunning): void {
-                $isRunning ??= $say('runs');
+            $events->addListener(WorkerRunningEvent::class, static function () use ($say, $server, &$isRunning): void {
+                if ($isRunning === null) {
+                    $isRunning = $say('runs');
+                    // The first transport is to notice the outage.
+                    Eventually::holds(static fn (): bool => @stream_socket_client("tcp://{$server->address()}") === false, 'The server runs on.');
+                }
             });
-            (new Worker(['adjourn' => $transport], new MessageBus(), $events))->run(['sleep' => 1000]);
+            (new Worker($receivers, new MessageBus(), $events))->run(['sleep' => 1000]);
             $say('ended');
         });
         self::assertSame('runs', Processes::said($said));
         $server->kill();
         self::assertSame('lost', Processes::said($said));
+        $sentNs = hrtime(true);
         posix_kill($child, SIGTERM);
         self::assertSame('ended', Processes::said($said));
+        self::assertLessThan(3_000_000_000, hrtime(true) - $sentNs);
         Processes::wait($child);
+    }
+
+    public static function transportCounts(): iterable
+    {
+        yield 'one transport' => [1];
+        yield 'two transports' => [2];
+        yield 'five transports' => [5];
     }
 
     public function testARetryDoesNotLoseTheMessageToItsOwnKey(): void
@@ -237,6 +261,30 @@ final class AdjournTransportTest extends TestCase
             self::assertSame(BuriedReason::ByConsumer, $job->buried);
             self::assertNotNull($job->reason);
         }
+    }
+
+    public function testTheServerNeitherEndsNorDelaysAMessageWhoseWorkersDie(): void
+    {
+        $this->transport->send(new Envelope(new Note('a')));
+        for ($n = 1; $n <= 30; ++$n) {
+            [$envelope] = $this->transport->get();
+            $job = $envelope->last(AdjournReceivedStamp::class)->job;
+            self::assertSame($n, $job->attempts);
+            // As when its lease ends.
+            $job->release(Release::backoff());
+        }
+        self::assertSame(['a'], $this->work());
+    }
+
+    public function testAMessageWhoseWorkerDiedIsReadyAtOnceWhateverThePolicyOfItsTopicSays(): void
+    {
+        $client = $this->transport->client();
+        $client->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, backoff: Backoff::fixed(60_000)));
+        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 100)]));
+        [$envelope] = $this->transport->get();
+        $id = $envelope->last(AdjournReceivedStamp::class)->id;
+        Eventually::holds(static fn (): bool => $client->get($id)->state !== JobState::Reserved, 'The lease does not end.');
+        self::assertSame(JobState::Ready, $client->get($id)->state);
     }
 
     public function testAStaleLeaseIsNoErrorOfTheWorker(): void

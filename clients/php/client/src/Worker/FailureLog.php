@@ -8,7 +8,7 @@ use Adjourn\Connection\Clock;
 use Adjourn\Job;
 use Psr\Log\LoggerInterface;
 
-/** Logs a failure once for each job and reason: ten at once, and one a second on average. What it leaves out it counts. */
+/** Logs a failure once for each job and reason: ten at once, and one a second on average. It counts what it leaves out. */
 final class FailureLog
 {
     private const REMEMBERED_MAX = 1024;
@@ -16,7 +16,7 @@ final class FailureLog
     private const LINE_MS = 1000;
 
     /** @var array<string, true> the newest last */
-    private array $known = [];
+    private array $logged = [];
     private int $leftOut = 0;
     private float $lines = self::LINES_MAX;
     private int $countedMs;
@@ -31,19 +31,20 @@ final class FailureLog
     public function failed(Job $job, string $reason, \Throwable $error): void
     {
         $name = "$job->id $reason";
-        if (isset($this->known[$name])) {
+        if (isset($this->logged[$name])) {
             return;
         }
-        $this->known[$name] = true;
-        if (count($this->known) > self::REMEMBERED_MAX) {
-            unset($this->known[array_key_first($this->known)]);
-        }
         if (!$this->mayWrite()) {
+            // It is not remembered: the job's next failure may be logged.
             ++$this->leftOut;
 
             return;
         }
-        $more = $this->leftOut > 0 ? " ($this->leftOut failures of other jobs were not logged)" : '';
+        $this->logged[$name] = true;
+        if (count($this->logged) > self::REMEMBERED_MAX) {
+            unset($this->logged[array_key_first($this->logged)]);
+        }
+        $more = $this->leftOut > 0 ? " ($this->leftOut other failures were not logged)" : '';
         $this->leftOut = 0;
         $this->logger->warning("adjourn: the handler of job $job->lease failed at attempt $job->attempts: $reason$more", ['exception' => $error]);
     }
