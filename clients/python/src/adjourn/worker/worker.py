@@ -16,7 +16,7 @@ from ..session.leases import LostReason
 from ..subscription import Subscription
 from ..times import Duration
 from .failures import FailureLog
-from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, place_of
+from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, WrapperRunner, is_async, wraps_async
 from .processes import ProcessRunner
 from .run import Run
 
@@ -78,14 +78,12 @@ class Worker:
         """
         if concurrency < 1 or prefetch < 0:
             raise UsageError("a worker runs at least one handler at once, and prefetches 0 jobs or more")
-        if not callable(handler):
-            raise UsageError(f"a handler is a function, not {handler!r}")
         self._queue = queue
         self._concurrency = concurrency
         self._subscription: Subscription[Job] = queue.subscribe(
             *topics, credit=concurrency + prefetch, credit_bytes=_CREDIT_BYTES, weights=weights
         )
-        self._runner = _runner(handler, runs_in or place_of(handler))
+        self._runner = _runner(handler, runs_in)
         self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
         self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
         self._middleware = tuple(middleware)
@@ -224,9 +222,18 @@ class Worker:
         self._asked_to_stop.set()
 
 
-def _runner(handler: Handler, runs_in: RunsIn) -> Runner:
+def _runner(handler: Handler, runs_in: RunsIn | None) -> Runner:
+    if not callable(handler):
+        raise UsageError(f"a handler is a function, not {handler!r}")
+    if runs_in is not None and not isinstance(runs_in, RunsIn):
+        places = ", ".join(f"RunsIn.{place.name}" for place in RunsIn)
+        raise UsageError(f"runs_in cannot be {runs_in!r}: write {places}")
     if runs_in is RunsIn.PROCESS:
         return ProcessRunner(handler)
-    return LoopRunner(handler) if runs_in is RunsIn.LOOP else ThreadRunner(handler)
-
-
+    if is_async(handler):
+        if runs_in is RunsIn.THREAD:
+            raise UsageError("an `async def` runs on the event loop: leave runs_in out, or write RunsIn.LOOP")
+        return LoopRunner(handler)
+    if runs_in is RunsIn.LOOP:
+        return LoopRunner(handler)
+    return WrapperRunner(handler) if runs_in is None and wraps_async(handler) else ThreadRunner(handler)
