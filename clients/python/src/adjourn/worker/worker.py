@@ -97,8 +97,8 @@ class Worker:
     async def start(self) -> None:
         """Subscribes, and starts to work."""
         if self._dispatcher is None:
-            self._queue.backend.on_loss(self._all_lost)
             self._queue.before_close(self.stop)
+            self._queue.backend.on_loss(self._all_lost)
             await self._subscription.start()
             self._dispatcher = asyncio.create_task(self._dispatch(), name="adjourn-worker")
 
