@@ -76,16 +76,18 @@ class Worker:
         Its price: their leases run, nobody else gets them meanwhile, and if this process dies, each of them has used up an attempt.
         A job that no handler has started at half of its lease is given back, without an attempt.
         """
-        if concurrency < 1 or prefetch < 0:
-            raise UsageError("a worker runs at least one handler at once, and prefetches 0 jobs or more")
+        _check_count("concurrency", concurrency, 1)
+        _check_count("prefetch", prefetch, 0)
+        self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
+        if self._run_time_max == 0:
+            raise UsageError("run_time_max is how long a handler may run, more than 0 seconds: leave it out for an hour")
+        self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
         self._queue = queue
         self._concurrency = concurrency
         self._subscription: Subscription[Job] = queue.subscribe(
             *topics, credit=concurrency + prefetch, credit_bytes=_CREDIT_BYTES, weights=weights
         )
         self._runner = _runner(handler, runs_in)
-        self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
-        self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
         self._middleware = tuple(middleware)
         self._failures = FailureLog(queue.backend.now)
         self._runs: dict[asyncio.Task[None], Run] = {}
@@ -220,6 +222,11 @@ class Worker:
             for run in list(self._runs.values()):
                 run.stop(LostReason.STOPPING)
         self._asked_to_stop.set()
+
+
+def _check_count(name: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(f"{name} is a whole number from {least} on, not {value!r}: write {name}={max(least, 1)}, for example")
 
 
 def _runner(handler: Handler, runs_in: RunsIn | None) -> Runner:
