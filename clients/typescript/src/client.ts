@@ -4,7 +4,7 @@ import { Backup } from './backup.js';
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, ClosedError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -89,6 +89,7 @@ export class Client extends OperatorCalls {
   private readonly gathered: GatheredPushes;
   private readonly asking: OperatorCalls['ask'] = (name, fields, answer, options) => this.ask(name, fields, answer, options);
   private backupsBegun = 0;
+  private isClosing = false;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -146,6 +147,7 @@ export class Client extends OperatorCalls {
 
   /** Jobs as they become ready, while fewer than `credit` are held. Settling a job makes room for the next. */
   subscribe(topics: string | readonly string[], options: SubscribeOptions = {}): Subscription {
+    this.throwIfClosing();
     const creditJobs = wholeNumber('credit', onlyKnown('subscribe', options, SUBSCRIBE_OPTIONS).credit ?? 1, CREDIT_JOBS_MAX);
     const creditBytes = BigInt(wholeNumber('creditBytes', options.creditBytes ?? CREDIT_BYTES_MAX, CREDIT_BYTES_MAX));
     const { engine } = this.connection;
@@ -246,7 +248,8 @@ export class Client extends OperatorCalls {
 
   /**
    * Stops the workers, says GOODBYE, and closes. It always ends: after `closeTimeoutMs` for each of the two. If handlers
-   * still run then, it says no GOODBYE: their jobs go to others only after the session's grace.
+   * still run then, it says no GOODBYE: their jobs go to others only after the session's grace. From the call on, a new worker
+   * or subscription is a `ClosedError`.
    */
   close(): Promise<void> {
     this.closing ??= this.shutDown();
@@ -254,6 +257,8 @@ export class Client extends OperatorCalls {
   }
 
   private async shutDown(): Promise<void> {
+    // First: no worker is added from here on, so all of them are stopped.
+    this.isClosing = true;
     const stopped = await Promise.all([...this.stoppables].map((one) => one.stopFor(this.config.closeTimeoutMs)));
     await this.connection.close(stopped.every(Boolean));
   }
@@ -262,10 +267,16 @@ export class Client extends OperatorCalls {
     await this.close();
   }
 
-  /** For the parts of this package: is stopped by `close`. */
+  /** For the parts of this package: is stopped by `close`. Throws if that was called: then it would not be. */
   adopt(one: Stoppable): () => void {
+    this.throwIfClosing();
     this.stoppables.add(one);
     return () => this.stoppables.delete(one);
+  }
+
+  /** Jobs that are taken after the call of `close` would go to others at its end, while their handlers run. */
+  private throwIfClosing(): void {
+    if (this.isClosing) throw this.connection.engine.ended ?? new ClosedError();
   }
 
   /** For the parts of this package. */
