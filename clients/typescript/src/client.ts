@@ -61,7 +61,7 @@ export interface ClientHealth {
 
 /** What a client stops before it says GOODBYE. */
 export interface Stoppable {
-  /** Says whether nothing goes on any more. */
+  /** Stops within its own time, or within `timeoutMs` if that is longer. Says whether nothing goes on any more. */
   stopFor(timeoutMs: number): Promise<boolean>;
 }
 
@@ -247,9 +247,9 @@ export class Client extends OperatorCalls {
   }
 
   /**
-   * Stops the workers, says GOODBYE, and closes. It always ends: after `closeTimeoutMs` for each of the two. If handlers
-   * still run then, it says no GOODBYE: their jobs go to others only after the session's grace. From the call on, a new worker
-   * or subscription is a `ClosedError`.
+   * Stops the workers, each within its `stopTimeoutMs` or `closeTimeoutMs`, whichever is longer; then says GOODBYE, and closes,
+   * within `closeTimeoutMs`. If handlers still run then, it says no GOODBYE: their jobs go to others only after the session's
+   * grace. From the call on, a new worker or subscription is a `ClosedError`.
    */
   close(): Promise<void> {
     this.closing ??= this.shutDown();

@@ -55,6 +55,12 @@ const WRONG = [
   [() => q.disconnect(1n, { endsSession: true }), /disconnect has no option/],
   [() => new Worker(q, { topics: 't', handler: () => {}, credit: 5 }), /a worker has no option "credit"/],
   [() => new Worker(q, { topics: 't' }), /handler is a function/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: '60000' }), /runMsMax must be a number of milliseconds from 0 on, not 60000/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: Number.NaN }), /runMsMax must be a number of milliseconds/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: 0 }), /runMsMax is 0, it must be at least 1/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, stopTimeoutMs: '5000' }), /stopTimeoutMs must be a number of milliseconds/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, stopTimeoutMs: -1 }), /stopTimeoutMs must be a number of milliseconds/],
+  [() => new ThreadPool('x', { threads: 1, killAfterMs: '5' }), /killAfterMs must be a number of milliseconds/],
   [() => new ThreadPool('x', { threads: 1, size: 5 }), /a thread pool has no option/],
   [() => new FakeQueue({ now: new Date() }), /a queue in memory has no option/],
 ];

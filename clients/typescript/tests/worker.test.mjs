@@ -258,6 +258,28 @@ test('close stops the workers and says GOODBYE', async () => {
   assert.equal(await worker.ended, null);
 });
 
+test('close gives a worker its stopTimeoutMs, however short its own time is', async () => {
+  const server = await serve();
+  const [q, other] = [await client(server, { closeTimeoutMs: 50 }), await client(server)];
+  const worker = new Worker(q, { topics: t, stopTimeoutMs: 20_000, handler: () => sleep(800) });
+  const id = await other.push(t, 'x');
+  await until('it runs', () => worker.health().running === 1);
+  await q.close();
+  const { state: shown, attempts } = await other.get(id);
+  assert.deepEqual([shown, attempts, worker.health().finished], ['finished', 1, 1]);
+});
+
+test('close of a client whose server is silent does not wait for workers without handlers', async () => {
+  const server = await serve({});
+  const q = await client(server, { closeTimeoutMs: 200 });
+  const worker = new Worker(q, { topics: t, handler: () => {} });
+  await worker.ready;
+  server.freeze();
+  const began = performance.now();
+  await q.close();
+  assert.ok(performance.now() - began < 5_000);
+});
+
 test('middleware runs around the handler and sees the trace of the producer', async () => {
   const q = await client(await serve(), { pushHeaders: () => ({ traceparent: '00-trace-span-01' }) });
   const seen = [];
