@@ -204,7 +204,7 @@ export class Client extends OperatorCalls {
 
   private async settle(leases: Lease | readonly Lease[], ask: (ids: LeaseIds[]) => Promise<ResponseFields<'SETTLED'>>, isEnd = true): Promise<SettleResult[]> {
     const given = (Array.isArray(leases) ? leases : [leases]) as readonly Lease[];
-    const ids = given.map(({ id, fence }) => ({ job: id, fence }));
+    const ids = given.map(leaseIds);
     const { leasesMax } = this.connection.engine.welcome;
     const answers: Promise<ResponseFields<'SETTLED'>>[] = [];
     while (ids.length > 0) answers.push(ask(ids.splice(0, leasesMax)));
@@ -370,21 +370,31 @@ async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 }
 
 function topicsOf(topics: string | readonly string[], weights: readonly number[] | undefined): { topics: string[]; weights: number[] } {
+  if (typeof topics !== 'string' && !Array.isArray(topics)) throw new UsageError("topics must be a text or a list: write 'a', or ['a', 'b']");
+  if (weights !== undefined && !Array.isArray(weights)) throw new UsageError('weights must be a list: write [5, 1]');
   const list = (typeof topics === 'string' ? [topics] : [...topics]).map(checkTopic);
   if (list.length === 0 || list.length > RESERVE_TOPICS_MAX) throw new UsageError(`${list.length} topics, it must be 1 to ${RESERVE_TOPICS_MAX}`);
   if (weights && weights.length > 0 && weights.length !== list.length) throw new UsageError('there is one weight for each topic, or none');
   return { topics: list, weights: (weights ?? []).map((weight) => wholeNumber('a weight', weight, 0xffff)) };
 }
 
+function leaseIds(lease: Lease): LeaseIds {
+  if (typeof lease?.id !== 'bigint' || typeof lease.fence !== 'bigint') {
+    throw new UsageError('a lease is a job that this client has reserved, or { id, fence }, both of type bigint; several are a list of them');
+  }
+  return { job: lease.id, fence: lease.fence };
+}
+
 function releaseDelay(how: ReleaseHow): bigint {
-  const names = RELEASES[how.how] as Names<ReleaseHow> | undefined;
-  if (!names) throw new UsageError(`how is ${String(how.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
+  const names = RELEASES[how?.how] as Names<ReleaseHow> | undefined;
+  if (!names) throw new UsageError(`how is ${String(how?.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
   onlyKnown(`a release with how "${how.how}"`, how, names);
   if (how.how === 'not_started') return RELEASE_NOT_STARTED;
   return how.how === 'after' ? BigInt(durationMs('delayMs', how.delayMs)) : RELEASE_BACKOFF;
 }
 
 function reasonOf(reason: string | undefined): string {
+  if (reason !== undefined && typeof reason !== 'string') throw new UsageError('a reason must be a text');
   const bytes = reason === undefined ? 0 : utf8(reason).byteLength;
   if (bytes > REASON_BYTES_MAX) throw new UsageError(`a reason of ${bytes} bytes, at most ${REASON_BYTES_MAX} are accepted`);
   return reason ?? '';

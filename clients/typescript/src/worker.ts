@@ -146,7 +146,9 @@ export class Worker implements Stoppable, AsyncDisposable {
     if (this.runMsMax === 0) throw new UsageError('runMsMax is 0, it must be at least 1: leave it out for an hour');
     this.stopTimeoutMs = durationMs('stopTimeoutMs', options.stopTimeoutMs ?? STOP_MS_MAX);
     this.failures = new FailureLog(client.config.clock, client.config.log);
-    this.run = compose(options.middleware ?? [], options.handler);
+    const { middleware = [] } = options;
+    if (!Array.isArray(middleware) || !middleware.every((one) => typeof one === 'function')) throw new UsageError('middleware must be a list of functions');
+    this.run = compose(middleware, options.handler);
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
