@@ -82,6 +82,8 @@ class Worker:
         if self._run_time_max == 0:
             raise UsageError("run_time_max is how long a handler may run, more than 0 seconds: leave it out for an hour")
         self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
+        if not isinstance(middleware, Sequence) or not all(callable(wrap) for wrap in middleware):
+            raise UsageError("middleware is a list of functions: write middleware=[traced]")
         self._queue = queue
         self._concurrency = concurrency
         self._subscription: Subscription[Job] = queue.subscribe(
