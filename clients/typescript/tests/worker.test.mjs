@@ -227,7 +227,7 @@ test('stop tells handlers to come to an end before its deadline', async () => {
   const worker = new Worker(q, { topics: t, handler: (_, { signal }) => aborted(signal).catch((error) => (reason = error)) });
   const id = await q.push(t, 'x');
   await until('it runs', () => worker.health().running === 1);
-  assert.deepEqual(await worker.stop({ timeoutMs: 400 }), { abandoned: 0 });
+  assert.deepEqual(await worker.stop({ timeoutMs: 2_000 }), { abandoned: 0 });
   assert.ok(reason instanceof WorkerStoppingError);
   assert.equal(await state(q, id), 'finished', 'what it returned was reported');
 });
