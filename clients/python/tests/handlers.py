@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import adjourn
@@ -37,3 +38,8 @@ def in_process(job: adjourn.JobData) -> None:
 async def async_in_process(job: adjourn.JobData) -> None:
     """An `async def` works, too."""
     assert job.value == "async"
+
+
+def generates(job: adjourn.JobData) -> Iterator[int]:
+    """Has a `yield`: to call it runs nothing."""
+    yield job.id

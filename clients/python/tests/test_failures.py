@@ -108,5 +108,18 @@ def test_the_log_of_failures_has_a_rate(caplog: pytest.LogCaptureFixture) -> Non
     failures.failed(99, 2, "no luck", None)
     failures.failed(100, 1, "no luck", None)
     assert [record.getMessage() for record in caplog.records[10:]] == [
-        "the handler of job 99 failed at attempt 2: no luck (15 failures of other jobs were not logged)"
+        "the handler of job 99 failed at attempt 2: no luck (failures that were not logged: 15)"
+    ]
+
+
+def test_a_failure_that_was_left_out_is_logged_the_next_time(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    failures = FailureLog(lambda: now)
+    for job in range(11):
+        failures.failed(job, 1, "no luck", None)
+    now = 5.0
+    failures.failed(10, 2, "no luck", None)
+    failures.failed(10, 3, "no luck", None)
+    assert [record.getMessage() for record in caplog.records[10:]] == [
+        "the handler of job 10 failed at attempt 2: no luck (failures that were not logged: 1)"
     ]

@@ -47,7 +47,16 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda q: q.topic_set("t", {"rate": 1}), "TOPIC_SET cannot be written"),
     (lambda q: q.disconnect("x"), "DISCONNECT cannot be written"),
     (lambda q: adjourn.Worker(q, "t", handler=None), "a handler is a function"),
-    (lambda q: adjourn.Worker(q, "t", handler=print, prefetch=-1), "0 jobs or more"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, prefetch=-1), "prefetch is a whole number from 0 on, not -1"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, prefetch="1"), "prefetch is a whole number from 0 on, not '1'"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, concurrency="3"), "concurrency is a whole number from 1 on, not '3': write concurrency=1"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, concurrency=2.5), "concurrency is a whole number"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, concurrency=0), "concurrency is a whole number"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, middleware=print), "write middleware="),
+    (lambda q: adjourn.Worker(q, "t", handler=print, middleware=[5]), "write middleware="),
+    (lambda q: adjourn.Worker(q, "t", handler=print, run_time_max=0), "more than 0 seconds"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, run_time_max="60"), "run_time_max is seconds or a timedelta"),
+    (lambda q: adjourn.Worker(q, "t", handler=print, stop_timeout="5"), "stop_timeout is seconds or a timedelta"),
 ]
 
 

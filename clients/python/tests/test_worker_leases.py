@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
+
 import adjourn
 from adjourn import JobState, NewJob, Worker
 from adjourn.testing import MemoryQueue
@@ -112,3 +114,58 @@ async def test_closing_a_queue_says_no_goodbye_for_handlers_that_do_not_stop(url
         await q.close()
         assert await state_of(other, pushed.id) == "reserved"
         let_go.set()
+
+
+async def test_no_worker_starts_while_a_queue_is_being_closed(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as other:
+        q = await adjourn.connect(url)
+        at_work, let_go = asyncio.Event(), asyncio.Event()
+        runs: list[int] = []
+
+        async def handle(job: adjourn.Job) -> None:
+            at_work.set()
+            await let_go.wait()
+
+        async def handle_late(job: adjourn.Job) -> None:
+            runs.append(job.attempts)
+            await asyncio.sleep(0.5)
+
+        worker, late, jobs = Worker(q, topic, handler=handle), Worker(q, f"{topic}-2", handler=handle_late), q.subscribe(f"{topic}-2")
+        await worker.start()
+        await q.push(topic)
+        await at_work.wait()
+        closing = asyncio.create_task(q.close())
+        await until(lambda: not worker.health())
+        with pytest.raises(adjourn.ClientClosedError):
+            await late.start()
+        with pytest.raises(adjourn.ClientClosedError):
+            Worker(q, f"{topic}-2", handler=handle_late)
+        with pytest.raises(adjourn.ClientClosedError):
+            q.subscribe(f"{topic}-2")
+        with pytest.raises(adjourn.ClientClosedError):
+            await jobs.start()
+        pushed = await other.push(f"{topic}-2")
+        await q.push(f"{topic}-3", "a handler may push until the end")
+        let_go.set()
+        await closing
+        shown = await other.get(pushed.id)
+        assert (shown.state, shown.attempts, runs) == (JobState.READY, 0, [])
+
+
+async def test_a_worker_that_is_stopped_while_it_starts_takes_no_job(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q, adjourn.connect(url) as other:
+        runs: list[int] = []
+        await q.push_many(topic, list(range(20)))
+        worker = Worker(q, topic, handler=lambda job: runs.append(job.id))
+        starting = asyncio.create_task(worker.start())
+        await asyncio.sleep(0)
+        await worker.stop()
+        await starting
+        await asyncio.sleep(0.2)
+        await until_true(lambda: _all_ready(other, topic))
+        assert [job.attempts async for job in other.list_jobs(topic=topic)] == [0] * 20
+        assert runs == []
+
+
+async def _all_ready(q: adjourn.Queue, topic: str) -> bool:
+    return await q.count(topic=topic, states=adjourn.States.READY) == 20

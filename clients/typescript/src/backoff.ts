@@ -25,7 +25,7 @@ const BACKOFFS: Readonly<Record<JobBackoff['kind'], Readonly<Record<string, true
 const U32_MAX = 0xffff_ffff;
 
 export function backoffValue(backoff: JobBackoff): BackoffValue {
-  const names = BACKOFFS[backoff.kind] as Names<JobBackoff> | undefined;
+  const names = BACKOFFS[backoff?.kind] as Names<JobBackoff> | undefined;
   if (!names) throw new UsageError(`${JSON.stringify(backoff)} is no backoff: kind is one of ${Object.keys(BACKOFFS).join(', ')}`);
   const jitter = onlyKnown(`a backoff of the kind "${backoff.kind}"`, backoff, names).jitterPercent ?? 0;
   if (!Number.isInteger(jitter) || jitter < 0 || jitter > 100) throw new UsageError(`jitterPercent is ${jitter}, it must be 0 to 100`);
@@ -40,7 +40,7 @@ export function backoffValue(backoff: JobBackoff): BackoffValue {
     case 'exponential':
       return value(BACKOFF_EXPONENTIAL, backoff.firstMs, backoff.maxMs);
     case 'list':
-      if (backoff.waitsMs.length === 0 || backoff.waitsMs.length > BACKOFF_LIST_MAX) throw new UsageError(`a backoff list has 1 to ${BACKOFF_LIST_MAX} waits`);
+      if (!Array.isArray(backoff.waitsMs) || backoff.waitsMs.length === 0 || backoff.waitsMs.length > BACKOFF_LIST_MAX) throw new UsageError(`a backoff list has 1 to ${BACKOFF_LIST_MAX} waits`);
       return value(BACKOFF_LIST, ...backoff.waitsMs);
   }
 }

@@ -4,7 +4,7 @@ import { Backup } from './backup.js';
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, ClosedError, ProtocolError, UsageError, itemRefusal } from './errors.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -61,7 +61,7 @@ export interface ClientHealth {
 
 /** What a client stops before it says GOODBYE. */
 export interface Stoppable {
-  /** Says whether nothing goes on any more. */
+  /** Stops within its own time, or within `timeoutMs` if that is longer. Says whether nothing goes on any more. */
   stopFor(timeoutMs: number): Promise<boolean>;
 }
 
@@ -89,6 +89,7 @@ export class Client extends OperatorCalls {
   private readonly gathered: GatheredPushes;
   private readonly asking: OperatorCalls['ask'] = (name, fields, answer, options) => this.ask(name, fields, answer, options);
   private backupsBegun = 0;
+  private isClosing = false;
   private closing: Promise<void> | null = null;
 
   /** Use `connect`. */
@@ -146,6 +147,7 @@ export class Client extends OperatorCalls {
 
   /** Jobs as they become ready, while fewer than `credit` are held. Settling a job makes room for the next. */
   subscribe(topics: string | readonly string[], options: SubscribeOptions = {}): Subscription {
+    this.throwIfClosing();
     const creditJobs = wholeNumber('credit', onlyKnown('subscribe', options, SUBSCRIBE_OPTIONS).credit ?? 1, CREDIT_JOBS_MAX);
     const creditBytes = BigInt(wholeNumber('creditBytes', options.creditBytes ?? CREDIT_BYTES_MAX, CREDIT_BYTES_MAX));
     const { engine } = this.connection;
@@ -202,7 +204,7 @@ export class Client extends OperatorCalls {
 
   private async settle(leases: Lease | readonly Lease[], ask: (ids: LeaseIds[]) => Promise<ResponseFields<'SETTLED'>>, isEnd = true): Promise<SettleResult[]> {
     const given = (Array.isArray(leases) ? leases : [leases]) as readonly Lease[];
-    const ids = given.map(({ id, fence }) => ({ job: id, fence }));
+    const ids = given.map(leaseIds);
     const { leasesMax } = this.connection.engine.welcome;
     const answers: Promise<ResponseFields<'SETTLED'>>[] = [];
     while (ids.length > 0) answers.push(ask(ids.splice(0, leasesMax)));
@@ -245,8 +247,9 @@ export class Client extends OperatorCalls {
   }
 
   /**
-   * Stops the workers, says GOODBYE, and closes. It always ends: after `closeTimeoutMs` for each of the two. If handlers
-   * still run then, it says no GOODBYE: their jobs go to others only after the session's grace.
+   * Stops the workers, each within its `stopTimeoutMs` or `closeTimeoutMs`, whichever is longer; then says GOODBYE, and closes,
+   * within `closeTimeoutMs`. If handlers still run then, it says no GOODBYE: their jobs go to others only after the session's
+   * grace. From the call on, a new worker or subscription is a `ClosedError`.
    */
   close(): Promise<void> {
     this.closing ??= this.shutDown();
@@ -254,6 +257,8 @@ export class Client extends OperatorCalls {
   }
 
   private async shutDown(): Promise<void> {
+    // First: no worker is added from here on, so all of them are stopped.
+    this.isClosing = true;
     const stopped = await Promise.all([...this.stoppables].map((one) => one.stopFor(this.config.closeTimeoutMs)));
     await this.connection.close(stopped.every(Boolean));
   }
@@ -262,10 +267,16 @@ export class Client extends OperatorCalls {
     await this.close();
   }
 
-  /** For the parts of this package: is stopped by `close`. */
+  /** For the parts of this package: is stopped by `close`. Throws if that was called: then it would not be. */
   adopt(one: Stoppable): () => void {
+    this.throwIfClosing();
     this.stoppables.add(one);
     return () => this.stoppables.delete(one);
+  }
+
+  /** Jobs that are taken after the call of `close` would go to others at its end, while their handlers run. */
+  private throwIfClosing(): void {
+    if (this.isClosing) throw this.connection.engine.ended ?? new ClosedError();
   }
 
   /** For the parts of this package. */
@@ -359,21 +370,31 @@ async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 }
 
 function topicsOf(topics: string | readonly string[], weights: readonly number[] | undefined): { topics: string[]; weights: number[] } {
+  if (typeof topics !== 'string' && !Array.isArray(topics)) throw new UsageError("topics must be a text or a list: write 'a', or ['a', 'b']");
+  if (weights !== undefined && !Array.isArray(weights)) throw new UsageError('weights must be a list: write [5, 1]');
   const list = (typeof topics === 'string' ? [topics] : [...topics]).map(checkTopic);
   if (list.length === 0 || list.length > RESERVE_TOPICS_MAX) throw new UsageError(`${list.length} topics, it must be 1 to ${RESERVE_TOPICS_MAX}`);
   if (weights && weights.length > 0 && weights.length !== list.length) throw new UsageError('there is one weight for each topic, or none');
   return { topics: list, weights: (weights ?? []).map((weight) => wholeNumber('a weight', weight, 0xffff)) };
 }
 
+function leaseIds(lease: Lease): LeaseIds {
+  if (typeof lease?.id !== 'bigint' || typeof lease.fence !== 'bigint') {
+    throw new UsageError('a lease is a job that this client has reserved, or { id, fence }, both of type bigint; several are a list of them');
+  }
+  return { job: lease.id, fence: lease.fence };
+}
+
 function releaseDelay(how: ReleaseHow): bigint {
-  const names = RELEASES[how.how] as Names<ReleaseHow> | undefined;
-  if (!names) throw new UsageError(`how is ${String(how.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
+  const names = RELEASES[how?.how] as Names<ReleaseHow> | undefined;
+  if (!names) throw new UsageError(`how is ${String(how?.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
   onlyKnown(`a release with how "${how.how}"`, how, names);
   if (how.how === 'not_started') return RELEASE_NOT_STARTED;
   return how.how === 'after' ? BigInt(durationMs('delayMs', how.delayMs)) : RELEASE_BACKOFF;
 }
 
 function reasonOf(reason: string | undefined): string {
+  if (reason !== undefined && typeof reason !== 'string') throw new UsageError('a reason must be a text');
   const bytes = reason === undefined ? 0 : utf8(reason).byteLength;
   if (bytes > REASON_BYTES_MAX) throw new UsageError(`a reason of ${bytes} bytes, at most ${REASON_BYTES_MAX} are accepted`);
   return reason ?? '';

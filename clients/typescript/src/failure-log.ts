@@ -25,13 +25,13 @@ export class FailureLog {
   failed({ id, topic, attempts }: Pick<Job, 'id' | 'topic' | 'attempts'>, reason: string, error: unknown): void {
     const name = `${id} ${reason}`;
     if (this.known.has(name)) return;
-    this.known.add(name);
-    if (this.known.size > REMEMBERED_MAX) for (const oldest of this.known) if (this.known.delete(oldest)) break;
     if (!this.mayWrite()) {
       this.leftOut += 1;
       return;
     }
-    const more = this.leftOut > 0 ? ` (${this.leftOut} failures of other jobs were not logged)` : '';
+    this.known.add(name);
+    if (this.known.size > REMEMBERED_MAX) for (const oldest of this.known) if (this.known.delete(oldest)) break;
+    const more = this.leftOut > 0 ? ` (failures that were not logged: ${this.leftOut})` : '';
     const fields = { job: id, topic, attempts, reason, leftOut: this.leftOut, error };
     this.leftOut = 0;
     this.log({ level: 'warn', event: 'handler_failed', message: `the handler of job ${id} failed at attempt ${attempts}: ${reason}${more}`, fields });

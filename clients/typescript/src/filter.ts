@@ -38,16 +38,20 @@ const CONDITIONS: Names<JobFilter> = {
 /** An unknown condition is refused: without it, the others would choose more jobs. */
 export function filterValue(filter: JobFilter): FilterValue {
   onlyKnown('a filter', filter, CONDITIONS);
+  const { states, keyPrefix, reason } = filter;
+  if (states !== undefined && !Array.isArray(states)) throw new UsageError("states must be a list: write states: ['ready']");
+  if (keyPrefix !== undefined && typeof keyPrefix !== 'string' && !(keyPrefix instanceof Uint8Array)) throw new UsageError('keyPrefix must be a text or bytes');
+  if (reason !== undefined && typeof reason !== 'string') throw new UsageError('reason must be a text');
   return {
     ...(filter.topic !== undefined && { topic: checkTopic(filter.topic) }),
-    ...(filter.states !== undefined && { states: filter.states.reduce((bits, state) => bits | (1 << place(JOB_STATES, state)), 0) }),
+    ...(states !== undefined && { states: states.reduce((bits, state) => bits | (1 << place(JOB_STATES, state)), 0) }),
     ...(filter.dueFrom !== undefined && { dueFromMs: instantMs('dueFrom', filter.dueFrom) }),
     ...(filter.dueBefore !== undefined && { dueBeforeMs: instantMs('dueBefore', filter.dueBefore) }),
-    ...(filter.keyPrefix !== undefined && { keyPrefix: typeof filter.keyPrefix === 'string' ? utf8(filter.keyPrefix) : filter.keyPrefix }),
+    ...(keyPrefix !== undefined && { keyPrefix: typeof keyPrefix === 'string' ? utf8(keyPrefix) : keyPrefix }),
     ...(filter.attemptsMin !== undefined && { attemptsMin: filter.attemptsMin }),
     ...(filter.attemptsMax !== undefined && { attemptsMax: filter.attemptsMax }),
     ...(filter.buried !== undefined && { buried: place(BURY_REASONS, filter.buried) + 1 }),
-    ...(filter.reason !== undefined && { reason: filter.reason }),
+    ...(reason !== undefined && { reason }),
   };
 }
 

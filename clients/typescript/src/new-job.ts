@@ -81,6 +81,18 @@ const JOB_OPTIONS: Names<JobOptions> = {
   createdAt: true,
   attributes: true,
 };
+const ATTRIBUTES: Names<Attributes> = {
+  headers: true,
+  expires: true,
+  attemptsMax: true,
+  backoff: true,
+  fairnessKey: true,
+  dedupeRetentionMs: true,
+  createdAtMs: true,
+  scheduleReference: true,
+  postponeMaxMs: true,
+  unknown: true,
+};
 const PUSH_OPTIONS: Names<JobOptions & CallOptions> = { ...JOB_OPTIONS, signal: true };
 const NEW_JOB: Names<NewJob> = { ...JOB_OPTIONS, body: true };
 
@@ -122,10 +134,12 @@ const WITH_TYPE: Readonly<Record<string, Attributes>> = {
 };
 
 function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: Readonly<Record<string, string>>): Attributes {
-  const isPlain = Object.keys(defaultHeaders).length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  const defaults = headersOf('pushHeaders of connect', defaultHeaders);
+  const isPlain = defaults.length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
   if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
-  const named = { ...(contentType === null ? {} : { [CONTENT_TYPE]: contentType }), ...defaultHeaders, ...job.headers };
-  const headers = [...(job.attributes?.headers ?? []), ...Object.entries(named)];
+  const own = job.headers === undefined ? [] : headersOf('headers', job.headers);
+  const named = new Map([...(contentType === null ? [] : [[CONTENT_TYPE, contentType] as const]), ...defaults, ...own]);
+  const headers = [...wireHeaders(job.attributes), ...named];
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
   const { attemptsMax = 1 } = job;
   if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
@@ -140,6 +154,31 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
     ...(job.postponeMaxMs !== undefined && { postponeMaxMs: BigInt(durationMs('postponeMaxMs', job.postponeMaxMs)) }),
     ...(job.createdAt !== undefined && { createdAtMs: instantMs('createdAt', job.createdAt) }),
   });
+}
+
+/** Headers by their names. One that is `undefined` is not there. */
+function headersOf(what: string, headers: Readonly<Record<string, string>>): [string, string][] {
+  // A list, a Map, or the Headers of fetch would be lost, or would have other names.
+  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
+    throw new UsageError(`${what} must be an object of names and texts: write { name: 'text' }`);
+  }
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    if (typeof value !== 'string') throw new UsageError(`${what}: the value of "${name}" is ${String(value)}, it must be a text`);
+  }
+  return given;
+}
+
+/** The headers of attributes as they stand on the wire. */
+function wireHeaders(attributes: Attributes | undefined): NonNullable<Attributes['headers']> {
+  if (attributes === undefined) return [];
+  const { headers = [], fairnessKey = '' } = onlyKnown('attributes', attributes, ATTRIBUTES);
+  if (typeof fairnessKey !== 'string') throw new UsageError('attributes.fairnessKey must be a text');
+  const isPair = (one: unknown) => Array.isArray(one) && one.length === 2 && one.every((text) => typeof text === 'string');
+  if (!Array.isArray(headers) || !headers.every(isPair)) {
+    throw new UsageError("attributes.headers must be a list of pairs: write [['name', 'text']], or the option headers: { name: 'text' }");
+  }
+  return headers;
 }
 
 function priorityOf(priority: number | undefined): number {

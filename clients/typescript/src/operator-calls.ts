@@ -167,7 +167,7 @@ export abstract class OperatorCalls {
 
   /** Changes all jobs that match, step by step: iterate to go on. Stop at any step, and go on later from its cursor. */
   async *bulk(change: BulkChange, filter: JobFilter, options: BulkOptions = {}): AsyncGenerator<BulkStep, void> {
-    const place = CHANGES.indexOf(change.change);
+    const place = CHANGES.indexOf(change?.change);
     if (place < 0) throw new UsageError(`change is none of ${CHANGES.join(', ')}`);
     checkChange(change);
     onlyKnown('bulk', options, BULK_OPTIONS);
@@ -271,6 +271,9 @@ function checkChange(change: BulkChange): void {
 function referenceOf(job: JobRef): JobReference {
   if (typeof job === 'bigint') return { jobKind: 0, job };
   if (typeof job !== 'object' || job === null) throw new UsageError(`${String(job)} names no job: write its id, a bigint, or { topic, key }`);
-  if ('id' in job) return { jobKind: 0, job: job.id };
+  if ('id' in job) {
+    if (typeof job.id !== 'bigint') throw new UsageError(`the id of a job is a bigint, not ${String(job.id)}: write 17n, or BigInt(17)`);
+    return { jobKind: 0, job: job.id };
+  }
   return { jobKind: 1, topic: checkTopic(job.topic), key: checkKey(job.key) };
 }

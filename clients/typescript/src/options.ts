@@ -39,7 +39,7 @@ export interface ConnectOptions {
   connectTimeoutMs?: number;
   /** How long a call may wait for its answer, all reconnects included: 30,000; 0 for no bound. The wait of a `reserve` is added. */
   requestTimeoutMs?: number;
-  /** How long `close` may take: 5,000. */
+  /** How long `close` may take: 5,000. Before that, it gives each worker its `stopTimeoutMs` if that is longer. */
   closeTimeoutMs?: number;
   /** A frame from each side at least so often; 0 lets the server say. */
   heartbeatMs?: number;

@@ -8,6 +8,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { UsageError } from './errors.js';
 import type { Job } from './job.js';
 import { onlyKnown } from './known.js';
+import { durationMs } from './time.js';
 import type { Handler } from './worker.js';
 
 /** A job as a thread sees it. Its result settles it. */
@@ -50,6 +51,10 @@ interface Task {
   readonly reject: (error: Error) => void;
 }
 
+const KILL_AFTER_MS = 1_000;
+/** A timer of Node fires at once if it is set for longer than this. */
+const KILL_AFTER_MS_MAX = 2_147_483_647;
+
 /** Plain JavaScript, so that both builds of this package start the same thread. */
 const BOOTSTRAP = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -75,12 +80,14 @@ export class ThreadPool {
   private readonly places: Place[] = [];
   private readonly waiting: ((place: Place) => void)[] = [];
   private readonly module: string;
+  private readonly killAfterMs: number;
   private isClosed = false;
 
   /** `module` is the URL of a module whose default export is a `ThreadHandler`. */
   constructor(module: URL | string, private readonly options: ThreadPoolOptions) {
     onlyKnown('a thread pool', options, { threads: true, killAfterMs: true });
     if (!Number.isInteger(options.threads) || options.threads < 1) throw new UsageError('threads is a whole number from 1 on');
+    this.killAfterMs = durationMs('killAfterMs', options.killAfterMs ?? KILL_AFTER_MS, KILL_AFTER_MS_MAX);
     this.module = String(module);
   }
 
@@ -89,7 +96,7 @@ export class ThreadPool {
     const place = await this.place();
     const kill = () => {
       place.thread.postMessage({ abort: signal.reason instanceof Error ? signal.reason.message : 'aborted' });
-      timer = setTimeout(() => this.replace(place, new Error('the handler did not stop and was terminated')), this.options.killAfterMs ?? 1_000);
+      timer = setTimeout(() => this.replace(place, new Error('the handler did not stop and was terminated')), this.killAfterMs);
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {

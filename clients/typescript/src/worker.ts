@@ -47,7 +47,7 @@ export interface WorkerOptions {
   middleware?: readonly Middleware[];
   /** For how long a lease is extended while its handler runs: an hour. */
   runMsMax?: number;
-  /** How long `stop` may take: 30,000. */
+  /** How long `stop` may take: 30,000. `close` of the client gives the worker this time, or its `closeTimeoutMs` if that is longer. */
   stopTimeoutMs?: number;
 }
 
@@ -119,6 +119,8 @@ export class Worker implements Stoppable, AsyncDisposable {
   readonly ended: Promise<Error | null>;
   private readonly subscription: Subscription;
   private readonly concurrency: number;
+  private readonly runMsMax: number;
+  private readonly stopTimeoutMs: number;
   private readonly running = new Set<Run>();
   private readonly counts = { finished: 0, failed: 0, lost: 0 };
   private readonly disown: () => void;
@@ -132,7 +134,7 @@ export class Worker implements Stoppable, AsyncDisposable {
 
   constructor(
     private readonly client: Client,
-    private readonly options: WorkerOptions,
+    options: WorkerOptions,
   ) {
     onlyKnown('a worker', options, OPTIONS);
     if (typeof options.handler !== 'function') throw new UsageError('handler is a function');
@@ -140,8 +142,13 @@ export class Worker implements Stoppable, AsyncDisposable {
     const prefetch = options.prefetch ?? 0;
     if (!Number.isInteger(this.concurrency) || this.concurrency < 1) throw new UsageError('concurrency is a whole number from 1 on');
     if (!Number.isInteger(prefetch) || prefetch < 0) throw new UsageError('prefetch is a whole number from 0 on');
+    this.runMsMax = durationMs('runMsMax', options.runMsMax ?? RUN_MS_MAX);
+    if (this.runMsMax === 0) throw new UsageError('runMsMax is 0, it must be at least 1: leave it out for an hour');
+    this.stopTimeoutMs = durationMs('stopTimeoutMs', options.stopTimeoutMs ?? STOP_MS_MAX);
     this.failures = new FailureLog(client.config.clock, client.config.log);
-    this.run = compose(options.middleware ?? [], options.handler);
+    const { middleware = [] } = options;
+    if (!Array.isArray(middleware) || !middleware.every((one) => typeof one === 'function')) throw new UsageError('middleware must be a list of functions');
+    this.run = compose(middleware, options.handler);
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
@@ -170,12 +177,12 @@ export class Worker implements Stoppable, AsyncDisposable {
    */
   stop(options: { readonly timeoutMs?: number } = {}): Promise<StopResult> {
     onlyKnown('stop', options, { timeoutMs: true });
-    this.stopping ??= this.wind(durationMs('timeoutMs', options.timeoutMs ?? this.options.stopTimeoutMs ?? STOP_MS_MAX));
+    this.stopping ??= this.wind(durationMs('timeoutMs', options.timeoutMs ?? this.stopTimeoutMs));
     return this.stopping;
   }
 
   async stopFor(timeoutMs: number): Promise<boolean> {
-    const { abandoned } = await this.stop({ timeoutMs });
+    const { abandoned } = await this.stop({ timeoutMs: Math.max(timeoutMs, this.stopTimeoutMs) });
     return abandoned === 0;
   }
 
@@ -198,7 +205,8 @@ export class Worker implements Stoppable, AsyncDisposable {
     // The timer must not keep the process alive.
     const left = new AbortController();
     void closed.then(() => left.abort());
-    await pause(clock, Math.max(0, end - clock.now()), left.signal);
+    // No handler runs any more that a silent server could cost the time to stop.
+    await pause(clock, Math.max(0, Math.min(end - clock.now(), this.client.config.closeTimeoutMs)), left.signal);
     this.finishUp(null);
     return { abandoned: this.running.size };
   }
@@ -244,7 +252,7 @@ export class Worker implements Stoppable, AsyncDisposable {
 
   private async work(job: Job): Promise<void> {
     const controller = new AbortController();
-    const keeper = new LeaseKeeper(this.client, job, this.options.runMsMax ?? RUN_MS_MAX, (error) => this.cancel(job, controller, error));
+    const keeper = new LeaseKeeper(this.client, job, this.runMsMax, (error) => this.cancel(job, controller, error));
     const run: Run = { job, controller, keeper, isAbandoned: false };
     this.running.add(run);
     let failure: { error: unknown } | null = null;

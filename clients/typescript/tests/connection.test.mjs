@@ -238,8 +238,8 @@ test('BUSY is waited out under the same numbers, other refusals are told', async
 });
 
 test('a server that is BUSY for too long is told as BUSY', async () => {
-  const server = await scripted(() => ['ERROR', { ...ERROR, code: 18, marks: 1 }]);
-  const q = await client(server, { requestTimeoutMs: 150 });
+  const server = await scripted(() => ['ERROR', { ...ERROR, code: 18, marks: 1, retryAfterMs: 5_000 }]);
+  const q = await client(server, { requestTimeoutMs: 500 });
   await assert.rejects(q.push('t', 'x'), BusyError);
 });
 

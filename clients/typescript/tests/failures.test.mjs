@@ -75,7 +75,23 @@ test('a failure is logged once for each job and reason, at a limited rate', asyn
   await fake.advance(1_000);
   const last = await q.push('t', 'wish');
   await fake.advance(0);
-  assert.equal(lines().at(-1), `warn: the handler of job ${last} failed at attempt 1: never (15 failures of other jobs were not logged)`);
+  assert.equal(lines().at(-1), `warn: the handler of job ${last} failed at attempt 1: never (failures that were not logged: 15)`);
+  await q.close();
+});
+
+test('a failure that was left out of a burst is logged when it happens again', async () => {
+  const log = [];
+  const fake = new FakeQueue();
+  const q = await fake.connect({ log: (entry) => log.push(entry) });
+  const handler = () => {
+    throw new Error('no luck');
+  };
+  new Worker(q, { topics: 't', handler });
+  await q.pushMany('t', Array.from({ length: 11 }, () => ({ body: 'x', attemptsMax: 3, backoff: { kind: 'fixed', waitMs: 5_000 } })));
+  await fake.advance(60_000);
+  const lines = log.filter(({ event }) => event === 'handler_failed').map(({ message }) => message);
+  assert.equal(lines.length, 11);
+  assert.match(lines[10], /failed at attempt 2: no luck \(failures that were not logged: 1\)$/);
   await q.close();
 });
 

@@ -26,6 +26,17 @@ const WRONG = [
   [() => q.push('t', 'x', { attempts: 5 }), /write attemptsMax/],
   [() => q.push('t', 'x', { body: 'y' }), /no option "body"/],
   [() => q.push('t', 'x', 5), /are an object/],
+  [() => q.push('t', 'x', { headers: [['a', 'b']] }), /headers must be an object of names and texts: write \{ name: 'text' \}/],
+  [() => q.push('t', 'x', { headers: new Map([['a', 'b']]) }), /headers must be an object/],
+  [() => q.push('t', 'x', { headers: 'ab' }), /headers must be an object/],
+  [() => q.push('t', 'x', { headers: { a: 1 } }), /headers: the value of "a" is 1, it must be a text/],
+  [() => q.push('t', 'x', { attributes: { foo: 1 } }), /attributes has no option "foo": there are headers/],
+  [() => q.push('t', 'x', { attributes: 5 }), /attributes are an object/],
+  [() => q.push('t', 'x', { attributes: { headers: { a: 'b' } } }), /write \[\['name', 'text'\]\], or the option headers/],
+  [() => q.push('t', 'x', { attributes: { headers: ['ab'] } }), /attributes.headers must be a list of pairs/],
+  [() => q.push('t', 'x', { attributes: { fairnessKey: 5 } }), /fairnessKey must be a text/],
+  [() => q.push('t', 'x', { backoff: null }), /null is no backoff/],
+  [() => q.push('t', 'x', { backoff: { kind: 'list' } }), /a backoff list has 1 to 32 waits/],
   [() => q.push('t', 'x', { ifExists: 'keep' }), /give the job a key/],
   [() => q.push('t', 'x', { backoff: { kind: 'fixed', waitMs: 1, jitter: 5 } }), /write jitterPercent/],
   [() => q.push('t', 'x', { backoff: { kind: 'slow' } }), /kind is one of/],
@@ -36,17 +47,31 @@ const WRONG = [
   [() => q.pushMany('t', { body: 'x' }), /a list of jobs/],
   [() => q.reserve('t', { wait: 5 }), /write waitMs/],
   [() => q.subscribe('t', { prefetch: 5 }), /there are credit/],
+  [() => q.reserve(5), /topics must be a text or a list/],
+  [() => q.reserve('t', { weights: 5 }), /weights must be a list/],
+  [() => q.finish(undefined), /a lease is a job that this client has reserved, or \{ id, fence \}/],
+  [() => q.finish([lease, null]), /a lease is a job/],
+  [() => q.finish({ id: 1, fence: 1 }), /both of type bigint/],
+  [() => q.touch(undefined), /a lease is a job/],
+  [() => q.bury(lease, 5), /a reason must be a text/],
+  [() => q.release(lease, null), /how is undefined/],
+  [() => q.release(lease, { how: 'backoff', reason: 5 }), /a reason must be a text/],
   [() => q.finish(lease, { timeoutMs: 5 }), /FINISH has no option "timeoutMs"/],
   [() => q.release(lease, { delayMs: 5 }), /how is undefined/],
   [() => q.release(lease, { how: 'backoff', delayMs: 5 }), /no option "delayMs"/],
   [() => q.get(17), /its id, a bigint/],
+  [() => q.get({ id: 17 }), /write 17n/],
   [() => q.get(17n, { wait: 1 }), /GET has no option "wait"/],
   [() => q.reschedule(17n, { delayMs: 5, at: new Date() }), /reschedule to when/],
   [() => q.reschedule(17n, { delay: 5 }), /write delayMs/],
   [() => q.count({ topik: 't' }), /a filter has no option "topik"/],
+  [() => q.count({ states: 'ready' }), /states must be a list: write states: \['ready'\]/],
+  [() => q.count({ keyPrefix: 5 }), /keyPrefix must be a text or bytes/],
+  [() => q.count({ reason: 5 }), /reason must be a text/],
   [() => all(q.list({ state: ['ready'] })), /write states/],
   [() => all(q.list({}, { limit: 5 })), /list has no option "limit"/],
   [() => all(q.bulk({ change: 'delete' }, { topics: 't' })), /write topic/],
+  [() => all(q.bulk(null, {})), /change is none of/],
   [() => all(q.bulk({ change: 'kick', to: 't' }, {})), /no option "to"/],
   [() => all(q.bulk({ change: 'kick' }, {}, { pageSize: 5 })), /bulk has no option/],
   [() => q.kickMany('t', Number.NaN), /max is NaN/],
@@ -54,7 +79,14 @@ const WRONG = [
   [() => q.setTopic('t', { late: { afterMs: 5, action: 'bury', overMs: 5 } }), /no option "overMs"/],
   [() => q.disconnect(1n, { endsSession: true }), /disconnect has no option/],
   [() => new Worker(q, { topics: 't', handler: () => {}, credit: 5 }), /a worker has no option "credit"/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, middleware: () => {} }), /middleware must be a list of functions/],
   [() => new Worker(q, { topics: 't' }), /handler is a function/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: '60000' }), /runMsMax must be a number of milliseconds from 0 on, not 60000/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: Number.NaN }), /runMsMax must be a number of milliseconds/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, runMsMax: 0 }), /runMsMax is 0, it must be at least 1/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, stopTimeoutMs: '5000' }), /stopTimeoutMs must be a number of milliseconds/],
+  [() => new Worker(q, { topics: 't', handler: () => {}, stopTimeoutMs: -1 }), /stopTimeoutMs must be a number of milliseconds/],
+  [() => new ThreadPool('x', { threads: 1, killAfterMs: '5' }), /killAfterMs must be a number of milliseconds/],
   [() => new ThreadPool('x', { threads: 1, size: 5 }), /a thread pool has no option/],
   [() => new FakeQueue({ now: new Date() }), /a queue in memory has no option/],
 ];
@@ -65,3 +97,14 @@ for (const [at, [call, says]] of WRONG.entries()) {
     assert.equal(await q.count({ topic: 't' }), 0n);
   });
 }
+
+test('a header without a value is not there, and a default one is checked, too', async () => {
+  const fake = new FakeQueue();
+  let given = { traceparent: undefined, a: 'default', b: 'default' };
+  const other = await fake.connect({ pushHeaders: () => given });
+  const id = await other.push('t', 'x', { headers: { a: 'own', c: undefined }, attributes: { headers: [['d', 'wire']] } });
+  assert.deepEqual({ ...(await other.get(id)).headers }, { 'content-type': 'text/plain; charset=utf-8', a: 'own', b: 'default', d: 'wire' });
+  given = { a: 5 };
+  await assert.rejects(async () => other.push('t', 'x'), (error) => error instanceof UsageError && /pushHeaders of connect: the value of "a" is 5/.test(error.message));
+  await other.close();
+});

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, test } from 'node:test';
-import { Worker, connect } from 'adjourn';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClosedError, Worker, connect } from 'adjourn';
 import { FakeQueue } from 'adjourn/testing';
 import { Server } from './support/server.mjs';
 import { latch, until } from './support/until.mjs';
@@ -50,6 +51,25 @@ test('what a subscription holds and its loop does not take costs no attempt', as
   const others = await other.reserve('t', { max: 9 });
   assert.deepEqual(others.map((job) => [job.text(), job.attempts]).sort(), [['long', 1], ['short', 1]]);
   await Promise.all([q.close(), other.close()]);
+});
+
+test('no worker or subscription starts while the client is being closed', async () => {
+  const [q, other] = [await connect(server.url), await connect(server.url)];
+  const { promise, open } = latch();
+  const worker = new Worker(q, { topics: 'closes', handler: () => promise });
+  const first = await q.push('closes', 'x');
+  await until('it runs', () => worker.health().running === 1);
+  const closed = q.close();
+  assert.throws(() => new Worker(q, { topics: 'closes-late', handler: () => sleep(500) }), ClosedError);
+  assert.throws(() => q.subscribe('closes-late'), ClosedError);
+  const late = await other.push('closes-late', 'x');
+  await q.push('closes-other', 'a handler may push until the end');
+  open();
+  await closed;
+  const shown = await Promise.all([first, late].map((id) => other.get(id)));
+  assert.deepEqual(shown.map(({ state, attempts }) => [state, attempts]), [['finished', 1], ['ready', 0]]);
+  assert.throws(() => q.subscribe('closes-late'), ClosedError);
+  await other.close();
 });
 
 test('a process ends after a handler that hangs, and the lease of its job ends, too', async () => {

@@ -227,7 +227,7 @@ test('stop tells handlers to come to an end before its deadline', async () => {
   const worker = new Worker(q, { topics: t, handler: (_, { signal }) => aborted(signal).catch((error) => (reason = error)) });
   const id = await q.push(t, 'x');
   await until('it runs', () => worker.health().running === 1);
-  assert.deepEqual(await worker.stop({ timeoutMs: 400 }), { abandoned: 0 });
+  assert.deepEqual(await worker.stop({ timeoutMs: 2_000 }), { abandoned: 0 });
   assert.ok(reason instanceof WorkerStoppingError);
   assert.equal(await state(q, id), 'finished', 'what it returned was reported');
 });
@@ -256,6 +256,28 @@ test('close stops the workers and says GOODBYE', async () => {
   await q.close();
   assert.equal(await state(other, id), 'finished');
   assert.equal(await worker.ended, null);
+});
+
+test('close gives a worker its stopTimeoutMs, however short its own time is', async () => {
+  const server = await serve();
+  const [q, other] = [await client(server, { closeTimeoutMs: 50 }), await client(server)];
+  const worker = new Worker(q, { topics: t, stopTimeoutMs: 20_000, handler: () => sleep(800) });
+  const id = await other.push(t, 'x');
+  await until('it runs', () => worker.health().running === 1);
+  await q.close();
+  const { state: shown, attempts } = await other.get(id);
+  assert.deepEqual([shown, attempts, worker.health().finished], ['finished', 1, 1]);
+});
+
+test('close of a client whose server is silent does not wait for workers without handlers', async () => {
+  const server = await serve({});
+  const q = await client(server, { closeTimeoutMs: 200 });
+  const worker = new Worker(q, { topics: t, handler: () => {} });
+  await worker.ready;
+  server.freeze();
+  const began = performance.now();
+  await q.close();
+  assert.ok(performance.now() - began < 5_000);
 });
 
 test('middleware runs around the handler and sees the trace of the producer', async () => {

@@ -17,6 +17,7 @@ from .conditions import Where, where
 from .errors import (
     AdjournError,
     BatchError,
+    ClientClosedError,
     ForkedError,
     NotFoundError,
     ProtocolError,
@@ -110,6 +111,7 @@ class Queue:
         self._backend = backend
         self._headers = headers
         self._pid = os.getpid()
+        self._is_closing = False
         self._leaves_leases = False
         self._stops: list[Stop] = []
         self._backups = 0
@@ -172,10 +174,11 @@ class Queue:
         weights: Sequence[int] = (),
     ) -> Subscription[Job]:
         """Jobs as they become due: `async for job in q.subscribe("emails")`. `credit` is how many to hold at once."""
+        self._check_open()
         if not isinstance(credit, int) or credit < 1:
             raise UsageError(f"credit is how many jobs to hold at once, 1 at least, not {credit!r}")
         request = rq.Subscribe(_checked_topics("subscribe", topics), credit, credit_bytes, tuple(weights))
-        return Subscription(self._backend, request, lambda arrival: Job(self, arrival))
+        return Subscription(self._backend, request, lambda arrival: Job(self, arrival), self._check_open)
 
     async def leases(self) -> AsyncIterator[Job]:
         """The jobs that this session holds, whichever call leased them."""
@@ -430,7 +433,8 @@ class Queue:
     # ---- the end
 
     def before_close(self, stop: Stop) -> None:
-        """`close` awaits this before it ends the session."""
+        """`close` awaits this before it ends the session. Raises if `close` was called: then it would not."""
+        self._check_open()
         self._stops.append(stop)
 
     def forget_stop(self, stop: Stop) -> None:
@@ -446,10 +450,13 @@ class Queue:
         """Stops the workers, each within its `stop_timeout`; then ends the session within `timeout`. May be called twice.
 
         The leases that are left are given back, but for those of handlers that did not stop: they end with the session's grace.
+        From the call on, no worker or subscription starts any more: that raises `ClientClosedError`.
         """
         if os.getpid() != self._pid:
             return
         seconds = times.to_seconds(timeout, "timeout")
+        # First: no worker is added from here on, so all of them are stopped.
+        self._is_closing = True
         await asyncio.gather(*(stop() for stop in self._stops))
         await self._backend.close(says_goodbye=not self._leaves_leases, timeout=seconds)
 
@@ -462,6 +469,11 @@ class Queue:
         await self.close()
 
     # ---- below
+
+    def _check_open(self) -> None:
+        """Raises if `close` was called. Jobs that are taken later would be lost at its end, while their handlers run."""
+        if self._is_closing:
+            raise ClientClosedError
 
     async def _ask(self, request: rq.Request, expected: type[R]) -> R:
         if os.getpid() != self._pid:

@@ -25,10 +25,13 @@ class Subscription(Generic[J]):
     would count as an attempt.
     """
 
-    def __init__(self, backend: Backend, request: Subscribe, make: Callable[[Arrival], J]) -> None:
+    def __init__(
+        self, backend: Backend, request: Subscribe, make: Callable[[Arrival], J], check_open: Callable[[], None]
+    ) -> None:
         self._backend = backend
         self._request = request
         self._make = make
+        self._check_open = check_open
         self._came = asyncio.Event()
         self._patience = _Patience(backend, self._came)
         self._feed = self._patience.feed
@@ -54,8 +57,11 @@ class Subscription(Generic[J]):
     async def start(self) -> None:
         """Subscribes. The iterator does it by itself."""
         if self._number is None and not self._is_closed:
+            self._check_open()
             self._loop = asyncio.get_running_loop()
             self._number = self._patience.number = await self._backend.subscribe(self._request, self._feed)
+            if self._is_closed:
+                self._end(self._number)
 
     def add_credit(self, jobs: int, size: int = 0) -> None:
         """Lets the server send more jobs at once; `size` is bytes of bodies."""
@@ -74,14 +80,17 @@ class Subscription(Generic[J]):
         if self._is_closed:
             return
         self._is_closed = True
+        if self._number is not None:
+            self._end(self._number)
+        self._came.set()
+
+    def _end(self, number: int) -> None:
         self._patience.end()
         left = [arrival.hold.ref for arrival in self._feed.jobs]
         self._feed.jobs.clear()
-        if self._number is not None:
-            self._backend.unsubscribe(self._number)
-            if left:
-                self._backend.give_back(left, RELEASE_NOT_STARTED)
-        self._came.set()
+        self._backend.unsubscribe(number)
+        if left:
+            self._backend.give_back(left, RELEASE_NOT_STARTED)
 
     def __aiter__(self) -> Subscription[J]:
         return self

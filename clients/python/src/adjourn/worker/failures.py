@@ -28,13 +28,13 @@ class FailureLog:
         """A handler failed. With `error` its traceback is shown."""
         if (job, reason) in self._known:
             return
-        self._known[job, reason] = None
-        if len(self._known) > _REMEMBERED_MAX:
-            del self._known[next(iter(self._known))]
         if not self._may_write():
             self._left_out += 1
             return
-        more = f" ({self._left_out} failures of other jobs were not logged)" if self._left_out else ""
+        self._known[job, reason] = None
+        if len(self._known) > _REMEMBERED_MAX:
+            del self._known[next(iter(self._known))]
+        more = f" (failures that were not logged: {self._left_out})" if self._left_out else ""
         self._left_out = 0
         log.warning("the handler of job %d failed at attempt %d: %s%s", job, attempts, reason, more, exc_info=error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,8 @@ from .failures import reason_of
 
 Handler = Callable[[Any], Any]
 """Called with a job: an `async def`, or a function that may block."""
+
+_LAYERS_MAX = 32
 
 Middleware = Callable[[Job, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Called around each handler, on the event loop, with the job and what runs the handler."""
@@ -103,23 +106,27 @@ class ThreadRunner:
         self._handler = handler
 
     async def run(self, job: HeldJob) -> None:
+        refuse_not_run(await self._returned(job))
+
+    async def _returned(self, job: HeldJob) -> Any:
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
+        ended: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()
 
         def call() -> None:
+            result: Any = None
             failure: BaseException | None = None
             try:
-                context.run(self._handler, job)
+                result = context.run(self._handler, job)
             except BaseException as error:
                 failure = error
             try:
-                loop.call_soon_threadsafe(_tell, ended, failure)
+                loop.call_soon_threadsafe(_tell, ended, failure, result)
             except RuntimeError:
                 return  # The loop has ended before the handler.
 
         threading.Thread(target=call, name=f"adjourn-job-{job.id}", daemon=True).start()
-        await asyncio.shield(ended)
+        return await asyncio.shield(ended)
 
     def stop(self, job: HeldJob, handling: asyncio.Task[None], reason: LostReason) -> None:
         """The handler has to ask `job.cancellation`. Until it ends, it has its place in the worker."""
@@ -128,11 +135,39 @@ class ThreadRunner:
         return
 
 
-def _tell(ended: asyncio.Future[None], failure: BaseException | None) -> None:
+class WrapperRunner(ThreadRunner):
+    """Calls a plain function that wraps an `async def` in a thread, as it may block; awaits on the event loop what it returns."""
+
+    def __init__(self, handler: Handler) -> None:
+        super().__init__(handler)
+        self._on_loop: set[int] = set()
+
+    async def run(self, job: HeldJob) -> None:
+        result = await self._returned(job)
+        if not inspect.isawaitable(result):
+            refuse_not_run(result)
+            return
+        if job.cancellation.is_set():
+            _close(result)
+            job.cancellation.raise_if_set()
+        self._on_loop.add(id(job))
+        try:
+            await result
+        except SystemExit as failure:
+            raise _as_error(failure) from failure
+        finally:
+            self._on_loop.discard(id(job))
+
+    def stop(self, job: HeldJob, handling: asyncio.Task[None], reason: LostReason) -> None:
+        if id(job) in self._on_loop:
+            handling.cancel(msg=reason.value)
+
+
+def _tell(ended: asyncio.Future[Any], failure: BaseException | None, result: Any = None) -> None:
     if ended.done():
         return
     if failure is None:
-        ended.set_result(None)
+        ended.set_result(result)
     elif isinstance(failure, Exception) and not isinstance(failure, StopIteration):
         ended.set_exception(failure)
     else:
@@ -146,7 +181,37 @@ def _as_error(failure: BaseException) -> RuntimeError:
     return error
 
 
-def place_of(handler: Handler) -> RunsIn:
-    """Where a handler runs unless the worker is told."""
-    called = handler if inspect.isroutine(handler) else getattr(handler, "__call__", handler)  # noqa: B004
-    return RunsIn.LOOP if inspect.iscoroutinefunction(called) else RunsIn.THREAD
+def refuse_not_run(result: Any) -> None:
+    """Raises if a handler returned without having run: a coroutine or a generator that nothing has started."""
+    if inspect.isawaitable(result):
+        _close(result)
+        raise UsageError(
+            f"the handler returned its {type(result).__name__} and did not run: pass the `async def` itself, or runs_in=RunsIn.LOOP"
+        )
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        _close(result)
+        raise UsageError(f"the handler returned its {type(result).__name__} and did not run: a handler has no `yield`")
+
+
+def _close(result: Any) -> None:
+    # Without it, Python warns of a coroutine that was never awaited.
+    if inspect.iscoroutine(result) or inspect.isgenerator(result):
+        result.close()
+
+
+def is_async(handler: Handler) -> bool:
+    """Whether it is an `async def`: a function, a method, an object that is called, or a `functools.partial` of one of these."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(type(handler), "__call__", None))
+
+
+def wraps_async(handler: Handler) -> bool:
+    """Whether it is a plain function that wraps an `async def`, as `functools.wraps` says. It may return a coroutine, or run it."""
+    for _ in range(_LAYERS_MAX):
+        handler = handler.func if isinstance(handler, functools.partial) else getattr(handler, "__wrapped__", None)
+        if not callable(handler):
+            return False
+        if is_async(handler):
+            return True
+    return False

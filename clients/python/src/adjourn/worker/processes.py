@@ -22,7 +22,7 @@ from ..jobs import HeldJob, JobData
 from ..session.leases import LostReason
 from ..times import Duration
 from .failures import reason_of
-from .handlers import Bury, Handler, Retry, _tell
+from .handlers import Bury, Handler, Retry, _tell, refuse_not_run
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
@@ -146,6 +146,8 @@ def _outcome(handler: Handler, job: JobData) -> Outcome:
         result = handler(job)
         if inspect.isawaitable(result):
             asyncio.run(_awaited(result))
+        else:
+            refuse_not_run(result)
     except Retry as error:
         delay = error.delay
         return ("retry", error.reason, delay)

@@ -16,7 +16,7 @@ from ..session.leases import LostReason
 from ..subscription import Subscription
 from ..times import Duration
 from .failures import FailureLog
-from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, place_of
+from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, WrapperRunner, is_async, wraps_async
 from .processes import ProcessRunner
 from .run import Run
 
@@ -76,18 +76,20 @@ class Worker:
         Its price: their leases run, nobody else gets them meanwhile, and if this process dies, each of them has used up an attempt.
         A job that no handler has started at half of its lease is given back, without an attempt.
         """
-        if concurrency < 1 or prefetch < 0:
-            raise UsageError("a worker runs at least one handler at once, and prefetches 0 jobs or more")
-        if not callable(handler):
-            raise UsageError(f"a handler is a function, not {handler!r}")
+        _check_count("concurrency", concurrency, 1)
+        _check_count("prefetch", prefetch, 0)
+        self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
+        if self._run_time_max == 0:
+            raise UsageError("run_time_max is how long a handler may run, more than 0 seconds: leave it out for an hour")
+        self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
+        if not isinstance(middleware, Sequence) or not all(callable(wrap) for wrap in middleware):
+            raise UsageError("middleware is a list of functions: write middleware=[traced]")
         self._queue = queue
         self._concurrency = concurrency
         self._subscription: Subscription[Job] = queue.subscribe(
             *topics, credit=concurrency + prefetch, credit_bytes=_CREDIT_BYTES, weights=weights
         )
-        self._runner = _runner(handler, runs_in or place_of(handler))
-        self._run_time_max = times.to_seconds(run_time_max, "run_time_max")
-        self._stop_timeout = times.to_seconds(stop_timeout, "stop_timeout")
+        self._runner = _runner(handler, runs_in)
         self._middleware = tuple(middleware)
         self._failures = FailureLog(queue.backend.now)
         self._runs: dict[asyncio.Task[None], Run] = {}
@@ -99,8 +101,8 @@ class Worker:
     async def start(self) -> None:
         """Subscribes, and starts to work."""
         if self._dispatcher is None:
-            self._queue.backend.on_loss(self._all_lost)
             self._queue.before_close(self.stop)
+            self._queue.backend.on_loss(self._all_lost)
             await self._subscription.start()
             self._dispatcher = asyncio.create_task(self._dispatch(), name="adjourn-worker")
 
@@ -224,9 +226,23 @@ class Worker:
         self._asked_to_stop.set()
 
 
-def _runner(handler: Handler, runs_in: RunsIn) -> Runner:
+def _check_count(name: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(f"{name} is a whole number from {least} on, not {value!r}: write {name}={max(least, 1)}, for example")
+
+
+def _runner(handler: Handler, runs_in: RunsIn | None) -> Runner:
+    if not callable(handler):
+        raise UsageError(f"a handler is a function, not {handler!r}")
+    if runs_in is not None and not isinstance(runs_in, RunsIn):
+        places = ", ".join(f"RunsIn.{place.name}" for place in RunsIn)
+        raise UsageError(f"runs_in cannot be {runs_in!r}: write {places}")
     if runs_in is RunsIn.PROCESS:
         return ProcessRunner(handler)
-    return LoopRunner(handler) if runs_in is RunsIn.LOOP else ThreadRunner(handler)
-
-
+    if is_async(handler):
+        if runs_in is RunsIn.THREAD:
+            raise UsageError("an `async def` runs on the event loop: leave runs_in out, or write RunsIn.LOOP")
+        return LoopRunner(handler)
+    if runs_in is RunsIn.LOOP:
+        return LoopRunner(handler)
+    return WrapperRunner(handler) if runs_in is None and wraps_async(handler) else ThreadRunner(handler)
