@@ -18,6 +18,7 @@ mod counts;
 mod destination;
 mod destinations;
 mod egress;
+mod filled;
 mod hook;
 mod letter;
 mod log;
