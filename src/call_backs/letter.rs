@@ -21,6 +21,8 @@ const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
 /// The largest body that is sent, in bytes: a template may have the job's more than once.
 const BODY_BYTES_MAX: usize = 2 * BODY_BYTES_CEILING;
+/// The values of a topic's headers together, filled in: each may have the job's body, in bytes.
+const HEADERS_BYTES_MAX: usize = 32 << 10;
 
 /// A topic's settings, ready to be filled in.
 #[derive(Debug)]
@@ -73,6 +75,8 @@ pub(super) enum NoLetter {
     NoValue(&'static str),
     #[error("the body to be sent is larger than {BODY_BYTES_MAX} bytes")]
     TooLarge,
+    #[error("the headers to be sent are larger than {HEADERS_BYTES_MAX} bytes")]
+    HeadersTooLarge,
 }
 
 impl Plan {
@@ -184,10 +188,13 @@ impl Plan {
         if let Some(key) = &job.key {
             put(HeaderName::from_static("adjourn-key"), sendable(key.as_bytes()).as_bytes())?;
         }
+        let mut bytes_left = HEADERS_BYTES_MAX;
         for (name, value) in &self.headers {
-            let mut filled = Filled::new(BODY_BYTES_MAX, NoLetter::TooLarge);
+            let mut filled = Filled::new(bytes_left, NoLetter::HeadersTooLarge);
             filled.fill(value, job, Within::Header)?;
-            put(name.clone(), &filled.into_bytes())?;
+            let value = filled.into_bytes();
+            bytes_left -= value.len();
+            put(name.clone(), &value)?;
         }
         Ok(())
     }
@@ -369,5 +376,18 @@ pub(super) mod tests {
                 assert_eq!(in_url.map(|letter| letter.bodies_bytes), Err(too_long));
             }
         }
+    }
+
+    #[test]
+    fn the_values_of_all_headers_have_one_bound() {
+        let body: &'static str = "x".repeat(1000).leak();
+        let letter = |headers: usize| {
+            let lines: Vec<String> = (0..headers).map(|number| format!("X-{number}: {{body}}")).collect();
+            let said = CallBack { headers: Some(lines.join("\n")), ..call_back("http://a/") };
+            Plan::new(&said).letter(&job(body, Attributes::default()))
+        };
+        assert_eq!(header(&letter(32).expect("a letter"), "x-31").len(), 1000);
+        let refused = letter(33).expect_err("33,000 bytes").to_string();
+        assert_eq!(refused, "the headers to be sent are larger than 32768 bytes");
     }
 }
