@@ -133,7 +133,7 @@ impl Plan {
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
         let (url, is_of_job) = match (own, &self.url) {
             (Some(url), _) => (url, true),
-            (None, Some(url)) => (filled_url(url, job)?, url.has_places()),
+            (None, Some(url)) => (filled_url(url, job)?, url.differs_by_job()),
             (None, None) => return Err(NoLetter::NoUrl),
         };
         let destination = Destination::read(&url)?;
@@ -357,6 +357,9 @@ pub(super) mod tests {
         };
         assert_eq!(is_of_job("http://a/orders"), Ok(false));
         assert_eq!((is_of_job("http://a/orders/{key}"), is_of_job("http://a/?{id}")), (Ok(true), Ok(true)));
+        assert_eq!((is_of_job("http://a?l={lease}"), is_of_job("http://a?b={body}")), (Ok(true), Ok(true)));
+        let of_all = ["http://a/{topic}", "http://a/?n={attempt}", "http://a/{topic}?due={due_ms}"];
+        assert_eq!(of_all.map(is_of_job), [Ok(false), Ok(false), Ok(false)]);
     }
 
     #[test]
