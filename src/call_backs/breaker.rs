@@ -78,11 +78,6 @@ impl Breaker {
         self.open_until.is_some()
     }
 
-    /// Whether nothing is known that would be missed.
-    pub(super) fn is_idle(&self, now: Instant) -> bool {
-        self.probed_since.is_none() && self.open_until.is_none_or(|until| until + PAUSE_MAX < now)
-    }
-
     /// The destination answered.
     pub(super) fn succeeded(&mut self) {
         *self = Self { is_proven: true, ..Self::default() };

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::types::{HttpUrl, HttpUrlError};
 
 /// Longest URL in which everything is filled in, in bytes.
-const URL_BYTES_MAX: usize = 16 << 10;
+pub(super) const URL_BYTES_MAX: usize = 16 << 10;
 
 /// A URL that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,8 +13,10 @@ use super::outcome::Health;
 use super::room::{Bodies, Lane, Place, Room};
 use crate::server::Rate;
 
-/// Beyond this many, those of which nothing is known that matters are forgotten.
+/// So many are remembered at most. For another one, that is forgotten which was called, or asked for a call, the longest ago.
 const KEPT_MAX: usize = 20_000;
+/// Destinations with calls under way are not forgotten: among so many one without is looked for.
+const LOOKED_AT_MAX: usize = 256;
 /// A job that finds no place for its call comes again after this time.
 const NO_PLACE_PAUSE: Duration = Duration::from_millis(500);
 /// Places of one topic for calls to destinations that did not answer last, and the bytes of a body that one place is for. Together they
@@ -37,7 +39,23 @@ pub(super) struct Destinations {
     unproven: Arc<Semaphore>,
     /// Memory for the bodies of its calls.
     bodies: Bodies,
-    known: Mutex<BTreeMap<Origin, Arc<Known>>>,
+    remembered: Mutex<Remembered>,
+}
+
+/// What is known of destinations, no more than [`KEPT_MAX`].
+#[derive(Debug, Default)]
+struct Remembered {
+    by_origin: BTreeMap<Origin, Entry>,
+    /// By when they were wanted last.
+    by_turn: BTreeMap<u64, Origin>,
+    /// The last turn.
+    turn: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    known: Arc<Known>,
+    turn: u64,
 }
 
 #[derive(Debug)]
@@ -89,12 +107,12 @@ pub(super) enum NoPass {
 impl Destinations {
     pub(super) fn new(concurrency: u32, per_second_max: Option<u32>, bodies: Bodies) -> Self {
         let unproven = Arc::new(Semaphore::new(UNPROVEN_MAX as usize));
-        Self { concurrency, per_second_max, unproven, bodies, known: Mutex::default() }
+        Self { concurrency, per_second_max, unproven, bodies, remembered: Mutex::default() }
     }
 
     /// Whether this destination may be called, with bodies of so many bytes.
     pub(super) fn pass(&self, origin: &Origin, body_bytes: usize, room: &Room) -> Result<Pass, NoPass> {
-        let of = self.of(origin);
+        let Some(of) = self.wanted(origin) else { return Err(NoPass::Full(UNPROVEN_PAUSE)) };
         let mut state = of.state();
         let is_proven = state.breaker.is_proven();
         if is_proven && state.calls >= self.concurrency {
@@ -135,7 +153,7 @@ impl Destinations {
 
     /// Whether calls to it succeed, and find a place.
     pub(super) fn takes_more(&self, origin: &Origin) -> bool {
-        let of = self.of(origin);
+        let Some(of) = self.remembered().get(origin) else { return false };
         let state = of.state();
         state.breaker.is_proven() && !state.is_cramped
     }
@@ -147,7 +165,7 @@ impl Destinations {
 
     /// Until when it is left alone, or has no place.
     pub(super) fn rests_until(&self, origin: &Origin) -> Option<Instant> {
-        let of = self.of(origin);
+        let of = self.remembered().get(origin)?;
         let state = of.state();
         state.breaker.open_until().max(state.full_until.filter(|until| *until > Instant::now()))
     }
@@ -157,31 +175,70 @@ impl Destinations {
         let now = Instant::now();
         let is_open =
             |known: &Arc<Known>| known.state().breaker.open_until().is_some_and(|until| until > now);
-        self.known().values().filter(|known| is_open(known)).count()
+        self.remembered().by_origin.values().filter(|entry| is_open(&entry.known)).count()
     }
 
-    fn of(&self, origin: &Origin) -> Arc<Known> {
-        let mut known = self.known();
-        if let Some(found) = known.get(origin) {
-            return Arc::clone(found);
+    /// The destination, remembered from now on if it was not before. `None` if there is no place for one more.
+    fn wanted(&self, origin: &Origin) -> Option<Arc<Known>> {
+        let mut remembered = self.remembered();
+        if let Some(found) = remembered.renew(origin) {
+            return Some(found);
         }
-        if known.len() >= KEPT_MAX {
-            let now = Instant::now();
-            known.retain(|_, known| {
-                let state = known.state();
-                state.calls > 0 || !state.breaker.is_idle(now)
-            });
+        if remembered.by_origin.len() >= KEPT_MAX && !remembered.forget_one() {
+            return None;
         }
         let rate = self.per_second_max.map(|per_second| {
             Rate::with_burst(per_second, RATE_BURST.max(Duration::from_secs(1) / per_second.max(1)))
         });
         let new = Arc::new(Known { rate, state: Mutex::default() });
-        known.insert(origin.clone(), Arc::clone(&new));
-        new
+        remembered.add(origin.clone(), Arc::clone(&new));
+        Some(new)
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<Origin, Arc<Known>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Remembered {
+    fn get(&self, origin: &Origin) -> Option<Arc<Known>> {
+        self.by_origin.get(origin).map(|entry| Arc::clone(&entry.known))
+    }
+
+    /// The same, which is now the one that was wanted last.
+    fn renew(&mut self, origin: &Origin) -> Option<Arc<Known>> {
+        let entry = self.by_origin.get_mut(origin)?;
+        self.turn += 1;
+        let before = std::mem::replace(&mut entry.turn, self.turn);
+        let origin = self.by_turn.remove(&before)?;
+        self.by_turn.insert(self.turn, origin);
+        Some(Arc::clone(&entry.known))
+    }
+
+    fn add(&mut self, origin: Origin, known: Arc<Known>) {
+        self.turn += 1;
+        self.by_turn.insert(self.turn, origin.clone());
+        self.by_origin.insert(origin, Entry { known, turn: self.turn });
+    }
+
+    /// Forgets the one without calls that was wanted the longest ago. `false` if there was none among those that were looked at.
+    fn forget_one(&mut self) -> bool {
+        for _ in 0..LOOKED_AT_MAX {
+            let Some((_, origin)) = self.by_turn.pop_first() else { return false };
+            // A call under way holds it, and so does one that is about to begin.
+            let is_free =
+                self.by_origin.get(&origin).is_none_or(|entry| Arc::strong_count(&entry.known) == 1);
+            if is_free {
+                self.by_origin.remove(&origin);
+                return true;
+            }
+            self.turn += 1;
+            if let Some(entry) = self.by_origin.get_mut(&origin) {
+                entry.turn = self.turn;
+            }
+            self.by_turn.insert(self.turn, origin);
+        }
+        false
     }
 }
 
@@ -356,6 +413,50 @@ mod tests {
             let other = destinations.pass(&origin("b"), 0, &room).expect("a pass");
             assert_eq!(other.wait_for_rate(), None);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_destinations_are_remembered_than_there_is_room_for() {
+        let (room, destinations) = new(2, None);
+        let hour = Some(Duration::from_hours(1));
+        let fail = |name: &str| {
+            let pass = destinations.pass(&origin(name), 0, &room).expect("a probe");
+            assert_eq!(pass.ended(Health::Absent, hour), hour);
+        };
+        fail("first");
+        let hanging = destinations.pass(&origin("hanging"), 0, &room).expect("a probe");
+        for nth in 2..KEPT_MAX {
+            fail(&nth.to_string());
+        }
+        let wanted = destinations.pass(&origin("first"), 0, &room);
+        assert!(matches!(wanted, Err(NoPass::Open(_))), "it is wanted again");
+        fail("one more");
+        fail("and another");
+        assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX);
+        for (name, is_left_alone) in
+            [("first", true), ("2", false), ("3", false), ("4", true), ("one more", true)]
+        {
+            assert_eq!(destinations.rests_until(&origin(name)).is_some(), is_left_alone, "{name}");
+        }
+        assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX, "a question is no call");
+        assert!(matches!(destinations.pass(&origin("hanging"), 0, &room), Err(NoPass::Open(_))));
+        drop(hanging);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_all_destinations_have_calls_a_new_one_finds_no_place() {
+        let room = Room::new(2 * KEPT_MAX, 0);
+        let destinations = Destinations::new(1, None, room.share_of_topic());
+        let call = |nth: usize| destinations.pass(&origin(&nth.to_string()), 0, &room);
+        let well = |nth: usize| {
+            call(nth).expect("a probe").ended(Health::Well, None);
+            call(nth).expect("a call")
+        };
+        let mut held: Vec<Pass> = (0..KEPT_MAX).map(well).collect();
+        assert!(matches!(call(KEPT_MAX), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        held.clear();
+        assert!(call(KEPT_MAX).is_ok());
+        assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX);
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,11 +14,12 @@ use hyper::http::uri::InvalidUri;
 use hyper::{Method, Request};
 
 use super::client::{Client, Deadline};
-use super::destination::Destination;
+use super::destination::{Destination, NotADestination, URL_BYTES_MAX};
 use super::outcome::Fault;
 use super::room::Lane;
 use crate::server::config::{CallBackConfig, Egress, PortRange};
 use crate::transport::tls::TlsError;
+use crate::types::HttpUrlError;
 
 /// The client that all hooks share.
 #[derive(Clone, Debug)]
@@ -36,8 +37,11 @@ pub struct Hook {
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The URL is none.
-    #[error("expected a URL with http:// or https:// and a host, without a user and a #")]
-    Url,
+    #[error("{0}")]
+    Url(HttpUrlError),
+    /// The URL is too long.
+    #[error("no URL to call: it is longer than {URL_BYTES_MAX} bytes")]
+    UrlTooLong,
     /// A header cannot be sent.
     #[error("the header {0:?} cannot be sent")]
     Header(String),
@@ -76,7 +80,10 @@ impl Hooks {
         url: &str,
         headers: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Result<Hook, HookError> {
-        let destination = Destination::read(url).map_err(|_| HookError::Url)?;
+        let destination = Destination::read(url).map_err(|why| match why {
+            NotADestination::Url(why) => HookError::Url(why),
+            NotADestination::TooLong => HookError::UrlTooLong,
+        })?;
         let headers = headers.map(|(name, value)| {
             let read = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
             read.ok_or_else(|| HookError::Header(name.to_owned()))
@@ -120,5 +127,28 @@ impl std::fmt::Debug for Hook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The path and the headers may be secrets.
         f.debug_struct("Hook").field("origin", &self.destination.origin).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_refused_with_the_reason() {
+        let egress = CallBackConfig::default();
+        let hooks = Hooks(Arc::new(Client::new(&egress).expect("a client")));
+        let long = format!("http://a/{}", "x".repeat(20_000));
+        for (url, why) in [
+            ("ftp://secret/", "http:// or https://"),
+            ("http://user:secret@a/", "without a user"),
+            ("http://a:secret/", "its port is a number from 1 to 65535"),
+            ("http://a/secret x", "spaces"),
+            ("http://a/secret/..", ".. in its path"),
+            (long.as_str(), "longer than 16384 bytes"),
+        ] {
+            let refused = hooks.hook(url, std::iter::empty()).expect_err(url).to_string();
+            assert!(refused.contains(why) && !refused.contains("secret"), "{refused}");
+        }
     }
 }

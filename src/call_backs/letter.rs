@@ -1,34 +1,28 @@
 //! What is sent: a job, filled into what its topic says of call-backs.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
 
 use super::destination::{Destination, NotADestination};
+use super::filled::{Filled, Within, filled_url, sendable};
 use crate::json;
 use crate::protocol::Delivered;
 use crate::types::limits::BODY_BYTES_CEILING;
-use crate::types::{CallBack, Condition, HttpUrlError, Method, Piece, Place, Refused, Success, Template};
+use crate::types::{CallBack, Condition, HttpUrlError, Method, Piece, Refused, Success, Template};
 
 /// The header of a job that names the URL.
 const URL_HEADER: &str = "call-back";
-/// In which field a form has the number of attempts that failed.
-const FAILED_FIELD: &str = "exp_notify_nums";
 const TIMEOUT_MS_DEFAULT: u32 = 10_000;
 const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
 /// The largest body that is sent, in bytes: a template may have the job's more than once.
 const BODY_BYTES_MAX: usize = 2 * BODY_BYTES_CEILING;
-/// What a value in a URL does not keep as it is: all that may mean something there.
-const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The values of a topic's headers together, filled in: each may have the job's body, in bytes.
+const HEADERS_BYTES_MAX: usize = 32 << 10;
 
 /// A topic's settings, ready to be filled in.
 #[derive(Debug)]
@@ -81,17 +75,8 @@ pub(super) enum NoLetter {
     NoValue(&'static str),
     #[error("the body to be sent is larger than {BODY_BYTES_MAX} bytes")]
     TooLarge,
-}
-
-/// Where a value is filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Within {
-    /// Before the query.
-    Path,
-    Query,
-    Header,
-    Text,
-    Json,
+    #[error("the headers to be sent are larger than {HEADERS_BYTES_MAX} bytes")]
+    HeadersTooLarge,
 }
 
 impl Plan {
@@ -148,14 +133,18 @@ impl Plan {
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
         let (url, is_of_job) = match (own, &self.url) {
             (Some(url), _) => (url, true),
-            (None, Some(url)) => (filled_url(url, job)?, url.has_places()),
+            (None, Some(url)) => (filled_url(url, job)?, url.differs_by_job()),
             (None, None) => return Err(NoLetter::NoUrl),
         };
         let destination = Destination::read(&url)?;
         let within = if self.body_is_json { Within::Json } else { Within::Text };
         let body = match &self.body {
             _ if !self.method.has_body() => Bytes::new(),
-            Some(body) => fill(body, job, within)?.into(),
+            Some(body) => {
+                let mut filled = Filled::new(BODY_BYTES_MAX, NoLetter::TooLarge);
+                filled.fill(body, job, within)?;
+                filled.into_bytes().into()
+            }
             None => job.body.clone(),
         };
         let is_filled_in = self.body.is_some() && self.method.has_body();
@@ -199,131 +188,24 @@ impl Plan {
         if let Some(key) = &job.key {
             put(HeaderName::from_static("adjourn-key"), sendable(key.as_bytes()).as_bytes())?;
         }
+        let mut bytes_left = HEADERS_BYTES_MAX;
         for (name, value) in &self.headers {
-            let value = fill(value, job, Within::Header)?;
+            let mut filled = Filled::new(bytes_left, NoLetter::HeadersTooLarge);
+            filled.fill(value, job, Within::Header)?;
+            let value = filled.into_bytes();
+            bytes_left -= value.len();
             put(name.clone(), &value)?;
         }
         Ok(())
     }
 }
 
-/// The template with what the job says in its places.
-fn fill(template: &Template, job: &Delivered, within: Within) -> Result<Vec<u8>, NoLetter> {
-    let mut filled = Vec::new();
-    for piece in template.pieces() {
-        match piece {
-            Piece::Text(text) => filled.extend_from_slice(text.as_bytes()),
-            Piece::Place(place) => put_value(*place, job, within, &mut filled)?,
-        }
-        if filled.len() > BODY_BYTES_MAX {
-            return Err(NoLetter::TooLarge);
-        }
-    }
-    Ok(filled)
-}
-
-/// The URL with what the job says in its places. One whose path lacks a value would be another's: that of all orders, perhaps.
-fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoLetter> {
-    let mut filled = Vec::new();
-    for piece in template.pieces() {
-        match piece {
-            Piece::Text(text) => filled.extend_from_slice(text.as_bytes()),
-            Piece::Place(place) => {
-                let (is_of_query, before) = (filled.contains(&b'?'), filled.len());
-                put_value(*place, job, if is_of_query { Within::Query } else { Within::Path }, &mut filled)?;
-                if !is_of_query && filled.len() == before {
-                    return Err(NoLetter::NoValue(place.name()));
-                }
-            }
-        }
-    }
-    Ok(text(&filled))
-}
-
-fn put_value(place: Place, job: &Delivered, within: Within, filled: &mut Vec<u8>) -> Result<(), NoLetter> {
-    let value = match place {
-        Place::Id => job.lease.job.to_string(),
-        Place::Topic => job.topic.as_str().to_owned(),
-        Place::Key => job.key.as_ref().map(|key| text(key.as_bytes())).unwrap_or_default(),
-        Place::Attempt => job.attempts.to_string(),
-        Place::DueMs => job.due.0.to_string(),
-        Place::Lease => job.lease.to_string(),
-        Place::Body if matches!(within, Within::Json | Within::Text) => {
-            filled.extend_from_slice(&job.body);
-            return Ok(());
-        }
-        Place::Body => text(&job.body),
-        Place::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
-        Place::BodyBase64 => BASE64_STANDARD.encode(&job.body),
-        Place::BodyForm => form(&job.body, None)?,
-        Place::BodyFormRetries => form(&job.body, Some(job.attempts.saturating_sub(1)))?,
-    };
-    // These are written for where they stand.
-    let is_ready = matches!(place, Place::BodyForm | Place::BodyFormRetries)
-        || (place == Place::BodyJson && within != Within::Path && within != Within::Query);
-    let value = match within {
-        _ if is_ready && within != Within::Header => value,
-        Within::Path | Within::Query => utf8_percent_encode(&value, IN_URL).to_string(),
-        Within::Header => sendable(value.as_bytes()),
-        Within::Json => json::values::inside_quotes(&value),
-        Within::Text => value,
-    };
-    filled.extend_from_slice(value.as_bytes());
-    Ok(())
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A text in a header: what would end the line or is not printable ASCII is written as in a URL.
-fn sendable(bytes: &[u8]) -> String {
-    let mut sendable = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b' '..=b'~' if *byte != b'%' => sendable.push(char::from(*byte)),
-            // A text takes what is written to it.
-            _ => drop(write!(sendable, "%{byte:02X}")),
-        }
-    }
-    sendable
-}
-
-/// The fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object within it are
-/// `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers read.
-fn form(body: &[u8], failed: Option<u32>) -> Result<String, NoLetter> {
-    let Ok(Value::Object(fields)) = serde_json::from_slice(body) else { return Err(NoLetter::NoForm) };
-    let mut form = form_urlencoded::Serializer::new(String::new());
-    for (name, value) in &fields {
-        put_field(&mut form, name, value);
-    }
-    if let Some(failed) = failed.filter(|failed| *failed > 0) {
-        form.append_pair(FAILED_FIELD, &failed.to_string());
-    }
-    Ok(form.finish().replace('+', "%20"))
-}
-
-fn put_field(form: &mut form_urlencoded::Serializer<'_, String>, name: &str, value: &Value) {
-    match value {
-        Value::Null => {}
-        Value::Bool(is_true) => drop(form.append_pair(name, if *is_true { "1" } else { "0" })),
-        Value::Number(number) => drop(form.append_pair(name, &number.to_string())),
-        Value::String(text) => drop(form.append_pair(name, text)),
-        Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
-                put_field(form, &format!("{name}[{place}]"), item);
-            }
-        }
-        Value::Object(fields) => {
-            for (inner, value) in fields {
-                put_field(form, &format!("{name}[{inner}]"), value);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use serde_json::Value;
+
     use super::*;
     use crate::types::{Attributes, AttributesBuilder, Fence, JobId, Lease, Millis};
 
@@ -397,7 +279,7 @@ pub(super) mod tests {
         let letter = Plan::new(&said).letter(&job(fields, Attributes::default())).expect("a letter");
         assert_eq!(
             &letter.body[..],
-            b"a=x%20y%26z&n=5&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC&yes=1"
+            b"a=x%20y%26z&n=5&yes=1&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC"
         );
         assert_eq!(header(&letter, "content-type"), "application/x-www-form-urlencoded");
         let refused = Plan::new(&said).letter(&job("[1]", Attributes::default())).expect_err("no object");
@@ -475,5 +357,40 @@ pub(super) mod tests {
         };
         assert_eq!(is_of_job("http://a/orders"), Ok(false));
         assert_eq!((is_of_job("http://a/orders/{key}"), is_of_job("http://a/?{id}")), (Ok(true), Ok(true)));
+        assert_eq!((is_of_job("http://a?l={lease}"), is_of_job("http://a?b={body}")), (Ok(true), Ok(true)));
+        let of_all = ["http://a/{topic}", "http://a/?n={attempt}", "http://a/{topic}?due={due_ms}"];
+        assert_eq!(of_all.map(is_of_job), [Ok(false), Ok(false), Ok(false)]);
+    }
+
+    #[test]
+    fn a_form_that_repeats_a_long_name_is_refused_before_it_is_made() {
+        let name = "n".repeat(500 << 10);
+        for items in ["1", "null", "\"x\"", "{\"y\":2}"].map(|item| vec![item; 250_000].join(",")) {
+            let body: &'static str = format!("{{\"{name}\":[{items}]}}").leak();
+            let form = CallBack { body: Some("{body.form}".to_owned()), ..call_back("http://a/") };
+            let sent = Plan::new(&form).letter(&job(body, Attributes::default()));
+            let in_url =
+                Plan::new(&call_back("http://a/?{body.form}")).letter(&job(body, Attributes::default()));
+            if items.starts_with("null") {
+                assert_eq!(sent.map(|letter| letter.body), Ok(Bytes::new()), "there is nothing to send");
+            } else {
+                assert_eq!(sent.map(|letter| letter.bodies_bytes), Err(NoLetter::TooLarge));
+                let too_long = NoLetter::Destination(NotADestination::TooLong);
+                assert_eq!(in_url.map(|letter| letter.bodies_bytes), Err(too_long));
+            }
+        }
+    }
+
+    #[test]
+    fn the_values_of_all_headers_have_one_bound() {
+        let body: &'static str = "x".repeat(1000).leak();
+        let letter = |headers: usize| {
+            let lines: Vec<String> = (0..headers).map(|number| format!("X-{number}: {{body}}")).collect();
+            let said = CallBack { headers: Some(lines.join("\n")), ..call_back("http://a/") };
+            Plan::new(&said).letter(&job(body, Attributes::default()))
+        };
+        assert_eq!(header(&letter(32).expect("a letter"), "x-31").len(), 1000);
+        let refused = letter(33).expect_err("33,000 bytes").to_string();
+        assert_eq!(refused, "the headers to be sent are larger than 32768 bytes");
     }
 }

@@ -18,6 +18,7 @@ mod counts;
 mod destination;
 mod destinations;
 mod egress;
+mod filled;
 mod hook;
 mod letter;
 mod log;
@@ -287,7 +288,10 @@ impl CallBacks {
         if let Some(url) = &set.url
             && let Some(why) = self.check(url).await.refused
         {
-            warnings.push(format!("this node does not call {url}: {why}"));
+            // The log has these warnings, too, and a path or a query may have a secret.
+            let called =
+                Destination::read(url).map_or_else(|_| "the URL".to_owned(), |read| read.origin.to_string());
+            warnings.push(format!("this node does not call {called}: {why}"));
         }
         let secrets = set.secrets.as_ref();
         let missing = secrets.filter(|name| !self.shared.secrets.sign_for(name, topic.as_str()));

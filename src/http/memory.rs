@@ -16,6 +16,8 @@ use crate::server::HeldMemory;
 const SMALL_BYTES: usize = 16 << 10;
 /// What a job in JSON takes beside its body, its key and its headers, in bytes.
 const JOB_BYTES: usize = 512;
+/// What a header takes beside its name and its value: `"":["",""],`, as if it stood there twice.
+const HEADER_BYTES: usize = 12;
 
 /// Bytes that hold their memory until the last of them is written.
 struct Owned {
@@ -62,11 +64,19 @@ pub(super) async fn answer(response: Response, visit: &Visit, method: &Method) -
     Response::from_parts(parts, Body::from(with_memory(bytes, memory)))
 }
 
-/// How long a job is in JSON at most, in bytes.
+/// How long a job is in JSON at most, in bytes. An answer for which this was taken always has room: its jobs are leased by then.
 pub(super) fn json_bytes_at_most(job: &Delivered) -> usize {
-    let key = job.key.as_ref().map_or(&[][..], |key| key.as_bytes());
-    JOB_BYTES
-        + [&job.body[..], job.attributes.as_bytes(), key].into_iter().map(text_bytes_at_most).sum::<usize>()
+    let key = job.key.as_ref().map_or(0, |key| text_bytes_at_most(key.as_bytes()));
+    let header = |(name, value): (&str, &str)| {
+        HEADER_BYTES + text_bytes_at_most(name.as_bytes()) + text_bytes_at_most(value.as_bytes())
+    };
+    JOB_BYTES + key + job.attributes.headers().map(header).sum::<usize>() + body_bytes_at_most(&job.body)
+}
+
+/// A body that is no text is written in base 64; the older queues' servers write it as a text all the same.
+fn body_bytes_at_most(body: &[u8]) -> usize {
+    let as_text = text_bytes_at_most(body);
+    if std::str::from_utf8(body).is_ok() { as_text } else { as_text.max(body.len().div_ceil(3) * 4) }
 }
 
 fn text_bytes_at_most(text: &[u8]) -> usize {
@@ -74,7 +84,7 @@ fn text_bytes_at_most(text: &[u8]) -> usize {
         // As some of the older queues' servers write them.
         0..=0x1f | b'<' | b'>' | b'&' => 6,
         b'"' | b'\\' => 2,
-        // A body that is no text is written in base 64.
+        // What is not UTF-8 is replaced by a character of three bytes.
         0x80.. => 3,
         _ => 1,
     };
@@ -84,6 +94,40 @@ fn text_bytes_at_most(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::DeliveredJson;
+    use crate::types::limits::TOPIC_BYTES_MAX;
+    use crate::types::{AttributesBuilder, Fence, JobId, Lease, Millis};
+
+    fn job(headers: usize, body: &[u8]) -> Delivered {
+        let attributes = (0..headers).fold(AttributesBuilder::default(), |all, nth| {
+            all.header(&format!("{}", char::from(b'a' + u8::try_from(nth % 26).expect("small"))), "")
+        });
+        Delivered {
+            lease: Lease { job: JobId(u64::MAX), fence: Fence(u64::MAX) },
+            topic: "t".repeat(TOPIC_BYTES_MAX).parse().expect("a name"),
+            key: Some("\\".repeat(256).parse().expect("a key")),
+            priority: u32::MAX,
+            attempts: u32::MAX,
+            due: Millis(1_700_000_000_001),
+            ttr_left_ms: u32::MAX,
+            deadline_ms: 0,
+            attributes: attributes.build().expect("attributes"),
+            body: Bytes::copy_from_slice(body),
+        }
+    }
+
+    #[test]
+    fn no_job_is_longer_in_json() {
+        for body in [vec![b'x'; 65_536], vec![1; 65_536], [vec![b'x'; 65_535], vec![255]].concat(), vec![255]]
+        {
+            for headers in [0, 1, 200] {
+                let job = job(headers, &body);
+                let json = serde_json::to_string(&DeliveredJson::of(&job)).expect("JSON");
+                let bound = json_bytes_at_most(&job);
+                assert!(json.len() <= bound, "{headers} headers: {} bytes, not {bound}", json.len());
+            }
+        }
+    }
 
     #[test]
     fn no_text_is_longer_in_json() {

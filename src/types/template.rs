@@ -107,9 +107,21 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Whether it says something else for each job.
-    pub fn has_places(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Place(_)))
+    /// Whether it says something else for each job of a topic.
+    pub fn differs_by_job(&self) -> bool {
+        self.0.iter().any(|piece| match piece {
+            Piece::Place(Place::Topic | Place::Attempt | Place::DueMs) | Piece::Text(_) => false,
+            Piece::Place(
+                Place::Id
+                | Place::Key
+                | Place::Lease
+                | Place::Body
+                | Place::BodyJson
+                | Place::BodyBase64
+                | Place::BodyForm
+                | Place::BodyFormRetries,
+            ) => true,
+        })
     }
 
     /// Its pieces.

@@ -1,0 +1,305 @@
+//! Templates, filled with what a job says.
+//!
+//! Every text has a bound, which is checked while it is written: a small body can make a very large form, because the name of a list
+//! stands before each of its items.
+
+use std::fmt::{self, Write as _};
+use std::io;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserializer as _;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+
+use super::destination::{NotADestination, URL_BYTES_MAX};
+use super::letter::NoLetter;
+use crate::json;
+use crate::protocol::Delivered;
+use crate::types::{Piece, Place, Template};
+
+/// In which field a form has the number of attempts that failed.
+const FAILED_FIELD: &str = "exp_notify_nums";
+/// What a value in a URL does not keep as it is: all that may mean something there.
+const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Where a value is filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Before the query.
+    Path,
+    Query,
+    Header,
+    Text,
+    Json,
+}
+
+/// A text that is filled in, up to a bound.
+#[derive(Debug)]
+pub(super) struct Filled {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    /// Why more is refused.
+    too_large: NoLetter,
+}
+
+impl Filled {
+    /// An empty one.
+    pub(super) fn new(bytes_max: usize, too_large: NoLetter) -> Self {
+        Self { bytes: Vec::new(), bytes_max, too_large }
+    }
+
+    /// The text.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Adds the template with what the job says in its places.
+    pub(super) fn fill(
+        &mut self,
+        template: &Template,
+        job: &Delivered,
+        within: Within,
+    ) -> Result<(), NoLetter> {
+        for piece in template.pieces() {
+            match piece {
+                Piece::Text(text) => self.put(text.as_bytes())?,
+                Piece::Place(place) => self.put_value(*place, job, within)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), NoLetter> {
+        self.check_room(bytes.len())?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn check_room(&self, bytes: usize) -> Result<(), NoLetter> {
+        if bytes > self.bytes_left() { Err(self.too_large.clone()) } else { Ok(()) }
+    }
+
+    fn bytes_left(&self) -> usize {
+        self.bytes_max.saturating_sub(self.bytes.len())
+    }
+
+    fn put_value(&mut self, place: Place, job: &Delivered, within: Within) -> Result<(), NoLetter> {
+        let is_in_body = matches!(within, Within::Json | Within::Text);
+        let failed = (place == Place::BodyFormRetries).then(|| job.attempts.saturating_sub(1));
+        if matches!(place, Place::Body | Place::BodyJson | Place::BodyBase64) {
+            // Every way to write a body takes at least as many bytes as the body.
+            self.check_room(job.body.len())?;
+        }
+        let value = match place {
+            Place::Id => job.lease.job.to_string(),
+            Place::Topic => job.topic.as_str().to_owned(),
+            Place::Key => job.key.as_ref().map(|key| text(key.as_bytes())).unwrap_or_default(),
+            Place::Attempt => job.attempts.to_string(),
+            Place::DueMs => job.due.0.to_string(),
+            Place::Lease => job.lease.to_string(),
+            Place::Body if is_in_body => return self.put(&job.body),
+            Place::Body => text(&job.body),
+            Place::BodyJson if is_in_body => return self.put_json(&String::from_utf8_lossy(&job.body)),
+            Place::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
+            Place::BodyBase64 => BASE64_STANDARD.encode(&job.body),
+            Place::BodyForm | Place::BodyFormRetries if within != Within::Header => {
+                return self.put_form(&job.body, failed);
+            }
+            Place::BodyForm | Place::BodyFormRetries => {
+                let mut form = Self::new(self.bytes_left(), self.too_large.clone());
+                form.put_form(&job.body, failed)?;
+                text(&form.bytes)
+            }
+        };
+        self.check_room(value.len())?;
+        let value = match within {
+            Within::Path | Within::Query => utf8_percent_encode(&value, IN_URL).to_string(),
+            Within::Header => sendable(value.as_bytes()),
+            Within::Json if place != Place::BodyBase64 => json::values::inside_quotes(&value),
+            Within::Json | Within::Text => value,
+        };
+        self.put(value.as_bytes())
+    }
+
+    /// Adds a text in quotes, as JSON has it.
+    fn put_json(&mut self, text: &str) -> Result<(), NoLetter> {
+        serde_json::to_writer(&mut *self, text).map_err(|_| self.too_large.clone())
+    }
+
+    /// Adds the fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object
+    /// within it are `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers read.
+    fn put_form(&mut self, body: &[u8], failed: Option<u32>) -> Result<(), NoLetter> {
+        let mut form = Form { filled: self, name: String::new(), depth: 0, is_begun: false, fault: None };
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let read = json.deserialize_map(&mut form).and_then(|()| json.end());
+        if read.is_err() {
+            return Err(form.fault.unwrap_or(NoLetter::NoForm));
+        }
+        match failed.filter(|failed| *failed > 0) {
+            Some(failed) => {
+                FAILED_FIELD.clone_into(&mut form.name);
+                form.put_field(&failed.to_string())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl io::Write for Filled {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The URL with what the job says in its places. One whose path lacks a value would be another's: that of all orders, perhaps.
+pub(super) fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoLetter> {
+    let mut filled = Filled::new(URL_BYTES_MAX, NotADestination::TooLong.into());
+    for piece in template.pieces() {
+        match piece {
+            Piece::Text(text) => filled.put(text.as_bytes())?,
+            Piece::Place(place) => {
+                let (is_of_query, before) = (filled.bytes.contains(&b'?'), filled.bytes.len());
+                filled.put_value(*place, job, if is_of_query { Within::Query } else { Within::Path })?;
+                if !is_of_query && filled.bytes.len() == before {
+                    return Err(NoLetter::NoValue(place.name()));
+                }
+            }
+        }
+    }
+    Ok(text(&filled.bytes))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A text in a header: what would end the line or is not printable ASCII is written as in a URL.
+pub(super) fn sendable(bytes: &[u8]) -> String {
+    let mut sendable = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b' '..=b'~' if *byte != b'%' => sendable.push(char::from(*byte)),
+            // A text takes what is written to it.
+            _ => drop(write!(sendable, "%{byte:02X}")),
+        }
+    }
+    sendable
+}
+
+/// The fields of a JSON object, which are written as they are read: in memory they would take many times the bytes of their text.
+struct Form<'a> {
+    filled: &'a mut Filled,
+    /// Of the value that is read next.
+    name: String,
+    /// Objects and lists around it.
+    depth: usize,
+    is_begun: bool,
+    /// Why it is not read to its end, if its text is not the reason.
+    fault: Option<NoLetter>,
+}
+
+impl Form<'_> {
+    fn put_field(&mut self, value: &str) -> Result<(), NoLetter> {
+        if self.is_begun {
+            self.filled.put(b"&")?;
+        }
+        self.is_begun = true;
+        let name = form_urlencoded::byte_serialize(self.name.as_bytes());
+        let value = form_urlencoded::byte_serialize(value.as_bytes());
+        for part in name.chain(["="]).chain(value) {
+            let part = if part == "+" { "%20" } else { part };
+            self.filled.put(part.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn read_field<E: Error>(&mut self, value: &str) -> Result<(), E> {
+        self.put_field(value).map_err(|fault| {
+            let error = E::custom(&fault);
+            self.fault = Some(fault);
+            error
+        })
+    }
+
+    /// The next value has this name within the one that is read.
+    fn push_name(&mut self, inner: &str) {
+        if self.depth == 1 {
+            self.name.push_str(inner);
+        } else {
+            self.name.extend(["[", inner, "]"]);
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Form<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Form<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, is_true: bool) -> Result<(), E> {
+        self.read_field(if is_true { "1" } else { "0" })
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+        self.read_field(&number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+        self.read_field(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        self.read_field(&serde_json::Value::from(number).to_string())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.read_field(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let outer = self.name.len();
+        self.depth += 1;
+        for place in 0_usize.. {
+            self.push_name(&place.to_string());
+            let item = items.next_element_seed(&mut *self)?;
+            self.name.truncate(outer);
+            if item.is_none() {
+                break;
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        let outer = self.name.len();
+        self.depth += 1;
+        while let Some(name) = fields.next_key::<String>()? {
+            self.push_name(&name);
+            fields.next_value_seed(&mut *self)?;
+            self.name.truncate(outer);
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+}
