@@ -3,6 +3,7 @@ package adjourn_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +61,30 @@ func TestAnErrorWithoutATextSettlesItsJob(t *testing.T) {
 	}
 	if errors.Unwrap(adjourn.RetryAfter(0, nil)) != nil || adjourn.BuryJob(errors.New("hopeless")).Error() != "hopeless" {
 		t.Error("a wrapper has the cause and the text that it was given")
+	}
+}
+
+func TestARetryWithAnImpossibleDelayWaitsForTheBackoff(t *testing.T) {
+	warnings := make(chan string, 99)
+	q := adjourntest.NewQueue(t).Client(adjourn.Logf(func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); strings.Contains(line, "warning") {
+			warnings <- line
+		}
+	}))
+	for _, delay := range []time.Duration{-time.Second, 11 * 365 * 24 * time.Hour} {
+		info := handledWith(t, q, func() error { return adjourn.RetryAfter(delay, errors.New("try later")) })
+		if info.State != adjourn.Delayed || info.Reason != "try later" || info.Attempts != 1 {
+			t.Errorf("after %v: %+v", delay, info)
+		}
+		if left := info.Due.Sub(clockOf(testContext(t), q)); left < 59*time.Minute || left > time.Hour {
+			t.Errorf("after %v: the next attempt is in %v, not after the backoff", delay, left)
+		}
+		said := ""
+		for len(warnings) > 0 {
+			said += <-warnings + "\n"
+		}
+		if !strings.Contains(said, fmt.Sprintf("a release after %v", delay)) {
+			t.Errorf("the warnings are %q", said)
+		}
 	}
 }

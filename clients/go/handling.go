@@ -31,7 +31,8 @@ func (e *retryError) Error() string {
 	return e.cause.Error()
 }
 
-// RetryAfter makes a handler's error release the job for d, whatever its backoff.
+// RetryAfter makes a handler's error release the job for d, whatever its backoff. A d below 0 or above ten years is a
+// mistake: it is logged as a warning, and the job waits for its backoff.
 func RetryAfter(d time.Duration, err error) error { return &retryError{err, d} }
 
 type buryError struct{ cause error }
@@ -319,7 +320,7 @@ func (w *Worker) settle(job *Job, result handlerResult, cancelled error) {
 			settled = job.Bury(ctx, nil)
 		}
 	case result.retries:
-		settled = w.release(ctx, job, After(result.retryAfter), reason)
+		settled = w.releaseAfter(ctx, job, result.retryAfter, reason)
 	case cancelled == ErrWorkerStopped:
 		settled = w.release(ctx, job, After(0), fmt.Errorf("the worker stopped: %w", reason))
 	case cancelled == ErrMaxRun:
@@ -330,6 +331,17 @@ func (w *Worker) settle(job *Job, result handlerResult, cancelled error) {
 	if settled != nil {
 		w.q.s.cfg.logf("adjourn: job %d could not be settled: %v", job.ID, settled)
 	}
+}
+
+// releaseAfter releases the job with its backoff if the delay is not possible: the lease would go on otherwise, and
+// nothing but its end would tell of the mistake.
+func (w *Worker) releaseAfter(ctx context.Context, job *Job, delay time.Duration, reason error) error {
+	err := w.release(ctx, job, After(delay), reason)
+	if errors.Is(err, ErrUsage) {
+		w.logFailure(job, fmt.Sprintf("the job waits for its backoff: %v", err))
+		err = w.release(ctx, job, WithBackoff(), reason)
+	}
+	return err
 }
 
 func (w *Worker) logFailure(job *Job, reason string) {
