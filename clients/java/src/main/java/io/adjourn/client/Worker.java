@@ -85,7 +85,7 @@ public final class Worker implements AutoCloseable {
         int waiting = subscription.waiting();
         lock.lock();
         try {
-            return new Health(isActive && !isStopping, running.size(), waiting, cause);
+            return new Health(isActive && !isStopping && threads > 0, running.size(), waiting, threads, cause);
         } finally {
             lock.unlock();
         }
@@ -232,10 +232,10 @@ public final class Worker implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        one.look();
         Throwable failure = null;
         LostReason told;
         try {
+            one.look();
             handler.handle(job);
         } catch (Throwable e) {
             failure = e;
@@ -247,7 +247,8 @@ public final class Worker implements AutoCloseable {
         } finally {
             ended(one);
         }
-        if (failure instanceof VirtualMachineError fatal) {
+        // A stack that was too deep is free again. After other errors of the JVM, this thread can promise nothing.
+        if (failure instanceof VirtualMachineError fatal && !(failure instanceof StackOverflowError)) {
             throw fatal;
         }
     }
@@ -267,7 +268,17 @@ public final class Worker implements AutoCloseable {
 
     // ---- settling
 
+    /** What goes wrong here must not end the thread, nor leave the job leased. */
     private void settle(Job job, Throwable failure, LostReason told) {
+        try {
+            settleAs(job, failure, told);
+        } catch (Throwable e) {
+            client.exchange().giveBack(List.of(job.lease()), Release.BACKOFF.delayMs());
+            warn(job + " is released, because it could not be settled as its handler ended", e);
+        }
+    }
+
+    private void settleAs(Job job, Throwable failure, LostReason told) {
         LostReason lost = job.lost().orElse(null);
         if (lost != null && lost.endsLease()) {
             if (lost != LostReason.LEASE_LOST) {
@@ -294,8 +305,21 @@ public final class Worker implements AutoCloseable {
     private void log(Job job, String what, String reason, Throwable failure) {
         failures.note(client.exchange().now(), job.id(), reason).ifPresent(leftOut -> {
             String more = leftOut == 0 ? "" : " (" + leftOut + " other failures were not logged)";
-            LOG.log(Level.WARNING, "the handler of " + job + " failed: " + what + more, failure);
+            warn("the handler of " + job + " failed: " + what + more, failure);
         });
+    }
+
+    /** Logs a failure; of one that cannot be printed, the class. */
+    private static void warn(String what, Throwable failure) {
+        try {
+            LOG.log(Level.WARNING, what, failure);
+        } catch (Throwable unprintable) {
+            try {
+                LOG.log(Level.WARNING, what + " (" + failure.getClass().getName() + ", which cannot be printed)");
+            } catch (Throwable e) {
+                // The log itself fails.
+            }
+        }
     }
 
     private interface WithReason {
@@ -315,27 +339,46 @@ public final class Worker implements AutoCloseable {
         lock.lock();
         settling++;
         lock.unlock();
-        CompletableFuture<List<SettleResult>> answer = client.settle(List.of(job.lease()), request, false);
+        CompletableFuture<List<SettleResult>> answer;
+        try {
+            answer = client.settle(List.of(job.lease()), request, false);
+        } catch (Throwable e) {
+            settled();
+            throw e;
+        }
         answer.whenComplete((results, error) -> {
             if (error != null) {
                 LOG.log(Level.WARNING, "{0} could not be {1}: {2}", job, done, error);
             } else if (!results.get(0).ok()) {
                 LOG.log(Level.WARNING, "the lease of {0} was over before it was {1}", job, done);
             }
-            lock.lock();
-            settling--;
-            changed.signalAll();
-            lock.unlock();
+            settled();
         });
         return answer;
+    }
+
+    private void settled() {
+        lock.lock();
+        settling--;
+        changed.signalAll();
+        lock.unlock();
     }
 
     private static Throwable cause(Throwable error) {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
+    private static String message(Throwable failure) {
+        try {
+            String message = failure.getMessage();
+            return message == null ? failure.getClass().getName() : message;
+        } catch (Throwable e) {
+            return failure.getClass().getName() + ", whose message failed with " + e.getClass().getName();
+        }
+    }
+
     private static String reason(Throwable failure) {
-        String text = failure.getMessage() == null ? failure.getClass().getName() : failure.getMessage();
+        String text = message(failure);
         byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
         int end = Math.min(utf8.length, REASON_BYTES_MAX);
         while (end < utf8.length && end > 0 && (utf8[end] & 0xc0) == 0x80) {
