@@ -69,12 +69,44 @@ public final class Worker implements AutoCloseable {
     }
 
     void begin() {
-        client.working(this);
+        client.workers().checkOpen();
         subscription = client.subscribe(List.copyOf(config.topics), config.concurrency + config.prefetch, CREDIT_BYTES_MAX);
         subscription.onLost(() -> runningNow().forEach(Running::look));
+        try {
+            client.workers().add(this);
+        } catch (ClientClosedException e) {
+            subscription.close();
+            throw e;
+        }
+        startThreads();
+    }
+
+    private void startThreads() {
+        lock.lock();
         threads = config.concurrency;
+        lock.unlock();
         for (int i = 0; i < config.concurrency; i++) {
-            config.threads.newThread(this::work).start();
+            try {
+                config.threads.newThread(this::work).start();
+            } catch (Throwable e) {
+                beginStop();
+                subscription.close();
+                threadsEnded(config.concurrency - i);
+                throw e;
+            }
+        }
+    }
+
+    private void threadsEnded(int ended) {
+        lock.lock();
+        threads -= ended;
+        boolean isOver = threads == 0;
+        changed.signalAll();
+        lock.unlock();
+        if (isOver) {
+            // If errors of the JVM have ended them, jobs would still come.
+            subscription.close(Duration.ZERO);
+            client.workers().remove(this);
         }
     }
 
@@ -137,7 +169,7 @@ public final class Worker implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        client.workingNoMore(this);
+        client.workers().remove(this);
         return isIdle;
     }
 
@@ -197,10 +229,7 @@ public final class Worker implements AutoCloseable {
                 run(job);
             }
         } finally {
-            lock.lock();
-            threads--;
-            changed.signalAll();
-            lock.unlock();
+            threadsEnded(1);
         }
     }
 
