@@ -475,7 +475,7 @@ public final class Client implements AutoCloseable {
     /** As {@link #close(Duration)}, with thirty seconds for workers whose handlers run, and then five. */
     @Override
     public void close() {
-        workers.stop(WORKERS_MAX, exchange);
+        workers.stop(WORKERS_MAX);
         exchange.close(CLOSE_MAX);
     }
 
@@ -486,7 +486,7 @@ public final class Client implements AutoCloseable {
      */
     public void close(Duration deadline) {
         long until = exchange.now() + deadline.toNanos();
-        workers.stop(deadline, exchange);
+        workers.stop(deadline);
         exchange.close(Duration.ofNanos(Math.max(0, until - exchange.now())));
     }
 

@@ -29,6 +29,8 @@ public final class Subscription implements AutoCloseable {
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Job> waiting = new ArrayDeque<>();
     private Exchange.Call call;
+    /** Done when the server has ended it; {@code null} until it is closed. */
+    private CompletableFuture<?> end;
     private boolean isActive;
     private boolean isClosed;
     private AdjournException cause;
@@ -142,25 +144,39 @@ public final class Subscription implements AutoCloseable {
     /** Ends it within five seconds: takes no more jobs, and gives back those that nobody has taken. */
     @Override
     public void close() {
-        close(Duration.ofSeconds(5));
+        beginClose();
+        awaitEnd(Duration.ofSeconds(5));
     }
 
-    void close(Duration deadline) {
+    /**
+     * Takes no more jobs, gives back those that nobody has taken, and does not wait for the server. It unsubscribes first: the
+     * server would deliver here again what is given back.
+     */
+    void beginClose() {
         List<Job> left = new ArrayList<>();
         locked(() -> {
             isClosed = true;
             left.addAll(waiting);
             waiting.clear();
         });
+        CompletableFuture<?> unsubscribed = exchange.unsubscribe(call);
+        locked(() -> end = end == null ? unsubscribed : end);
         giveBack(left);
-        CompletableFuture<?> over = exchange.unsubscribe(call);
+    }
+
+    /** Waits until the server has ended it, after {@link #beginClose}. What comes later is given back when it comes. */
+    void awaitEnd(Duration deadline) {
+        CompletableFuture<?> over;
+        lock.lock();
+        over = end;
+        lock.unlock();
         boolean wasInterrupted = Thread.interrupted();
         try {
             over.get(deadline.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             wasInterrupted = true;
         } catch (ExecutionException | TimeoutException e) {
-            // The connection is gone, or slow: what still comes is given back when it comes.
+            // The connection is gone, or slow.
         }
         if (wasInterrupted) {
             Thread.currentThread().interrupt();

@@ -1,5 +1,6 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.wire.Request;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -90,7 +91,6 @@ public final class Worker implements AutoCloseable {
                 config.threads.newThread(this::work).start();
             } catch (Throwable e) {
                 beginStop();
-                subscription.close();
                 threadsEnded(config.concurrency - i);
                 throw e;
             }
@@ -105,7 +105,7 @@ public final class Worker implements AutoCloseable {
         lock.unlock();
         if (isOver) {
             // If errors of the JVM have ended them, jobs would still come.
-            subscription.close(Duration.ZERO);
+            subscription.beginClose();
             client.workers().remove(this);
         }
     }
@@ -151,14 +151,43 @@ public final class Worker implements AutoCloseable {
      * handlers have ended.
      */
     public boolean stop(Duration deadline) {
-        long now = client.exchange().now();
-        long until = now + deadline.toNanos();
+        return stop(List.of(this), deadline);
+    }
+
+    /** Stops workers of one client together: each has the whole time. */
+    static boolean stop(List<Worker> workers, Duration deadline) {
+        if (workers.isEmpty()) {
+            return true;
+        }
+        Exchange exchange = workers.get(0).client.exchange();
+        long until = exchange.now() + deadline.toNanos();
         long patience = until - Math.min(SETTLE_MAX, deadline.toNanos() / 5);
-        beginStop();
-        subscription.close(Duration.ofNanos(Math.max(0, patience - now)));
-        awaitIdle(patience);
-        runningNow().forEach(one -> one.cancel(LostReason.STOPPING));
-        boolean isIdle = awaitIdle(until);
+        workers.forEach(Worker::beginStop);
+        workers.forEach(worker -> worker.subscription.awaitEnd(Duration.ofNanos(Math.max(0, patience - exchange.now()))));
+        workers.forEach(worker -> worker.awaitIdle(patience));
+        workers.forEach(worker -> worker.runningNow().forEach(one -> one.cancel(LostReason.STOPPING)));
+        boolean areIdle = true;
+        for (Worker worker : workers) {
+            areIdle &= worker.awaitIdle(until);
+        }
+        workers.forEach(Worker::abandon);
+        return areIdle;
+    }
+
+    /** Handlers that have not begun do not begin any more, and no more jobs come. */
+    private void beginStop() {
+        lock.lock();
+        try {
+            isStopping = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        subscription.beginClose();
+    }
+
+    /** The time to stop is over: what still runs is left. */
+    private void abandon() {
         lock.lock();
         try {
             if (!isAbandoned && !running.isEmpty()) {
@@ -170,18 +199,6 @@ public final class Worker implements AutoCloseable {
             lock.unlock();
         }
         client.workers().remove(this);
-        return isIdle;
-    }
-
-    /** Handlers that have not begun do not begin any more. */
-    void beginStop() {
-        lock.lock();
-        try {
-            isStopping = true;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
     }
 
     private boolean awaitIdle(long until) {

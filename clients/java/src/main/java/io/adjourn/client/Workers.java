@@ -1,6 +1,5 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Exchange;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,14 +32,9 @@ final class Workers {
         return running.size();
     }
 
-    /** Stops all of them, and takes no more. */
-    void stop(Duration deadline, Exchange exchange) {
-        long until = exchange.now() + deadline.toNanos();
-        List<Worker> stopping = close();
-        stopping.forEach(Worker::beginStop);
-        for (Worker worker : stopping) {
-            worker.stop(Duration.ofNanos(Math.max(0, until - exchange.now())));
-        }
+    /** Stops all of them together, and takes no more. */
+    void stop(Duration deadline) {
+        Worker.stop(close(), deadline);
     }
 
     private synchronized List<Worker> close() {
