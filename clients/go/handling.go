@@ -19,21 +19,81 @@ const settleMax = time.Minute
 const loggedReasonMax = 256
 
 type retryError struct {
-	error
+	cause error
 	after time.Duration
 }
 
-func (e *retryError) Unwrap() error { return e.error }
+func (e *retryError) Unwrap() error { return e.cause }
+func (e *retryError) Error() string {
+	if e.cause == nil {
+		return "the handler asked for a later attempt"
+	}
+	return e.cause.Error()
+}
 
-// RetryAfter makes a handler's error release the job for d, whatever its backoff.
+// RetryAfter makes a handler's error release the job for d, whatever its backoff. A d below 0 or above ten years is a
+// mistake: it is logged as a warning, and the job waits for its backoff.
 func RetryAfter(d time.Duration, err error) error { return &retryError{err, d} }
 
-type buryError struct{ error }
+type buryError struct{ cause error }
 
-func (e *buryError) Unwrap() error { return e.error }
+func (e *buryError) Unwrap() error { return e.cause }
+func (e *buryError) Error() string {
+	if e.cause == nil {
+		return "the handler buried the job"
+	}
+	return e.cause.Error()
+}
 
 // BuryJob makes a handler's error bury the job: it is not attempted again until somebody kicks it.
 func BuryJob(err error) error { return &buryError{err} }
+
+// handlerResult is what a handler returned. It holds no code of the handler's: its texts were taken under recover.
+type handlerResult struct {
+	failed     bool
+	text       string
+	buries     bool
+	retries    bool
+	retryAfter time.Duration
+}
+
+func failed(text string) handlerResult { return handlerResult{failed: true, text: text} }
+
+// resultOf runs methods of the error, which may panic.
+func resultOf(err error) handlerResult {
+	if err == nil {
+		return handlerResult{}
+	}
+	result := failed(errorText(err))
+	var retry *retryError
+	var bury *buryError
+	if errors.As(err, &bury) {
+		result.buries = true
+	} else if errors.As(err, &retry) {
+		result.retries, result.retryAfter = true, retry.after
+	}
+	return result
+}
+
+// errorText is the error's text, or another one if its Error method panics, as that of a nil pointer often does.
+func errorText(err error) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text = fmt.Sprintf("the handler returned %T, and its Error method panicked: %s", err, panicText(p))
+		}
+	}()
+	return err.Error()
+}
+
+// panicText is the text of what was panicked with. fmt passes a panic on that happens while it prints another one.
+func panicText(p any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T", p)
+		}
+	}()
+	return fmt.Sprint(p)
+}
 
 type causeKey struct{}
 
@@ -89,9 +149,9 @@ func (w *Worker) work(parent context.Context, job *Job, returned func()) {
 	ctx, cancel := context.WithCancel(context.WithValue(valuesOf{parent}, causeKey{}, why))
 	why.cancel = cancel
 	defer cancel()
-	result := make(chan error, 1)
-	go w.call(ctx, job, result)
-	err := w.hold(job, why, result)
+	results := make(chan handlerResult, 1)
+	go w.call(ctx, job, results)
+	result := w.hold(job, why, results)
 	w.count(&w.settling, 1)
 	defer w.count(&w.settling, -1)
 	returned()
@@ -103,25 +163,26 @@ func (w *Worker) work(parent context.Context, job *Job, returned func()) {
 		}
 		return
 	}
-	w.settle(job, err, why.reason())
+	w.settle(job, result, why.reason())
 }
 
-// call runs the handler; a panic is an error.
-func (w *Worker) call(ctx context.Context, job *Job, result chan<- error) {
-	err := errors.New("the handler ended its goroutine")
+// call runs the handler and takes the text of its error; a panic of either is an error.
+func (w *Worker) call(ctx context.Context, job *Job, results chan<- handlerResult) {
+	result := failed("the handler ended its goroutine")
 	defer func() {
 		if p := recover(); p != nil {
-			w.q.s.cfg.logf("adjourn: the handler of job %d panicked: %v\n%s", job.ID, p, debug.Stack())
-			err = fmt.Errorf("the handler panicked: %v", p)
+			text := panicText(p)
+			w.q.s.cfg.logf("adjourn: the handler of job %d panicked: %s\n%s", job.ID, text, debug.Stack())
+			result = failed("the handler panicked: " + text)
 		}
-		result <- err
+		results <- result
 	}()
-	err = w.handler(ctx, job)
+	result = resultOf(w.handler(ctx, job))
 }
 
 // hold touches the lease at half of its time, again and again, until the handler has returned. When the lease is lost
 // it cancels the handler and waits for it: its place is not free before.
-func (w *Worker) hold(job *Job, why *cause, result <-chan error) error {
+func (w *Worker) hold(job *Job, why *cause, results <-chan handlerResult) handlerResult {
 	maxRun := time.NewTimer(w.cfg.maxRun)
 	defer maxRun.Stop()
 	timer := time.NewTimer(0)
@@ -148,8 +209,8 @@ func (w *Worker) hold(job *Job, why *cause, result <-chan error) error {
 	}()
 	for {
 		select {
-		case err := <-result:
-			return err
+		case result := <-results:
+			return result
 		case <-lost:
 			lost, extend = nil, false
 			end(job.epoch.why)
@@ -242,39 +303,48 @@ func (w *Worker) touchAnswered(job *Job, touch *call, touchedAt time.Time) error
 }
 
 // settle tells the server what the handler returned.
-func (w *Worker) settle(job *Job, err, cancelled error) {
+func (w *Worker) settle(job *Job, result handlerResult, cancelled error) {
 	ctx, cancel := context.WithTimeout(context.Background(), settleMax)
 	defer cancel()
-	var retry *retryError
-	var bury *buryError
 	var settled error
-	if err != nil {
-		w.logFailure(job, err)
+	if result.failed {
+		w.logFailure(job, result.text)
 	}
+	reason := errors.New(result.text)
 	switch {
-	case err == nil:
+	case !result.failed:
 		settled = job.Finish(ctx)
-	case errors.As(err, &bury):
-		settled = job.Bury(ctx, err)
+	case result.buries:
+		settled = job.Bury(ctx, reason)
 		if errors.Is(settled, ErrUnsupported) {
 			settled = job.Bury(ctx, nil)
 		}
-	case errors.As(err, &retry):
-		settled = w.release(ctx, job, After(retry.after), err)
+	case result.retries:
+		settled = w.releaseAfter(ctx, job, result.retryAfter, reason)
 	case cancelled == ErrWorkerStopped:
-		settled = w.release(ctx, job, After(0), fmt.Errorf("the worker stopped: %w", err))
+		settled = w.release(ctx, job, After(0), fmt.Errorf("the worker stopped: %w", reason))
 	case cancelled == ErrMaxRun:
-		settled = w.release(ctx, job, WithBackoff(), fmt.Errorf("the handler ran longer than %v: %w", w.cfg.maxRun, err))
+		settled = w.release(ctx, job, WithBackoff(), fmt.Errorf("the handler ran longer than %v: %w", w.cfg.maxRun, reason))
 	default:
-		settled = w.release(ctx, job, WithBackoff(), err)
+		settled = w.release(ctx, job, WithBackoff(), reason)
 	}
 	if settled != nil {
 		w.q.s.cfg.logf("adjourn: job %d could not be settled: %v", job.ID, settled)
 	}
 }
 
-func (w *Worker) logFailure(job *Job, err error) {
-	reason := err.Error()
+// releaseAfter releases the job with its backoff if the delay is not possible: the lease would go on otherwise, and
+// nothing but its end would tell of the mistake.
+func (w *Worker) releaseAfter(ctx context.Context, job *Job, delay time.Duration, reason error) error {
+	err := w.release(ctx, job, After(delay), reason)
+	if errors.Is(err, ErrUsage) {
+		w.logFailure(job, fmt.Sprintf("the job waits for its backoff: %v", err))
+		err = w.release(ctx, job, WithBackoff(), reason)
+	}
+	return err
+}
+
+func (w *Worker) logFailure(job *Job, reason string) {
 	if len(reason) > loggedReasonMax {
 		reason = strings.ToValidUTF8(reason[:loggedReasonMax], "") + "..."
 	}

@@ -23,7 +23,7 @@ type ReleaseHow struct {
 // WithBackoff: the attempt failed, the job waits as its backoff says.
 func WithBackoff() ReleaseHow { return ReleaseHow{} }
 
-// After: the attempt failed, the next one is after d, whatever the backoff.
+// After: the attempt failed, the next one is after d, whatever the backoff; d is 0 to ten years.
 func After(d time.Duration) ReleaseHow { return ReleaseHow{after: d, isAfter: true} }
 
 // NotStarted: no attempt is counted, and the job is ready at once.
@@ -36,7 +36,7 @@ func releaseOf(how ReleaseHow, reason string, leases []wire.Lease) (*wire.Releas
 		req.DelayMs = wire.DelayNotStarted
 	case how.isAfter:
 		if how.after < 0 || how.after > delayMax {
-			return nil, usage("a release after %v", how.after)
+			return nil, usage("a release after %v: a delay is 0 to ten years", how.after)
 		}
 		req.DelayMs = durationMs(how.after)
 	}

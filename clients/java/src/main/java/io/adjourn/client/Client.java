@@ -12,13 +12,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -49,7 +47,7 @@ public final class Client implements AutoCloseable {
     private final AsyncClient direct;
     private final AsyncClient async;
     /** They stop before the session ends. */
-    private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
+    private final Workers workers = new Workers();
 
     Client(Exchange exchange, UnaryOperator<NewJob> onPush) {
         this.exchange = exchange;
@@ -477,7 +475,7 @@ public final class Client implements AutoCloseable {
     /** As {@link #close(Duration)}, with thirty seconds for workers whose handlers run, and then five. */
     @Override
     public void close() {
-        stopWorkers(WORKERS_MAX);
+        workers.stop(WORKERS_MAX);
         exchange.close(CLOSE_MAX);
     }
 
@@ -488,28 +486,15 @@ public final class Client implements AutoCloseable {
      */
     public void close(Duration deadline) {
         long until = exchange.now() + deadline.toNanos();
-        stopWorkers(deadline);
+        workers.stop(deadline);
         exchange.close(Duration.ofNanos(Math.max(0, until - exchange.now())));
     }
 
-    private void stopWorkers(Duration deadline) {
-        long until = exchange.now() + deadline.toNanos();
-        List<Worker> stopping = List.copyOf(workers);
-        stopping.forEach(Worker::beginStop);
-        for (Worker worker : stopping) {
-            worker.stop(Duration.ofNanos(Math.max(0, until - exchange.now())));
-        }
-    }
-
-    void working(Worker worker) {
-        workers.add(worker);
-    }
-
-    void workingNoMore(Worker worker) {
-        workers.remove(worker);
-    }
-
     // ---- for the other classes
+
+    Workers workers() {
+        return workers;
+    }
 
     Exchange exchange() {
         return exchange;

@@ -8,8 +8,13 @@ public final class RetryJobException extends Exception {
 
     private final Duration delay;
 
+    /** Throws {@link UsageException} if the delay is {@code null}, negative or longer than ten years. */
     public RetryJobException(Duration delay, String reason) {
         super(reason);
+        if (delay == null) {
+            throw new UsageException("a retry needs a delay");
+        }
+        Release.after(delay);
         this.delay = delay;
     }
 

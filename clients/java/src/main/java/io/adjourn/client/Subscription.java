@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.CompletableFuture;
@@ -28,7 +29,13 @@ public final class Subscription implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Job> waiting = new ArrayDeque<>();
+    /** For all that waits. It refers to no job: one that was taken must not stay in the heap with its body until half of its lease. */
+    private ScheduledFuture<?> halfTimer;
+    /** When it ends. */
+    private long nextHalf;
     private Exchange.Call call;
+    /** Done when the server has ended it; {@code null} until it is closed. */
+    private CompletableFuture<?> end;
     private boolean isActive;
     private boolean isClosed;
     private AdjournException cause;
@@ -142,25 +149,40 @@ public final class Subscription implements AutoCloseable {
     /** Ends it within five seconds: takes no more jobs, and gives back those that nobody has taken. */
     @Override
     public void close() {
-        close(Duration.ofSeconds(5));
+        beginClose();
+        awaitEnd(Duration.ofSeconds(5));
     }
 
-    void close(Duration deadline) {
+    /**
+     * Takes no more jobs, gives back those that nobody has taken, and does not wait for the server. It unsubscribes first: the
+     * server would deliver here again what is given back.
+     */
+    void beginClose() {
         List<Job> left = new ArrayList<>();
         locked(() -> {
             isClosed = true;
             left.addAll(waiting);
             waiting.clear();
+            stopTimer();
         });
+        CompletableFuture<?> unsubscribed = exchange.unsubscribe(call);
+        locked(() -> end = end == null ? unsubscribed : end);
         giveBack(left);
-        CompletableFuture<?> over = exchange.unsubscribe(call);
+    }
+
+    /** Waits until the server has ended it, after {@link #beginClose}. What comes later is given back when it comes. */
+    void awaitEnd(Duration deadline) {
+        CompletableFuture<?> over;
+        lock.lock();
+        over = end;
+        lock.unlock();
         boolean wasInterrupted = Thread.interrupted();
         try {
             over.get(deadline.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             wasInterrupted = true;
         } catch (ExecutionException | TimeoutException e) {
-            // The connection is gone, or slow: what still comes is given back when it comes.
+            // The connection is gone, or slow.
         }
         if (wasInterrupted) {
             Thread.currentThread().interrupt();
@@ -186,25 +208,55 @@ public final class Subscription implements AutoCloseable {
                     tooMany.add(job);
                 } else {
                     waiting.add(job);
-                    giveBackAtHalf(job);
+                    lookAt(halfOf(job));
                 }
             }
         });
         giveBack(tooMany);
     }
 
-    private void giveBackAtHalf(Job job) {
+    /** When half of a waiting job's lease is over, on the exchange's clock. */
+    private static long halfOf(Job job) {
+        return job.hold().deadline() - job.hold().ttr() / 2;
+    }
+
+    /** Sees to it, under the lock, that what waits is looked at then. */
+    private void lookAt(long half) {
+        if (halfTimer != null && nextHalf - half <= 0) {
+            return;
+        }
+        stopTimer();
         try {
-            exchange.timer().schedule(() -> {
-                boolean[] stillWaits = new boolean[1];
-                locked(() -> stillWaits[0] = waiting.remove(job));
-                if (stillWaits[0]) {
-                    giveBack(List.of(job));
-                }
-            }, job.hold().ttr() / 2, TimeUnit.NANOSECONDS);
+            halfTimer = exchange.timer().schedule(this::giveBackAtHalf, half - exchange.now(), TimeUnit.NANOSECONDS);
+            nextHalf = half;
         } catch (RejectedExecutionException e) {
             // The client has ended.
         }
+    }
+
+    private void stopTimer() {
+        if (halfTimer != null) {
+            halfTimer.cancel(false);
+            halfTimer = null;
+        }
+    }
+
+    private void giveBackAtHalf() {
+        List<Job> over = new ArrayList<>();
+        locked(() -> {
+            halfTimer = null;
+            long now = exchange.now();
+            for (Iterator<Job> jobs = waiting.iterator(); jobs.hasNext();) {
+                Job job = jobs.next();
+                if (halfOf(job) - now <= 0) {
+                    jobs.remove();
+                    over.add(job);
+                } else {
+                    lookAt(halfOf(job));
+                }
+            }
+        });
+        giveBack(over);
     }
 
     private void dropLost() {

@@ -1,5 +1,6 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.wire.Request;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -69,12 +70,43 @@ public final class Worker implements AutoCloseable {
     }
 
     void begin() {
-        client.working(this);
+        client.workers().checkOpen();
         subscription = client.subscribe(List.copyOf(config.topics), config.concurrency + config.prefetch, CREDIT_BYTES_MAX);
         subscription.onLost(() -> runningNow().forEach(Running::look));
+        try {
+            client.workers().add(this);
+        } catch (ClientClosedException e) {
+            subscription.close();
+            throw e;
+        }
+        startThreads();
+    }
+
+    private void startThreads() {
+        lock.lock();
         threads = config.concurrency;
+        lock.unlock();
         for (int i = 0; i < config.concurrency; i++) {
-            config.threads.newThread(this::work).start();
+            try {
+                config.threads.newThread(this::work).start();
+            } catch (Throwable e) {
+                beginStop();
+                threadsEnded(config.concurrency - i);
+                throw e;
+            }
+        }
+    }
+
+    private void threadsEnded(int ended) {
+        lock.lock();
+        threads -= ended;
+        boolean isOver = threads == 0;
+        changed.signalAll();
+        lock.unlock();
+        if (isOver) {
+            // If errors of the JVM have ended them, jobs would still come.
+            subscription.beginClose();
+            client.workers().remove(this);
         }
     }
 
@@ -85,7 +117,7 @@ public final class Worker implements AutoCloseable {
         int waiting = subscription.waiting();
         lock.lock();
         try {
-            return new Health(isActive && !isStopping, running.size(), waiting, cause);
+            return new Health(isActive && !isStopping && threads > 0, running.size(), waiting, threads, cause);
         } finally {
             lock.unlock();
         }
@@ -119,14 +151,43 @@ public final class Worker implements AutoCloseable {
      * handlers have ended.
      */
     public boolean stop(Duration deadline) {
-        long now = client.exchange().now();
-        long until = now + deadline.toNanos();
+        return stop(List.of(this), deadline);
+    }
+
+    /** Stops workers of one client together: each has the whole time. */
+    static boolean stop(List<Worker> workers, Duration deadline) {
+        if (workers.isEmpty()) {
+            return true;
+        }
+        Exchange exchange = workers.get(0).client.exchange();
+        long until = exchange.now() + deadline.toNanos();
         long patience = until - Math.min(SETTLE_MAX, deadline.toNanos() / 5);
-        beginStop();
-        subscription.close(Duration.ofNanos(Math.max(0, patience - now)));
-        awaitIdle(patience);
-        runningNow().forEach(one -> one.cancel(LostReason.STOPPING));
-        boolean isIdle = awaitIdle(until);
+        workers.forEach(Worker::beginStop);
+        workers.forEach(worker -> worker.subscription.awaitEnd(Duration.ofNanos(Math.max(0, patience - exchange.now()))));
+        workers.forEach(worker -> worker.awaitIdle(patience));
+        workers.forEach(worker -> worker.runningNow().forEach(one -> one.cancel(LostReason.STOPPING)));
+        boolean areIdle = true;
+        for (Worker worker : workers) {
+            areIdle &= worker.awaitIdle(until);
+        }
+        workers.forEach(Worker::abandon);
+        return areIdle;
+    }
+
+    /** Handlers that have not begun do not begin any more, and no more jobs come. */
+    private void beginStop() {
+        lock.lock();
+        try {
+            isStopping = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        subscription.beginClose();
+    }
+
+    /** The time to stop is over: what still runs is left. */
+    private void abandon() {
         lock.lock();
         try {
             if (!isAbandoned && !running.isEmpty()) {
@@ -137,19 +198,7 @@ public final class Worker implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        client.workingNoMore(this);
-        return isIdle;
-    }
-
-    /** Handlers that have not begun do not begin any more. */
-    void beginStop() {
-        lock.lock();
-        try {
-            isStopping = true;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        client.workers().remove(this);
     }
 
     private boolean awaitIdle(long until) {
@@ -197,10 +246,7 @@ public final class Worker implements AutoCloseable {
                 run(job);
             }
         } finally {
-            lock.lock();
-            threads--;
-            changed.signalAll();
-            lock.unlock();
+            threadsEnded(1);
         }
     }
 
@@ -232,10 +278,10 @@ public final class Worker implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        one.look();
         Throwable failure = null;
         LostReason told;
         try {
+            one.look();
             handler.handle(job);
         } catch (Throwable e) {
             failure = e;
@@ -247,7 +293,8 @@ public final class Worker implements AutoCloseable {
         } finally {
             ended(one);
         }
-        if (failure instanceof VirtualMachineError fatal) {
+        // A stack that was too deep is free again. After other errors of the JVM, this thread can promise nothing.
+        if (failure instanceof VirtualMachineError fatal && !(failure instanceof StackOverflowError)) {
             throw fatal;
         }
     }
@@ -267,7 +314,17 @@ public final class Worker implements AutoCloseable {
 
     // ---- settling
 
+    /** What goes wrong here must not end the thread, nor leave the job leased. */
     private void settle(Job job, Throwable failure, LostReason told) {
+        try {
+            settleAs(job, failure, told);
+        } catch (Throwable e) {
+            client.exchange().giveBack(List.of(job.lease()), Release.BACKOFF.delayMs());
+            warn(job + " is released, because it could not be settled as its handler ended", e);
+        }
+    }
+
+    private void settleAs(Job job, Throwable failure, LostReason told) {
         LostReason lost = job.lost().orElse(null);
         if (lost != null && lost.endsLease()) {
             if (lost != LostReason.LEASE_LOST) {
@@ -294,8 +351,21 @@ public final class Worker implements AutoCloseable {
     private void log(Job job, String what, String reason, Throwable failure) {
         failures.note(client.exchange().now(), job.id(), reason).ifPresent(leftOut -> {
             String more = leftOut == 0 ? "" : " (" + leftOut + " other failures were not logged)";
-            LOG.log(Level.WARNING, "the handler of " + job + " failed: " + what + more, failure);
+            warn("the handler of " + job + " failed: " + what + more, failure);
         });
+    }
+
+    /** Logs a failure; of one that cannot be printed, the class. */
+    private static void warn(String what, Throwable failure) {
+        try {
+            LOG.log(Level.WARNING, what, failure);
+        } catch (Throwable unprintable) {
+            try {
+                LOG.log(Level.WARNING, what + " (" + failure.getClass().getName() + ", which cannot be printed)");
+            } catch (Throwable e) {
+                // The log itself fails.
+            }
+        }
     }
 
     private interface WithReason {
@@ -315,27 +385,46 @@ public final class Worker implements AutoCloseable {
         lock.lock();
         settling++;
         lock.unlock();
-        CompletableFuture<List<SettleResult>> answer = client.settle(List.of(job.lease()), request, false);
+        CompletableFuture<List<SettleResult>> answer;
+        try {
+            answer = client.settle(List.of(job.lease()), request, false);
+        } catch (Throwable e) {
+            settled();
+            throw e;
+        }
         answer.whenComplete((results, error) -> {
             if (error != null) {
                 LOG.log(Level.WARNING, "{0} could not be {1}: {2}", job, done, error);
             } else if (!results.get(0).ok()) {
                 LOG.log(Level.WARNING, "the lease of {0} was over before it was {1}", job, done);
             }
-            lock.lock();
-            settling--;
-            changed.signalAll();
-            lock.unlock();
+            settled();
         });
         return answer;
+    }
+
+    private void settled() {
+        lock.lock();
+        settling--;
+        changed.signalAll();
+        lock.unlock();
     }
 
     private static Throwable cause(Throwable error) {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
+    private static String message(Throwable failure) {
+        try {
+            String message = failure.getMessage();
+            return message == null ? failure.getClass().getName() : message;
+        } catch (Throwable e) {
+            return failure.getClass().getName() + ", whose message failed with " + e.getClass().getName();
+        }
+    }
+
     private static String reason(Throwable failure) {
-        String text = failure.getMessage() == null ? failure.getClass().getName() : failure.getMessage();
+        String text = message(failure);
         byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
         int end = Math.min(utf8.length, REASON_BYTES_MAX);
         while (end < utf8.length && end > 0 && (utf8[end] & 0xc0) == 0x80) {
