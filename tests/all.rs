@@ -16,6 +16,7 @@ mod client_chaos;
 mod client_cluster;
 mod client_connection;
 mod client_fake;
+mod client_producer;
 mod client_server;
 mod client_worker;
 mod cluster;

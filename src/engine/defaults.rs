@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Engine;
-use super::jobs::Job;
+use super::job::Job;
 use super::outcome::{Outcome, Reject};
 use super::retry::wait_ms;
 use crate::types::{Backoff, RetryDefaults, TopicPolicy};

@@ -3,7 +3,8 @@
 //! They are derived from the state's changes and are no part of it: nothing depends on them, and while nobody watches none are made.
 
 use super::Engine;
-use super::jobs::{Job, Slot};
+use super::job::Job;
+use super::jobs::Slot;
 use crate::types::{JobId, JobState, Millis, TopicName};
 
 /// Something that happened to a job.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::clock::Moment;
 use super::finished::Finish;
 use super::idempotency::Remembered;
-use super::jobs::Job;
+use super::job::Job;
 use crate::types::SessionId;
 
 /// The running sum.
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::engine::clock::Timeline;
     use crate::engine::held::Past;
-    use crate::engine::jobs::JobExtras;
+    use crate::engine::job::JobExtras;
     use crate::engine::retry::Retry;
     use crate::engine::store::{BodyRef, Place};
     use crate::types::{BuryReason, Fence, JobId, JobState, Millis, TopicId};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::jobs::{Job, JobExtras};
+use super::job::{Job, JobExtras};
 use crate::types::{Fence, SessionId};
 
 /// What only jobs have that are, or were, reserved.

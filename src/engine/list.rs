@@ -13,7 +13,8 @@
 //! it still matches.
 
 use super::Engine;
-use super::jobs::{Found, Job, Slot};
+use super::job::Job;
+use super::jobs::{Found, Slot};
 use super::listing::{Goal, Listed, Listing, Stage};
 use super::outcome::{JobView, TopicView};
 use super::spilled::SpilledSlot;

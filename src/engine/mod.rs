@@ -63,6 +63,7 @@ mod hash;
 mod held;
 mod idempotency;
 mod index;
+mod job;
 mod jobs;
 mod list;
 mod listing;

@@ -6,7 +6,8 @@
 use super::Engine;
 use super::command::{Conditions, KeyedJob, TopicSelect};
 use super::events::JobEventKind;
-use super::jobs::{Found, KeyHash, Slot};
+use super::job::KeyHash;
+use super::jobs::{Found, Slot};
 use super::outcome::{Outcome, Reject};
 use crate::types::{Filter, JobState, TopicId};
 

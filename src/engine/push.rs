@@ -5,7 +5,8 @@ use std::hash::Hasher;
 
 use super::Engine;
 use super::command::{NewJob, TopicSelect};
-use super::jobs::{Job, JobExtras, KeyHash, Slot};
+use super::job::{Job, JobExtras, KeyHash};
+use super::jobs::Slot;
 use super::outcome::{PushOutcome, Reject};
 use super::repeat::checksum_of;
 use super::store::{JobStore, Record};

@@ -8,7 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Engine;
 use super::hash::{Element, Kind};
-use super::jobs::{Job, Slot};
+use super::job::Job;
+use super::jobs::Slot;
 use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
 use super::topics::TopicTotals;
 use super::transition::{AfterFailure, Moved};
@@ -59,6 +60,11 @@ impl Engine {
     /// Every topic, by number.
     pub fn topics(&self) -> impl Iterator<Item = TopicView<'_>> {
         self.topics.views()
+    }
+
+    /// The topics behind this name, by name.
+    pub fn topics_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {
+        self.topics.views_after(name)
     }
 
     /// The number of the next topic that is made.

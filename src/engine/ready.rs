@@ -8,7 +8,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::jobs::{Job, Slot};
+use super::job::Job;
+use super::jobs::Slot;
 use crate::types::JobId;
 
 /// A job's turn: priority, place in the order, id; and where it lies.

@@ -13,7 +13,7 @@ use super::clock::Moment;
 use super::defaults::DefaultsNumber;
 use super::hash;
 use super::held::Past;
-use super::jobs::{Job, JobExtras, KeyHash};
+use super::job::{Job, JobExtras, KeyHash};
 use super::retry::Retry;
 use super::store::{BodyRef, Place};
 use crate::types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};

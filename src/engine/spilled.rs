@@ -3,7 +3,7 @@
 //! A resident job takes about 120 bytes in memory, without its record. A spilled one takes 16, and 32 with a key,
 //! plus 5 to 12 in each index. Which freed slot is reused next is not part of the state.
 
-use super::jobs::KeyHash;
+use super::job::KeyHash;
 use super::slab::Slab;
 use super::store::Place;
 use crate::types::JobId;

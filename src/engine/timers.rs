@@ -7,7 +7,8 @@
 use std::cmp::Ordering;
 
 use super::clock::{Clock, Moment, Timeline};
-use super::jobs::{Job, Slot};
+use super::job::Job;
+use super::jobs::Slot;
 use super::ready::{Rank, ReadyOrder, reached_rank_of};
 use super::wheel::{Nodes, Timer, Wheel};
 use crate::types::Millis;

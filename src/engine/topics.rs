@@ -6,12 +6,14 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
-use super::jobs::{Job, Slot};
+use super::job::Job;
+use super::jobs::Slot;
 use super::outcome::{Reject, TopicView};
 use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
@@ -285,6 +287,12 @@ impl Topics {
 
     pub(super) fn views(&self) -> impl ExactSizeIterator<Item = TopicView<'_>> {
         self.known.iter().map(|(id, topic)| topic.view(*id))
+    }
+
+    pub(super) fn views_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {
+        let behind = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let named = self.names.range::<str, _>((behind, Bound::Unbounded));
+        named.filter_map(|(_, id)| Some(self.find(*id)?.view(*id)))
     }
 
     /// Every topic is looked at when the entry ends: those without jobs are idle from now on.

@@ -3,11 +3,12 @@
 //! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes run at once and take turns, so that a
 //! long one does not delay a short one; the others wait.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::bulk::{Found, ToChange};
 use super::io::ConnectionId;
 use super::requests::retry_later;
+use super::topic_pass::{TopicPasses, place_in_turn};
 use super::{Replica, Stop};
 use crate::engine::{Engine, JobView, Listed, Listing};
 use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
@@ -39,6 +40,8 @@ pub(super) struct Passes {
     queue: VecDeque<Pass>,
     /// Those whose page has ended, the oldest first. They save a scan, and nothing else: any may be dropped.
     kept: VecDeque<Kept>,
+    /// Over topics.
+    pub(super) topics: TopicPasses,
 }
 
 /// A pass whose page has ended: its connection will ask for the next one with the cursor where it stands.
@@ -84,18 +87,21 @@ pub(super) enum Purpose {
 impl Passes {
     /// Whether there is something to do.
     pub(super) fn are_any(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || self.topics.are_any()
     }
 
     /// Drops every pass. Returns all requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
-        self.queue.drain(..).flat_map(|pass| pass.purpose.askers()).collect()
+        let over_jobs = self.queue.drain(..).flat_map(|pass| pass.purpose.askers());
+        over_jobs.chain(self.topics.take_askers()).collect()
     }
 
     /// How many passes of this connection are under way or wait.
     fn count(&self, connection: ConnectionId) -> usize {
-        self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count()
+        let over_jobs =
+            self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count();
+        over_jobs + self.topics.count(connection)
     }
 
     /// Keeps a pass for the next page. Of two that stand at the same place, the one that scanned later: a list that was begun since
@@ -140,15 +146,9 @@ impl Passes {
 
     /// Adds a pass. Connections take turns: it goes before passes of connections that already have more passes queued.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
-        let connection = purpose.connection();
-        let own = self.queue.iter().filter(|pass| pass.purpose.connection() == connection).count();
-        let mut seen = BTreeMap::new();
-        let place = self.queue.iter().position(|pass| {
-            let nth: &mut usize = seen.entry(pass.purpose.connection()).or_default();
-            *nth += 1;
-            *nth > own + 1
-        });
-        self.queue.insert(place.unwrap_or(self.queue.len()), Pass { listing, purpose, has_begun: false });
+        let place =
+            place_in_turn(self.queue.iter().map(|pass| pass.purpose.connection()), purpose.connection());
+        self.queue.insert(place, Pass { listing, purpose, has_begun: false });
     }
 }
 
@@ -266,7 +266,7 @@ impl Replica {
     }
 
     /// Why this connection may not begin another pass now.
-    fn refusal_of_pass(&self, connection: ConnectionId) -> Option<ErrorReply> {
+    pub(super) fn refusal_of_pass(&self, connection: ConnectionId) -> Option<ErrorReply> {
         if self.stop != Stop::No {
             return Some(Self::stopping());
         }
@@ -285,6 +285,7 @@ impl Replica {
 
     /// Goes on with the passes under way.
     pub(super) fn go_on_browsing(&mut self) {
+        self.go_on_with_topics();
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
             && let Some(mut pass) = self.passes.queue.pop_front()

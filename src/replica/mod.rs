@@ -43,6 +43,7 @@ mod snapshots;
 mod state_trust;
 mod stopping;
 mod token_limits;
+mod topic_pass;
 mod turns;
 mod waiters;
 

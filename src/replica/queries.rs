@@ -8,11 +8,11 @@ use super::io::{ConnectionId, Notice};
 use super::requests::select_job;
 use crate::engine::{JobView, TopicTotals, TopicView};
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, JobReport, Request, RequestId, Response, StatsReport, TopicReport,
-    TopicSettings, Totals,
+    ErrorCode, ErrorReply, JobRef, JobReport, Request, RequestId, Response, TopicReport, TopicSettings,
+    Totals,
 };
 use crate::storage::StorageError;
-use crate::types::{Attributes, JobHistory, JobState, Key, Millis, RetryDefaults, Right, TopicId, TopicName};
+use crate::types::{Attributes, JobHistory, JobState, Key, Millis, RetryDefaults, TopicId, TopicName};
 
 impl Replica {
     /// # Errors
@@ -56,9 +56,11 @@ impl Replica {
             Request::Connections { after, connections_max } => {
                 Response::Connections(self.connection_list(ConnectionId(*after), *connections_max))
             }
-            Request::Topics => Response::Topics(self.topic_reports(connection)),
+            Request::Topics | Request::Stats => {
+                self.report_topics(connection, id, request.clone());
+                return Ok(());
+            }
             Request::TopicShow { topic } => self.topic_settings(topic),
-            Request::Stats => Response::Stats(Box::new(self.stats(connection))),
             other => unreachable!("{other:?} is no read"),
         };
         self.connections.send(connection, id, response);
@@ -146,15 +148,6 @@ impl Replica {
         })))
     }
 
-    /// Those topics that the client may see.
-    fn topic_reports(&mut self, connection: ConnectionId) -> Vec<TopicReport> {
-        let seen = self.engine.topics().filter(|topic| self.may(connection, Right::Read, topic.id));
-        let mut reports: Vec<TopicReport> = seen.map(|topic| self.topic_report(&topic)).collect();
-        self.turns.count(self.engine.topics().count() as u64);
-        reports.sort_by(|left, right| left.topic.cmp(&right.topic));
-        reports
-    }
-
     pub(super) fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
         TopicReport { topic: topic.name.clone(), paused: topic.paused, totals: self.totals_of(topic) }
     }
@@ -201,29 +194,6 @@ impl Replica {
             jobs,
             bytes,
         }))
-    }
-
-    /// Of the topics that the client may see.
-    fn stats(&mut self, connection: ConnectionId) -> StatsReport {
-        let topics = self.topic_reports(connection);
-        let sees_all =
-            self.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
-        let forgotten = if sees_all { self.forgotten() } else { Totals::default() };
-        let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
-        StatsReport {
-            now: self.engine.wall(self.clock.stamp()),
-            uptime_ms: (self.now_us - self.started_us) / 1000,
-            connections: u32::try_from(self.connections.count()).unwrap_or(u32::MAX),
-            sessions: u32::try_from(self.engine.session_count()).unwrap_or(u32::MAX),
-            waiting: u32::try_from(self.waiters.count()).unwrap_or(u32::MAX),
-            applied_index: self.applied.0,
-            term: self.group.term(),
-            state_hash: self.engine.state_hash(),
-            totals,
-            topics,
-            // The driver has the clocks to measure them.
-            stages: Vec::new(),
-        }
     }
 }
 

@@ -15,7 +15,7 @@
 //!   ([`pushes`](super::pushes)).
 //! - **Entries** are closed when their commands are much work, and applied up to the bound of one turn.
 //! - **Reads** are answered up to the bound. A pass over many jobs lasts many turns
-//!   ([`Passes`](super::browse::Passes)).
+//!   ([`Passes`](super::browse::Passes)); so does one over many topics ([`topic_pass`](super::topic_pass)).
 
 use super::connections::Asked;
 use super::io::ConnectionId;

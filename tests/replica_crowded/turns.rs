@@ -88,6 +88,46 @@ fn who_asks_for_little_does_not_wait_for_all_that_another_one_asked_for() {
 }
 
 #[test]
+fn reports_of_very_many_topics_leave_the_node_time_for_others() {
+    const TOPICS: usize = 5_000;
+    const MANY: usize = 20;
+    let mut rig = Rig::new();
+    let [crowd, other] = [1, 2].map(|number| rig.connect(number));
+    for number in (0..TOPICS).rev() {
+        rig.push(crowd, 900, &format!("{number:04}"), 1);
+    }
+    while answered(&rig, crowd) <= TOPICS {
+        rig.wake();
+    }
+    rig.take_all(crowd);
+    rig.answers.clear();
+    let requests = [vec![Request::Topics; MANY], vec![Request::Stats]].concat();
+    ask_all(&mut rig, crowd, &requests);
+    rig.push(other, 1, "9999", 10);
+    rig.ask(other, 2, Request::Stats);
+    let mut taken = 0;
+    let mut take_new = |rig: &mut Rig| {
+        let sent = rig.sent(crowd).map(Response::weight_bytes).sum();
+        rig.take(crowd, sent - taken);
+        taken = sent;
+        rig.wake();
+    };
+    while !rig.is_answered(other, 2) {
+        take_new(&mut rig);
+    }
+    assert!(rig.is_answered(other, 1), "a push waits for no report");
+    let earlier = answered(&rig, crowd);
+    assert!(earlier <= 2, "{earlier} of {MANY} came before the only one of another connection");
+    let Response::Stats(stats) = rig.answer(other, 2) else { panic!("no counts") };
+    assert_eq!(stats.topics.iter().filter(|topic| topic.topic.as_str() < "9").count(), TOPICS);
+    while answered(&rig, crowd) < requests.len() {
+        take_new(&mut rig);
+    }
+    let Response::Topics(topics) = rig.answer(crowd, 1) else { panic!("no topics") };
+    assert!(topics.is_sorted_by_key(|report| report.topic.clone()) && topics.len() >= TOPICS);
+}
+
+#[test]
 fn what_is_not_taken_up_keeps_its_permit() {
     const MANY: u32 = 200;
     let mut rig = Rig::new();

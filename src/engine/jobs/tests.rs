@@ -1,6 +1,7 @@
 //! What a job takes.
 
 use super::*;
+use crate::engine::job::JobExtras;
 
 #[test]
 fn a_job_takes_at_most_128_bytes_with_its_timer() {
