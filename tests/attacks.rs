@@ -30,6 +30,16 @@
 //! | 26 | use another's idempotency key before it does, or look whether it was used | each token has keys of its own |
 //! | 27 | push jobs under keys until others' keys are forgotten | the flood forgets its own |
 //! | 28 | have dead letters make more topics than the token may | refused |
+//!
+//! Those with call-backs are in `tests/call_backs/bounds.rs`:
+//!
+//! | | attack | outcome |
+//! |---|---|---|
+//! | 29 | have another's secret sign one's own calls | it signs for its topics alone |
+//! | 30 | read and consume by a call-back, with the right to manage alone | refused |
+//! | 31 | take a reserved job from its holder by a push that replaces it | refused without the right to manage |
+//! | 32 | have the node call its own ports | not called |
+//! | 33 | leave the path of a topic's URL by a job's key | buried, with the reason |
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]

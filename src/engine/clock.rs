@@ -96,8 +96,7 @@ impl Clock {
     pub(super) fn set_offset(&mut self, offset_ms: i64) {
         if offset_ms.saturating_sub(self.offset_ms) > SMALL_STEP_MS {
             // As long as a step is doubted, no other one makes it sure.
-            let before_ms =
-                self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms));
+            let before_ms = self.slower_offset_ms();
             self.forward = Some(StepForward { at: self.stamp, before_ms });
         }
         self.offset_ms = offset_ms;
@@ -107,8 +106,7 @@ impl Clock {
     /// A moment as a stamp by which it has come for sure: by the wall clock as it is now, and as it was before it was set forward
     /// less than a day ago.
     pub(super) fn surely(self, moment: Moment) -> i128 {
-        let offset_ms =
-            self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms));
+        let offset_ms = self.slower_offset_ms();
         Self { offset_ms, ..self }.as_stamp(moment)
     }
 
@@ -117,6 +115,11 @@ impl Clock {
         let doubted_until = self.doubted().map_or(u64::MAX, |doubted| doubted.at.after(DOUBT_MS).0);
         let believed = self.as_stamp(moment).max(i128::from(doubted_until));
         u64::try_from(self.surely(moment).min(believed).max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The offset of the slower clock: the one before a step that is doubted, or the one as it is now.
+    fn slower_offset_ms(self) -> i64 {
+        self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms))
     }
 
     /// The last step forward, if it may be wrong.
