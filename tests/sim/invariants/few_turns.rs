@@ -1,5 +1,6 @@
 //! Few turns: whatever tenants ask for, no other's change waits for more turns than these. Turns count in which the core has more
-//! to do at once and no write is under way: then nothing but the core's other work delays it.
+//! to do at once, and neither a write nor a checkpoint is under way: then nothing but the core's other work delays it. A checkpoint
+//! that lags holds entries back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use adjourn::replica::ConnectionId;
 use super::super::seen::{Seen, When};
 use super::Invariant;
 
-/// Commands that are not applied yet may be so many turns' work when no more are taken, and a checkpoint has some turns between.
+/// Commands that are not applied yet may be so many turns' work when no more are taken.
 const TURNS_MAX: u32 = 64;
 
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct FewTurns {
     waiting: BTreeMap<(ConnectionId, RequestId), u32>,
     /// Writes that are not durable.
     writing: BTreeSet<u64>,
+    /// A checkpoint is under way.
+    is_checkpointing: bool,
 }
 
 impl Invariant for FewTurns {
@@ -35,10 +38,13 @@ impl Invariant for FewTurns {
             Seen::Ended { .. } => {
                 self.waiting.clear();
                 self.writing.clear();
+                self.is_checkpointing = false;
             }
+            Seen::CheckpointBegins { .. } => self.is_checkpointing = true,
+            Seen::Checkpointed { .. } | Seen::CheckpointAbandoned { .. } => self.is_checkpointing = false,
             Seen::Ordered { order, .. } => _ = self.writing.insert(order.number),
             Seen::Persisted { number, .. } => self.writing.retain(|order| order > number),
-            Seen::Turned { pause: 0, .. } if self.writing.is_empty() => {
+            Seen::Turned { pause: 0, .. } if self.writing.is_empty() && !self.is_checkpointing => {
                 for ((connection, id), turns) in &mut self.waiting {
                     *turns += 1;
                     if *turns > TURNS_MAX {
