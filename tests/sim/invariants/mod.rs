@@ -33,7 +33,7 @@ mod settled_once;
 mod silence;
 mod stop_ends;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn::protocol::{Delivered, Response};
 use adjourn::replica::Notice;
@@ -144,21 +144,32 @@ struct Jumps {
     seen: Vec<(Us, Us)>,
     /// What each node may bring that has neither led nor followed yet.
     started: BTreeMap<NodeId, Us>,
+    /// Nodes that have lost their states, and have not led since: they tell no time.
+    without_state: BTreeSet<NodeId>,
 }
 
 impl Jumps {
     fn see(&mut self, when: When, seen: &Seen<'_>) {
         match seen {
-            Seen::Started { node, jumped_us, .. } => _ = self.started.insert(*node, *jumped_us),
+            Seen::Started { node, jumped_us, .. } => {
+                self.started.insert(*node, *jumped_us);
+                self.without_state.remove(node);
+            }
             Seen::Set { by_ms, .. } => {
                 let by_us = u64::try_from(*by_ms).unwrap_or(0) * MS;
                 self.started.values_mut().for_each(|jumped_us| *jumped_us += by_us);
             }
+            Seen::Noticed { node, notice: Notice::StateLost { .. } } => _ = self.without_state.insert(*node),
+            Seen::Noticed { notice: Notice::Follows { leader }, .. }
+                if self.without_state.contains(leader) => {}
             Seen::Noticed { node, notice: Notice::Follows { leader } } => {
                 self.started.remove(node);
                 self.led_by(when.at, *leader);
             }
-            Seen::Noticed { node, notice: Notice::Leading { .. } } => self.led_by(when.at, *node),
+            Seen::Noticed { node, notice: Notice::Leading { .. } } => {
+                self.without_state.remove(node);
+                self.led_by(when.at, *node);
+            }
             _ => {}
         }
     }
