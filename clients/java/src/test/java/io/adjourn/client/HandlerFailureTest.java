@@ -115,17 +115,22 @@ class HandlerFailureTest {
         });
     }
 
+    /** A worker of topic {@code t} with so many threads, each of which its first job ends. */
+    static Worker fatal(Client client, int threads) {
+        return Worker.builder(client).topic("t").concurrency(threads).threads(task -> {
+            Thread thread = new Thread(task);
+            thread.setUncaughtExceptionHandler((ended, error) -> { });
+            return thread;
+        }).handler(job -> {
+            throw new OutOfMemoryError("of this test");
+        }).start();
+    }
+
     @Test
     void aThreadThatAnErrorOfTheJvmHasEndedIsMissed() throws InterruptedException {
         try (FakeQueue queue = new FakeQueue()) {
             Client client = queue.client();
-            Worker worker = Worker.builder(client).topic("t").concurrency(2).threads(task -> {
-                Thread thread = new Thread(task);
-                thread.setUncaughtExceptionHandler((ended, error) -> { });
-                return thread;
-            }).handler(job -> {
-                throw new OutOfMemoryError("of this test");
-            }).start();
+            Worker worker = fatal(client, 2);
             assertEquals(2, worker.health().threads());
             client.push("t", HOURLY);
             Await.until("one is left", () -> worker.health().threads() == 1);

@@ -67,13 +67,7 @@ class WorkerStartTest {
     @Test
     void aWorkerThatEndsByItselfIsForgotten() throws Exception {
         try (FakeQueue queue = new FakeQueue()) {
-            Worker worker = Worker.builder(queue.client()).topic("t").concurrency(1).threads(task -> {
-                Thread thread = new Thread(task);
-                thread.setUncaughtExceptionHandler((ended, error) -> { });
-                return thread;
-            }).handler(job -> {
-                throw new OutOfMemoryError("of this test");
-            }).start();
+            Worker worker = HandlerFailureTest.fatal(queue.client(), 1);
             assertEquals(1, queue.client().workers().count());
             queue.client().push("t", NewJob.text("x").backoff(Backoff.fixed(Duration.ofHours(1))));
             Await.until("its thread has ended", () -> worker.health().threads() == 0);
