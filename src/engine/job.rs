@@ -10,7 +10,8 @@ use crate::types::{BuryReason, JobId, JobState, TopicId};
 /// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
 pub(super) const DUE_ANEW: u64 = 1;
 
-/// Set in [`Job::since`] of a delayed job that waits for [two times](Job::also_due), beside the other one. No time is as large.
+/// Set in [`Job::since`] of a delayed job that waits for [two times](Job::also_due): the rest of it is the second one. No time is
+/// as large.
 const ALSO_DUE: u64 = 1 << 63;
 
 /// The 128-bit keyed hash of a topic and a key.
@@ -23,8 +24,7 @@ pub(super) struct Job {
     /// When it is, or was, [due](Self::due).
     pub(super) due_at: u64,
     /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: when that was,
-    /// as a stamp. Delayed or buried: [`DUE_ANEW`], or see [`Job::held_until`]
-    /// and [`Job::also_due`].
+    /// as a stamp. Delayed or buried: [`DUE_ANEW`], or see [`Job::held_until`] and [`Job::also_due`].
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,

@@ -76,7 +76,7 @@ impl Work {
         }
     }
 
-    /// Ends the handler. If it comes to its end all the same, that counts as long as its lease is there.
+    /// Ends the handler. If it returns all the same, that counts, unless its lease has ended.
     async fn cancel(&self, why: Cancelled, mut handling: Handling) {
         tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
         self.hold.cancel(why);
@@ -85,10 +85,11 @@ impl Work {
             handling.0.abort();
         }
         // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job. One that has
-        // ended was seen to do so, unless its lease had not ended.
-        let ended = match &mut handling.0 {
-            ended if ended.is_finished() && why.ends_lease() => None,
-            running => running.await.ok().flatten(),
+        // ended with its lease was perhaps waited for already, and what it returned does not count.
+        let ended = if why.ends_lease() && handling.0.is_finished() {
+            None
+        } else {
+            (&mut handling.0).await.ok().flatten()
         };
         match (why, ended) {
             (Cancelled::LeaseLost, _) => {}
