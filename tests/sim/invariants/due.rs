@@ -18,7 +18,7 @@ use super::Jumps;
 const WALL_SLACK_MS: u64 = 1_001;
 
 /// Clocks that differ by no more agree.
-const AGREED_MS: u64 = 500;
+pub(super) const AGREED_MS: u64 = 500;
 
 /// Among several nodes, a leader knows whether its clock was set for good when it has heard of a majority. Some may be down, or
 /// cut off, for a while.

@@ -9,12 +9,16 @@ use adjourn::protocol::{JobReport, Request, RequestId, Response};
 use adjourn::replica::ConnectionId;
 use adjourn::types::{self, JobState};
 
-use super::super::seen::{Seen, When};
+use super::super::seen::{NodeId, Seen, When};
 use super::super::time::{MS, SECOND, Us};
+use super::due::AGREED_MS;
 use super::{Invariant, Leading};
 
 /// The longest time for an answer, beyond the requested wait: the slowest disk, some times in a row.
 const ANSWER_MAX: Us = 10 * SECOND;
+/// A leader whose disk hangs hands over, but to no member with a wrong clock: then answers wait until its disk is back. That takes so
+/// long at most.
+const HANGS_MAX: Us = 12 * SECOND;
 /// A backup waits for a checkpoint of its own, and for those before it.
 const BACKUP_MS: u64 = 60_000;
 /// Work that was begun when everything healed is over by then.
@@ -36,6 +40,10 @@ pub(super) struct Progress {
     leading: Leading,
     /// Since when there is no leader.
     leaderless: Us,
+    /// How far each clock was set ahead, in milliseconds.
+    ahead_ms: BTreeMap<NodeId, i64>,
+    /// When the members' clocks disagreed last.
+    disagreed: Option<Us>,
 }
 
 impl Progress {
@@ -55,6 +63,16 @@ impl Progress {
             return Err(format!("nobody leads for {} us", when.at - since));
         }
         Ok(())
+    }
+
+    /// How much longer answers may take, as some members could not lead.
+    fn excuse(&mut self, now: Us) -> Us {
+        let ahead = || self.ahead_ms.values().copied();
+        if self.among_others && ahead().max() > ahead().min().map(|least| least + AGREED_MS.cast_signed()) {
+            self.disagreed = Some(now);
+        }
+        let is_recent = self.disagreed.is_some_and(|at| now < at + ANSWER_MAX + HANGS_MAX);
+        if is_recent { HANGS_MAX } else { 0 }
     }
 
     fn gone(&mut self, connection: ConnectionId) {
@@ -133,9 +151,12 @@ impl Invariant for Progress {
             Seen::Ended { connections, .. } => {
                 connections.iter().for_each(|connection| self.gone(*connection));
             }
-            Seen::Turned { .. } => {
+            Seen::Set { node, by_ms } => *self.ahead_ms.entry(*node).or_default() += by_ms,
+            Seen::Turned { node, .. } => {
+                self.ahead_ms.entry(*node).or_default();
+                let excuse = self.excuse(when.at);
                 if let Some((deadline, connection, id)) =
-                    self.deadlines.first().filter(|(at, ..)| *at < when.at)
+                    self.deadlines.first().filter(|(at, ..)| *at + excuse < when.at)
                 {
                     let late = when.at - deadline;
                     return Err(format!(
