@@ -98,6 +98,13 @@ impl SimulatedFolder {
         device.armed = Some((device.steps + steps, fault));
     }
 
+    /// The step at which the device was found full, if that was its last fault.
+    pub fn full_at(&self) -> Option<u64> {
+        let device = self.device();
+        let full = device.armed.filter(|(at, fault)| *at < device.steps && matches!(fault, Fault::Full));
+        full.map(|(at, _)| at)
+    }
+
     /// The read that is `reads` from now fails, and none after it: 0 is the next one.
     pub fn arm_read(&self, reads: u64) {
         let mut device = self.device();
