@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::account::{HeldMemory, MemoryAccount};
+use super::node::account::{HeldMemory, MemoryAccount};
 use crate::engine::CapturedSessions;
 use crate::protocol::{Request, RequestId, RequestOpcode, Response};
 use crate::raft::{Message, Wanted};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Replica;
-use super::queries::add;
 use crate::engine::JobEvent;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
 use crate::types::{Access, Backoff, CallBack, Right, TopicName};
@@ -52,49 +51,35 @@ pub struct Observation {
 impl Replica {
     /// What this node knows now, as far as one may see it who has this access; of itself alone, which takes hardly any time, without.
     pub fn observe(&self, access: Option<&Access>) -> Observation {
+        let Self { node, group, leader, .. } = self;
+        let sees_all = access.is_some_and(|access| access.has_everywhere(Right::Read));
         Observation {
-            cluster: self.cluster_report(),
-            applied: self.applied.0,
-            totals: access.filter(|access| access.has_everywhere(Right::Read)).map(|_| self.all_totals()),
-            topics: access.map(|access| self.seen_by(access)).unwrap_or_default(),
-            topics_count: self.engine.topic_count() as u64,
-            sessions: self.engine.session_count(),
-            connections: self.connections.count() as u64,
-            waiting: self.waiters.count() as u64,
-            disk_is_full: self.disk_low,
-            memory_is_short: self.memory.is_short(),
-            uptime_ms: (self.now_us - self.started_us) / 1000,
+            cluster: group.cluster_report(node),
+            applied: group.applied.0,
+            totals: sees_all.then(|| group.all_totals()),
+            topics: access.map(|access| group.seen_by(access)).unwrap_or_default(),
+            topics_count: group.engine.topic_count() as u64,
+            sessions: group.engine.session_count(),
+            connections: node.connections.count() as u64,
+            waiting: leader.as_ref().map_or(0, |leader| leader.waiters.count() as u64),
+            disk_is_full: node.disk_low,
+            memory_is_short: node.memory.is_short(),
+            uptime_ms: node.uptime_ms(),
         }
     }
 
     /// The topics whose jobs are to be called back, as far as this node has applied what was set.
     pub fn called_back(&self) -> Vec<CalledBack> {
-        let wanted = self.engine.topics().filter_map(|topic| {
-            let policy = self.engine.topic_policy(topic.id)?;
-            let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
-            let (topic, call_back) = (topic.name.clone(), Arc::clone(call_back));
-            let backoff = policy.backoff.clone().or_else(|| self.engine.retry_defaults().backoff.clone());
-            Some(CalledBack { topic, call_back, backoff })
-        });
-        wanted.collect()
+        self.group.called_back()
     }
 
     /// Makes events of jobs from here on, or makes none any more.
     pub fn watch_jobs(&mut self, is_watched: bool) {
-        self.engine.watch_jobs(is_watched);
+        self.group.engine.watch_jobs(is_watched);
     }
 
     /// What happened to jobs since the last call, as far as this node has applied it.
     pub fn take_job_events(&mut self) -> Vec<JobEvent> {
-        self.engine.take_events()
-    }
-
-    fn seen_by(&self, access: &Access) -> Vec<TopicReport> {
-        let seen = self.engine.topics().filter(|topic| access.has(Right::Read, topic.name.as_str()));
-        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic)).collect()
-    }
-
-    fn all_totals(&self) -> Totals {
-        self.engine.topics().fold(self.forgotten(), |sum, topic| add(sum, &self.totals_of(&topic)))
+        self.group.engine.take_events()
     }
 }

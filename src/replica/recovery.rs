@@ -1,24 +1,19 @@
 //! From the data on disk to a running replica.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use super::browse::Passes;
-use super::checkpoint::Checkpoints;
-use super::clock::LeaderClock;
-use super::cluster::Cluster;
-use super::connections::Connections;
+use super::group::checkpoint::Checkpoints;
+use super::group::clock::LeaderClock;
+use super::group::cluster::Cluster;
+use super::group::snapshots::Incoming;
+use super::group::work::Work;
+use super::group::{Group, Log};
 use super::io::{Now, ReplicaConfig};
-use super::memory::Memory;
-use super::peers::Peers;
-use super::proposals::Proposals;
-use super::read_index::PendingReads;
-use super::snapshots::Incoming;
-use super::token_limits::TokenLimits;
-use super::turns::Turns;
-use super::waiters::Waiters;
-use super::{Failure, Replica, Stop};
+use super::node::Node;
+use super::node::peers::Peers;
+use super::{Failure, Replica};
 use crate::engine::{Command, Engine, Entry, EntryError};
-use crate::raft::{Group, Membership, MembershipChange, Offer, Start};
+use crate::raft::{self, Membership, MembershipChange, Offer, Start};
 use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::{GroupId, Millis};
 
@@ -209,67 +204,40 @@ impl Recovery {
     /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
     pub fn start(mut self, now: Now) -> Replica {
         let (stamp, clock_offset_ms) = self.clock_at_end();
-        let mut group = self.group();
-        group.campaign_if_sole();
-        let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
-        let memory = Memory::new(config.memory_max_bytes, config.memory_account.bytes_max());
+        let mut raft = self.group();
+        raft.campaign_if_sole();
         let mut clock = LeaderClock::new(now, stamp, clock_offset_ms);
-        if group.is_alone() {
+        if raft.is_alone() {
             clock.catch_up(now.wall);
         }
-        let connections = Connections::new(config.output_bytes_max, config.memory_account.clone());
-        let mut replica = Replica {
-            config,
-            group,
+        let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
+        let mut node = Node::new(config, peers, now);
+        let mut group = Group {
+            raft,
             engine,
             records,
-            checkpoints,
-            cut_through: None,
-            failure: Failure::No,
-            untrusted: None,
-            clock,
-            connections,
-            waiters: Waiters::default(),
-            proposals: Proposals::default(),
-            reads: PendingReads::default(),
-            peers,
-            cluster: Cluster::default(),
-            incoming: Incoming::default(),
-            committed: VecDeque::new(),
-            turns: Turns::default(),
-            passes: Passes::default(),
-            members_changed: true,
-            due: Vec::new(),
-            notices: Vec::new(),
-            closes: Vec::new(),
             applied,
-            started_us: now.elapsed_us,
-            now_us: now.elapsed_us,
-            wall: now.wall,
-            next_tick_us: now.elapsed_us,
-            next_housekeeping_us: now.elapsed_us,
-            next_proposal_us: now.elapsed_us,
-            lapsing: BTreeSet::new(),
-            token_limits: TokenLimits::default(),
-            held_ends: BTreeMap::new(),
-            given_back: BTreeSet::new(),
-            writes_in_flight: Vec::new(),
-            writing_since_us: now.elapsed_us,
+            untrusted: None,
+            log: Log { writing_since_us: now.elapsed_us, ..Log::default() },
+            checkpoints,
+            incoming: Incoming::default(),
+            clock,
+            work: Work::default(),
+            cluster: Cluster::default(),
+            last_read: 0,
+            members_changed: true,
             prepared: true,
-            serving_term: None,
-            disk_low: false,
-            memory,
-            stop: Stop::No,
+            next_tick_us: now.elapsed_us,
         };
         if let Some(error) = lost {
-            replica.lose_state(&error);
+            group.lose_state(&mut node, &error);
         }
-        replica
+        Replica { node, group, leader: None, failure: Failure::No }
     }
 
     /// The group, as it is when all of the log is taken in.
-    fn group(&mut self) -> Group {
-        Group::new(Start {
+    fn group(&mut self) -> raft::Group {
+        raft::Group::new(Start {
             node: self.config.node,
             seed: self.config.entropy.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)),
             vote: self.recovered.vote,

@@ -8,9 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Replica;
 use super::audited::{about, changes_much};
+use super::group::Group;
 use super::io::{Audited, ConnectionId, Output};
+use super::leader::token_limits::TokenLimits;
+use super::node::Node;
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, TopicSet};
 use crate::types::{Access, CallBack, IfExists, JobId, Lease, Right, TopicId, TopicName};
 
@@ -47,14 +49,16 @@ enum Subject<'a> {
     Leases(&'a mut [Lease]),
 }
 
-impl Replica {
+impl Group {
     /// Whether a client may ask for this. Takes out of the request what the client may not know of.
     pub(super) fn check_rights(
         &mut self,
+        node: &mut Node,
+        limits: Option<&mut TokenLimits>,
         connection: ConnectionId,
         request: &mut Request,
     ) -> Result<(), ErrorReply> {
-        let Some(access) = self.connections.access(connection) else { return Ok(()) };
+        let Some(access) = node.connections.access(connection) else { return Ok(()) };
         let Some(right) = request.opcode().right() else { return Ok(()) };
         let checked = match subject(right, request) {
             Subject::Nothing => Ok(Seen::All),
@@ -70,28 +74,20 @@ impl Replica {
             Subject::Job(job) => self.check_job(&access, right, job),
             Subject::Leases(leases) => self.check_leases(&access, leases),
         };
-        let checked = checked.and_then(|seen| self.check_new_topics(&access, request).map(|()| seen));
+        let checked =
+            checked.and_then(|seen| self.check_new_topics(node, limits, &access, request).map(|()| seen));
         let (about, denied) = match &checked {
             Ok(Seen::All) => return Ok(()),
             Ok(Seen::But(job)) => (format!("job {job}"), "the token may not see it".to_owned()),
             Err(reply) => (about(request), reply.message.clone()),
         };
-        self.tell_auditor(connection, &access, request, about, Some(denied));
+        node.tell_auditor(connection, &access, request, about, Some(denied));
         checked.map(|_| ())
     }
 
-    /// Tells an auditor of a request that changes more than single jobs, when it is allowed and will be tried.
-    pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &Request) {
-        if request.opcode().right().is_some_and(|right| changes_much(right, request))
-            && let Some(access) = self.connections.access(connection)
-        {
-            self.tell_auditor(connection, &access, request, about(request), None);
-        }
-    }
-
     /// Whether a client has a right to a topic that is there.
-    pub(super) fn may(&self, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
-        let Some(access) = self.connections.access(connection) else { return true };
+    pub(super) fn may(&self, node: &Node, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
+        let Some(access) = node.connections.access(connection) else { return true };
         access.has_everywhere(right) || self.has_right(&access, right, topic)
     }
 
@@ -118,7 +114,7 @@ impl Replica {
         if !access.has_somewhere(Right::Consume) {
             return Err(denied(access, Right::Consume, "any topic"));
         }
-        self.turns.count(leases.len() as u64 / LEASES_PER_UNIT);
+        self.work.count(leases.len() as u64 / LEASES_PER_UNIT);
         let stamp = self.clock.stamp();
         let mut seen = Seen::All;
         let mut allowed = BTreeMap::new();
@@ -136,7 +132,13 @@ impl Replica {
     }
 
     /// Whether the token may make the topics that this would make.
-    fn check_new_topics(&mut self, access: &Access, request: &Request) -> Result<(), ErrorReply> {
+    fn check_new_topics(
+        &mut self,
+        node: &Node,
+        limits: Option<&mut TokenLimits>,
+        access: &Access,
+        request: &Request,
+    ) -> Result<(), ErrorReply> {
         let names = match request {
             Request::Push(push) => vec![&push.topic],
             Request::TopicSet(TopicSet { topic, change }) => {
@@ -145,8 +147,9 @@ impl Replica {
             Request::Bulk(Bulk { change: Change::Move { to }, .. }) => vec![to],
             _ => return Ok(()),
         };
-        let made = self.token_limits.make(access, &names, self.now_us, &self.engine);
-        self.turns.count(made.looks);
+        let Some(limits) = limits else { return Ok(()) };
+        let made = limits.make(access, &names, node.now_us, &self.engine);
+        self.work.count(made.looks);
         if made.is_allowed {
             return Ok(());
         }
@@ -166,6 +169,17 @@ impl Replica {
             Ok(None) => self.engine.finished_job(job, self.clock.stamp()).map(|finished| finished.topic),
         };
         topic.and_then(|topic| self.engine.topic(topic)).map(|view| view.name.clone())
+    }
+}
+
+impl Node {
+    /// Tells an auditor of a request that changes more than single jobs, when it is allowed and will be tried.
+    pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &Request) {
+        if request.opcode().right().is_some_and(|right| changes_much(right, request))
+            && let Some(access) = self.connections.access(connection)
+        {
+            self.tell_auditor(connection, &access, request, about(request), None);
+        }
     }
 
     fn tell_auditor(

@@ -1,14 +1,20 @@
 //! A graceful stop: everything accepted is finished, and another member leads before this node ends.
 
 use super::Replica;
-use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response};
+use super::io::ConnectionId;
+use super::leader::Leader;
+use super::node::Node;
+use crate::protocol::{ErrorCode, ErrorReply, GoingAway, Response};
 
 /// How long another member has to take leadership over at a stop.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
 
+/// What clients are told then.
+const STOPPING: &str = "the server is stopping: connect again later";
+
 /// How far [`Input::Stop`](super::Input::Stop) has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     No,
     Asked,
     /// Accepted requests are done; leadership goes to another member, by this time on the monotonic clock.
@@ -19,29 +25,35 @@ pub(super) enum Stop {
     Done,
 }
 
+impl Leader {
+    /// Ends what waits on a connection; long polls without a job.
+    fn answer_polls(&mut self, node: &mut Node, connection: ConnectionId) {
+        for id in self.waiters.of(connection) {
+            if let Some(waiter) = self.waiters.remove(id)
+                && waiter.is_poll()
+            {
+                node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
+            }
+        }
+    }
+}
+
 impl Replica {
     /// Nothing more is accepted from here on.
     pub(super) fn stop(&mut self) {
-        self.stop = Stop::Asked;
-        self.refuse_backups(&Self::stopping());
-        self.refuse_passes();
-        for connection in self.connections.ids() {
-            let message = "the server is stopping: connect again later".to_owned();
-            self.connections.tell(
-                connection,
-                RequestId(0),
-                Response::GoingAway { message, reason: GoingAway::Stopping },
-            );
+        self.node.stop = Stop::Asked;
+        self.group.refuse_backups(&mut self.node, &stopping());
+        if let Some(leader) = &mut self.leader {
+            leader.refuse_passes(&mut self.node);
+        }
+        for connection in self.node.connections.ids() {
+            self.node.connections.say_goodbye(connection, STOPPING, GoingAway::Stopping);
             self.take_last_requests(connection);
-            while let Some((id, request)) = self.connections.take_held(connection) {
-                self.request(connection, id, request);
+            while let Some((asker, request)) = self.node.connections.take_held(connection) {
+                self.request(asker, request);
             }
-            for id in self.waiters.of(connection) {
-                if let Some(waiter) = self.waiters.remove(id)
-                    && waiter.is_poll()
-                {
-                    self.connections.send(connection, waiter.request, Response::Reserved(Vec::new()));
-                }
+            if let Some(leader) = &mut self.leader {
+                leader.answer_polls(&mut self.node, connection);
             }
         }
     }
@@ -49,35 +61,37 @@ impl Replica {
     /// At a stop, hands leadership to another member when all accepted requests are done: clients then need not wait for an
     /// election.
     pub(super) fn transfer_leadership(&mut self) {
-        if self.stop != Stop::Asked || !self.proposals.is_idle() {
+        if !self.is_stopping_idly() {
             return;
         }
-        if let Some(to) = self.own_transfer_target() {
-            self.transfer_to(to);
-            self.stop = Stop::Transferring { until_us: self.now_us + HAND_OVER_US_MAX };
+        let Self { node, group, .. } = self;
+        if let Some(to) = group.own_transfer_target(node) {
+            group.transfer_to(node, to);
+            node.stop = Stop::Transferring { until_us: node.now_us + HAND_OVER_US_MAX };
         }
     }
 
-    /// To whom leadership can be handed, if this node has it.
-    fn own_transfer_target(&self) -> Option<u64> {
-        self.transfer_target().filter(|_| self.group.is_leader())
+    /// Whether this node is to stop, and all accepted requests are done.
+    pub(super) fn is_stopping_idly(&self) -> bool {
+        self.node.stop == Stop::Asked && self.leader.as_ref().is_none_or(|leader| leader.proposals.is_idle())
     }
 
     /// Whether all accepted requests are done, and another member leads if one can. A follower does not wait for its
     /// writes: no client depends on them, and under load there are always some.
     pub(super) fn may_stop(&self) -> bool {
-        (self.writes_in_flight.is_empty() || !self.group.is_leader())
-            && match self.stop {
-                Stop::Asked => self.proposals.is_idle() && self.own_transfer_target().is_none(),
+        let Self { node, group, .. } = self;
+        (group.log.in_flight.is_empty() || !group.raft.is_leader())
+            && match node.stop {
+                Stop::Asked => self.is_stopping_idly() && group.own_transfer_target(node).is_none(),
                 Stop::Transferring { until_us } => {
-                    let moved = !self.group.is_leader() && self.group.leader().is_some();
-                    moved || self.now_us >= until_us
+                    let moved = !group.raft.is_leader() && group.raft.leader().is_some();
+                    moved || node.now_us >= until_us
                 }
                 Stop::No | Stop::Done => false,
             }
     }
+}
 
-    pub(super) fn stopping() -> ErrorReply {
-        ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect again later")
-    }
+pub(super) fn stopping() -> ErrorReply {
+    ErrorReply::new(ErrorCode::Stopping, STOPPING)
 }

@@ -185,7 +185,9 @@ impl World {
 
     fn new_node(&mut self, id: NodeId) {
         let random = self.random.fork(id);
-        let node = Node::new(id, &self.plan, random);
+        let mut node = Node::new(id, &self.plan, random);
+        // Whatever sets all clocks has set this one, too.
+        node.wall.step(self.now, self.all_set_ms);
         self.nodes.insert(id, node);
         let pause = self.random.below(100 * MS);
         self.after(pause, Event::Starts { node: id });
@@ -400,6 +402,7 @@ impl World {
     }
 
     pub(super) fn set_all_clocks(&mut self, by_ms: i64) {
+        self.all_set_ms += by_ms;
         for node in self.nodes.keys().copied().collect::<Vec<_>>() {
             self.set_clock(node, by_ms);
         }

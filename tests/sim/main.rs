@@ -8,6 +8,7 @@
 //!
 //! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs that number of seeds, beginning with
 //! `ADJOURN_SIM_BASE`. `ADJOURN_SIM_CLUSTER_SEED` and so on do the same for the other kinds of runs: see [`seeds`].
+//! `ADJOURN_SIM_TRACES=FILE` adds the hash of each trace to a file, to compare two builds that are to do the same.
 
 #![expect(
     clippy::indexing_slicing,
@@ -96,7 +97,11 @@ fn run(plan: Plan) -> Run {
 
 /// Runs a plan; a failure is run once more for its trace.
 fn must_hold(plan: &Plan) -> Result<Tally, String> {
-    let Run { broken, tally, .. } = run(plan.clone());
+    let is_traced = Seeds::are_traces_wanted();
+    let Run { broken, tally, trace, .. } = run(Plan { traced: is_traced, ..plan.clone() });
+    if is_traced {
+        Seeds::of(plan).note_trace(plan.seed, &trace);
+    }
     let Some(broken) = broken else { return Ok(tally) };
     let again = run(Plan { traced: true, ..plan.clone() });
     let seed = plan.seed;

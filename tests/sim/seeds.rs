@@ -3,10 +3,17 @@
 //! Each kind of run has variables of its own, which begin alike: `_SEED` names one seed, whose trace is shown; `_SEEDS` says
 //! how many there are, and `_BASE` which is the first.
 
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::ops::Range;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::plan::Plan;
+use super::trace::Trace;
+
+/// Names a file for the hash of each run's trace, a line each: two builds that do the same write the same lines, in some order.
+const TRACES: &str = "ADJOURN_SIM_TRACES";
 
 /// The seeds of one kind of run.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +60,21 @@ impl Seeds {
     /// Whether these are the usual seeds, or more: then every required event happens. Other seeds may miss rare ones.
     pub(super) fn are_usual(self, seeds: &Range<u64>) -> bool {
         seeds.start == 0 && seeds.end >= self.usual
+    }
+
+    /// Whether the traces of runs are wanted: see [`Self::note_trace`].
+    pub(super) fn are_traces_wanted() -> bool {
+        std::env::var_os(TRACES).is_some()
+    }
+
+    /// Adds a line with the hash of a run's trace to the file of [`TRACES`].
+    pub(super) fn note_trace(self, seed: u64, trace: &Trace) {
+        let path = std::env::var_os(TRACES).expect("traces are wanted");
+        let hash = xxh3_128(trace.text().as_bytes());
+        let line = format!("{} {seed} {hash:032x}\n", self.name);
+        let mut file =
+            OpenOptions::new().create(true).append(true).open(path).expect("a file for the traces");
+        file.write_all(line.as_bytes()).expect("the file takes a line");
     }
 
     /// The command that repeats one.

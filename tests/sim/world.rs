@@ -203,6 +203,8 @@ pub(super) struct World {
     pub(super) clients: Vec<Client>,
     /// How far ahead most wall clocks were when most of them agreed last.
     pub(super) agreed_ahead_ms: i64,
+    /// By how much all wall clocks were set, those of nodes that come later included.
+    pub(super) all_set_ms: i64,
     /// Each client's connection, and when it wakes.
     pub(super) ends: Vec<(Option<ConnectionId>, Us)>,
     pub(super) board: Board,
@@ -244,6 +246,7 @@ impl World {
             now: 0,
             nodes: [(NODE, node)].into(),
             agreed_ahead_ms: 0,
+            all_set_ms: 0,
             ends: vec![(None, 0); clients.len()],
             clients,
             board: Board::default(),

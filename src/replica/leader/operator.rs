@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::Replica;
-use super::connections::Phase;
-use super::io::ConnectionId;
+use super::Leader;
 use super::proposals::Reply;
 use super::requests::retry_later;
 use super::waiters::Demand;
 use crate::engine::Command;
-use crate::protocol::{
-    ConnectionList, ConnectionReport, ErrorCode, ErrorReply, GoingAway, RequestId, Response,
-};
+use crate::protocol::{ConnectionList, ConnectionReport, ErrorCode, ErrorReply, GoingAway, Response};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::{Asker, Phase};
+use crate::types::SessionId;
 use crate::types::limits::CONNECTION_TOPICS_MAX;
-use crate::types::{SessionId, TopicId, TopicName};
 
 /// The number of a connection's subscriptions and long polls that are read for its topics.
 const WAITERS_LOOKED_AT: usize = 16;
@@ -22,24 +22,35 @@ const WAITERS_PER_WORK: usize = 8;
 /// Units of work after which a page ends.
 const PAGE_WORK_MAX: u64 = 1024;
 
-impl Replica {
+impl Leader {
     /// The connections with a greater number than `after`, up to the given maximum: fewer if they have many subscriptions.
-    pub(super) fn connection_list(&mut self, after: ConnectionId, connections_max: u32) -> ConnectionList {
+    pub(crate) fn connection_list(
+        &self,
+        node: &mut Node,
+        group: &mut Group,
+        after: ConnectionId,
+        connections_max: u32,
+    ) -> ConnectionList {
         let (mut last, mut connections) = (after, Vec::new());
-        let until = self.work_done() + PAGE_WORK_MAX;
+        let until = group.work_done() + PAGE_WORK_MAX;
         while connections.len() < connections_max as usize
-            && self.work_done() < until
-            && let Some(id) = self.connections.next_id(last)
+            && group.work_done() < until
+            && let Some(id) = node.connections.next_id(last)
         {
             last = id;
-            connections.extend(self.connection_report(id));
+            connections.extend(self.connection_report(node, group, id));
         }
-        ConnectionList { has_more: self.connections.next_id(last).is_some(), connections }
+        ConnectionList { has_more: node.connections.next_id(last).is_some(), connections }
     }
 
-    fn connection_report(&mut self, id: ConnectionId) -> Option<ConnectionReport> {
+    fn connection_report(
+        &self,
+        node: &mut Node,
+        group: &mut Group,
+        id: ConnectionId,
+    ) -> Option<ConnectionReport> {
         let waiters = self.waiters.of(id);
-        self.turns.count((1 + waiters.len() / WAITERS_PER_WORK) as u64);
+        group.work.count((1 + waiters.len() / WAITERS_PER_WORK) as u64);
         let (mut subscriptions, mut reserves, mut credit_jobs, mut credit_bytes) = (0, 0, 0_u64, 0_u64);
         for waiter in waiters.iter().filter_map(|waiter| self.waiters.one(*waiter)) {
             match waiter.demand {
@@ -53,13 +64,13 @@ impl Replica {
         }
         let mut topics = BTreeSet::new();
         for waiter in waiters.iter().take(WAITERS_LOOKED_AT).filter_map(|waiter| self.waiters.one(*waiter)) {
-            topics.extend(waiter.topics.iter().filter_map(|topic| self.known_name(*topic)));
+            topics.extend(waiter.topics.iter().filter_map(|topic| group.known_name(*topic)));
             topics.extend(waiter.unknown().iter().cloned());
         }
         let has_more_topics = topics.len() > CONNECTION_TOPICS_MAX || waiters.len() > WAITERS_LOOKED_AT;
-        let session = self.connections.session_of(id);
-        let leases = session.map_or(0, |session| self.engine.lease_count(session));
-        let one = self.connections.one(id)?;
+        let session = node.connections.session_of(id);
+        let leases = session.map_or(0, |session| group.engine.lease_count(session));
+        let one = node.connections.one(id)?;
         Some(ConnectionReport {
             connection: id.0,
             session,
@@ -77,25 +88,22 @@ impl Replica {
         })
     }
 
-    fn known_name(&self, topic: TopicId) -> Option<TopicName> {
-        self.engine.topic(topic).map(|topic| topic.name.clone())
-    }
-
     /// Closes another client's connection. Its session goes into grace, or ends.
-    pub(super) fn disconnect(
+    pub(crate) fn disconnect(
         &mut self,
-        connection: ConnectionId,
-        id: RequestId,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
         other: ConnectionId,
         ends_session: bool,
     ) {
-        let Some(phase) = self.connections.one(other).map(|one| one.phase) else {
+        let Some(phase) = node.connections.one(other).map(|one| one.phase) else {
             let gone = "this node has no connection under that number: it was closed";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::NotFound, gone));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, gone));
         };
-        if other == connection {
+        if other == asker.connection {
             let own = "this is the connection that asks: say GOODBYE, or close it";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, own));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, own));
         }
         let session = match phase {
             Phase::Open(session) => Some(session),
@@ -103,29 +111,28 @@ impl Replica {
             Phase::Opening => {
                 // Its session is on its way through the log, and could not be ended here.
                 let opening = "its HELLO is not answered yet: try again";
-                return self.connections.refuse(connection, id, retry_later(ErrorCode::Busy, opening, 100));
+                return node.connections.refuse(asker, retry_later(ErrorCode::Busy, opening, 100));
             }
         };
         let why = "an operator has closed this connection";
-        self.end_waiters(other, why);
-        self.connections.end(other);
-        let (message, reason) = (why.to_owned(), GoingAway::Disconnected);
-        self.connections.tell(other, RequestId(0), Response::GoingAway { message, reason });
-        self.closes.push(other);
+        self.end_waiters(node, other, why);
+        node.connections.end(other);
+        node.connections.say_goodbye(other, why, GoingAway::Disconnected);
+        node.closes.push(other);
         match session {
-            Some(session) if ends_session => self.close_session(connection, id, session),
+            Some(session) if ends_session => self.close_session(node, group, asker, session),
             Some(session) => {
-                self.connections.start_grace(session, self.now_us + self.config.session_grace_ms * 1000);
-                self.connections.send(connection, id, Response::Done);
+                self.start_grace(node, session);
+                node.connections.send(asker, Response::Done);
             }
-            None => self.connections.send(connection, id, Response::Done),
+            None => node.connections.send(asker, Response::Done),
         }
     }
 
     /// Ends a session without a connection; `connection` is told when it has given back its leases.
-    pub(super) fn close_session(&mut self, connection: ConnectionId, id: RequestId, session: SessionId) {
+    pub(crate) fn close_session(&mut self, node: &Node, group: &Group, asker: Asker, session: SessionId) {
         self.lapsing.insert(session);
-        let reply = Reply::Close(connection, id, session);
-        self.propose_behind_grants(session, Command::SessionClose { session }, reply);
+        let reply = Reply::Close(asker, session);
+        self.propose_behind_grants(node, group, session, Command::SessionClose { session }, reply);
     }
 }

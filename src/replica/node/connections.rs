@@ -5,33 +5,40 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::account::{HeldMemory, MemoryAccount, MemoryShare};
-use super::io::{Arrival, ConnectionId, Output, Permit};
-use super::pushes::PushParts;
-use super::sessions::unmarked;
-use crate::protocol::{ErrorReply, Kind, Request, RequestId, Response};
+use crate::protocol::{ErrorReply, GoingAway, Kind, Request, RequestId, Response};
+use crate::replica::io::{Arrival, ConnectionId, Output, Permit};
+use crate::replica::leader::pushes::PushParts;
+use crate::replica::leader::sessions::unmarked;
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
 /// A share with less room than this, in bytes, is nearly used up.
 const TIGHT_BYTES: usize = 1 << 20;
 
+/// Who waits for an answer: a request of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Asker {
+    pub(crate) connection: ConnectionId,
+    pub(crate) request: RequestId,
+}
+
 /// One client's connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     /// Fresh random bytes, for the session that it may open.
-    pub(super) secret: SessionSecret,
-    pub(super) phase: Phase,
+    pub(crate) secret: SessionSecret,
+    pub(crate) phase: Phase,
     /// The heartbeat that its HELLO asked for; 0 for none.
-    pub(super) heartbeat_wish_ms: u32,
+    pub(crate) heartbeat_wish_ms: u32,
     /// Most requests that it may have under way.
-    pub(super) in_flight_max: u32,
+    pub(crate) in_flight_max: u32,
     /// What it may do.
     access: Arc<Access>,
     /// Where it comes from, or who asked last over it.
-    pub(super) address: Arc<str>,
+    pub(crate) address: Arc<str>,
     /// When it came, by the wall clock.
-    pub(super) since: Millis,
+    pub(crate) since: Millis,
     /// What its HELLO called it.
-    pub(super) client_name: String,
+    pub(crate) client_name: String,
     outbox: Vec<(RequestId, Response)>,
     /// The memory of the outbox, of this share.
     outbox_memory: HeldMemory,
@@ -59,7 +66,7 @@ pub(super) struct Connection {
 
 /// What a connection asked for.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     Request(RequestId, Request),
     /// What is left of a push.
     Rest(PushParts),
@@ -80,14 +87,14 @@ impl Connection {
     }
 
     /// Bytes that were sent to it and are not known to be written.
-    pub(super) fn unwritten_bytes(&self) -> usize {
+    pub(crate) fn unwritten_bytes(&self) -> usize {
         self.unwritten_bytes
     }
 }
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Nothing was said.
     Silent,
     /// HELLO was said and its session is on its way through the log.
@@ -98,9 +105,9 @@ pub(super) enum Phase {
     Ended,
 }
 
-/// All connections, their sessions, and the grace of sessions without a connection.
+/// All connections, and their sessions.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(crate) struct Connections {
     output_bytes_max: usize,
     account: MemoryAccount,
     all: BTreeMap<ConnectionId, Connection>,
@@ -114,13 +121,11 @@ pub(super) struct Connections {
     short: BTreeSet<ConnectionId>,
     /// Those that wait for the turn of another one, with which they share what little memory is left.
     behind: Vec<ConnectionId>,
-    grace: BTreeMap<SessionId, u64>,
-    grace_ends: BTreeSet<(u64, SessionId)>,
 }
 
 impl Connections {
     /// No connections; each will have room for `output_bytes_max` bytes of output, as far as the account has it.
-    pub(super) fn new(output_bytes_max: usize, account: MemoryAccount) -> Self {
+    pub(crate) fn new(output_bytes_max: usize, account: MemoryAccount) -> Self {
         Self {
             output_bytes_max,
             account,
@@ -131,12 +136,10 @@ impl Connections {
             resumable: BTreeSet::new(),
             short: BTreeSet::new(),
             behind: Vec::new(),
-            grace: BTreeMap::new(),
-            grace_ends: BTreeSet::new(),
         }
     }
 
-    pub(super) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
+    pub(crate) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
         let Arrival { secret, access, address, in_flight_max } = arrival;
         let share = self.account.share(&access, &address);
         let connection = Connection {
@@ -165,7 +168,7 @@ impl Connections {
     }
 
     /// Removes a connection. Returns its session, if that is now without a connection.
-    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
+    pub(crate) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
         self.dirty.remove(&id);
         self.short.remove(&id);
         match self.all.remove(&id)?.phase {
@@ -184,7 +187,7 @@ impl Connections {
     }
 
     /// Requests come, and wait for this connection's turn.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &mut self,
         id: ConnectionId,
         from: Option<Arc<str>>,
@@ -197,12 +200,12 @@ impl Connections {
     }
 
     /// Whether a request waits for its connection's turn.
-    pub(super) fn any_asked(&self) -> bool {
+    pub(crate) fn any_asked(&self) -> bool {
         !self.askers.is_empty()
     }
 
     /// Whose turn it is. It ends with [`Self::end_turn`].
-    pub(super) fn next_asker(&mut self) -> Option<ConnectionId> {
+    pub(crate) fn next_asker(&mut self) -> Option<ConnectionId> {
         let next = self.askers.pop_front()?;
         if let Some(connection) = self.all.get_mut(&next) {
             connection.is_in_line = false;
@@ -211,7 +214,7 @@ impl Connections {
     }
 
     /// What a connection asked for first, of what waits.
-    pub(super) fn take_asked(&mut self, id: ConnectionId) -> Option<Asked> {
+    pub(crate) fn take_asked(&mut self, id: ConnectionId) -> Option<Asked> {
         let connection = self.all.get_mut(&id).filter(|one| one.is_asking())?;
         if let Some(parts) = connection.parts.take() {
             return Some(Asked::Rest(parts));
@@ -230,7 +233,7 @@ impl Connections {
 
     /// The turn of a connection is over, or a push of it that was proposed in parts: if there is more, it comes again after all
     /// others.
-    pub(super) fn end_turn(&mut self, id: ConnectionId) {
+    pub(crate) fn end_turn(&mut self, id: ConnectionId) {
         if let Some(connection) = self.all.get_mut(&id)
             && connection.parts.is_none()
         {
@@ -249,19 +252,19 @@ impl Connections {
     }
 
     /// Keeps a push of which a part is proposed, or the rest waits for the connection's turn.
-    pub(super) fn hold_parts(&mut self, id: ConnectionId, parts: PushParts) {
+    pub(crate) fn hold_parts(&mut self, id: ConnectionId, parts: PushParts) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.parts = Some(parts);
         }
     }
 
     /// The push that is proposed in parts. It is no longer before the other requests, unless it is held again.
-    pub(super) fn take_parts(&mut self, id: ConnectionId) -> Option<PushParts> {
+    pub(crate) fn take_parts(&mut self, id: ConnectionId) -> Option<PushParts> {
         self.all.get_mut(&id)?.parts.take()
     }
 
     /// A client is gone. What is left of its requests is what changes something for others.
-    pub(super) fn leave(&mut self, id: ConnectionId) {
+    pub(crate) fn leave(&mut self, id: ConnectionId) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         connection.is_left = true;
         connection.held.clear();
@@ -277,35 +280,35 @@ impl Connections {
     }
 
     /// Whether it is gone, and nothing that it asked for is left.
-    pub(super) fn is_done(&self, id: ConnectionId) -> bool {
+    pub(crate) fn is_done(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| one.is_left && one.asked.is_empty() && one.parts.is_none())
     }
 
     /// Whether its client is there.
-    pub(super) fn is_there(&self, id: ConnectionId) -> bool {
+    pub(crate) fn is_there(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| !one.is_left)
     }
 
     /// What a client may do.
-    pub(super) fn access(&self, id: ConnectionId) -> Option<Arc<Access>> {
+    pub(crate) fn access(&self, id: ConnectionId) -> Option<Arc<Access>> {
         self.all.get(&id).map(|one| Arc::clone(&one.access))
     }
 
-    pub(super) fn one(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+    pub(crate) fn one(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.all.get_mut(&id)
     }
 
     /// Whether it has no WELCOME yet: without a leader here it could not ask for more.
-    pub(super) fn is_stranger(&self, id: ConnectionId) -> bool {
+    pub(crate) fn is_stranger(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| matches!(one.phase, Phase::Silent | Phase::Opening))
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
     /// The session that a connection speaks for.
-    pub(super) fn session_of(&self, id: ConnectionId) -> Option<SessionId> {
+    pub(crate) fn session_of(&self, id: ConnectionId) -> Option<SessionId> {
         match self.all.get(&id)?.phase {
             Phase::Open(session) => Some(session),
             Phase::Silent | Phase::Opening | Phase::Ended => None,
@@ -313,18 +316,17 @@ impl Connections {
     }
 
     /// The one with the next greater number.
-    pub(super) fn next_id(&self, after: ConnectionId) -> Option<ConnectionId> {
+    pub(crate) fn next_id(&self, after: ConnectionId) -> Option<ConnectionId> {
         self.all.range((Bound::Excluded(after), Bound::Unbounded)).next().map(|(id, _)| *id)
     }
 
-    pub(super) fn ids(&self) -> Vec<ConnectionId> {
+    pub(crate) fn ids(&self) -> Vec<ConnectionId> {
         self.all.keys().copied().collect()
     }
 
-    /// Lets a connection speak for a session, whose grace ends with that. Returns the connection that did so before, unless it is gone:
+    /// Lets a connection speak for a session. Returns the connection that did so before, unless it is gone:
     /// what such a one asked for is still done.
-    pub(super) fn attach(&mut self, id: ConnectionId, session: SessionId) -> Option<ConnectionId> {
-        self.end_grace(session);
+    pub(crate) fn attach(&mut self, id: ConnectionId, session: SessionId) -> Option<ConnectionId> {
         let before =
             self.attached.insert(session, id).filter(|before| *before != id && self.is_there(*before));
         if let Some(connection) = before.and_then(|before| self.all.get_mut(&before)) {
@@ -336,65 +338,29 @@ impl Connections {
         before
     }
 
+    /// Whether a connection speaks for this session.
+    pub(crate) fn is_attached(&self, session: SessionId) -> bool {
+        self.attached.contains_key(&session)
+    }
+
     /// Detaches the session from this connection, which stays open.
-    pub(super) fn end(&mut self, id: ConnectionId) {
+    pub(crate) fn end(&mut self, id: ConnectionId) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         if let Phase::Open(session) = std::mem::replace(&mut connection.phase, Phase::Ended) {
             self.detach(id, session);
         }
     }
 
-    /// Starts the grace of a session without a connection: it lapses at `end_us` unless a client resumes it.
-    pub(super) fn start_grace(&mut self, session: SessionId, end_us: u64) {
-        self.end_grace(session);
-        if self.attached.contains_key(&session) {
-            return;
-        }
-        self.grace.insert(session, end_us);
-        self.grace_ends.insert((end_us, session));
-    }
-
-    /// Forgets a session's grace.
-    pub(super) fn end_grace(&mut self, session: SessionId) {
-        if let Some(end_us) = self.grace.remove(&session) {
-            self.grace_ends.remove(&(end_us, session));
-        }
-    }
-
-    /// Forgets them all: another node looks after them.
-    pub(super) fn forget_graces(&mut self) {
-        self.grace.clear();
-        self.grace_ends.clear();
-    }
-
-    /// Sessions whose grace is over.
-    pub(super) fn take_lapsed(&mut self, now_us: u64) -> Vec<SessionId> {
-        let over: Vec<SessionId> =
-            self.grace_ends.iter().take_while(|(end_us, _)| *end_us <= now_us).map(|(_, id)| *id).collect();
-        for session in &over {
-            debug_assert!(
-                !self.attached.contains_key(session),
-                "whoever speaks for a session ends its grace"
-            );
-            self.end_grace(*session);
-        }
-        over
-    }
-
-    pub(super) fn next_grace_end_us(&self) -> Option<u64> {
-        self.grace_ends.first().map(|(end_us, _)| *end_us)
-    }
-
     /// How many bytes may be sent to a connection before some are written; 0 to one that is gone. One answer that
     /// is larger than the room is sent whole.
-    pub(super) fn room_bytes(&self, id: ConnectionId) -> usize {
+    pub(crate) fn room_bytes(&self, id: ConnectionId) -> usize {
         let there = self.all.get(&id).filter(|one| !one.is_left);
         there.map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes).min(one.share.room()))
     }
 
     /// The same for jobs that are about to be granted. Without room the connection waits for it. When a share is nearly used up,
     /// one connection after the other is granted jobs: `tight` has the shares whose turn is taken.
-    pub(super) fn room_for_turn(&mut self, id: ConnectionId, tight: &mut Vec<MemoryShare>) -> usize {
+    pub(crate) fn room_for_turn(&mut self, id: ConnectionId, tight: &mut Vec<MemoryShare>) -> usize {
         let room = self.room_bytes(id);
         let Some(one) = self.all.get(&id).filter(|_| room > 0) else {
             self.wait_for_room(id);
@@ -420,7 +386,7 @@ impl Connections {
     }
 
     /// The turn of a connection is over: those of its share that waited for that may go on.
-    pub(super) fn take_behind(&mut self, id: Option<ConnectionId>) -> Vec<ConnectionId> {
+    pub(crate) fn take_behind(&mut self, id: Option<ConnectionId>) -> Vec<ConnectionId> {
         let share = id.and_then(|id| self.all.get(&id)).map(|one| one.share.clone());
         let waits_for = |other: &ConnectionId| match (&share, self.all.get(other)) {
             (Some(share), Some(other)) => other.share.is(share),
@@ -430,13 +396,13 @@ impl Connections {
     }
 
     /// Memory was given back: those that waited for it may go on.
-    pub(super) fn take_short(&mut self) -> BTreeSet<ConnectionId> {
+    pub(crate) fn take_short(&mut self) -> BTreeSet<ConnectionId> {
         self.resumable.extend(&self.short);
         std::mem::take(&mut self.short)
     }
 
     /// `bytes` bytes were written.
-    pub(super) fn written(&mut self, id: ConnectionId, bytes: usize) {
+    pub(crate) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
             self.resumable.insert(id);
@@ -444,46 +410,46 @@ impl Connections {
     }
 
     /// Whether the answer to a read has to wait: for room, or for reads that came before it.
-    pub(super) fn must_wait(&self, id: ConnectionId, request: RequestId) -> bool {
-        self.all.get(&id).is_some_and(|one| {
+    pub(crate) fn must_wait(&self, asker: Asker) -> bool {
+        self.all.get(&asker.connection).is_some_and(|one| {
             let are_before = one.resumed.is_some() || !one.held.is_empty();
-            one.resumed != Some(request) && (are_before || self.room_bytes(id) == 0)
+            one.resumed != Some(asker.request) && (are_before || self.room_bytes(asker.connection) == 0)
         })
     }
 
     /// Keeps a read for when there is room, and not the buffer that it came in.
-    pub(super) fn hold(&mut self, id: ConnectionId, request: RequestId, read: Request) {
-        self.wait_for_room(id);
-        if let Some(connection) = self.all.get_mut(&id) {
-            connection.held.push_back((request, read.detached()));
+    pub(crate) fn hold(&mut self, asker: Asker, read: Request) {
+        self.wait_for_room(asker.connection);
+        if let Some(connection) = self.all.get_mut(&asker.connection) {
+            connection.held.push_back((asker.request, read.detached()));
         }
     }
 
     /// The same for a read whose search has ended: it keeps its place before reads that came after it and were held meanwhile.
-    pub(super) fn hold_searched(&mut self, id: ConnectionId, request: RequestId, read: Request) {
-        self.wait_for_room(id);
-        if let Some(connection) = self.all.get_mut(&id) {
+    pub(crate) fn hold_searched(&mut self, asker: Asker, read: Request) {
+        self.wait_for_room(asker.connection);
+        if let Some(connection) = self.all.get_mut(&asker.connection) {
             // Of a client that counts up, and begins again at 0; others have no order.
-            let is_later = |later: RequestId| request.0.wrapping_sub(later.0).cast_signed() < 0;
+            let is_later = |later: RequestId| asker.request.0.wrapping_sub(later.0).cast_signed() < 0;
             let later = connection.held.iter().rev().take_while(|(held, _)| is_later(*held)).count();
-            connection.held.insert(connection.held.len() - later, (request, read.detached()));
+            connection.held.insert(connection.held.len() - later, (asker.request, read.detached()));
         }
     }
 
     /// Whether [`Self::resume`] may have something.
-    pub(super) fn any_resumable(&self) -> bool {
+    pub(crate) fn any_resumable(&self) -> bool {
         !self.resumable.is_empty()
     }
 
     /// A read that was held, when there is room for its answer and those before it are answered.
-    pub(super) fn resume(&mut self) -> Option<(ConnectionId, RequestId, Request)> {
+    pub(crate) fn resume(&mut self) -> Option<(Asker, Request)> {
         while let Some(id) = self.resumable.first().copied() {
             if self.room_bytes(id) > 0
                 && let Some(connection) = self.all.get_mut(&id).filter(|one| one.resumed.is_none())
                 && let Some((request, read)) = connection.held.pop_front()
             {
                 connection.resumed = Some(request);
-                return Some((id, request, read));
+                return Some((Asker { connection: id, request }, read));
             }
             self.resumable.remove(&id);
             if self.all.get(&id).is_some_and(|one| !one.held.is_empty()) {
@@ -494,39 +460,46 @@ impl Connections {
     }
 
     /// The read that was held first.
-    pub(super) fn take_held(&mut self, id: ConnectionId) -> Option<(RequestId, Request)> {
-        self.all.get_mut(&id)?.held.pop_front()
+    pub(crate) fn take_held(&mut self, id: ConnectionId) -> Option<(Asker, Request)> {
+        let (request, read) = self.all.get_mut(&id)?.held.pop_front()?;
+        Some((Asker { connection: id, request }, read))
     }
 
     /// Puts the answer to a request into a connection's outbox. Drops it if the connection is gone.
-    pub(super) fn send(&mut self, id: ConnectionId, request: RequestId, response: Response) {
-        self.tell(id, request, response);
-        if let Some(connection) = self.all.get_mut(&id).filter(|one| !one.is_left) {
+    pub(crate) fn send(&mut self, asker: Asker, response: Response) {
+        self.tell(asker, response);
+        if let Some(connection) = self.all.get_mut(&asker.connection).filter(|one| !one.is_left) {
             connection.answers += 1;
-            if connection.resumed.take_if(|resumed| *resumed == request).is_some() {
-                self.resumable.insert(id);
+            if connection.resumed.take_if(|resumed| *resumed == asker.request).is_some() {
+                self.resumable.insert(asker.connection);
             }
         }
     }
 
-    /// As [`Self::send`], for a response that answers no request.
-    pub(super) fn tell(&mut self, id: ConnectionId, request: RequestId, response: Response) {
-        if let Some(connection) = self.all.get_mut(&id).filter(|one| !one.is_left) {
+    /// As [`Self::send`], for a response that comes unasked, under the number of the request that it is about.
+    pub(crate) fn tell(&mut self, about: Asker, response: Response) {
+        if let Some(connection) = self.all.get_mut(&about.connection).filter(|one| !one.is_left) {
             let bytes = response.weight_bytes();
             connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(bytes);
             connection.outbox_memory.add(bytes);
-            connection.outbox.push((request, response));
-            self.dirty.insert(id);
+            connection.outbox.push((about.request, response));
+            self.dirty.insert(about.connection);
         }
     }
 
     /// As [`Self::send`], for an error.
-    pub(super) fn refuse(&mut self, id: ConnectionId, request: RequestId, error: ErrorReply) {
-        self.send(id, request, Response::Error(error));
+    pub(crate) fn refuse(&mut self, asker: Asker, error: ErrorReply) {
+        self.send(asker, Response::Error(error));
+    }
+
+    /// Tells a client that it is about to be disconnected, and why.
+    pub(crate) fn say_goodbye(&mut self, id: ConnectionId, message: &str, reason: GoingAway) {
+        let about = Asker { connection: id, request: RequestId(0) };
+        self.tell(about, Response::GoingAway { message: message.to_owned(), reason });
     }
 
     /// Hands over the queued responses, one output for each connection.
-    pub(super) fn flush(&mut self, outputs: &mut Vec<Output>) {
+    pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
         for connection in std::mem::take(&mut self.dirty) {
             let Some(one) = self.all.get_mut(&connection) else { continue };
             let (responses, answers) = (std::mem::take(&mut one.outbox), std::mem::take(&mut one.answers));
@@ -564,12 +537,12 @@ mod tests {
             Arrival { secret: SessionSecret([1; 16]), access, address: String::new(), in_flight_max: 9 };
         connections.add(id, arrival, Millis(0));
         for request in [u32::MAX - 2, u32::MAX, 0, 2] {
-            connections.hold(id, RequestId(request), Request::Topics);
+            connections.hold(Asker { connection: id, request: RequestId(request) }, Request::Topics);
         }
         for searched in [1, u32::MAX - 3, 3] {
-            connections.hold_searched(id, RequestId(searched), Request::Stats);
+            connections.hold_searched(Asker { connection: id, request: RequestId(searched) }, Request::Stats);
         }
-        let held = std::iter::from_fn(|| connections.take_held(id)).map(|(request, _)| request.0);
+        let held = std::iter::from_fn(|| connections.take_held(id)).map(|(asker, _)| asker.request.0);
         let order = [u32::MAX - 3, u32::MAX - 2, u32::MAX, 0, 1, 2, 3];
         assert!(held.eq(order), "in the order in which they came");
     }

@@ -13,10 +13,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use super::io::{CheckpointOrder, ConnectionId, Output};
-use super::{Replica, Stop};
-use crate::protocol::{ErrorCode, ErrorReply, RequestId};
+use super::Group;
+use crate::protocol::{ErrorCode, ErrorReply};
 use crate::raft::Offer;
+use crate::replica::io::{CheckpointOrder, Output};
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::replica::stopping::Stop;
 use crate::storage::checkpoint::memory_bytes_max;
 use crate::storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, PageFile, PinnedBackup, StorageError, Written, begin_capture,
@@ -67,7 +70,7 @@ const LOG_BYTES_PER_JOB: u64 = 32;
 
 /// The stage of the checkpoint under way.
 #[derive(Debug, Default)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     #[default]
     Idle,
     /// Sessions and jobs are sent to the checkpoint thread. `on_the_way`: sizes in bytes of the batches it has not taken yet.
@@ -80,7 +83,7 @@ pub(super) enum Stage {
 
 /// A checkpoint behind which the log is kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// The entry at which it stands.
     index: u64,
     /// Bytes of entries until there, since this process started.
@@ -89,41 +92,41 @@ pub(super) struct Kept {
 
 /// The checkpoints of a node.
 #[derive(Debug, Default)]
-pub(super) struct Checkpoints {
+pub(crate) struct Checkpoints {
     /// Number of the last one.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// The page files of the last one, if it is this process that wrote it.
-    pub(super) pages: Vec<PageFile>,
+    pub(crate) pages: Vec<PageFile>,
     /// The first number for a new chunk.
-    pub(super) next_chunk: u32,
+    pub(crate) next_chunk: u32,
     /// Bytes of entries since the last one.
-    pub(super) log_bytes: u64,
+    pub(crate) log_bytes: u64,
     /// When the last one began; 0 if none did since this process started.
-    pub(super) begun_us: u64,
+    pub(crate) begun_us: u64,
     /// The growth of the log, in bytes, that the amount written by the last one allows.
-    pub(super) written_for_bytes: u64,
+    pub(crate) written_for_bytes: u64,
     /// The last one did not fit on the disk: the next one has time until then.
-    pub(super) not_before_us: u64,
-    pub(super) stage: Stage,
+    pub(crate) not_before_us: u64,
+    pub(crate) stage: Stage,
     /// Who asked for a backup, before a checkpoint began that will be it.
-    pub(super) backups_wanted: Vec<(ConnectionId, RequestId)>,
+    pub(crate) backups_wanted: Vec<Asker>,
     /// Whose backup the checkpoint that is under way will be.
-    pub(super) backups_begun: Vec<(ConnectionId, RequestId)>,
+    pub(crate) backups_begun: Vec<Asker>,
     /// Backups to be handed out.
-    pub(super) backups: Vec<Output>,
+    pub(crate) backups: Vec<Output>,
     /// What the one under way can be offered as, to members that are far behind.
-    pub(super) offer: Option<Offer>,
+    pub(crate) offer: Option<Offer>,
     /// Bytes of entries until the last one began, since this process started.
-    pub(super) logged_bytes: u64,
+    pub(crate) logged_bytes: u64,
     /// Those that are durable and whose log is still there, oldest first.
-    pub(super) kept: VecDeque<Kept>,
+    pub(crate) kept: VecDeque<Kept>,
     /// Checkpoints that were held open for backups.
-    pub(super) pins: Vec<Weak<PinnedBackup>>,
+    pub(crate) pins: Vec<Weak<PinnedBackup>>,
 }
 
 impl Checkpoints {
     /// When the next step can be taken; `None` if that is not for the clock to say.
-    pub(super) fn next_step_us(&self) -> Option<u64> {
+    pub(crate) fn next_step_us(&self) -> Option<u64> {
         match &self.stage {
             Stage::Capturing { on_the_way } => may_send(on_the_way).then_some(0),
             Stage::Adopting { not_before_us, .. } => Some(*not_before_us),
@@ -133,7 +136,7 @@ impl Checkpoints {
     }
 
     /// Whether none is under way.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::Idle)
     }
 
@@ -169,89 +172,96 @@ impl Checkpoints {
     }
 
     /// Backups that can be read by now.
-    pub(super) fn take_backups(&mut self) -> Vec<Output> {
+    pub(crate) fn take_backups(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.backups)
     }
 
     /// A batch of jobs was taken.
-    pub(super) fn taken(&mut self) {
+    pub(crate) fn taken(&mut self) {
         if let Stage::Capturing { on_the_way } = &mut self.stage {
             on_the_way.pop_front();
         }
     }
 }
 
-impl Replica {
+impl Group {
     /// How long the next entry has to wait for the checkpoint under way, in microseconds. New data stays
     /// in memory and in the log until the next checkpoint, so the pause grows with the log.
-    pub(super) fn lagging_pause_us(&self) -> u64 {
+    pub(crate) fn lagging_pause_us(&self, node: &Node) -> u64 {
         if matches!(self.checkpoints.stage, Stage::Idle) {
             return 0;
         }
-        let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_may_take_bytes();
+        let quarters = 4 * self.checkpoints.log_bytes / self.checkpoint_may_take_bytes(node);
         match quarters.checked_sub(LAGGING_QUARTERS) {
             None => 0,
             Some(beyond) => LAGGING_PAUSE_US << beyond.min(LAGGING_SHIFT_MAX),
         }
     }
 
-    fn jobs_per_step(&self) -> usize {
-        let late = self.checkpoints.log_bytes > self.checkpoint_may_take_bytes();
+    fn jobs_per_step(&self, node: &Node) -> usize {
+        let late = self.checkpoints.log_bytes > self.checkpoint_may_take_bytes(node);
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
     /// Whether the checkpoint under way is far from lagging, memory is not short, and no request waits for the next
     /// checkpoint.
-    fn has_time(&self) -> bool {
-        let is_wanted = !self.checkpoints.backups_wanted.is_empty() || self.group.is_offer_wanted();
-        let grows_slowly = self.checkpoints.log_bytes < self.checkpoint_may_take_bytes() / 2;
-        grows_slowly && !is_wanted && !self.memory.is_short()
+    fn has_time(&self, node: &Node) -> bool {
+        let is_wanted = !self.checkpoints.backups_wanted.is_empty() || self.raft.is_offer_wanted();
+        let grows_slowly = self.checkpoints.log_bytes < self.checkpoint_may_take_bytes(node) / 2;
+        grows_slowly && !is_wanted && !node.memory.is_short()
     }
 
     /// A checkpoint is due when the log has grown by this many bytes.
-    fn checkpoint_due_bytes(&self) -> u64 {
-        self.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
+    fn checkpoint_due_bytes(&self, node: &Node) -> u64 {
+        node.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
     }
 
     /// The next checkpoint begins when the log has grown by this many bytes.
-    fn checkpoint_wanted_bytes(&self) -> u64 {
-        let is_long_ago = self.now_us >= self.checkpoints.begun_us + SELDOM_US;
-        let due = self.checkpoint_due_bytes() / if is_long_ago { SELDOM_SHARE } else { 1 };
+    fn checkpoint_wanted_bytes(&self, node: &Node) -> u64 {
+        let is_long_ago = node.now_us >= self.checkpoints.begun_us + SELDOM_US;
+        let due = self.checkpoint_due_bytes(node) / if is_long_ago { SELDOM_SHARE } else { 1 };
         // Checkpointed records are evicted from memory.
-        if self.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
+        if node.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
     }
 
     /// How much the log may grow during a checkpoint, in bytes: the growth at which the next one is due, or the growth that
     /// the one under way justifies.
-    fn checkpoint_may_take_bytes(&self) -> u64 {
-        self.checkpoint_due_bytes().max(self.checkpoints.written_for_bytes)
+    fn checkpoint_may_take_bytes(&self, node: &Node) -> u64 {
+        self.checkpoint_due_bytes(node).max(self.checkpoints.written_for_bytes)
     }
 
     /// The size of new chunks, in bytes.
-    fn chunk_bytes(&self) -> usize {
-        let most = self.memory.chunk_bytes_max();
-        let due = usize::try_from(self.config.checkpoint_log_bytes).unwrap_or(usize::MAX);
+    fn chunk_bytes(&self, node: &Node) -> usize {
+        let most = node.memory.chunk_bytes_max();
+        let due = usize::try_from(node.config.checkpoint_log_bytes).unwrap_or(usize::MAX);
         self.records.chunk_bytes(due.min(CHUNK_BYTES).min(most), most)
     }
 
     /// What the next checkpoint takes of memory at most, in bytes.
-    pub(super) fn checkpoint_memory_bytes(&self) -> u64 {
+    pub(crate) fn checkpoint_memory_bytes(&self, node: &Node) -> u64 {
         let written = self.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
-        (memory_bytes_max(self.chunk_bytes()) + written + handed_over + self.engine.metadata_bytes()) as u64
+        (memory_bytes_max(self.chunk_bytes(node)) + written + handed_over + self.engine.metadata_bytes())
+            as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.
-    pub(super) fn step_checkpoint(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
-        self.records.free_forgotten(self.jobs_per_step());
+    pub(crate) fn step_checkpoint(
+        &mut self,
+        node: &mut Node,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), StorageError> {
+        self.records.free_forgotten(self.jobs_per_step(node));
         match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Idle => {
                 self.engine.shrink();
-                self.begin_checkpoint_if_due(outputs);
+                self.begin_checkpoint_if_due(node, outputs);
             }
-            Stage::Capturing { on_the_way } if may_send(&on_the_way) => self.hand_over(on_the_way, outputs),
-            Stage::Adopting { checkpoint, next, not_before_us } if not_before_us <= self.now_us => {
-                return self.adopt(checkpoint, next);
+            Stage::Capturing { on_the_way } if may_send(&on_the_way) => {
+                self.hand_over(node, on_the_way, outputs);
+            }
+            Stage::Adopting { checkpoint, next, not_before_us } if not_before_us <= node.now_us => {
+                return self.adopt(node, checkpoint, next);
             }
             stage => self.checkpoints.stage = stage,
         }
@@ -259,50 +269,55 @@ impl Replica {
     }
 
     /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
-    pub(super) fn checkpoint_abandoned(&mut self) {
+    pub(crate) fn checkpoint_abandoned(&mut self, node: &mut Node) {
         self.engine.end_capture();
         self.records.end_capture();
         let full = "there is no space for the checkpoint that a backup is, or too many files are open: make some and begin \
                     again";
         let full = ErrorReply::new(ErrorCode::DiskFull, full);
-        for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
-            self.connections.refuse(connection, request, full.clone());
+        for asker in std::mem::take(&mut self.checkpoints.backups_begun) {
+            node.connections.refuse(asker, full.clone());
         }
         self.checkpoints.stage = Stage::Idle;
-        self.checkpoints.log_bytes = self.checkpoints.log_bytes.max(self.checkpoint_due_bytes());
-        self.checkpoints.not_before_us = self.now_us + NO_SPACE_PAUSE_US;
+        self.checkpoints.log_bytes = self.checkpoints.log_bytes.max(self.checkpoint_due_bytes(node));
+        self.checkpoints.not_before_us = node.now_us + NO_SPACE_PAUSE_US;
     }
 
     /// Takes a backup: the next checkpoint, which begins as soon as none is under way.
-    pub(super) fn begin_backup(&mut self, connection: ConnectionId, request: RequestId) {
-        self.checkpoints.backups_wanted.push((connection, request));
+    pub(crate) fn begin_backup(&mut self, asker: Asker) {
+        self.checkpoints.backups_wanted.push(asker);
     }
 
     /// There will be no more backups.
-    pub(super) fn refuse_backups(&mut self, error: &ErrorReply) {
+    pub(crate) fn refuse_backups(&mut self, node: &mut Node, error: &ErrorReply) {
         let Checkpoints { backups_wanted, backups_begun, .. } = &mut self.checkpoints;
-        for (connection, request) in backups_wanted.drain(..).chain(backups_begun.drain(..)) {
-            self.connections.refuse(connection, request, error.clone());
+        for asker in backups_wanted.drain(..).chain(backups_begun.drain(..)) {
+            node.connections.refuse(asker, error.clone());
         }
     }
 
     /// A checkpoint is durable.
-    pub(super) fn checkpoint_done(&mut self, mut checkpoint: Box<Checkpoint>) -> Result<(), StorageError> {
+    pub(crate) fn checkpoint_done(
+        &mut self,
+        node: &mut Node,
+        mut checkpoint: Box<Checkpoint>,
+    ) -> Result<(), StorageError> {
         if self.has_lost_state() {
             // It is of the state that was.
-            self.checkpoint_abandoned();
+            self.checkpoint_abandoned(node);
             return Ok(());
         }
         self.checkpoints.stage = Stage::Idle;
         let pinned = checkpoint.pinned.take();
         self.checkpoints.pins.retain(|pin| pin.strong_count() > 0);
         self.checkpoints.pins.extend(pinned.as_ref().map(Arc::downgrade));
-        for (connection, request) in std::mem::take(&mut self.checkpoints.backups_begun) {
+        for asker in std::mem::take(&mut self.checkpoints.backups_begun) {
             if let Some(backup) = pinned.clone() {
+                let Asker { connection, request } = asker;
                 self.checkpoints.backups.push(Output::Backup { connection, request, backup });
             } else {
                 let text = "the files of the backup could not be opened: the server's log says why";
-                self.connections.refuse(connection, request, ErrorReply::new(ErrorCode::Busy, text));
+                node.connections.refuse(asker, ErrorReply::new(ErrorCode::Busy, text));
             }
         }
         self.checkpoints.next_chunk = checkpoint.next_chunk;
@@ -314,36 +329,36 @@ impl Replica {
         let logged_bytes = self.checkpoints.logged_bytes;
         self.checkpoints.kept.push_back(Kept { index: checkpoint.index, logged_bytes });
         if let Some(offer) = self.checkpoints.offer.take() {
-            self.group.offer(offer);
+            self.raft.offer(offer);
         }
-        self.cut_through = self.cut_point().or(self.cut_through);
+        self.log.cut_through = self.cut_point(node).or(self.log.cut_through);
         self.checkpoints.stage = Stage::Adopting { checkpoint, next: 0, not_before_us: 0 };
         Ok(())
     }
 
     /// Up to where the log can go.
-    fn cut_point(&mut self) -> Option<u64> {
-        let progress = self.progress();
+    fn cut_point(&mut self, node: &Node) -> Option<u64> {
+        let progress = self.progress(node);
         let others =
-            progress.iter().filter(|(node, progress)| **node != self.config.node && progress.is_active);
+            progress.iter().filter(|(member, progress)| **member != node.config.node && progress.is_active);
         let needed = others.map(|(_, progress)| progress.snapshot.unwrap_or(progress.matched)).min();
-        let least_bytes = (!self.group.is_alone()).then_some(self.config.checkpoint_log_bytes);
+        let least_bytes = (!self.raft.is_alone()).then_some(node.config.checkpoint_log_bytes);
         self.checkpoints.cut_point(least_bytes, needed.unwrap_or(u64::MAX))
     }
 
-    fn begin_checkpoint_if_due(&mut self, outputs: &mut Vec<Output>) {
+    fn begin_checkpoint_if_due(&mut self, node: &mut Node, outputs: &mut Vec<Output>) {
         if self.incoming.is_close() || self.untrusted.is_some() {
             return;
         }
-        let connections = &mut self.connections;
-        self.checkpoints.backups_wanted.retain(|(connection, _)| connections.one(*connection).is_some());
+        let connections = &mut node.connections;
+        self.checkpoints.backups_wanted.retain(|asker| connections.one(asker.connection).is_some());
         let pin = self.checkpoints.may_begin_backup();
-        if self.stop != Stop::No {
+        if node.stop != Stop::No {
             return;
         }
-        let due = self.checkpoints.log_bytes >= self.checkpoint_wanted_bytes()
-            || self.records.has_waste(self.config.checkpoint_log_bytes);
-        if !self.checkpoints.begins(pin, self.group.is_offer_wanted(), due, self.now_us) {
+        let due = self.checkpoints.log_bytes >= self.checkpoint_wanted_bytes(node)
+            || self.records.has_waste(node.config.checkpoint_log_bytes);
+        if !self.checkpoints.begins(pin, self.raft.is_offer_wanted(), due, node.now_us) {
             return;
         }
         if pin {
@@ -351,15 +366,15 @@ impl Replica {
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
-        self.checkpoints.begun_us = self.now_us;
+        self.checkpoints.begun_us = node.now_us;
         self.checkpoints.logged_bytes += std::mem::take(&mut self.checkpoints.log_bytes);
-        let chunk_bytes = self.chunk_bytes();
+        let chunk_bytes = self.chunk_bytes(node);
         let rewrite = self.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);
         let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
         let captured = (self.engine.jobs() - self.engine.spilled_jobs()).saturating_sub(kept);
         self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
-        let members = self.group.members().clone();
+        let members = self.raft.members().clone();
         let begin = CheckpointBegin {
             number: self.checkpoints.number,
             index: self.applied.0,
@@ -382,8 +397,8 @@ impl Replica {
         self.checkpoints.stage = Stage::Capturing { on_the_way: VecDeque::new() };
     }
 
-    fn hand_over(&mut self, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {
-        let jobs_max = self.jobs_per_step();
+    fn hand_over(&mut self, node: &Node, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {
+        let jobs_max = self.jobs_per_step(node);
         let sessions = self.engine.capture_sessions(jobs_max * OUTCOMES_PER_JOB);
         if !sessions.is_empty() {
             on_the_way.push_back(sessions.memory_bytes());
@@ -410,16 +425,19 @@ impl Replica {
     }
 
     /// Evicts the checkpointed records from memory.
-    fn adopt(&mut self, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
+    fn adopt(&mut self, node: &Node, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
-        let (jobs_max, pause_us) =
-            if self.has_time() { (ADOPTED_PER_STEP, ADOPTING_EVERY_US) } else { (self.jobs_per_step(), 0) };
+        let (jobs_max, pause_us) = if self.has_time(node) {
+            (ADOPTED_PER_STEP, ADOPTING_EVERY_US)
+        } else {
+            (self.jobs_per_step(node), 0)
+        };
         for one in written.iter().take(jobs_max) {
             let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
             self.records.relocated(one.from, one.to, relocated)?;
         }
         if written.len() > jobs_max {
-            let (next, not_before_us) = (next + jobs_max, self.now_us + pause_us);
+            let (next, not_before_us) = (next + jobs_max, node.now_us + pause_us);
             self.checkpoints.stage = Stage::Adopting { checkpoint, next, not_before_us };
         } else {
             let listed = checkpoint.numbers();

@@ -10,16 +10,16 @@
 
 use std::collections::VecDeque;
 
-use super::io::ConnectionId;
-use crate::protocol::{Request, RequestId};
+use crate::protocol::Request;
+use crate::replica::node::connections::Asker;
 use crate::types::Millis;
 
-/// A read, with its connection and request id.
-pub(super) type Read = (ConnectionId, RequestId, Request);
+/// A read, and who waits for its answer.
+pub(crate) type Read = (Asker, Request);
 
 /// The reads that wait for their confirmation or for the state.
 #[derive(Debug, Default)]
-pub(super) struct PendingReads {
+pub(crate) struct PendingReads {
     gathering: Vec<Timed>,
     /// By the context of the request, ascending.
     asked: VecDeque<(u64, Vec<Timed>)>,
@@ -27,7 +27,6 @@ pub(super) struct PendingReads {
     confirmed: VecDeque<(u64, Timed)>,
     /// The state after this entry is too old for the first of them.
     too_old: Option<u64>,
-    last: u64,
     count: usize,
     work: u64,
 }
@@ -37,58 +36,58 @@ type Timed = (Millis, u64, Read);
 
 impl PendingReads {
     /// Adds a read that shows the state as of `stamp`, or a later one, and is this much work.
-    pub(super) fn add(&mut self, stamp: Millis, work: u64, read: Read) {
+    pub(crate) fn add(&mut self, stamp: Millis, work: u64, read: Read) {
         self.gathering.push((stamp, work, read));
         self.count += 1;
         self.work += work;
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// How much work they are.
-    pub(super) fn work(&self) -> u64 {
+    pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
-    /// What to ask for those that gathered, if there are any.
-    pub(super) fn ask(&mut self) -> Option<u64> {
+    /// What to ask for those that gathered, if there are any: the number after the `last` one.
+    pub(crate) fn ask(&mut self, last: &mut u64) -> Option<u64> {
         if self.gathering.is_empty() {
             return None;
         }
-        self.last += 1;
-        self.asked.push_back((self.last, std::mem::take(&mut self.gathering)));
-        Some(self.last)
+        *last += 1;
+        self.asked.push_back((*last, std::mem::take(&mut self.gathering)));
+        Some(*last)
     }
 
     /// This node led when it was asked with `context`, so it did for all that were asked before.
-    pub(super) fn confirm(&mut self, context: u64, index: u64) {
+    pub(crate) fn confirm(&mut self, context: u64, index: u64) {
         while let Some((_, reads)) = self.asked.pop_front_if(|(asked, _)| *asked <= context) {
             self.confirmed.extend(reads.into_iter().map(|read| (index, read)));
         }
     }
 
     /// No other node can lead: no read has to wait.
-    pub(super) fn confirm_all(&mut self) {
-        self.confirm(self.last, 0);
+    pub(crate) fn confirm_all(&mut self) {
+        self.confirm(u64::MAX, 0);
         self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));
     }
 
     /// Whether there is one that can be answered from the state after the entry at `applied`.
-    pub(super) fn any_ready(&self, applied: u64) -> bool {
+    pub(crate) fn any_ready(&self, applied: u64) -> bool {
         self.first_ready(applied).is_some()
     }
 
     /// When the first of those came.
-    pub(super) fn first_ready(&self, applied: u64) -> Option<Millis> {
+    pub(crate) fn first_ready(&self, applied: u64) -> Option<Millis> {
         let first = self.confirmed.front().filter(|(index, _)| *index <= applied)?;
         (self.too_old != Some(applied)).then_some(first.1.0)
     }
 
     /// The first of those.
-    pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
+    pub(crate) fn take_ready(&mut self, applied: u64) -> Option<Read> {
         let (_, (_, work, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
         self.count -= 1;
         self.work -= work;
@@ -96,12 +95,12 @@ impl PendingReads {
     }
 
     /// The state after the entry at `applied` does not show what the first read has to: all wait for the next entry.
-    pub(super) fn await_entry(&mut self, applied: u64) {
+    pub(crate) fn await_entry(&mut self, applied: u64) {
         self.too_old = Some(applied);
     }
 
     /// All of them: this node does not lead any more.
-    pub(super) fn take_all(&mut self) -> Vec<Read> {
+    pub(crate) fn take_all(&mut self) -> Vec<Read> {
         (self.count, self.work) = (0, 0);
         let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
         let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
@@ -112,23 +111,29 @@ impl PendingReads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::RequestId;
+    use crate::replica::ConnectionId;
 
     fn ids(reads: &[Read]) -> Vec<u32> {
-        reads.iter().map(|(_, id, _)| id.0).collect()
+        reads.iter().map(|(asker, _)| asker.request.0).collect()
     }
 
     #[test]
     fn a_read_waits_for_its_answer_and_for_the_state() {
-        let mut reads = PendingReads::default();
+        let (mut reads, mut last) = (PendingReads::default(), 0);
         let add = |reads: &mut PendingReads, id: u32| {
-            reads.add(Millis(id.into()), 7, (ConnectionId(1), RequestId(id), Request::Stats));
+            reads.add(
+                Millis(id.into()),
+                7,
+                (Asker { connection: ConnectionId(1), request: RequestId(id) }, Request::Stats),
+            );
         };
         add(&mut reads, 1);
         add(&mut reads, 2);
-        let first = reads.ask().expect("there are some");
+        let first = reads.ask(&mut last).expect("there are some");
         add(&mut reads, 3);
-        let second = reads.ask().expect("there is one");
-        assert_eq!((reads.ask(), first < second), (None, true));
+        let second = reads.ask(&mut last).expect("there is one");
+        assert_eq!((reads.ask(&mut last), first < second), (None, true));
         add(&mut reads, 4);
         assert!(!reads.any_ready(u64::MAX), "nobody said that this node leads");
         reads.confirm(second, 10);

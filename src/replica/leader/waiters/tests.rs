@@ -1,14 +1,19 @@
 //! Who stands in which line, for how much.
 
 use super::*;
+use crate::protocol::RequestId;
 use crate::types::{Fence, JobId};
 
 const ORDERS: TopicId = TopicId(0);
 
+fn asker(connection: u64, request: u32) -> Asker {
+    Asker { connection: ConnectionId(connection), request: RequestId(request) }
+}
+
 fn subscribe(waiters: &mut Waiters, session: u64, jobs: i64, bytes: i64) -> WaiterId {
     let topic = ("orders".parse().expect("a name"), Some(ORDERS));
     let demand = Demand::Subscription { jobs, bytes };
-    waiters.add(ConnectionId(session), SessionId(session), RequestId(1), demand, [topic])
+    waiters.add(asker(session, 1), SessionId(session), demand, [topic])
 }
 
 fn roomy(_: ConnectionId) -> u64 {
@@ -41,7 +46,7 @@ fn only_topics_with_jobs_and_a_waiter_are_looked_at() {
     for topic in [1, 2] {
         let demand = Demand::Subscription { jobs: 1, bytes: 1 };
         let topics = [("orders".parse().expect("a name"), Some(TopicId(topic)))];
-        waiters.add(ConnectionId(1), SessionId(1), RequestId(topic), demand, topics);
+        waiters.add(asker(1, topic), SessionId(1), demand, topics);
     }
     let found = |with_jobs: &[u32]| {
         let with_jobs = with_jobs.iter().map(|topic| TopicId(*topic)).collect();
@@ -82,7 +87,7 @@ fn one_turn_takes_no_more_than_a_frame_holds() {
     subscribe(&mut waiters, 1, i64::MAX, i64::MAX);
     let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
     let topics = [("orders".parse().expect("a name"), Some(ORDERS))];
-    waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics);
+    waiters.add(asker(2, 1), SessionId(2), demand, topics);
     let most: Vec<_> =
         waiters.take_turns([ORDERS], |_| 5000, roomy).iter().map(|t| (t.jobs_max, t.bytes_max)).collect();
     assert_eq!(most, [(RESERVE_JOBS_MAX, RESERVE_BYTES_MAX), (1, RESERVE_BYTES_MAX)]);
@@ -104,8 +109,8 @@ fn a_long_poll_ends_at_its_deadline_unless_a_reserve_is_in_flight() {
     let mut waiters = Waiters::default();
     let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
     let topics = || [("orders".parse().expect("a name"), Some(ORDERS))];
-    let first = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics());
-    waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics());
+    let first = waiters.add(asker(1, 1), SessionId(1), demand, topics());
+    waiters.add(asker(2, 1), SessionId(2), demand, topics());
     let turn = waiters.take_turns([ORDERS], |_| 1, roomy).pop().expect("a turn");
     assert_eq!(turn.waiter, first);
     assert_eq!(waiters.next_deadline_us(0), Some(100));
@@ -121,7 +126,7 @@ fn a_topic_may_be_waited_for_before_it_exists() {
     let mut waiters = Waiters::default();
     let demand = Demand::Subscription { jobs: 1, bytes: 1 };
     let topics = [("new".parse().expect("a name"), None)];
-    let id = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
+    let id = waiters.add(asker(1, 1), SessionId(1), demand, topics);
     assert!(waiters.take_turns([TopicId(1)], |_| 1, roomy).is_empty());
     for (number, name) in (0..).map(TopicId).zip(["other", "new"]) {
         assert_eq!(waiters.next_topic(), number);
@@ -138,12 +143,12 @@ fn a_topic_that_went_is_waited_for_until_it_returns() {
     let name: TopicName = "orders".parse().expect("a name");
     let demand = Demand::Subscription { jobs: 10, bytes: 1000 };
     let topics = [(name.clone(), Some(ORDERS)), ("mails".parse().expect("a name"), Some(TopicId(1)))];
-    let idle = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics.clone());
-    let busy = waiters.add(ConnectionId(2), SessionId(2), RequestId(1), demand, topics.clone());
+    let idle = waiters.add(asker(1, 1), SessionId(1), demand, topics.clone());
+    let busy = waiters.add(asker(2, 1), SessionId(2), demand, topics.clone());
     waiters.topics_seen = 2;
     waiters.remove(idle);
     let turn = waiters.take_turns([ORDERS], |_| 1, roomy).pop().expect("a turn");
-    let idle = waiters.add(ConnectionId(1), SessionId(1), RequestId(1), demand, topics);
+    let idle = waiters.add(asker(1, 1), SessionId(1), demand, topics);
     waiters.topics_gone(&BTreeMap::from([(ORDERS, name.clone())]));
     assert!(!waiters.in_line(ORDERS));
     waiters.turn_over(busy, turn.claim);
@@ -161,8 +166,7 @@ fn nothing_is_kept_of_a_waiter_whose_topics_never_came_to_be() {
     let mut waiters = Waiters::default();
     let demand = Demand::Poll { jobs_max: 1, deadline_us: 100 };
     let topics = || ["here", "there"].map(|name| (name.parse().expect("a name"), None));
-    let [first, second] =
-        [1, 2].map(|n| waiters.add(ConnectionId(n), SessionId(n), RequestId(1), demand, topics()));
+    let [first, second] = [1, 2].map(|n| waiters.add(asker(n, 1), SessionId(n), demand, topics()));
     waiters.remove(first);
     assert_eq!(waiters.unknown.values().map(BTreeSet::len).collect::<Vec<_>>(), [1, 1]);
     waiters.topic_made(ORDERS, &"here".parse().expect("a name"));

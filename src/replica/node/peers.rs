@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::io::{Bundle, Output, PeerInfo};
 use crate::raft::{Membership, Message};
+use crate::replica::io::{Bundle, Output, PeerInfo};
 use crate::types::Millis;
 
 /// The number of entries between two state hashes that are kept for comparison with other members.
@@ -11,7 +11,7 @@ const AUDIT_EVERY: u64 = 64;
 /// The maximum number of kept hashes.
 const AUDITS_KEPT: usize = 256;
 /// Clocks that differ by no more agree, in milliseconds.
-pub(super) const CLOCKS_AGREE_MS: u64 = 500;
+pub(crate) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
 /// A member that fetches a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
@@ -25,7 +25,7 @@ const CLOCK_SHOWN_US: u64 = 1_000_000;
 
 /// All that this node knows of the others beyond what the state says.
 #[derive(Debug, Default)]
-pub(super) struct Peers {
+pub(crate) struct Peers {
     connected: BTreeMap<u64, Peer>,
     /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
     /// clocks by those that are left takes one that is off for one of two equals.
@@ -49,10 +49,10 @@ struct Audit {
 
 /// A node that this one is connected to.
 #[derive(Debug)]
-pub(super) struct Peer {
-    pub(super) info: PeerInfo,
+pub(crate) struct Peer {
+    pub(crate) info: PeerInfo,
     /// The last entry that it said it had applied.
-    pub(super) applied: u64,
+    pub(crate) applied: u64,
     audited: (u64, u128),
     /// When it last said something to Raft.
     spoke_us: Option<u64>,
@@ -60,7 +60,7 @@ pub(super) struct Peer {
 
 /// What the others' clocks say of this node's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// A majority of the voters agrees, this one included.
     Agreed,
     /// A majority of the voters agrees without this one. The difference to the nearest of their clocks in milliseconds;
@@ -71,7 +71,7 @@ pub(super) enum Verdict {
 }
 
 impl Peers {
-    pub(super) fn connected(&mut self, info: PeerInfo, now_us: u64) {
+    pub(crate) fn connected(&mut self, info: PeerInfo, now_us: u64) {
         if let Some(by_us) = self.fetch_by_us.get_mut(&info.member.node) {
             *by_us = (*by_us).min(now_us + FETCH_BEGINS_US_MAX);
         }
@@ -79,21 +79,21 @@ impl Peers {
         self.connected.insert(peer.info.member.node, peer);
     }
 
-    pub(super) fn lost(&mut self, node: u64) {
+    pub(crate) fn lost(&mut self, node: u64) {
         self.connected.remove(&node);
         self.outboxes.remove(&node);
     }
 
-    pub(super) fn one(&self, node: u64) -> Option<&Peer> {
+    pub(crate) fn one(&self, node: u64) -> Option<&Peer> {
         self.connected.get(&node)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Peer> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Peer> {
         self.connected.values()
     }
 
     /// Another node said something. Returns the entry after which its state was not what this one's was.
-    pub(super) fn heard(&mut self, from: u64, bundle: &Bundle, wall: Millis, now_us: u64) -> Option<u64> {
+    pub(crate) fn heard(&mut self, from: u64, bundle: &Bundle, wall: Millis, now_us: u64) -> Option<u64> {
         let peer = self.connected.get_mut(&from)?;
         peer.applied = bundle.applied;
         if !bundle.messages.is_empty() {
@@ -110,7 +110,7 @@ impl Peers {
 
     /// Notes this node's state after an entry, if states are compared after it: every [`AUDIT_EVERY`] entries, and the first
     /// of each term, so that a leader learns at once that its state differs from the others.
-    pub(super) fn note_state(&mut self, index: u64, begins_term: bool, hash: impl FnOnce() -> u128) {
+    pub(crate) fn note_state(&mut self, index: u64, begins_term: bool, hash: impl FnOnce() -> u128) {
         if index.is_multiple_of(AUDIT_EVERY) || begins_term {
             if self.audits.len() >= AUDITS_KEPT {
                 self.audits.pop_front();
@@ -120,12 +120,12 @@ impl Peers {
     }
 
     /// The state is another one from here on.
-    pub(super) fn forget_states(&mut self) {
+    pub(crate) fn forget_states(&mut self) {
         self.audits.clear();
     }
 
     /// The newest entry after which a majority of the voters had one state, and this node another.
-    pub(super) fn outvoted(&self, own: u64, members: &Membership) -> Option<u64> {
+    pub(crate) fn outvoted(&self, own: u64, members: &Membership) -> Option<u64> {
         let is_outvoted = |audit: &&Audit| {
             let voters =
                 audit.others.iter().filter(|(node, _)| **node != own && members.voters.contains(node));
@@ -138,12 +138,12 @@ impl Peers {
     }
 
     /// The newest of the states that members compare, and the entry it came after; zeros if there is none.
-    pub(super) fn audited(&self) -> (u64, u128) {
+    pub(crate) fn audited(&self) -> (u64, u128) {
         self.audits.back().map_or((0, 0), |audit| (audit.index, audit.hash))
     }
 
     /// Another node's newest compared state, and whether this node's was the same; `None` if that is not known.
-    pub(super) fn compared(&self, node: u64) -> (u64, Option<bool>) {
+    pub(crate) fn compared(&self, node: u64) -> (u64, Option<bool>) {
         let Some(peer) = self.connected.get(&node) else { return (0, None) };
         let (index, hash) = peer.audited;
         let own = self.audits.iter().find(|own| own.index == index);
@@ -151,23 +151,23 @@ impl Peers {
     }
 
     /// This node's clock was set: how far the others' are ahead has to be seen anew.
-    pub(super) fn forget_clocks(&mut self) {
+    pub(crate) fn forget_clocks(&mut self) {
         self.clocks.clear();
     }
 
     /// How far a node's clock is ahead of this one's, in milliseconds, if it was seen a short time ago.
-    pub(super) fn ahead_ms(&self, node: u64, now_us: u64) -> Option<i64> {
+    pub(crate) fn ahead_ms(&self, node: u64, now_us: u64) -> Option<i64> {
         let (ahead_ms, seen_us) = self.clocks.get(&node).copied()?;
         (now_us.saturating_sub(seen_us) <= CLOCK_SAMPLE_US_MAX).then_some(ahead_ms)
     }
 
     /// Whether a node's clock was seen a short time ago, and agreed with this one's.
-    pub(super) fn agrees(&self, node: u64, now_us: u64) -> bool {
+    pub(crate) fn agrees(&self, node: u64, now_us: u64) -> bool {
         self.ahead_ms(node, now_us).is_some_and(|ahead_ms| ahead_ms.unsigned_abs() <= CLOCKS_AGREE_MS)
     }
 
     /// Says something to each member from time to time: with it goes what the clock shows.
-    pub(super) fn show_clock(&mut self, members: &Membership, now_us: u64) {
+    pub(crate) fn show_clock(&mut self, members: &Membership, now_us: u64) {
         if now_us >= self.next_shown_us {
             self.next_shown_us = now_us + CLOCK_SHOWN_US;
             for node in self.connected.keys().filter(|node| members.contains(**node)) {
@@ -177,7 +177,7 @@ impl Peers {
     }
 
     /// What the clocks of the other voters say of this node's.
-    pub(super) fn verdict(&self, own: u64, members: &Membership, now_us: u64) -> Verdict {
+    pub(crate) fn verdict(&self, own: u64, members: &Membership, now_us: u64) -> Verdict {
         let others = members.voters.iter().filter(|voter| **voter != own);
         let mut seen: Vec<i64> = others.filter_map(|voter| self.ahead_ms(*voter, now_us)).collect();
         seen.sort_unstable();
@@ -193,7 +193,7 @@ impl Peers {
 
     /// What the clocks of a majority of the voters that agree have reached; if none agree, what the one has that is furthest
     /// behind: of any majority, one is right if most are. `wall` is what this node's shows. Zero if too few were seen.
-    pub(super) fn reached(&self, own: u64, members: &Membership, wall: Millis, now_us: u64) -> Millis {
+    pub(crate) fn reached(&self, own: u64, members: &Membership, wall: Millis, now_us: u64) -> Millis {
         let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
         let mut seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
         seen.sort_unstable();
@@ -203,32 +203,32 @@ impl Peers {
     }
 
     /// A member was offered a checkpoint.
-    pub(super) fn offered(&mut self, node: u64, now_us: u64) {
+    pub(crate) fn offered(&mut self, node: u64, now_us: u64) {
         self.fetch_by_us.insert(node, now_us + FETCH_BEGINS_US_MAX);
     }
 
     /// A member asks for a part of a checkpoint.
-    pub(super) fn fetches(&mut self, node: u64, now_us: u64) {
+    pub(crate) fn fetches(&mut self, node: u64, now_us: u64) {
         self.fetch_by_us.insert(node, now_us + FETCH_PAUSE_US_MAX);
     }
 
     /// Whether a member that was offered a checkpoint should have asked for a part of it by now.
-    pub(super) fn fetches_nothing(&self, node: u64, now_us: u64) -> bool {
+    pub(crate) fn fetches_nothing(&self, node: u64, now_us: u64) -> bool {
         self.fetch_by_us.get(&node).is_none_or(|by_us| *by_us < now_us)
     }
 
     /// Whether a node has said something to Raft since then.
-    pub(super) fn spoke_since(&self, node: u64, us: u64) -> bool {
+    pub(crate) fn spoke_since(&self, node: u64, us: u64) -> bool {
         self.connected.get(&node).and_then(|peer| peer.spoke_us).is_some_and(|spoke_us| spoke_us >= us)
     }
 
     /// Queues a message. A node that is not connected does not receive it.
-    pub(super) fn say(&mut self, message: Message) {
+    pub(crate) fn say(&mut self, message: Message) {
         self.outboxes.entry(message.to()).or_default().push(message);
     }
 
     /// Returns the messages to send.
-    pub(super) fn flush(&mut self, wall: Millis, stamp_us: u64, applied: u64, outputs: &mut Vec<Output>) {
+    pub(crate) fn flush(&mut self, wall: Millis, stamp_us: u64, applied: u64, outputs: &mut Vec<Output>) {
         let audited = self.audited();
         for (to, messages) in std::mem::take(&mut self.outboxes) {
             let bundle = Bundle { wall, stamp_us, applied, audited, messages };

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::io::ConnectionId;
 use crate::engine::{Share, TopicSelect};
+use crate::replica::io::ConnectionId;
 use crate::types::TopicName;
 
 /// The maximum number of lists remembered for a connection although no request waits for them.
@@ -16,7 +16,7 @@ const IDLE_LISTS_MAX: usize = 4;
 
 /// Topics and their weights, one for each.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Weighing {
+pub(crate) struct Weighing {
     topics: Vec<TopicName>,
     weights: Vec<u16>,
 }
@@ -26,14 +26,14 @@ type Standing = (Arc<Weighing>, Vec<i64>);
 
 /// Those of all connections.
 #[derive(Debug, Default)]
-pub(super) struct Standings {
+pub(crate) struct Standings {
     /// The list that was used last stands at the end.
     lists: BTreeMap<ConnectionId, VecDeque<Standing>>,
 }
 
 impl Weighing {
     /// The shares of a reserve that begins with these standings.
-    pub(super) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
+    pub(crate) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
         let topics = self.topics.iter().map(|topic| TopicSelect::Name(topic.as_str()));
         let parts = topics.zip(&self.weights).zip(standings);
         parts
@@ -44,7 +44,7 @@ impl Weighing {
 
 impl Standings {
     /// The list of these topics and weights: the connection's existing one, or a new one with all standings at zero.
-    pub(super) fn list(
+    pub(crate) fn list(
         &mut self,
         connection: ConnectionId,
         topics: &[TopicName],
@@ -71,14 +71,14 @@ impl Standings {
     }
 
     /// How far each topic of a list is ahead.
-    pub(super) fn of(&self, connection: ConnectionId, list: &Arc<Weighing>) -> Vec<i64> {
+    pub(crate) fn of(&self, connection: ConnectionId, list: &Arc<Weighing>) -> Vec<i64> {
         let lists = self.lists.get(&connection).into_iter().flatten();
         let found = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list));
         found.map_or_else(|| vec![0; list.topics.len()], |(_, standings)| standings.clone())
     }
 
     /// Adds the advances of a reserve. Several reserves may have started from the same standings: each one's advance counts.
-    pub(super) fn advance(&mut self, connection: ConnectionId, list: &Arc<Weighing>, advances: &[i64]) {
+    pub(crate) fn advance(&mut self, connection: ConnectionId, list: &Arc<Weighing>, advances: &[i64]) {
         let lists = self.lists.get_mut(&connection).into_iter().flatten();
         if let Some((_, standings)) = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list)) {
             for (standing, advance) in standings.iter_mut().zip(advances) {
@@ -88,7 +88,7 @@ impl Standings {
     }
 
     /// A connection is gone.
-    pub(super) fn forget(&mut self, connection: ConnectionId) {
+    pub(crate) fn forget(&mut self, connection: ConnectionId) {
         self.lists.remove(&connection);
     }
 }

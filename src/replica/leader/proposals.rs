@@ -3,32 +3,33 @@
 //! Group commit: while a batch is made durable, commands gather; they become one entry as soon as the disk is free,
 //! or when they fill one. So an entry is small while the disk is fast and large when it falls behind.
 
-use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::io::ConnectionId;
+use bytes::Bytes;
+
 use super::waiters::{Claim, WaiterId};
 use crate::engine::Command;
 use crate::engine::entry::{EntryBuilder, HEADER_BYTES};
-use crate::protocol::RequestId;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::connections::Asker;
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 
 /// The request, or the internal step, that waits for the outcome of one command.
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// A client's request: the outcome is its answer.
-    Request(ConnectionId, RequestId),
+    Request(Asker),
     /// A part of a PUSH of this connection: see [`pushes`](super::pushes).
     Part(ConnectionId),
     /// A BULK, and the cursor to go on with.
-    Bulk(ConnectionId, RequestId, Bytes),
+    Bulk(Asker, Bytes),
     /// A HELLO that opens a session.
-    Open(ConnectionId, RequestId, String),
+    Open(Asker, String),
     /// A HELLO that resumes a lapsed session.
-    Resume(ConnectionId, RequestId, Resumption),
+    Resume(Asker, Resumption),
     /// A GOODBYE.
-    Close(ConnectionId, RequestId, SessionId),
+    Close(Asker, SessionId),
     /// A reserve for a waiter.
     Turn(WaiterId, Claim),
     /// A lapse that the replica proposed itself.
@@ -39,16 +40,16 @@ pub(super) enum Reply {
 
 /// What a HELLO asked for that resumes a session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Resumption {
+pub(crate) struct Resumption {
     /// The session's, as it was shown.
-    pub(super) secret: SessionSecret,
+    pub(crate) secret: SessionSecret,
     /// For the session that is opened if that one is gone.
-    pub(super) leases_outlive: bool,
+    pub(crate) leases_outlive: bool,
 }
 
 /// The metadata of an entry, without its bytes.
 #[derive(Debug, Default)]
-pub(super) struct Proposal {
+pub(crate) struct Proposal {
     /// One per command.
     replies: Vec<Reply>,
     /// Of its commands.
@@ -71,10 +72,10 @@ const ENTRY_WORK: u64 = 4096;
 
 /// Everything between a request and its outcome.
 #[derive(Debug, Default)]
-pub(super) struct Proposals {
+pub(crate) struct Proposals {
     /// How far the wall clock is ahead, for an entry of its own before all others.
     clock_offset_ms: Option<i64>,
-    /// The stamp of the entry that was taken out last.
+    /// The stamp of the entry that was taken out last; before the first, of the state.
     stamp: Millis,
     full: VecDeque<Gathering>,
     gathering: Gathering,
@@ -86,8 +87,13 @@ pub(super) struct Proposals {
 }
 
 impl Proposals {
+    /// Nothing, over a state of this stamp.
+    pub(crate) fn new(stamp: Millis) -> Self {
+        Self { stamp, ..Self::default() }
+    }
+
     /// Adds a command at the end. `work` is its cost.
-    pub(super) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply, now_us: u64) {
+    pub(crate) fn add(&mut self, command: &Command<'_>, work: u64, reply: Reply, now_us: u64) {
         let before = self.gathering.builder.bytes();
         self.gathering.builder.push(command);
         self.gathering.replies.push(reply);
@@ -102,42 +108,42 @@ impl Proposals {
 
     /// The wall clock was set. That goes before everything that waits, in an entry in which no time passes: what it
     /// would have made due by the old clock stays as it is.
-    pub(super) fn set_clock_offset(&mut self, offset_ms: i64) {
+    pub(crate) fn set_clock_offset(&mut self, offset_ms: i64) {
         self.clock_offset_ms = Some(offset_ms);
     }
 
     /// Waiting commands push `jobs` jobs that are due at once to this topic.
-    pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
+    pub(crate) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
         *self.fresh.entry(topic).or_default() += jobs;
     }
 
     /// Takes the counts added with [`Self::add_fresh`].
-    pub(super) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
+    pub(crate) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
         std::mem::take(&mut self.fresh)
     }
 
     /// Whether there is a command that is not proposed.
-    pub(super) fn any_waiting(&self) -> bool {
+    pub(crate) fn any_waiting(&self) -> bool {
         self.clock_offset_ms.is_some() || !self.full.is_empty() || !self.gathering.replies.is_empty()
     }
 
     /// Bytes of commands that are not applied.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// How much work they are.
-    pub(super) fn work(&self) -> u64 {
+    pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
     /// Whether nothing is on its way.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         !self.any_waiting() && self.in_flight.is_empty()
     }
 
     /// Takes the oldest entry out, stamped; an empty one if there is none.
-    pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
+    pub(crate) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
         if let Some(offset_ms) = self.clock_offset_ms.take() {
             let mut builder = EntryBuilder::default();
             builder.push(&Command::ClockOffset { offset_ms });
@@ -155,18 +161,18 @@ impl Proposals {
     }
 
     /// An entry that was taken out is proposed.
-    pub(super) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
+    pub(crate) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
         self.in_flight.push_back((term, index, proposal));
     }
 
     /// When the oldest command of the entry at (term, index) was added, if the entry is one of ours in flight.
-    pub(super) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
+    pub(crate) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
         let entry = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
         entry.and_then(|(.., proposal)| proposal.since_us)
     }
 
     /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
-    pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
+    pub(crate) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
         self.bytes = self.bytes.saturating_sub(proposal.bytes);
         self.work = self.work.saturating_sub(proposal.work);
         proposal.replies
@@ -176,7 +182,7 @@ impl Proposals {
     ///
     /// Matched by both: another leader's entry at the index of one of ours means that ours is lost. Replies to lost entries
     /// are in [`Self::take_lost`].
-    pub(super) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
+    pub(crate) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
         let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
         let first = self.in_flight.pop_front_if(is_first);
         first.map_or_else(Vec::new, |(.., proposal)| self.done(proposal))
@@ -184,7 +190,7 @@ impl Proposals {
 
     /// Takes all waiting replies when leadership is lost: first those of proposed commands, which may or may not be applied, then
     /// those of commands not proposed.
-    pub(super) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
+    pub(crate) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
         (self.bytes, self.work) = (0, 0);
         self.clock_offset_ms = None;
         self.fresh.clear();

@@ -5,7 +5,7 @@
 //! means that somebody set the clock: it becomes the *offset* between stamp and wall. Delays and leases run on the
 //! stamp and are not affected; absolute times follow the wall.
 
-use super::io::Now;
+use crate::replica::io::Now;
 use crate::types::Millis;
 
 /// A difference beyond this is a step of the wall clock, in microseconds.
@@ -17,7 +17,7 @@ const FOLLOW_PARTS: u64 = 1000;
 
 /// Stamp and offset at the moment of the last [`LeaderClock::advance`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LeaderClock {
+pub(crate) struct LeaderClock {
     stamp_us: u64,
     elapsed_us: u64,
     offset_ms: i64,
@@ -33,7 +33,7 @@ pub(super) struct LeaderClock {
 
 impl LeaderClock {
     /// A clock that goes on from the state's last stamp and offset. How much time has passed since then is not known.
-    pub(super) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
+    pub(crate) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
         Self {
             stamp_us: stamp.0.saturating_mul(1000),
             elapsed_us: now.elapsed_us,
@@ -47,7 +47,7 @@ impl LeaderClock {
 
     /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was: again and again, until that is
     /// [taken over](Self::adopt) or undone.
-    pub(super) fn advance(&mut self, now: Now) -> Option<i64> {
+    pub(crate) fn advance(&mut self, now: Now) -> Option<i64> {
         let passed_us = now.elapsed_us.saturating_sub(self.elapsed_us);
         self.elapsed_us = self.elapsed_us.max(now.elapsed_us);
         self.stamp_us += passed_us;
@@ -64,14 +64,14 @@ impl LeaderClock {
     }
 
     /// Takes over that the wall clock was set.
-    pub(super) fn adopt(&mut self, by_ms: i64) {
+    pub(crate) fn adopt(&mut self, by_ms: i64) {
         self.offset_ms += by_ms;
     }
 
     /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
     /// longer sets this clock back by no more than it may have run ahead of that leader's by itself. A leader that shows 0 does not
     /// know it.
-    pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
+    pub(crate) fn follow(&mut self, term: u64, stamp_us: u64) {
         if stamp_us == 0 {
             return;
         }
@@ -84,12 +84,12 @@ impl LeaderClock {
     }
 
     /// What this node shows the others of its stamp, in microseconds: 0 until it is set.
-    pub(super) fn shown_us(&self) -> u64 {
+    pub(crate) fn shown_us(&self) -> u64 {
         if self.is_set { self.stamp_us } else { 0 }
     }
 
     /// A node that does not lead shows its stamp, which is that of the last leader, or behind it; or 0.
-    pub(super) fn hear(&mut self, stamp_us: u64) {
+    pub(crate) fn hear(&mut self, stamp_us: u64) {
         if !self.is_set && stamp_us > 0 {
             self.stamp_us = self.stamp_us.max(stamp_us);
             self.was_counted = true;
@@ -98,7 +98,7 @@ impl LeaderClock {
 
     /// Time passed that this node did not see, if it has seen no leader since it was started: up to what `wall` tells, unless
     /// somebody has counted it. Wall clocks differ, and a delay is elapsed time.
-    pub(super) fn catch_up(&mut self, wall: Millis) {
+    pub(crate) fn catch_up(&mut self, wall: Millis) {
         if !std::mem::replace(&mut self.is_set, true) && !self.was_counted {
             let passed = wall.0.saturating_add_signed(self.offset_ms.saturating_neg());
             self.stamp_us = self.stamp_us.max(passed.saturating_mul(1000));
@@ -106,33 +106,33 @@ impl LeaderClock {
     }
 
     /// This node leads from now on, over a state with this stamp and offset. The stamp goes on from the last leader's.
-    pub(super) fn lead(&mut self, stamp: Millis, offset_ms: i64) {
+    pub(crate) fn lead(&mut self, stamp: Millis, offset_ms: i64) {
         self.stamp_us = self.stamp_us.max(stamp.0.saturating_mul(1000));
         self.offset_ms = offset_ms;
     }
 
     /// The stamp of an entry that is proposed now.
-    pub(super) fn stamp(&self) -> Millis {
+    pub(crate) fn stamp(&self) -> Millis {
         Millis(self.stamp_us / 1000)
     }
 
     /// The wall clock as the state knows it, in microseconds.
-    pub(super) fn wall_us(&self) -> u64 {
+    pub(crate) fn wall_us(&self) -> u64 {
         self.stamp_us.saturating_add_signed(self.offset_ms.saturating_mul(1000))
     }
 
     /// Whether it is a leader's, from since this node was started.
-    pub(super) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.is_set
     }
 
     /// What added to the stamp gives the wall clock.
-    pub(super) fn offset_ms(&self) -> i64 {
+    pub(crate) fn offset_ms(&self) -> i64 {
         self.offset_ms
     }
 
     /// When, on the monotonic clock, the stamp will have reached `stamp`; a little early at most, by the slew.
-    pub(super) fn elapsed_at(&self, stamp: Millis) -> u64 {
+    pub(crate) fn elapsed_at(&self, stamp: Millis) -> u64 {
         let left_us = stamp.0.saturating_mul(1000).saturating_sub(self.stamp_us);
         self.elapsed_us.saturating_add(left_us)
     }

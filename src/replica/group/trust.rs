@@ -14,69 +14,74 @@
 //!
 //! A single voter has no other source: a state that it cannot read ends it.
 
-use super::Replica;
+use super::Group;
 use super::checkpoint::Stage;
-use super::io::{CheckpointOrder, Notice, Output};
 use super::snapshots::Incoming;
 use crate::raft::Message;
-use crate::storage::{LogEntry, StorageError};
+use crate::replica::io::{CheckpointOrder, Notice, Output};
+use crate::replica::node::Node;
+use crate::storage::StorageError;
 
 /// Entries are held back for this time, and taken for as long, in turns.
 const HOLD_BACK_US: u64 = 1_000_000;
 
 /// Why the state cannot be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Untrusted {
+pub(crate) enum Untrusted {
     /// After the entry at `index` a majority had another one.
     Outvoted { index: u64 },
     /// A part of it cannot be read, since this moment on the monotonic clock.
     Lost { since_us: u64 },
 }
 
-impl Replica {
+impl Group {
     /// Whether there is no state to apply anything to.
-    pub(super) fn has_lost_state(&self) -> bool {
+    pub(crate) fn has_lost_state(&self) -> bool {
         matches!(self.untrusted, Some(Untrusted::Lost { .. }))
     }
 
     /// A member said what its state was. `differs` is the entry after which that was not this node's, if it is news.
-    pub(super) fn compare_states(&mut self, node: u64, differs: Option<u64>) {
+    pub(crate) fn compare_states(&mut self, node: &mut Node, member: u64, differs: Option<u64>) {
         let Some(index) = differs else { return };
-        self.notices.push(Notice::StateDiffers { node, index });
+        node.notices.push(Notice::StateDiffers { node: member, index });
         if self.untrusted.is_none()
-            && let Some(index) = self.peers.outvoted(self.config.node, self.group.members())
+            && let Some(index) = node.peers.outvoted(node.config.node, self.raft.members())
         {
             self.untrusted = Some(Untrusted::Outvoted { index });
-            self.notices.push(Notice::StateOutvoted { index });
+            node.notices.push(Notice::StateOutvoted { index });
         }
     }
 
     /// What came of an access to the state. A member goes on without one that cannot be read.
-    pub(super) fn survive(&mut self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
+    pub(crate) fn survive(
+        &mut self,
+        node: &mut Node,
+        outcome: Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
         match outcome {
-            Err(error) if self.goes_on_without(&error) => Ok(()),
+            Err(error) if self.goes_on_without(node, &error) => Ok(()),
             outcome => outcome,
         }
     }
 
     /// Whether this node goes on though a part of the state cannot be read.
-    pub(super) fn goes_on_without(&mut self, error: &StorageError) -> bool {
-        let goes_on = error.is_unreadable() && self.group.members().has_voters_beside(self.config.node);
+    pub(crate) fn goes_on_without(&mut self, node: &mut Node, error: &StorageError) -> bool {
+        let goes_on = error.is_unreadable() && self.raft.members().has_voters_beside(node.config.node);
         if goes_on && !self.has_lost_state() {
-            self.lose_state(error);
+            self.lose_state(node, error);
         }
         goes_on
     }
 
     /// From here on there is no state, until a checkpoint of another member brings one.
-    pub(super) fn lose_state(&mut self, error: &StorageError) {
-        self.untrusted = Some(Untrusted::Lost { since_us: self.now_us });
-        self.notices.push(Notice::StateLost { what: error.to_string() });
+    pub(crate) fn lose_state(&mut self, node: &mut Node, error: &StorageError) {
+        self.untrusted = Some(Untrusted::Lost { since_us: node.now_us });
+        node.notices.push(Notice::StateLost { what: error.to_string() });
         self.prepared = true;
         self.checkpoints.stage = match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Capturing { .. } => {
                 // The rest of it would come from a state that may be half changed.
-                self.due.push(Output::Checkpoint(CheckpointOrder::Abandon));
+                node.due.push(Output::Checkpoint(CheckpointOrder::Abandon));
                 Stage::Writing
             }
             Stage::Writing => Stage::Writing,
@@ -84,24 +89,18 @@ impl Replica {
         };
     }
 
-    /// Passes over a committed entry, since there is no state. Only changes of the members are applied.
-    pub(super) fn pass_over(&mut self, entry: &LogEntry) {
-        self.applied = (entry.index, entry.term);
-        self.apply_membership(entry);
-    }
-
     /// Asks for a checkpoint, if the state is lost and none is on its way.
-    pub(super) fn want_state(&mut self) {
+    pub(crate) fn want_state(&mut self) {
         if self.has_lost_state() && matches!(self.incoming, Incoming::Nothing) {
-            self.group.request_snapshot();
+            self.raft.request_snapshot();
         }
     }
 
     /// Whether entries from the leader are to be lost on their way, which they may be: when no more come, all of the log is
     /// committed soon.
-    pub(super) fn holds_back(&self, message: &Message) -> bool {
+    pub(crate) fn holds_back(&self, node: &Node, message: &Message) -> bool {
         let Some(Untrusted::Lost { since_us }) = self.untrusted else { return false };
-        let holds = (self.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
-        holds && !message.is_urgent() && self.group.last_index() > self.group.commit()
+        let holds = (node.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
+        holds && !message.is_urgent() && self.raft.last_index() > self.raft.commit()
     }
 }

@@ -5,14 +5,18 @@
 
 use std::collections::VecDeque;
 
-use super::bulk::{Found, ToChange};
-use super::io::ConnectionId;
+use super::Leader;
+use super::bulk::{Found, ToChange, found_next};
 use super::requests::retry_later;
 use super::topic_pass::{TopicPasses, place_in_turn};
-use super::{Replica, Stop};
-use crate::engine::{Engine, JobView, Listed, Listing};
-use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, RequestId, Response};
-use crate::storage::{StorageError, Walk};
+use crate::engine::{Engine, Listed, Listing};
+use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::{Asker, Connections};
+use crate::replica::stopping::{Stop, stopping};
+use crate::storage::Walk;
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
 use crate::types::{Filter, ListOrder, Position, Right, TopicId};
 
@@ -27,21 +31,18 @@ const PASSES_AT_ONCE: usize = 8;
 /// Passes of one connection that are under way or wait.
 const PASSES_PER_CONNECTION_MAX: usize = 64;
 
-/// The connection and request that wait for an answer.
-pub(super) type Asker = (ConnectionId, RequestId);
-
 /// Passes that wait for the request for their next page; and as many others may have a large window.
 const PASSES_KEPT_MAX: usize = 8;
 
 /// All passes.
 #[derive(Debug, Default)]
-pub(super) struct Passes {
+pub(crate) struct Passes {
     /// Those under way, and behind them those that wait for their turn.
     queue: VecDeque<Pass>,
     /// Those whose page has ended, the oldest first. They save a scan, and nothing else: any may be dropped.
     kept: VecDeque<Kept>,
     /// Over topics.
-    pub(super) topics: TopicPasses,
+    pub(crate) topics: TopicPasses,
 }
 
 /// A pass whose page has ended: its connection will ask for the next one with the cursor where it stands.
@@ -52,6 +53,14 @@ struct Kept {
     listing: Listing<Walk>,
 }
 
+/// Where a page begins, and what stands on it.
+pub(crate) struct PageStart<'a> {
+    pub(crate) filter: &'a Filter,
+    pub(crate) order: ListOrder,
+    pub(crate) after: Option<Position>,
+    pub(crate) jobs_max: u32,
+}
+
 #[derive(Debug)]
 struct Pass {
     listing: Listing<Walk>,
@@ -60,7 +69,7 @@ struct Pass {
 }
 
 #[derive(Debug)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// All of them asked before it began.
     Peek {
         topic: TopicId,
@@ -86,12 +95,12 @@ pub(super) enum Purpose {
 
 impl Passes {
     /// Whether there is something to do.
-    pub(super) fn are_any(&self) -> bool {
+    pub(crate) fn are_any(&self) -> bool {
         !self.queue.is_empty() || self.topics.are_any()
     }
 
     /// Drops every pass. Returns all requests that wait for an answer.
-    pub(super) fn take_askers(&mut self) -> Vec<Asker> {
+    pub(crate) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         let over_jobs = self.queue.drain(..).flat_map(|pass| pass.purpose.askers());
         over_jobs.chain(self.topics.take_askers()).collect()
@@ -140,7 +149,7 @@ impl Passes {
     }
 
     /// The connection is gone: drops the listings kept for its next pages.
-    pub(super) fn forget(&mut self, connection: ConnectionId) {
+    pub(crate) fn forget(&mut self, connection: ConnectionId) {
         self.kept.retain(|kept| kept.connection != connection);
     }
 
@@ -153,11 +162,25 @@ impl Passes {
 }
 
 impl Purpose {
+    /// Whether somebody still waits for the answer.
+    fn is_asked_for(&mut self, connections: &Connections) -> bool {
+        let is_there = |asker: &Asker| connections.is_there(asker.connection);
+        match self {
+            Self::Peek { askers, .. } => {
+                askers.retain(is_there);
+                !askers.is_empty()
+            }
+            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => is_there(asker),
+        }
+    }
+
     /// Who asked first.
     fn connection(&self) -> Option<ConnectionId> {
         match self {
-            Self::Peek { askers, .. } => askers.first().map(|asker| asker.0),
-            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => Some(asker.0),
+            Self::Peek { askers, .. } => askers.first().map(|asker| asker.connection),
+            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => {
+                Some(asker.connection)
+            }
         }
     }
 
@@ -169,15 +192,14 @@ impl Purpose {
     }
 }
 
-impl Replica {
+impl Leader {
     /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
-    pub(super) fn peek(&mut self, connection: ConnectionId, id: RequestId, topic: TopicId) {
+    pub(crate) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
         let mut listing = Listing::first_delayed(topic);
-        let found = self.engine.peek(&mut listing, &mut 0, &mut self.records);
+        let found = group.engine.peek(&mut listing, &mut 0, &mut group.records);
         if !matches!(found, Ok(Listed::NotYet)) {
-            return self.show(connection, id, &found);
+            return group.show(node, asker, &found);
         }
-        let asker = (connection, id);
         // A pass that has begun may be past a job that was pushed since.
         let joined = self.passes.queue.iter_mut().find_map(|pass| match &mut pass.purpose {
             Purpose::Peek { topic: of, askers } if *of == topic && !pass.has_begun => Some(askers),
@@ -185,90 +207,95 @@ impl Replica {
         });
         match joined {
             Some(askers) => askers.push(asker),
-            None => self.add_pass(asker, listing, Purpose::Peek { topic, askers: vec![asker] }),
+            None => self.add_pass(node, asker, listing, Purpose::Peek { topic, askers: vec![asker] }),
         }
     }
 
     /// Lists jobs, a page at a time.
-    pub(super) fn list(&mut self, connection: ConnectionId, id: RequestId, list: &List) {
+    pub(crate) fn list(&mut self, node: &mut Node, group: &Group, asker: Asker, list: &List) {
         let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
         let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
         if !is_cursor {
             let wrong = "this is no cursor of a LIST in this order: send the one of the page before, or none to begin";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, wrong));
         }
-        if list.order == ListOrder::Key && self.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {
+        if list.order == ListOrder::Key && group.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {
             let many = format!(
                 "more than {LIST_BY_KEY_JOBS_MAX} jobs are not listed by key: list them by due time or by id, with the \
                  key's prefix as a condition"
             );
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, many));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, many));
         }
         let cursor = bytes::Bytes::copy_from_slice(&list.cursor);
         let list = List { filter: list.filter.detached(), cursor, ..list.clone() };
-        match self.begin_page(connection, &list.filter, list.order, after, list.jobs_max) {
+        let page = PageStart { filter: &list.filter, order: list.order, after, jobs_max: list.jobs_max };
+        match self.begin_page(node, group, asker.connection, page) {
             None => {
                 let response = Response::Jobs { jobs: Vec::new(), cursor: bytes::Bytes::new() };
-                self.connections.send(connection, id, response);
+                node.connections.send(asker, response);
             }
             Some(listing) => {
-                let asker = (connection, id);
-                let access = self.connections.access(connection);
+                let access = node.connections.access(asker.connection);
                 let listing = match access.filter(|access| !access.has_everywhere(Right::Read)) {
                     // Whoever may read the one that is named may see all that the pass shows.
                     Some(access) if list.filter.topic.is_none() => listing.shown_to(access),
                     _ => listing,
                 };
                 let purpose = Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 };
-                self.add_pass(asker, listing, purpose);
+                self.add_pass(node, asker, listing, purpose);
             }
         }
     }
 
     /// The pass for a page: the one that made the page before, or a new one. `None` if no job can match.
-    pub(super) fn begin_page(
+    pub(crate) fn begin_page(
         &mut self,
+        node: &Node,
+        group: &Group,
         connection: ConnectionId,
-        filter: &Filter,
-        order: ListOrder,
-        after: Option<Position>,
-        jobs_max: u32,
+        page: PageStart<'_>,
     ) -> Option<Listing<Walk>> {
+        let PageStart { filter, order, after, jobs_max } = page;
         let jobs_max = jobs_max as usize;
-        let after_kept = after.as_ref().filter(|_| self.refusal_of_pass(connection).is_none());
+        let after_kept = after.as_ref().filter(|_| self.refusal_of_pass(node, connection).is_none());
         let kept = after_kept.and_then(|after| self.passes.take_kept(connection, filter, after));
         if let Some(mut listing) = kept {
-            listing.next_page(&self.engine, jobs_max);
+            listing.next_page(&group.engine, jobs_max);
             return Some(listing);
         }
-        Listing::page(&self.engine, filter.detached(), order, after, jobs_max)
+        Listing::page(&group.engine, filter.detached(), order, after, jobs_max)
     }
 
     /// Counts jobs: by the counters of their topics if these tell, else by a pass.
-    pub(super) fn count(&mut self, connection: ConnectionId, id: RequestId, filter: &Filter) {
-        if let Some(jobs) = self.engine.count_by_state(filter) {
-            let topics = if filter.topic.is_none() { self.engine.topics().count() } else { 1 };
-            self.turns.count(topics as u64);
-            self.connections.send(connection, id, Response::Counted { jobs });
-        } else if let Some(listing) = Listing::count(&self.engine, filter.detached()) {
-            let asker = (connection, id);
-            self.add_pass(asker, listing, Purpose::Count { asker });
+    pub(crate) fn count(&mut self, node: &mut Node, group: &mut Group, asker: Asker, filter: &Filter) {
+        if let Some(jobs) = group.engine.count_by_state(filter) {
+            let topics = if filter.topic.is_none() { group.engine.topics().count() } else { 1 };
+            group.work.count(topics as u64);
+            node.connections.send(asker, Response::Counted { jobs });
+        } else if let Some(listing) = Listing::count(&group.engine, filter.detached()) {
+            self.add_pass(node, asker, listing, Purpose::Count { asker });
         } else {
-            self.connections.send(connection, id, Response::Counted { jobs: 0 });
+            node.connections.send(asker, Response::Counted { jobs: 0 });
         }
     }
 
-    pub(super) fn add_pass(&mut self, (connection, id): Asker, listing: Listing<Walk>, purpose: Purpose) {
-        match self.refusal_of_pass(connection) {
-            Some(refusal) => self.connections.refuse(connection, id, refusal),
+    pub(crate) fn add_pass(
+        &mut self,
+        node: &mut Node,
+        asker: Asker,
+        listing: Listing<Walk>,
+        purpose: Purpose,
+    ) {
+        match self.refusal_of_pass(node, asker.connection) {
+            Some(refusal) => node.connections.refuse(asker, refusal),
             None => self.passes.add(listing, purpose),
         }
     }
 
     /// Why this connection may not begin another pass now.
-    pub(super) fn refusal_of_pass(&self, connection: ConnectionId) -> Option<ErrorReply> {
-        if self.stop != Stop::No {
-            return Some(Self::stopping());
+    pub(crate) fn refusal_of_pass(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
+        if node.stop != Stop::No {
+            return Some(stopping());
         }
         let many =
             "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
@@ -277,15 +304,15 @@ impl Replica {
     }
 
     /// Refuses all that wait for a pass: this node stops.
-    pub(super) fn refuse_passes(&mut self) {
-        for (connection, id) in self.passes.take_askers() {
-            self.connections.refuse(connection, id, Self::stopping());
+    pub(crate) fn refuse_passes(&mut self, node: &mut Node) {
+        for asker in self.passes.take_askers() {
+            node.connections.refuse(asker, stopping());
         }
     }
 
     /// Goes on with the passes under way.
-    pub(super) fn go_on_browsing(&mut self) {
-        self.go_on_with_topics();
+    pub(crate) fn go_on_browsing(&mut self, node: &mut Node, group: &mut Group) {
+        self.go_on_with_topics(node, group);
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
             && let Some(mut pass) = self.passes.queue.pop_front()
@@ -294,8 +321,8 @@ impl Replica {
             budget -= looks;
             looks = looks.saturating_sub(PASS_LOOKS);
             pass.has_begun = true;
-            if self.is_asked_for(&mut pass.purpose)
-                && let Some(pass) = self.browse(pass, &mut looks)
+            if pass.purpose.is_asked_for(&node.connections)
+                && let Some(pass) = self.browse(node, group, pass, &mut looks)
             {
                 let behind = self.passes.queue.len().min(PASSES_AT_ONCE - 1);
                 self.passes.queue.insert(behind, pass);
@@ -304,69 +331,61 @@ impl Replica {
         }
     }
 
-    /// Whether somebody still waits for the answer.
-    fn is_asked_for(&mut self, purpose: &mut Purpose) -> bool {
-        let is_there = |(connection, _): &Asker| self.connections.is_there(*connection);
-        match purpose {
-            Purpose::Peek { askers, .. } => {
-                askers.retain(is_there);
-                !askers.is_empty()
-            }
-            Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. } => {
-                is_there(asker)
-            }
-        }
-    }
-
     /// Goes on with a pass, and answers when it is at its end. Returns it if it is not.
-    fn browse(&mut self, mut pass: Pass, looks: &mut usize) -> Option<Pass> {
+    fn browse(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        mut pass: Pass,
+        looks: &mut usize,
+    ) -> Option<Pass> {
         loop {
             let listed = match &pass.purpose {
-                Purpose::Peek { .. } => self.engine.peek(&mut pass.listing, looks, &mut self.records),
-                _ => self.engine.list(&mut pass.listing, looks, &mut self.records),
+                Purpose::Peek { .. } => group.engine.peek(&mut pass.listing, looks, &mut group.records),
+                _ => group.engine.list(&mut pass.listing, looks, &mut group.records),
             };
             match (&mut pass.purpose, listed) {
                 (_, Ok(Listed::NotYet)) if *looks > 0 => {}
                 (_, Ok(Listed::NotYet)) => return Some(pass),
                 (Purpose::Peek { askers, .. }, found) => {
-                    for (connection, id) in std::mem::take(askers) {
-                        self.show(connection, id, &found);
+                    for asker in std::mem::take(askers) {
+                        group.show(node, asker, &found);
                     }
                     return None;
                 }
                 (Purpose::List { asker, list, jobs, bytes }, Ok(Listed::Job(view))) => {
-                    match self.listed(&view, list.with_bodies) {
+                    match group.listed(&view, list.with_bodies) {
                         Ok(report) => {
                             *bytes += report.weight_bytes();
                             jobs.push(report);
                         }
                         Err(error) => {
-                            self.unreadable(asker.0, asker.1, &error);
+                            group.unreadable(node, *asker, &error);
                             return None;
                         }
                     }
                     if *bytes >= LIST_BYTES_MAX {
-                        self.end_page(pass.purpose, pass.listing, true);
+                        self.end_page(node, group, pass.purpose, pass.listing, true);
                         return None;
                     }
                 }
                 (Purpose::List { .. }, Ok(Listed::End { next, .. })) => {
-                    self.end_page(pass.purpose, pass.listing, next.is_some());
+                    self.end_page(node, group, pass.purpose, pass.listing, next.is_some());
                     return None;
                 }
                 (Purpose::Count { asker }, Ok(Listed::End { jobs, .. })) => {
-                    self.connections.send(asker.0, asker.1, Response::Counted { jobs });
+                    node.connections.send(*asker, Response::Counted { jobs });
                     return None;
                 }
                 (Purpose::Bulk { asker, bulk, found, bytes }, Ok(listed)) => {
-                    match self.bulk_found(bulk, found, bytes, &listed) {
+                    match found_next(&mut group.records, bulk, found, bytes, &listed) {
                         Ok(Found::NotYet) => {}
                         Ok(Found::Step { has_more }) => {
-                            self.end_page(pass.purpose, pass.listing, has_more);
+                            self.end_page(node, group, pass.purpose, pass.listing, has_more);
                             return None;
                         }
                         Err(error) => {
-                            self.unreadable(asker.0, asker.1, &error);
+                            group.unreadable(node, *asker, &error);
                             return None;
                         }
                     }
@@ -375,7 +394,7 @@ impl Replica {
                     Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. },
                     Err(error),
                 ) => {
-                    self.unreadable(asker.0, asker.1, &error);
+                    group.unreadable(node, *asker, &error);
                     return None;
                 }
                 (Purpose::Count { .. }, Ok(Listed::Job(_))) => {}
@@ -384,61 +403,32 @@ impl Replica {
     }
 
     /// Answers with a page or does a step, and keeps the pass if there may be more.
-    fn end_page(&mut self, purpose: Purpose, listing: Listing<Walk>, has_more: bool) {
+    fn end_page(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        purpose: Purpose,
+        listing: Listing<Walk>,
+        has_more: bool,
+    ) {
         let position = listing.position().filter(|_| has_more);
         let cursor = position.map(Position::to_cursor).unwrap_or_default();
         let (connection, filter, is_shown) = match purpose {
-            Purpose::List { asker: (connection, id), list, .. }
-                if self.connections.must_wait(connection, id) =>
-            {
-                return self.connections.hold_searched(connection, id, Request::List(*list));
+            Purpose::List { asker, list, .. } if node.connections.must_wait(asker) => {
+                return node.connections.hold_searched(asker, Request::List(*list));
             }
-            Purpose::List { asker: (connection, id), list, jobs, .. } => {
-                self.connections.send(connection, id, Response::Jobs { jobs, cursor });
-                (connection, list.filter, true)
+            Purpose::List { asker, list, jobs, .. } => {
+                node.connections.send(asker, Response::Jobs { jobs, cursor });
+                (asker.connection, list.filter, true)
             }
             Purpose::Bulk { asker, bulk, found, .. } => {
-                let is_proposed = self.propose_bulk(asker, &bulk, &found, cursor);
-                (asker.0, bulk.filter, is_proposed)
+                let is_proposed = self.propose_bulk(node, group, asker, &bulk, &found, cursor);
+                (asker.connection, bulk.filter, is_proposed)
             }
             Purpose::Peek { .. } | Purpose::Count { .. } => return,
         };
         if has_more && is_shown {
-            self.passes.keep(connection, filter, listing, &self.engine);
-        }
-    }
-
-    /// Answers a peek with the found job.
-    fn show(&mut self, connection: ConnectionId, id: RequestId, found: &Result<Listed, StorageError>) {
-        let view = match found {
-            Ok(Listed::Job(view)) => Some(view.clone()),
-            Ok(_) => None,
-            Err(error) => return self.unreadable(connection, id, error),
-        };
-        if let Some(view) = &view
-            && self.connections.must_wait(connection, id)
-        {
-            let topic = self.topic_name(view.topic);
-            return self.connections.hold_searched(connection, id, Request::Peek { topic });
-        }
-        match self.job_response(view) {
-            Ok(response) => self.connections.send(connection, id, response),
-            Err(error) => self.unreadable(connection, id, &error),
-        }
-    }
-
-    fn listed(&mut self, view: &JobView, with_bodies: bool) -> Result<JobReport, StorageError> {
-        let report = self.job_report(view)?;
-        Ok(if with_bodies { report } else { JobReport { body: bytes::Bytes::new(), ..report } })
-    }
-
-    /// How many jobs a filter's topic has, or the queue.
-    fn jobs_of_topic(&self, filter: &Filter) -> u64 {
-        let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
-        if filter.topic.is_none() {
-            self.engine.jobs()
-        } else {
-            self.engine.count_by_state(&of_topic).unwrap_or(0)
+            self.passes.keep(connection, filter, listing, &group.engine);
         }
     }
 }

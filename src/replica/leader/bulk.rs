@@ -5,100 +5,86 @@
 
 use bytes::Bytes;
 
-use super::browse::{Asker, Purpose};
-use super::io::ConnectionId;
+use super::Leader;
+use super::browse::{PageStart, Purpose};
 use super::proposals::Reply;
 use super::requests::{not_every_member, select_topic, too_much_under_way};
-use super::{Replica, Stop};
 use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
-use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, RequestId, Response};
-use crate::storage::StorageError;
+use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
+use crate::replica::group::Group;
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::replica::stopping::{Stop, stopping};
+use crate::storage::{Records, StorageError};
 use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
 use crate::types::{FEATURE_BULK, FEATURE_MOVE, JobId, ListOrder, Position};
 
 /// A job that was found, and its key if the change needs that.
-pub(super) type ToChange = (JobId, Option<Vec<u8>>);
+pub(crate) type ToChange = (JobId, Option<Vec<u8>>);
 
 /// Whether a step has found its jobs.
-pub(super) enum Found {
+pub(crate) enum Found {
     NotYet,
     Step { has_more: bool },
 }
 
-impl Replica {
+impl Leader {
     /// A step of a change to many jobs.
-    pub(super) fn bulk(&mut self, connection: ConnectionId, id: RequestId, bulk: &Bulk) {
+    pub(crate) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
         let level = if matches!(bulk.change, Change::Move { .. }) { FEATURE_MOVE } else { FEATURE_BULK };
-        if self.engine.feature_level() < level {
-            return self.connections.refuse(connection, id, not_every_member());
+        if group.engine.feature_level() < level {
+            return node.connections.refuse(asker, not_every_member());
         }
         let order = order(&bulk.change);
         let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
         if after.as_ref().map_or(!bulk.cursor.is_empty(), |after| after.order() != order) {
             let wrong = "this is no cursor of such a BULK: send the one of the step before, or none to begin";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, wrong));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, wrong));
         }
         if matches!(&bulk.change, Change::Move { to } if bulk.filter.topic.as_ref() == Some(to)) {
             let same = "the jobs are in this topic: move them to another one";
-            return self.connections.refuse(connection, id, ErrorReply::new(ErrorCode::Invalid, same));
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, same));
         }
-        match self.begin_page(connection, &bulk.filter, order, after, bulk.jobs_max) {
-            None => self.connections.send(connection, id, nothing(Bytes::new())),
+        let page = PageStart { filter: &bulk.filter, order, after, jobs_max: bulk.jobs_max };
+        match self.begin_page(node, group, asker.connection, page) {
+            None => node.connections.send(asker, nothing(Bytes::new())),
             Some(listing) => {
-                let asker = (connection, id);
                 let bulk = Box::new(bulk.detached());
-                self.add_pass(asker, listing, Purpose::Bulk { asker, bulk, found: Vec::new(), bytes: 0 });
+                self.add_pass(
+                    node,
+                    asker,
+                    listing,
+                    Purpose::Bulk { asker, bulk, found: Vec::new(), bytes: 0 },
+                );
             }
-        }
-    }
-
-    /// Takes what a pass came to.
-    pub(super) fn bulk_found(
-        &mut self,
-        bulk: &Bulk,
-        found: &mut Vec<ToChange>,
-        bytes: &mut u64,
-        listed: &Listed,
-    ) -> Result<Found, StorageError> {
-        match listed {
-            Listed::Job(view) => {
-                let is_move = matches!(bulk.change, Change::Move { .. });
-                let key = if is_move { self.records.key(view.body)? } else { None };
-                found.push((view.id, key));
-                *bytes += u64::from(view.body.body_bytes);
-                // Applying the command reads the spilled ones among them, bodies and all.
-                let is_enough = *bytes >= DUE_BYTES_PER_ENTRY_MAX;
-                Ok(if is_enough { Found::Step { has_more: true } } else { Found::NotYet })
-            }
-            Listed::End { next, .. } => Ok(Found::Step { has_more: next.is_some() }),
-            Listed::NotYet => Ok(Found::NotYet),
         }
     }
 
     /// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
-    pub(super) fn propose_bulk(
+    pub(crate) fn propose_bulk(
         &mut self,
+        node: &mut Node,
+        group: &Group,
         asker: Asker,
         bulk: &Bulk,
         found: &[ToChange],
         cursor: Bytes,
     ) -> bool {
-        let (connection, id) = asker;
         if found.is_empty() {
-            self.connections.send(connection, id, nothing(cursor));
+            node.connections.send(asker, nothing(cursor));
             return true;
         }
-        if self.stop != Stop::No {
-            self.connections.refuse(connection, id, Self::stopping());
+        if node.stop != Stop::No {
+            node.connections.refuse(asker, stopping());
             return false;
         }
-        if self.proposals.bytes() > self.config.uncommitted_bytes_max.saturating_mul(2) {
-            self.connections.refuse(connection, id, too_much_under_way());
+        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
+            node.connections.refuse(asker, too_much_under_way());
             return false;
         }
         let conditions = Conditions::of(&bulk.filter);
         let topic = bulk.filter.topic.as_ref().map(select_topic);
-        let reply = Reply::Bulk(connection, id, cursor);
+        let reply = Reply::Bulk(asker, cursor);
         let change = match &bulk.change {
             Change::Delete => BulkChange::Delete,
             Change::Kick => BulkChange::Kick,
@@ -108,20 +94,43 @@ impl Replica {
                 let jobs =
                     found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
                 let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
-                self.add_command(&command, reply);
+                self.add_command(node, group, &command, reply);
                 return true;
             }
         };
         let jobs = found.iter().map(|(job, _)| *job).collect();
         let command = match topic {
             // Jobs move: one that was found there may be elsewhere by then.
-            Some(topic) if self.engine.feature_level() >= FEATURE_MOVE => {
+            Some(topic) if group.engine.feature_level() >= FEATURE_MOVE => {
                 Command::BulkIn { topic, change, jobs, conditions }
             }
             _ => Command::Bulk { change, jobs, conditions },
         };
-        self.add_command(&command, reply);
+        self.add_command(node, group, &command, reply);
         true
+    }
+}
+
+/// Takes what a pass came to.
+pub(crate) fn found_next(
+    records: &mut Records,
+    bulk: &Bulk,
+    found: &mut Vec<ToChange>,
+    bytes: &mut u64,
+    listed: &Listed,
+) -> Result<Found, StorageError> {
+    match listed {
+        Listed::Job(view) => {
+            let is_move = matches!(bulk.change, Change::Move { .. });
+            let key = if is_move { records.key(view.body)? } else { None };
+            found.push((view.id, key));
+            *bytes += u64::from(view.body.body_bytes);
+            // Applying the command reads the spilled ones among them, bodies and all.
+            let is_enough = *bytes >= DUE_BYTES_PER_ENTRY_MAX;
+            Ok(if is_enough { Found::Step { has_more: true } } else { Found::NotYet })
+        }
+        Listed::End { next, .. } => Ok(Found::Step { has_more: next.is_some() }),
+        Listed::NotYet => Ok(Found::NotYet),
     }
 }
 

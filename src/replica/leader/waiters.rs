@@ -9,20 +9,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::io::ConnectionId;
 use super::shares::{Standings, Weighing};
 use crate::engine::Command;
-use crate::protocol::RequestId;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::connections::Asker;
 use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
 use crate::types::{Lease, SessionId, TopicId, TopicName};
 
 /// Numbers waiters; never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WaiterId(u64);
+pub(crate) struct WaiterId(u64);
 
 /// How much a waiter takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Demand {
+pub(crate) enum Demand {
     /// Once, until a moment of the monotonic clock.
     Poll {
         /// The maximum number of jobs.
@@ -41,13 +41,12 @@ pub(super) enum Demand {
 
 /// One long poll or subscription.
 #[derive(Clone, Debug)]
-pub(super) struct Waiter {
-    pub(super) connection: ConnectionId,
-    pub(super) session: SessionId,
-    pub(super) request: RequestId,
-    pub(super) demand: Demand,
+pub(crate) struct Waiter {
+    pub(crate) asker: Asker,
+    pub(crate) session: SessionId,
+    pub(crate) demand: Demand,
     /// Its topics that exist, as the state numbers them.
-    pub(super) topics: Vec<TopicId>,
+    pub(crate) topics: Vec<TopicId>,
     /// Those that did not exist when it came; some may by now.
     unknown: Vec<TopicName>,
     /// Its place in the lines; `None` while a reserve is in flight or there is no credit.
@@ -60,24 +59,24 @@ pub(super) struct Waiter {
 
 impl Waiter {
     /// Whether it waits for one answer.
-    pub(super) fn is_poll(&self) -> bool {
+    pub(crate) fn is_poll(&self) -> bool {
         matches!(self.demand, Demand::Poll { .. })
     }
 
     /// Names of its topics that do not exist.
-    pub(super) fn unknown(&self) -> &[TopicName] {
+    pub(crate) fn unknown(&self) -> &[TopicName] {
         &self.unknown
     }
 
     /// Whether it would be answered now, even without a job.
-    pub(super) fn wait_is_over(&self, now_us: u64) -> bool {
+    pub(crate) fn wait_is_over(&self, now_us: u64) -> bool {
         matches!(self.demand, Demand::Poll { deadline_us, .. } if deadline_us <= now_us)
     }
 }
 
 /// All waiters of one leader.
 #[derive(Debug, Default)]
-pub(super) struct Waiters {
+pub(crate) struct Waiters {
     all: BTreeMap<WaiterId, Waiter>,
     lines: BTreeMap<TopicId, BTreeMap<u64, WaiterId>>,
     /// Topics that were asked for before their first job.
@@ -86,7 +85,7 @@ pub(super) struct Waiters {
     by_connection: BTreeSet<(ConnectionId, WaiterId)>,
     /// How many long polls each connection has.
     polls: BTreeMap<ConnectionId, u32>,
-    poll_ids: BTreeMap<(ConnectionId, RequestId), WaiterId>,
+    poll_ids: BTreeMap<Asker, WaiterId>,
     standings: Standings,
     /// Jobs that reserves in flight are expected to take.
     claims: BTreeMap<TopicId, u64>,
@@ -101,20 +100,20 @@ pub(super) struct Waiters {
 
 /// A reserve to be proposed.
 #[derive(Debug)]
-pub(super) struct Turn {
-    pub(super) waiter: WaiterId,
-    pub(super) session: SessionId,
-    pub(super) topics: Vec<TopicId>,
-    pub(super) jobs_max: u32,
-    pub(super) bytes_max: u64,
-    pub(super) claim: Claim,
+pub(crate) struct Turn {
+    pub(crate) waiter: WaiterId,
+    pub(crate) session: SessionId,
+    pub(crate) topics: Vec<TopicId>,
+    pub(crate) jobs_max: u32,
+    pub(crate) bytes_max: u64,
+    pub(crate) claim: Claim,
     /// Topics and weights, and how far each is ahead.
     weighed: Option<(Arc<Weighing>, Vec<i64>)>,
 }
 
 impl Turn {
     /// The command to propose.
-    pub(super) fn command(&self) -> Command<'_> {
+    pub(crate) fn command(&self) -> Command<'_> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
         match &self.weighed {
             None => Command::Reserve { session, topics: self.topics.clone(), jobs_max, bytes_max },
@@ -128,7 +127,7 @@ impl Turn {
 
 /// The state of a long poll that is cancelled.
 #[derive(Debug)]
-pub(super) enum Cancelled {
+pub(crate) enum Cancelled {
     /// There is none: it was answered.
     Unknown,
     /// It is taken out, to be answered.
@@ -139,22 +138,26 @@ pub(super) enum Cancelled {
 
 /// What a reserve in flight is expected to take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     /// Whose leases its grants will be.
-    pub(super) session: SessionId,
+    pub(crate) session: SessionId,
     /// The topic that the waiter was taken from the line of.
     topic: TopicId,
     /// Jobs of that topic.
-    pub(super) jobs: u64,
+    pub(crate) jobs: u64,
 }
 
 impl Waiters {
+    /// No waiters. Topics before `next_topic` are there already, or are gone.
+    pub(crate) fn new(next_topic: TopicId) -> Self {
+        Self { topics_seen: next_topic.0, ..Self::default() }
+    }
+
     /// Adds a waiter. `topics` are those that exist; the others are looked for when topics are created.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
-        connection: ConnectionId,
+        asker: Asker,
         session: SessionId,
-        request: RequestId,
         demand: Demand,
         topics: impl IntoIterator<Item = (TopicName, Option<TopicId>)>,
     ) -> WaiterId {
@@ -172,15 +175,14 @@ impl Waiters {
         }
         if let Demand::Poll { deadline_us, .. } = demand {
             self.deadlines.insert((deadline_us, id));
-            *self.polls.entry(connection).or_default() += 1;
-            self.poll_ids.insert((connection, request), id);
+            *self.polls.entry(asker.connection).or_default() += 1;
+            self.poll_ids.insert(asker, id);
         }
         known.sort_unstable();
         known.dedup();
         let waiter = Waiter {
-            connection,
+            asker,
             session,
-            request,
             demand,
             topics: known,
             unknown,
@@ -189,22 +191,21 @@ impl Waiters {
             weighing: None,
         };
         self.all.insert(id, waiter);
-        self.by_connection.insert((connection, id));
+        self.by_connection.insert((asker.connection, id));
         self.line_up(id);
         id
     }
 
     /// Adds a long poll that does not wait: a reserve for it is in flight, and its outcome is the answer.
-    pub(super) fn add_reserving(
+    pub(crate) fn add_reserving(
         &mut self,
-        connection: ConnectionId,
+        asker: Asker,
         session: SessionId,
-        request: RequestId,
         jobs_max: u32,
         now_us: u64,
     ) -> (WaiterId, Claim) {
         let demand = Demand::Poll { jobs_max, deadline_us: now_us };
-        let id = self.add(connection, session, request, demand, []);
+        let id = self.add(asker, session, demand, []);
         if let Some(waiter) = self.all.get_mut(&id) {
             (waiter.turn, waiter.reserving) = (None, true);
         }
@@ -214,36 +215,36 @@ impl Waiters {
     }
 
     /// A waiter takes its topics by these weights from now on.
-    pub(super) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
+    pub(crate) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
         if let Some(waiter) = self.all.get_mut(&id) {
-            waiter.weighing = Some(self.standings.list(waiter.connection, topics, weights));
+            waiter.weighing = Some(self.standings.list(waiter.asker.connection, topics, weights));
         }
     }
 
     /// The shares of a reserve that is proposed for a waiter with weights.
-    pub(super) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
+    pub(crate) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
         let waiter = self.all.get(&id)?;
         let weighing = waiter.weighing.as_ref()?;
-        Some((Arc::clone(weighing), self.standings.of(waiter.connection, weighing)))
+        Some((Arc::clone(weighing), self.standings.of(waiter.asker.connection, weighing)))
     }
 
     /// Adds the advances that a reserve has made in the standings of a waiter with weights.
-    pub(super) fn advance(&mut self, id: WaiterId, advances: &[i64]) {
+    pub(crate) fn advance(&mut self, id: WaiterId, advances: &[i64]) {
         let waiter =
-            self.all.get(&id).and_then(|waiter| Some((waiter.connection, waiter.weighing.as_ref()?)));
+            self.all.get(&id).and_then(|waiter| Some((waiter.asker.connection, waiter.weighing.as_ref()?)));
         if let Some((connection, weighing)) = waiter {
             self.standings.advance(connection, weighing, advances);
         }
     }
 
     /// A connection is gone, and its waiters were taken out.
-    pub(super) fn forget(&mut self, connection: ConnectionId) {
+    pub(crate) fn forget(&mut self, connection: ConnectionId) {
         self.standings.forget(connection);
     }
 
     /// Ends the wait of a long poll.
-    pub(super) fn cancel(&mut self, connection: ConnectionId, request: RequestId, now_us: u64) -> Cancelled {
-        let Some(id) = self.poll_ids.get(&(connection, request)).copied() else { return Cancelled::Unknown };
+    pub(crate) fn cancel(&mut self, poll: Asker, now_us: u64) -> Cancelled {
+        let Some(id) = self.poll_ids.get(&poll).copied() else { return Cancelled::Unknown };
         let Some(waiter) = self.all.get_mut(&id) else { return Cancelled::Unknown };
         if !waiter.reserving {
             return self.remove(id).map_or(Cancelled::Unknown, Cancelled::Now);
@@ -257,25 +258,24 @@ impl Waiters {
     }
 
     /// A waiter by number.
-    pub(super) fn one(&self, id: WaiterId) -> Option<&Waiter> {
+    pub(crate) fn one(&self, id: WaiterId) -> Option<&Waiter> {
         self.all.get(&id)
     }
 
     /// Takes a waiter out. Leases it holds stay; their credit is forgotten.
-    pub(super) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
+    pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
         self.leave_lines(id);
         let waiter = self.all.remove(&id)?;
-        self.by_connection.remove(&(waiter.connection, id));
+        self.by_connection.remove(&(waiter.asker.connection, id));
         if let Demand::Poll { deadline_us, .. } = waiter.demand {
             self.deadlines.remove(&(deadline_us, id));
-            let poll = (waiter.connection, waiter.request);
-            if self.poll_ids.get(&poll) == Some(&id) {
-                self.poll_ids.remove(&poll);
+            if self.poll_ids.get(&waiter.asker) == Some(&id) {
+                self.poll_ids.remove(&waiter.asker);
             }
-            if let Some(polls) = self.polls.get_mut(&waiter.connection) {
+            if let Some(polls) = self.polls.get_mut(&waiter.asker.connection) {
                 *polls -= 1;
                 if *polls == 0 {
-                    self.polls.remove(&waiter.connection);
+                    self.polls.remove(&waiter.asker.connection);
                 }
             }
         }
@@ -291,32 +291,32 @@ impl Waiters {
     }
 
     /// Long polls of one connection.
-    pub(super) fn polls_of(&self, connection: ConnectionId) -> u32 {
+    pub(crate) fn polls_of(&self, connection: ConnectionId) -> u32 {
         self.polls.get(&connection).copied().unwrap_or(0)
     }
 
     /// Long polls and subscriptions, in all.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
     /// Whether somebody stands in a line.
-    pub(super) fn any_in_line(&self) -> bool {
+    pub(crate) fn any_in_line(&self) -> bool {
         !self.lines.is_empty()
     }
 
     /// Whether somebody stands in this topic's line.
-    pub(super) fn in_line(&self, topic: TopicId) -> bool {
+    pub(crate) fn in_line(&self, topic: TopicId) -> bool {
         self.lines.contains_key(&topic)
     }
 
     /// Topics from this number on were not told to [`Self::topic_made`].
-    pub(super) fn next_topic(&self) -> TopicId {
+    pub(crate) fn next_topic(&self) -> TopicId {
         TopicId(self.topics_seen)
     }
 
     /// A topic exists: the waiters for it stand in its line from now on.
-    pub(super) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
+    pub(crate) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
         self.topics_seen = topic.0.saturating_add(1);
         for id in self.unknown.remove(name).unwrap_or_default() {
             self.leave_lines(id);
@@ -329,7 +329,7 @@ impl Waiters {
     }
 
     /// Topics are gone: their waiters wait until a topic has that name again.
-    pub(super) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
+    pub(crate) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
         if gone.is_empty() {
             return;
         }
@@ -350,7 +350,7 @@ impl Waiters {
     }
 
     /// Topics that are waited for, among those that have jobs. Looks through whichever are fewer.
-    pub(super) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
+    pub(crate) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
         if self.lines.len() < with_jobs.len() {
             self.lines.keys().filter(|topic| with_jobs.contains(topic)).copied().collect()
         } else {
@@ -361,7 +361,7 @@ impl Waiters {
     /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` says how many a
     /// topic has. Jobs that reserves in flight will take are counted off. `room_bytes` says how much may be sent to a
     /// connection; a waiter without room loses its place and needs [`Self::line_up`].
-    pub(super) fn take_turns(
+    pub(crate) fn take_turns(
         &mut self,
         topics: impl IntoIterator<Item = TopicId>,
         available: impl Fn(TopicId) -> u64,
@@ -392,7 +392,7 @@ impl Waiters {
     ) -> Option<Turn> {
         self.leave_lines(id);
         let waiter = self.all.get_mut(&id)?;
-        let room_bytes = Some(room_bytes(waiter.connection)).filter(|bytes| *bytes > 0)?;
+        let room_bytes = Some(room_bytes(waiter.asker.connection)).filter(|bytes| *bytes > 0)?;
         waiter.reserving = true;
         let (jobs_max, bytes_max) = match waiter.demand {
             Demand::Poll { jobs_max, .. } => (jobs_max, RESERVE_BYTES_MAX),
@@ -410,7 +410,7 @@ impl Waiters {
     }
 
     /// The outcome of a turn is known: removes its claim.
-    pub(super) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
+    pub(crate) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
         if let Some(claimed) = self.claims.get_mut(&claim.topic) {
             *claimed = claimed.saturating_sub(claim.jobs);
             if *claimed == 0 {
@@ -429,12 +429,12 @@ impl Waiters {
     }
 
     /// Whether a reserve of this session is in flight: its grants are not known yet.
-    pub(super) fn is_reserving(&self, session: SessionId) -> bool {
+    pub(crate) fn is_reserving(&self, session: SessionId) -> bool {
         self.reserves.contains_key(&session)
     }
 
     /// A lease counts against a subscription from now on.
-    pub(super) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
+    pub(crate) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
             *jobs -= 1;
@@ -444,14 +444,14 @@ impl Waiters {
     }
 
     /// A lease is over, however it ended: the subscription gets its credit back.
-    pub(super) fn lease_over(&mut self, lease: Lease) {
+    pub(crate) fn lease_over(&mut self, lease: Lease) {
         if let Some((id, body_bytes)) = self.held.remove(&lease) {
             self.add_credit(id, 1, i64::from(body_bytes));
         }
     }
 
     /// More credit for a subscription.
-    pub(super) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
+    pub(crate) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
             *jobs = jobs.saturating_add(more_jobs);
@@ -461,7 +461,7 @@ impl Waiters {
     }
 
     /// Puts a waiter at the end of its lines, if it can take a job and is not there.
-    pub(super) fn line_up(&mut self, id: WaiterId) {
+    pub(crate) fn line_up(&mut self, id: WaiterId) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         let can_take = match waiter.demand {
             Demand::Poll { .. } => true,
@@ -478,7 +478,7 @@ impl Waiters {
     }
 
     /// Long polls whose wait is over and for which no reserve is in flight.
-    pub(super) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
+    pub(crate) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
         let over: Vec<WaiterId> = self
             .deadlines
             .iter()
@@ -490,12 +490,12 @@ impl Waiters {
     }
 
     /// When the next wait is over. A wait that is over while its reserve is in flight ends with the outcome.
-    pub(super) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
+    pub(crate) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
         self.deadlines.range((now_us + 1, WaiterId(0))..).next().map(|(deadline_us, _)| *deadline_us)
     }
 
     /// The waiters of a connection.
-    pub(super) fn of(&self, connection: ConnectionId) -> Vec<WaiterId> {
+    pub(crate) fn of(&self, connection: ConnectionId) -> Vec<WaiterId> {
         let range = (connection, WaiterId(0))..=(connection, WaiterId(u64::MAX));
         self.by_connection.range(range).map(|(_, id)| *id).collect()
     }

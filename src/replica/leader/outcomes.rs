@@ -1,84 +1,48 @@
 //! From a committed entry to answers.
 
-use super::Replica;
-use super::io::{ConnectionId, Notice};
+use super::Leader;
 use super::proposals::Reply;
-use super::recovery::{change_members, decode};
 use super::waiters::{Claim, WaiterId};
-use crate::engine::{Command, Grant, Outcome, PushOutcome, Reject, TopicSelect};
-use crate::protocol::{Delivered, ErrorCode, ErrorReply, Leased, PushResult, RequestId, Response};
-use crate::raft::MembershipChange;
-use crate::storage::{EntryKind, LogEntry, StorageError};
+use crate::engine::{Applied, Command, Grant, Outcome, PushOutcome, Reject, TopicSelect};
+use crate::protocol::{ErrorCode, ErrorReply, Leased, PushResult, Response};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::storage::StorageError;
 use crate::types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
-use crate::types::{Attributes, JobId, Key, Lease, PolicyChange, Right};
+use crate::types::{JobId, Lease, PolicyChange, Right};
 
-impl Replica {
-    /// Applies a committed entry and answers everybody who waited for it.
-    ///
-    /// # Panics
-    ///
-    /// If the entry cannot be read. It was written by this version or checked when the log was replayed.
-    pub(super) fn apply(&mut self, entry: &LogEntry) -> Result<(), StorageError> {
-        assert!(entry.index == self.applied.0 + 1, "entries are applied in order");
-        let begins_term = entry.term != self.applied.1;
-        self.applied = (entry.index, entry.term);
-        if self.apply_membership(entry) {
-            self.note_state(begins_term);
-            return Ok(());
-        }
-        let decoded = decode(entry).unwrap_or_else(|error| panic!("entry {}: {error}", entry.index));
-        let replies = self.proposals.take_applied(entry.term, entry.index);
-        self.checkpoints.log_bytes += entry.data.len() as u64;
-        let Some(decoded) = decoded else {
-            self.note_state(begins_term);
-            return Ok(());
-        };
-        let applied = self.engine.apply(&decoded, &mut self.records)?;
-        self.check_feature_level(self.engine.feature_level())?;
+impl Leader {
+    /// These commands were applied. Answers everybody who waited for them.
+    pub(crate) fn applied(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        commands: &[Command<'_>],
+        applied: Applied,
+        replies: Vec<Reply>,
+    ) -> Result<(), StorageError> {
         for lease in applied.ended {
             self.waiters.lease_over(lease);
         }
-        for (command, outcome) in decoded.commands.iter().zip(&applied.outcomes) {
+        for (command, outcome) in commands.iter().zip(&applied.outcomes) {
             self.note_settled(command, outcome);
-            self.members_changed |=
-                matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. });
         }
-        self.note_state(begins_term);
         for (id, name) in &applied.topics_gone {
             self.token_limits.topic_gone(*id, name, self.waiters.next_topic());
         }
         self.waiters.topics_gone(&applied.topics_gone.into_iter().collect());
-        while let Some(made) = self.engine.first_topic_from(self.waiters.next_topic()) {
+        while let Some(made) = group.engine.first_topic_from(self.waiters.next_topic()) {
             self.token_limits.topic_made(made.id, made.name);
             self.waiters.topic_made(made.id, made.name);
         }
         // The state is the one behind the entry: topics that it has made or deleted are counted.
-        decoded.commands.iter().for_each(|command| self.note_dead_letters(command));
-        replies.into_iter().zip(applied.outcomes).try_for_each(|(reply, outcome)| self.answer(reply, outcome))
-    }
-
-    /// Applies an entry that changes the members. Returns whether the entry is one.
-    pub(super) fn apply_membership(&mut self, entry: &LogEntry) -> bool {
-        if entry.kind != EntryKind::ConfChange {
-            return false;
+        for command in commands {
+            self.note_dead_letters(group, command);
         }
-        let index = entry.index;
-        let change = MembershipChange::decode(&entry.data);
-        let change =
-            change.unwrap_or_else(|| panic!("entry {index} changes the membership in an unknown way"));
-        let before = self.group.members().clone();
-        let after = change_members(&mut self.engine, &before, change);
-        self.group.apply_change(change);
-        if before.contains(self.config.node) && !after.contains(self.config.node) {
-            self.notices.push(Notice::Removed);
-        }
-        self.members_changed = true;
-        self.change_applied(entry);
-        true
-    }
-
-    fn note_state(&mut self, begins_term: bool) {
-        self.peers.note_state(self.applied.0, begins_term, || self.engine.state_hash());
+        let mut answered = replies.into_iter().zip(applied.outcomes);
+        answered.try_for_each(|(reply, outcome)| self.answer(node, group, reply, outcome))
     }
 
     /// Settled leases return their credit, whichever session settled them.
@@ -103,56 +67,69 @@ impl Replica {
     }
 
     /// A topic may make another one from now on, for its dead letters.
-    fn note_dead_letters(&mut self, command: &Command<'_>) {
+    fn note_dead_letters(&mut self, group: &Group, command: &Command<'_>) {
         if let Command::TopicPolicy { topic: TopicSelect::Name(topic), change } = command
             && let Some(to) = PolicyChange::decode(change).ok().and_then(|change| change.set.dead_letters)
         {
-            self.token_limits.dead_letters_set(topic, &to, &self.engine);
+            self.token_limits.dead_letters_set(topic, &to, &group.engine);
         }
     }
 
-    fn answer(&mut self, reply: Reply, outcome: Outcome) -> Result<(), StorageError> {
+    fn answer(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        reply: Reply,
+        outcome: Outcome,
+    ) -> Result<(), StorageError> {
         match reply {
-            Reply::Request(connection, request) => {
-                self.connections.send(connection, request, response(outcome));
+            Reply::Request(asker) => {
+                node.connections.send(asker, response(outcome));
             }
-            Reply::Part(connection) => self.part_pushed(connection, outcome),
-            Reply::Bulk(connection, request, cursor) => {
+            Reply::Part(connection) => self.part_pushed(node, connection, outcome),
+            Reply::Bulk(asker, cursor) => {
                 let response = match outcome {
                     Outcome::ChangedMany { jobs } => Response::Bulked { jobs, in_the_way: 0, cursor },
                     Outcome::Moved { jobs, in_the_way } => Response::Bulked { jobs, in_the_way, cursor },
                     other => response(other),
                 };
-                self.connections.send(connection, request, response);
+                node.connections.send(asker, response);
             }
-            Reply::Open(connection, request, token) => self.opened(connection, request, &token, &outcome),
-            Reply::Resume(connection, request, resumption) => {
-                self.resumed(connection, request, resumption, &outcome);
+            Reply::Open(asker, token) => self.opened(node, group, asker, &token, &outcome),
+            Reply::Resume(asker, resumption) => {
+                self.resumed(node, group, asker, resumption, &outcome);
             }
             Reply::Close(.., session) | Reply::Lapse(session)
                 if matches!(outcome, Outcome::Lapsing { .. }) =>
             {
-                self.end_session(session, reply);
+                self.end_session(node, group, session, reply);
             }
-            Reply::Close(connection, request, session) => {
-                self.session_ended(session);
-                self.connections.send(connection, request, response(outcome));
+            Reply::Close(asker, session) => {
+                self.session_ended(node, group, session);
+                node.connections.send(asker, response(outcome));
             }
             Reply::Turn(waiter, claim) => {
-                self.granted(waiter, claim, outcome)?;
-                self.propose_held(claim.session);
+                self.granted(node, group, waiter, claim, outcome)?;
+                self.propose_held(node, group, claim.session);
             }
-            Reply::Lapse(session) => self.session_ended(session),
+            Reply::Lapse(session) => self.session_ended(node, group, session),
             Reply::Nobody => {}
         }
         Ok(())
     }
 
     /// The outcome of a reserve for a waiter.
-    fn granted(&mut self, id: WaiterId, claim: Claim, outcome: Outcome) -> Result<(), StorageError> {
+    fn granted(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        id: WaiterId,
+        claim: Claim,
+        outcome: Outcome,
+    ) -> Result<(), StorageError> {
         self.waiters.turn_over(id, claim);
-        let connection = self.waiters.one(id).map(|waiter| waiter.connection);
-        for behind in self.connections.take_behind(connection) {
+        let connection = self.waiters.one(id).map(|waiter| waiter.asker.connection);
+        for behind in node.connections.take_behind(connection) {
             self.line_up(behind);
         }
         let grants = match outcome {
@@ -164,24 +141,24 @@ impl Replica {
             other => {
                 match self.waiters.remove(id) {
                     Some(waiter) if waiter.is_poll() => {
-                        self.connections.send(waiter.connection, waiter.request, response(other));
+                        node.connections.send(waiter.asker, response(other));
                     }
                     // SUBSCRIBE was answered before.
-                    Some(waiter) => self.connections.tell(waiter.connection, waiter.request, response(other)),
+                    Some(waiter) => node.connections.tell(waiter.asker, response(other)),
                     None => {}
                 }
                 return Ok(());
             }
         };
         let Some(waiter) = self.waiters.one(id) else {
-            self.give_back(grants.iter().map(|grant| grant.lease).collect());
+            self.give_back(node, group, grants.iter().map(|grant| grant.lease).collect());
             return Ok(());
         };
         // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
-        let held = grants.into_iter().filter(|grant| self.engine.holds(grant.lease));
+        let held = grants.into_iter().filter(|grant| group.engine.holds(grant.lease));
         // The disk may have been so slow that the lease ended before the grant was seen: another consumer may have the job.
         // Or the connection has no room left, because of other output.
-        let (stamp, mut room) = (self.clock.stamp(), self.connections.room_bytes(waiter.connection));
+        let (stamp, mut room) = (group.clock.stamp(), node.connections.room_bytes(waiter.asker.connection));
         let (grants, unseen): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| {
             let is_seen = room > 0 && grant.deadline > stamp;
             if is_seen {
@@ -189,74 +166,87 @@ impl Replica {
             }
             is_seen
         });
-        let (connection, request, is_poll) = (waiter.connection, waiter.request, waiter.is_poll());
-        let wait_is_over = waiter.wait_is_over(self.now_us);
+        let (asker, is_poll) = (waiter.asker, waiter.is_poll());
+        let wait_is_over = waiter.wait_is_over(node.now_us);
         if !grants.is_empty() || wait_is_over {
-            self.deliver(id, connection, request, is_poll, &grants)?;
+            self.deliver(node, group, id, asker, is_poll, &grants)?;
         }
-        self.give_back(unseen.iter().map(|grant| grant.lease).collect());
+        self.give_back(node, group, unseen.iter().map(|grant| grant.lease).collect());
         self.waiters.line_up(id);
         Ok(())
     }
 
     fn deliver(
         &mut self,
+        node: &mut Node,
+        group: &mut Group,
         id: WaiterId,
-        connection: ConnectionId,
-        request: RequestId,
+        asker: Asker,
         is_poll: bool,
         grants: &[Grant],
     ) -> Result<(), StorageError> {
-        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect::<Result<_, _>>()?;
+        let jobs = grants.iter().map(|grant| group.delivered(node, grant)).collect::<Result<_, _>>()?;
         if is_poll {
             self.waiters.remove(id);
-            self.connections.send(connection, request, Response::Reserved(jobs));
+            node.connections.send(asker, Response::Reserved(jobs));
             return Ok(());
         }
         for grant in grants {
             self.waiters.debit(id, grant.lease, grant.body.body_bytes);
         }
-        self.connections.tell(connection, request, Response::Deliver(jobs));
+        node.connections.tell(asker, Response::Deliver(jobs));
         Ok(())
     }
 
     /// Some jobs were not sent, as their leases were all but over when their turn came. When the session speaks over another
     /// connection by now, it may have been shown them there: then they end by themselves.
-    pub(super) fn not_sent(&mut self, connection: ConnectionId, leases: Vec<Lease>) {
-        if self.is_serving() && self.connections.session_of(connection).is_some() {
-            self.give_back(leases.into_iter().filter(|lease| self.engine.holds(*lease)).collect());
+    pub(crate) fn not_sent(
+        &mut self,
+        node: &Node,
+        group: &Group,
+        connection: ConnectionId,
+        leases: Vec<Lease>,
+    ) {
+        if node.connections.session_of(connection).is_some() {
+            self.give_back(
+                node,
+                group,
+                leases.into_iter().filter(|lease| group.engine.holds(*lease)).collect(),
+            );
         }
     }
 
     /// Releases leases on jobs that were not delivered. They count as no attempt.
-    fn give_back(&mut self, leases: Vec<Lease>) {
+    fn give_back(&mut self, node: &Node, group: &Group, leases: Vec<Lease>) {
         if leases.is_empty() {
             return;
         }
         self.given_back.extend(&leases);
         let command = Command::Release { leases, delay_ms: None, attempted: false };
-        self.add_command(&command, Reply::Nobody);
+        self.add_command(node, group, &command, Reply::Nobody);
     }
 
     /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
     /// left out: their jobs were not delivered, and another consumer gets them.
-    pub(super) fn leased(
-        &mut self,
+    pub(crate) fn leased(
+        &self,
+        node: &Node,
+        group: &mut Group,
         connection: ConnectionId,
         after: JobId,
         jobs_max: u32,
     ) -> Result<Response, StorageError> {
-        let Some(session) = self.connections.session_of(connection) else {
+        let Some(session) = node.connections.session_of(connection) else {
             let ended = ErrorReply::new(ErrorCode::SessionUnknown, "the session has ended: connect again");
             return Ok(Response::Error(ended));
         };
-        let bytes_max = RESERVE_BYTES_MAX.min(self.connections.room_bytes(connection) as u64).max(1);
-        let least = self.clock.stamp().after(TTR_LEFT_MS_MIN.into());
-        let mut held = self
+        let bytes_max = RESERVE_BYTES_MAX.min(node.connections.room_bytes(connection) as u64).max(1);
+        let least = group.clock.stamp().after(TTR_LEFT_MS_MIN.into());
+        let mut held = group
             .engine
             .leases_of(session, after)
             .filter(|grant| grant.deadline > least && !self.given_back.contains(&grant.lease))
-            .filter(|grant| self.may(connection, Right::Consume, grant.topic));
+            .filter(|grant| group.may(node, connection, Right::Consume, grant.topic));
         let (mut grants, mut bytes) = (Vec::new(), 0);
         while grants.len() < jobs_max as usize
             && bytes < bytes_max
@@ -267,32 +257,14 @@ impl Replica {
         }
         let has_more = held.next().is_some();
         drop(held);
-        self.turns.count(grants.len() as u64);
-        let jobs = grants.iter().map(|grant| self.delivered(grant)).collect::<Result<_, _>>()?;
+        group.work.count(grants.len() as u64);
+        let jobs = grants.iter().map(|grant| group.delivered(node, grant)).collect::<Result<_, _>>()?;
         Ok(Response::Leased(Leased { has_more, jobs }))
-    }
-
-    fn delivered(&mut self, grant: &Grant) -> Result<Delivered, StorageError> {
-        let record = self.records.record(grant.body)?;
-        let deadline_ms = self.clock.elapsed_at(grant.deadline) / 1000;
-        let left_ms = deadline_ms.saturating_sub(self.clock_ms());
-        Ok(Delivered {
-            lease: grant.lease,
-            topic: self.topic_name(grant.topic),
-            key: record.key.and_then(|key| Key::new(key).ok()),
-            priority: grant.priority,
-            attempts: grant.attempts,
-            due: grant.due,
-            ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
-            deadline_ms,
-            attributes: Attributes::new(record.attributes).unwrap_or_default(),
-            body: record.body,
-        })
     }
 }
 
 /// An outcome as its client sees it.
-pub(super) fn response(outcome: Outcome) -> Response {
+pub(crate) fn response(outcome: Outcome) -> Response {
     match outcome {
         Outcome::Done
         | Outcome::Session { .. }
@@ -317,7 +289,7 @@ pub(super) fn response(outcome: Outcome) -> Response {
     }
 }
 
-pub(super) fn push_result(outcome: PushOutcome) -> PushResult {
+pub(crate) fn push_result(outcome: PushOutcome) -> PushResult {
     match outcome {
         PushOutcome::Pushed(job) => PushResult::Pushed(job),
         PushOutcome::Kept(job) => PushResult::Kept(job),

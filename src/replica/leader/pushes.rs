@@ -9,23 +9,24 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Replica;
-use super::io::ConnectionId;
+use super::Leader;
 use super::outcomes::{push_result, response};
 use super::proposals::Reply;
 use super::requests::{at_least, not_every_member, retry_later, select_topic, too_much_under_way};
-use crate::engine::{Command, NewJob, Outcome, TopicSelect};
-use crate::protocol::{Applied, ErrorCode, ErrorReply, Idempotency, Push, PushResult, RequestId, Response};
+use crate::engine::{Command, NewJob, Outcome};
+use crate::protocol::{Applied, ErrorCode, ErrorReply, Idempotency, Push, PushResult, Response};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::replica::stopping::{Stop, stopping};
 use crate::types::limits::{IDEMPOTENT_LIST_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use crate::types::{Access, FEATURE_IDEMPOTENT_PUSH, FEATURE_TOPIC_POLICY, Key, SessionId, When};
 
-/// A part ends with the job with which the spilled jobs that it reads are this much work.
-const PART_WORK: u64 = 2048;
-
 /// A PUSH that is proposed in parts.
 #[derive(Debug)]
-pub(super) struct PushParts {
-    id: RequestId,
+pub(crate) struct PushParts {
+    asker: Asker,
     session: SessionId,
     push: Push,
     /// How many of its jobs are proposed and not applied; 0 while it waits for its connection's turn.
@@ -35,80 +36,96 @@ pub(super) struct PushParts {
 }
 
 impl PushParts {
+    /// The jobs that are not applied are refused. The others have their outcomes.
+    pub(crate) fn end(mut self, node: &mut Node, refusal: ErrorReply) {
+        if self.results.is_empty() {
+            return node.connections.refuse(self.asker, refusal);
+        }
+        self.results.resize(self.push.jobs.len(), PushResult::Refused(refusal.code, None));
+        node.connections.send(self.asker, Response::Pushed(self.results));
+    }
+
     /// Whether a part is on its way through the log.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         self.proposed > 0
     }
 }
 
-impl Replica {
-    pub(super) fn push(&mut self, connection: ConnectionId, id: RequestId, session: SessionId, push: Push) {
+impl Leader {
+    pub(crate) fn push(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        session: SessionId,
+        push: Push,
+    ) {
         let of_modes = push.jobs.iter().map(|job| job.if_exists.level()).max();
         let of_key = push.idempotency.map(|_| FEATURE_IDEMPOTENT_PUSH);
-        let refusal = if of_modes.max(of_key) > Some(self.engine.feature_level()) {
+        let refusal = if of_modes.max(of_key) > Some(group.engine.feature_level()) {
             Some(not_every_member())
         } else {
-            too_long_a_list(&push).or_else(|| self.no_room_for_jobs())
+            too_long_a_list(&push).or_else(|| self.no_room_for_jobs(node))
         };
         if let Some(refusal) = refusal {
-            return self.connections.refuse(connection, id, refusal);
+            return node.connections.refuse(asker, refusal);
         }
-        let topic = self.engine.topic_id(push.topic.as_str());
+        let topic = group.engine.topic_id(push.topic.as_str());
         let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
         if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {
             self.proposals.add_fresh(topic, at_once as u64);
         }
-        let parts = PushParts { id, session, push, proposed: 0, results: Vec::new() };
-        self.propose_part(connection, parts);
+        let parts = PushParts { asker, session, push, proposed: 0, results: Vec::new() };
+        self.propose_part(node, group, parts);
     }
 
     /// Goes on with a push that is proposed in parts.
-    pub(super) fn push_on(&mut self, connection: ConnectionId, parts: PushParts) {
-        match self.not_now().or_else(|| self.no_room_for_jobs()) {
-            Some(refusal) => self.end_push(connection, parts, refusal),
-            None => self.propose_part(connection, parts),
+    pub(crate) fn push_on(&mut self, node: &mut Node, group: &Group, parts: PushParts) {
+        match self.no_room_for_jobs(node) {
+            Some(refusal) => parts.end(node, refusal),
+            None => self.propose_part(node, group, parts),
         }
     }
 
     /// A part was applied.
-    pub(super) fn part_pushed(&mut self, connection: ConnectionId, outcome: Outcome) {
-        let Some(mut parts) = self.connections.take_parts(connection) else { return };
+    pub(crate) fn part_pushed(&mut self, node: &mut Node, connection: ConnectionId, outcome: Outcome) {
+        let Some(mut parts) = node.connections.take_parts(connection) else { return };
         match outcome {
             Outcome::Pushed(outcomes) => {
                 parts.proposed = 0;
                 parts.results.extend(outcomes.into_iter().map(push_result));
                 if parts.results.len() == parts.push.jobs.len() {
-                    self.connections.send(connection, parts.id, Response::Pushed(parts.results));
-                } else if let Some(refusal) = self.not_now() {
-                    self.end_push(connection, parts, refusal);
+                    node.connections.send(parts.asker, Response::Pushed(parts.results));
+                } else if node.stop != Stop::No {
+                    parts.end(node, stopping());
                 } else {
-                    self.connections.hold_parts(connection, parts);
+                    node.connections.hold_parts(connection, parts);
                 }
             }
             other => match response(other) {
-                Response::Error(refusal) => self.end_push(connection, parts, refusal),
+                Response::Error(refusal) => parts.end(node, refusal),
                 other => unreachable!("{other:?} is no outcome of a push"),
             },
         }
-        self.connections.end_turn(connection);
-        self.forget_if_done(connection);
+        node.connections.end_turn(connection);
+        self.forget_if_done(node, connection);
     }
 
     /// A part is proposed, or waits, and this node no longer leads.
-    pub(super) fn lose_parts(&mut self, connection: ConnectionId, elsewhere: &ErrorReply) {
-        if let Some(parts) = self.connections.take_parts(connection) {
+    pub(crate) fn lose_parts(&mut self, node: &mut Node, connection: ConnectionId, elsewhere: &ErrorReply) {
+        if let Some(parts) = node.connections.take_parts(connection) {
             let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
-            self.connections.refuse(connection, parts.id, unknown);
-            self.connections.end_turn(connection);
-            self.forget_if_done(connection);
+            node.connections.refuse(parts.asker, unknown);
+            node.connections.end_turn(connection);
+            self.forget_if_done(node, connection);
         }
     }
 
     /// Proposes as many of the jobs that are left as one command may have.
-    fn propose_part(&mut self, connection: ConnectionId, mut parts: PushParts) {
-        let PushParts { id, session, ref push, .. } = parts;
+    fn propose_part(&mut self, node: &mut Node, group: &Group, mut parts: PushParts) {
+        let PushParts { asker, session, ref push, .. } = parts;
         let first = parts.results.len();
-        let (ttr_unsaid_ms, priority_unsaid) = match self.engine.feature_level() {
+        let (ttr_unsaid_ms, priority_unsaid) = match group.engine.feature_level() {
             FEATURE_TOPIC_POLICY.. => (0, PRIORITY_UNSAID),
             _ => (TTR_MS_DEFAULT, PRIORITY_DEFAULT),
         };
@@ -122,12 +139,12 @@ impl Replica {
             body: &job.body,
         });
         let (topic, mut jobs) = (select_topic(&push.topic), jobs.collect::<Vec<_>>());
-        let (count, work) = self.part_of(topic, &jobs);
+        let (count, work) = group.part_of(topic, &jobs);
         let is_whole = first == 0 && count == jobs.len();
         jobs.truncate(count);
         let command = match push.idempotency {
             Some(Idempotency { key, list_jobs }) => Command::PushIdempotent {
-                owner: self.connections.access(connection).map_or(0, |access| owner_of(&access)),
+                owner: node.connections.access(asker.connection).map_or(0, |access| owner_of(&access)),
                 key: key.get().wrapping_add(first as u128),
                 list_jobs,
                 topic,
@@ -136,46 +153,25 @@ impl Replica {
             None if push.sequence == 0 => Command::Push { session, sequence: 0, topic, jobs },
             None => Command::Push { session, sequence: push.sequence + first as u64, topic, jobs },
         };
-        let reply = if is_whole { Reply::Request(connection, id) } else { Reply::Part(connection) };
-        self.proposals.add(&command, work + count as u64, reply, self.now_us);
+        let reply = if is_whole { Reply::Request(asker) } else { Reply::Part(asker.connection) };
+        self.proposals.add(&command, work + count as u64, reply, node.now_us);
         if !is_whole {
             parts.proposed = count;
-            self.connections.hold_parts(connection, parts);
+            node.connections.hold_parts(asker.connection, parts);
         }
-    }
-
-    /// How many of these jobs one command may have, and how much work it is to read the spilled jobs that have their keys.
-    fn part_of(&self, topic: TopicSelect<'_>, jobs: &[NewJob<'_>]) -> (usize, u64) {
-        let mut work = 0;
-        for (count, place) in (1..).zip(self.engine.places_of_keys(topic, jobs)) {
-            work += place.map_or(0, |place| self.work_of_block(place));
-            if work >= PART_WORK {
-                return (count, work);
-            }
-        }
-        (jobs.len(), work)
-    }
-
-    /// The jobs that are not applied are refused. The others have their outcomes.
-    fn end_push(&mut self, connection: ConnectionId, mut parts: PushParts, refusal: ErrorReply) {
-        if parts.results.is_empty() {
-            return self.connections.refuse(connection, parts.id, refusal);
-        }
-        parts.results.resize(parts.push.jobs.len(), PushResult::Refused(refusal.code, None));
-        self.connections.send(connection, parts.id, Response::Pushed(parts.results));
     }
 
     /// Why no job is taken now, if none is.
-    fn no_room_for_jobs(&self) -> Option<ErrorReply> {
-        if self.disk_low {
+    fn no_room_for_jobs(&self, node: &Node) -> Option<ErrorReply> {
+        if node.disk_low {
             let full = "the disk is nearly full: make space; finish and delete still work";
             return Some(retry_later(ErrorCode::DiskFull, full, 5000));
         }
-        if self.memory.is_short_with(self.proposals.bytes()) {
+        if node.memory.is_short_with(self.proposals.bytes()) {
             let full = "the queue takes as much memory as it may: finish or delete jobs, or give it more";
             return Some(retry_later(ErrorCode::Busy, full, 500));
         }
-        (self.proposals.bytes() > self.config.uncommitted_bytes_max).then(too_much_under_way)
+        (self.proposals.bytes() > node.config.uncommitted_bytes_max).then(too_much_under_way)
     }
 }
 

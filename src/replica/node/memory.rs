@@ -3,11 +3,9 @@
 //! The driver measures the memory of the process now and then. Growth since the measurement is estimated, so that a
 //! burst of pushes does not exceed the limit between two measurements.
 
-use super::Replica;
-
 /// The limit and the known memory use of the node, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// The limit in bytes; 0 for no limit.
     max: u64,
     /// Kept free of it for what clients make the node take beside its state: its [account](super::MemoryAccount).
@@ -32,66 +30,42 @@ const CHUNK_BYTES_MAX_LEAST: u64 = 1 << 20;
 
 impl Memory {
     /// No more than `max_bytes`, 0 for no limit, of which `kept_bytes` are not for the state.
-    pub(super) fn new(max_bytes: u64, kept_bytes: usize) -> Self {
+    pub(crate) fn new(max_bytes: u64, kept_bytes: usize) -> Self {
         Self { max: max_bytes, kept: kept_bytes as u64, ..Self::default() }
     }
 
     /// Whether there is a limit at all.
-    pub(super) fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.max > 0
     }
 
     /// Takes a measurement: the memory of the process, without what is taken of the account of clients, the estimated share of the
     /// state, and the upper bound of a checkpoint's memory in addition.
-    pub(super) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
+    pub(crate) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
         (self.resident, self.estimated, self.now) = (resident_bytes, estimated_bytes, estimated_bytes);
         self.checkpoint = checkpoint_bytes;
     }
 
     /// The state has changed; `estimated_bytes` is its estimated memory now.
-    pub(super) fn changed(&mut self, estimated_bytes: u64) {
+    pub(crate) fn changed(&mut self, estimated_bytes: u64) {
         self.now = estimated_bytes;
     }
 
     /// The largest size of new chunks, in bytes.
-    pub(super) fn chunk_bytes_max(&self) -> usize {
+    pub(crate) fn chunk_bytes_max(&self) -> usize {
         let part = if self.is_limited() { self.max / CHUNK_PART } else { CHUNK_BYTES_MAX };
         usize::try_from(part.clamp(CHUNK_BYTES_MAX_LEAST, CHUNK_BYTES_MAX)).unwrap_or(usize::MAX)
     }
 
     /// Whether nothing more may be added.
-    pub(super) fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         self.is_short_with(0)
     }
 
     /// Whether nothing more may be added while `under_way_bytes` of commands are not applied yet.
-    pub(super) fn is_short_with(&self, under_way_bytes: usize) -> bool {
+    pub(crate) fn is_short_with(&self, under_way_bytes: usize) -> bool {
         let added = self.now.saturating_sub(self.estimated) + COPIES * under_way_bytes as u64;
         self.max > 0 && self.resident + added + self.checkpoint + self.kept > self.max
-    }
-}
-
-impl Replica {
-    /// The process takes this much memory.
-    pub(super) fn memory_measured(&mut self, resident_bytes: u64) {
-        let of_state = resident_bytes.saturating_sub(self.config.memory_account.taken() as u64);
-        let (estimated_bytes, checkpoint_bytes) = (self.memory_bytes(), self.checkpoint_memory_bytes());
-        self.memory.measured(of_state, estimated_bytes, checkpoint_bytes);
-    }
-
-    /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
-    pub(super) fn note_memory(&mut self) {
-        if self.memory.is_limited() {
-            let estimated_bytes = self.memory_bytes();
-            self.memory.changed(estimated_bytes);
-        }
-    }
-
-    /// Others gave memory back: continues the waiters and reads that waited for it.
-    pub(super) fn memory_given_back(&mut self) {
-        for connection in self.connections.take_short() {
-            self.line_up(connection);
-        }
     }
 }
 

@@ -7,16 +7,17 @@
 //!
 //! Until step 3 nothing of this node's data is touched; a crash at any time leaves the old data or the new.
 
-use super::Replica;
+use super::Group;
 use super::checkpoint::Checkpoints;
-use super::io::Output;
 use crate::engine::Engine;
 use crate::raft::{Membership, Message, Offer};
-use crate::storage::{Records, Restored};
+use crate::replica::io::Output;
+use crate::replica::node::Node;
+use crate::storage::{Records, Restored, StorageError};
 
 /// The stage of an incoming checkpoint.
 #[derive(Debug, Default)]
-pub(super) enum Incoming {
+pub(crate) enum Incoming {
     #[default]
     Nothing,
     /// It is being fetched.
@@ -29,7 +30,7 @@ pub(super) enum Incoming {
 
 impl Incoming {
     /// The state that is to take the place of this node's own. Both are in memory until it does.
-    pub(super) fn state(&self) -> Option<(&Engine, &Records)> {
+    pub(crate) fn state(&self) -> Option<(&Engine, &Records)> {
         match self {
             Self::Here { restored, .. } | Self::Installed { restored } => {
                 Some((&restored.engine, &restored.records))
@@ -39,19 +40,24 @@ impl Incoming {
     }
 
     /// Whether this node may begin a checkpoint of its own: it would be of a state that is about to go.
-    pub(super) fn is_close(&self) -> bool {
+    pub(crate) fn is_close(&self) -> bool {
         matches!(self, Self::Here { .. } | Self::Installed { .. })
     }
 }
 
-impl Replica {
+impl Group {
     /// The leader offers a checkpoint.
-    pub(super) fn offered(&mut self, offer: Message, index: u64) {
+    pub(crate) fn offered(
+        &mut self,
+        node: &mut Node,
+        offer: Message,
+        index: u64,
+    ) -> Result<(), StorageError> {
         let lost = self.has_lost_state();
         match &mut self.incoming {
             // A node that has lost its state needs a checkpoint even if it lacks no entry.
-            _ if index < self.group.commit() => self.step(offer),
-            _ if index == self.group.commit() && !lost => self.step(offer),
+            _ if index < self.raft.commit() => return self.step(offer),
+            _ if index == self.raft.commit() && !lost => return self.step(offer),
             Incoming::Installed { .. } => {}
             // The same one again, perhaps by another leader, or in another term.
             Incoming::Fetching { offer: kept, index: fetched }
@@ -63,51 +69,68 @@ impl Replica {
             incoming => {
                 let from = offer.from();
                 *incoming = Incoming::Fetching { offer, index };
-                self.due.push(Output::FetchSnapshot { from, index });
+                node.due.push(Output::FetchSnapshot { from, index });
             }
         }
+        Ok(())
     }
 
     /// A checkpoint that was fetched is here.
-    pub(super) fn snapshot_fetched(&mut self, fetched: u64, restored: Box<Restored>) {
+    ///
+    /// # Errors
+    ///
+    /// When this node cannot do what its state asks for.
+    pub(crate) fn snapshot_fetched(
+        &mut self,
+        node: &Node,
+        fetched: u64,
+        restored: Box<Restored>,
+    ) -> Result<(), StorageError> {
         match std::mem::take(&mut self.incoming) {
             Incoming::Fetching { offer, index } if index == fetched => {
-                let fits = self.check_feature_level(restored.engine.feature_level());
-                self.note_failure(fits);
+                let level = restored.engine.feature_level();
                 self.incoming = Incoming::Here { offer, restored };
+                node.check_feature_level(level)
             }
             // Another one was offered meanwhile.
-            incoming => self.incoming = incoming,
+            incoming => {
+                self.incoming = incoming;
+                Ok(())
+            }
         }
     }
 
     /// A checkpoint that was to be fetched will not come: the leader offers another one some time.
-    pub(super) fn snapshot_gone(&mut self, gone: u64) {
+    pub(crate) fn snapshot_gone(&mut self, gone: u64) {
         if matches!(self.incoming, Incoming::Fetching { index, .. } if index == gone) {
             self.incoming = Incoming::Nothing;
         }
     }
 
     /// Shows Raft the offer of the checkpoint that is here, unless one of this node's own is under way.
-    pub(super) fn take_snapshot_in(&mut self) {
+    pub(crate) fn take_snapshot_in(&mut self) -> Result<(), StorageError> {
         if !self.checkpoints.is_idle() {
-            return;
+            return Ok(());
         }
         match std::mem::take(&mut self.incoming) {
             Incoming::Here { offer, restored } => {
                 self.incoming = Incoming::Installed { restored };
-                self.step(offer);
-                if !self.group.is_installing() {
+                let stepped = self.step(offer);
+                if !self.raft.is_installing() {
                     // Raft knows better by now.
                     self.incoming = Incoming::Nothing;
                 }
+                stepped
             }
-            incoming => self.incoming = incoming,
+            incoming => {
+                self.incoming = incoming;
+                Ok(())
+            }
         }
     }
 
     /// Log and chunks are those of the checkpoint at `index`: so is the state from here on.
-    pub(super) fn installed(&mut self, index: u64) {
+    pub(crate) fn installed(&mut self, node: &mut Node, index: u64) {
         let Incoming::Installed { restored } = std::mem::take(&mut self.incoming) else {
             unreachable!("what is installed was shown to Raft");
         };
@@ -116,13 +139,13 @@ impl Replica {
         self.engine = engine;
         self.records = records;
         self.untrusted = self.untrusted.filter(|_| !self.has_lost_state());
-        self.peers.forget_states();
+        node.peers.forget_states();
         self.applied = (base.index, base.term);
-        self.committed.clear();
+        self.log.committed.clear();
         self.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
-        self.cut_through = None;
-        self.group.offer(Offer { index, term: base.term, members: Membership { voters, learners } });
-        self.group.applied(index);
+        self.log.cut_through = None;
+        self.raft.offer(Offer { index, term: base.term, members: Membership { voters, learners } });
+        self.raft.applied(index);
         self.prepared = false;
         self.members_changed = true;
     }

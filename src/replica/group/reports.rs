@@ -1,0 +1,267 @@
+//! What the state shows of jobs, topics and members.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Group;
+use crate::engine::{Grant, JobView, Listed, SessionStatus, TopicTotals, TopicView};
+use crate::protocol::{
+    Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Request, Response, Resume, TopicReport,
+    TopicSettings, Totals,
+};
+use crate::replica::io::{ConnectionId, Notice};
+use crate::replica::leader::requests::not_every_member;
+use crate::replica::leader::sessions::{hash_of, is_hash};
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::replica::observe::{CalledBack, OBSERVED_TOPICS_MAX};
+use crate::storage::StorageError;
+use crate::types::{
+    Access, Attributes, FEATURE_RESERVE_WEIGHTED, FEATURE_SESSION_HASHES, Filter, JobHistory, JobState, Key,
+    Millis, RetryDefaults, Right, SessionSecret, TopicId, TopicName,
+};
+
+impl Group {
+    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member
+    /// gets it from another one.
+    pub(crate) fn unreadable(&mut self, node: &mut Node, asker: Asker, error: &StorageError) {
+        let what = error.to_string();
+        let text = format!("what was asked for cannot be read: {what}");
+        node.connections.refuse(asker, ErrorReply::new(ErrorCode::Unreadable, text));
+        node.notices.push(Notice::Unreadable { what });
+        self.goes_on_without(node, error);
+    }
+
+    /// A topic's name; every topic that the state names has one.
+    pub(crate) fn topic_name(&self, topic: TopicId) -> TopicName {
+        let view = self.engine.topic(topic);
+        view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
+    }
+
+    pub(crate) fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
+        let Some(job) = job else {
+            let gone = "there is no such job: it was finished, deleted, expired, or never there";
+            return Ok(Response::Error(ErrorReply::new(ErrorCode::NotFound, gone)));
+        };
+        Ok(Response::Job(Box::new(self.job_report(&job)?)))
+    }
+
+    /// A job as clients see it, with its record.
+    pub(crate) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
+        let record = self.records.record(job.body)?;
+        let attributes = Attributes::new(record.attributes).unwrap_or_default();
+        let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
+        Ok(JobReport {
+            id: job.id,
+            state: Some(job.state),
+            topic: self.topic_name(job.topic),
+            key: record.key.and_then(|key| Key::new(key).ok()),
+            priority: job.priority,
+            attempts: job.attempts,
+            due: job.due,
+            ttr_ms: job.ttr_ms,
+            ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+            buried: job.buried,
+            attributes: attributes.with_retries(job.attempts_max, job.backoff.as_ref()),
+            body_bytes: job.body.body_bytes,
+            body: record.body,
+            history: job.history.clone(),
+            version: job.version,
+        })
+    }
+
+    /// The remembered data of a job that was finished a short time ago.
+    pub(crate) fn finished_job(&self, job: &JobRef) -> Option<Response> {
+        let JobRef::Id(id) = *job else { return None };
+        let finished = self.engine.finished_job(id, self.clock.stamp())?;
+        Some(Response::Job(Box::new(JobReport {
+            id,
+            state: Some(JobState::Finished),
+            topic: self.topic_name(finished.topic),
+            key: None,
+            priority: 0,
+            attempts: finished.attempts,
+            due: Millis(0),
+            ttr_ms: 0,
+            ttr_left_ms: 0,
+            buried: None,
+            attributes: Attributes::default(),
+            body_bytes: 0,
+            body: Bytes::new(),
+            history: JobHistory { finished: Some(finished.at), ..JobHistory::default() },
+            version: 0,
+        })))
+    }
+
+    pub(crate) fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
+        TopicReport { topic: topic.name.clone(), paused: topic.paused, totals: self.totals_of(topic) }
+    }
+
+    pub(crate) fn totals_of(&self, topic: &TopicView<'_>) -> Totals {
+        let stamp = self.clock.stamp();
+        Totals {
+            delayed: topic.delayed,
+            ready: topic.ready,
+            reserved: topic.reserved,
+            buried: topic.buried,
+            pushed: topic.pushed,
+            finished: topic.finished,
+            deleted: topic.deleted,
+            expired: topic.expired,
+            oldest_ready_ms: topic.ready_since.map_or(0, |since| stamp.since(since)),
+        }
+    }
+
+    /// What happened in topics that are gone.
+    pub(crate) fn forgotten(&self) -> Totals {
+        let TopicTotals { pushed, finished, deleted, expired } = self.engine.forgotten_topics();
+        Totals { pushed, finished, deleted, expired, ..Totals::default() }
+    }
+
+    pub(crate) fn topic_settings(&self, name: &TopicName) -> Response {
+        let found = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
+        let Some(view) = found else {
+            let none = "there is no such topic: it has neither a job nor a policy";
+            return Response::Error(ErrorReply::new(ErrorCode::NotFound, none));
+        };
+        let policy = self.engine.topic_policy(view.id).cloned().unwrap_or_default();
+        let RetryDefaults { attempts_max, backoff } = self.engine.retry_defaults().clone();
+        let defaults = RetryDefaults {
+            attempts_max: attempts_max.filter(|_| policy.attempts_max.is_none()),
+            backoff: backoff.filter(|_| policy.backoff.is_none()),
+        };
+        let jobs = view.delayed + view.ready + view.reserved + view.buried;
+        let bytes = self.engine.topic_bytes(view.id);
+        Response::TopicSettings(Box::new(TopicSettings {
+            policy,
+            defaults,
+            paused: view.paused,
+            jobs,
+            bytes,
+        }))
+    }
+
+    pub(crate) fn delivered(&mut self, node: &Node, grant: &Grant) -> Result<Delivered, StorageError> {
+        let record = self.records.record(grant.body)?;
+        let deadline_ms = self.clock.elapsed_at(grant.deadline) / 1000;
+        let left_ms = deadline_ms.saturating_sub(node.clock_ms());
+        Ok(Delivered {
+            lease: grant.lease,
+            topic: self.topic_name(grant.topic),
+            key: record.key.and_then(|key| Key::new(key).ok()),
+            priority: grant.priority,
+            attempts: grant.attempts,
+            due: grant.due,
+            ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+            deadline_ms,
+            attributes: Attributes::new(record.attributes).unwrap_or_default(),
+            body: record.body,
+        })
+    }
+
+    /// Answers a peek with the found job.
+    pub(crate) fn show(&mut self, node: &mut Node, asker: Asker, found: &Result<Listed, StorageError>) {
+        let view = match found {
+            Ok(Listed::Job(view)) => Some(view.clone()),
+            Ok(_) => None,
+            Err(error) => return self.unreadable(node, asker, error),
+        };
+        if let Some(view) = &view
+            && node.connections.must_wait(asker)
+        {
+            let topic = self.topic_name(view.topic);
+            return node.connections.hold_searched(asker, Request::Peek { topic });
+        }
+        match self.job_response(view) {
+            Ok(response) => node.connections.send(asker, response),
+            Err(error) => self.unreadable(node, asker, &error),
+        }
+    }
+
+    pub(crate) fn listed(&mut self, view: &JobView, with_bodies: bool) -> Result<JobReport, StorageError> {
+        let report = self.job_report(view)?;
+        Ok(if with_bodies { report } else { JobReport { body: bytes::Bytes::new(), ..report } })
+    }
+
+    /// How many jobs a filter's topic has, or the queue.
+    pub(crate) fn jobs_of_topic(&self, filter: &Filter) -> u64 {
+        let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
+        if filter.topic.is_none() {
+            self.engine.jobs()
+        } else {
+            self.engine.count_by_state(&of_topic).unwrap_or(0)
+        }
+    }
+
+    pub(crate) fn known_name(&self, topic: TopicId) -> Option<TopicName> {
+        self.engine.topic(topic).map(|topic| topic.name.clone())
+    }
+
+    /// Why topics cannot have weights, if they cannot.
+    pub(crate) fn not_by_weights(&self, weights: &[u16]) -> Option<ErrorReply> {
+        let is_known = weights.is_empty() || self.engine.feature_level() >= FEATURE_RESERVE_WEIGHTED;
+        (!is_known).then(not_every_member)
+    }
+
+    pub(crate) fn are_paused(&self, topics: &[TopicName]) -> bool {
+        topics.iter().all(|name| {
+            let topic = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
+            topic.is_some_and(|topic| topic.paused)
+        })
+    }
+
+    pub(crate) fn called_back(&self) -> Vec<CalledBack> {
+        let wanted = self.engine.topics().filter_map(|topic| {
+            let policy = self.engine.topic_policy(topic.id)?;
+            let call_back = policy.call_back.as_ref().filter(|call_back| call_back.is_wanted())?;
+            let (topic, call_back) = (topic.name.clone(), Arc::clone(call_back));
+            let backoff = policy.backoff.clone().or_else(|| self.engine.retry_defaults().backoff.clone());
+            Some(CalledBack { topic, call_back, backoff })
+        });
+        wanted.collect()
+    }
+
+    pub(crate) fn seen_by(&self, access: &Access) -> Vec<TopicReport> {
+        let seen = self.engine.topics().filter(|topic| access.has(Right::Read, topic.name.as_str()));
+        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic)).collect()
+    }
+
+    pub(crate) fn all_totals(&self) -> Totals {
+        self.engine.topics().fold(self.forgotten(), |sum, topic| add(sum, &self.totals_of(&topic)))
+    }
+
+    /// What the state has of the secret that a client shows: its hash, or, of a session from a lower feature level, the secret.
+    pub(crate) fn kept_secret(&self, node: &Node, connection: ConnectionId, resume: Resume) -> SessionSecret {
+        let Resume { session, secret } = resume;
+        let access = node.connections.access(connection);
+        let hash = hash_of(secret, access.as_ref().map_or("", |access| &access.token));
+        let is_hashed = self.engine.session_matches(session, &hash) != SessionStatus::Unknown;
+        let may_be_kept = self.engine.feature_level() < FEATURE_SESSION_HASHES || !is_hash(secret);
+        if is_hashed || !may_be_kept { hash } else { secret }
+    }
+
+    /// Where clients find each member. This node leads.
+    pub(crate) fn members_for_clients(&self, node: &Node) -> Vec<Member> {
+        let own = (node.config.node, node.config.client_address.clone());
+        let others = self.engine.members().values().filter(|member| member.node != node.config.node);
+        let others = others.map(|member| (member.node, member.client_address.clone()));
+        let all = std::iter::once(own).chain(others);
+        all.map(|(member, address)| Member { node: member, address, leader: member == node.config.node })
+            .collect()
+    }
+}
+
+pub(crate) fn add(sum: Totals, one: &Totals) -> Totals {
+    Totals {
+        delayed: sum.delayed + one.delayed,
+        ready: sum.ready + one.ready,
+        reserved: sum.reserved + one.reserved,
+        buried: sum.buried + one.buried,
+        pushed: sum.pushed + one.pushed,
+        finished: sum.finished + one.finished,
+        deleted: sum.deleted + one.deleted,
+        expired: sum.expired + one.expired,
+        oldest_ready_ms: sum.oldest_ready_ms.max(one.oldest_ready_ms),
+    }
+}

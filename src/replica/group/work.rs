@@ -1,0 +1,90 @@
+//! How much work was done, and how much something will be.
+
+use super::Group;
+use crate::engine::{Command, NewJob, Place, TopicSelect};
+use crate::protocol::Request;
+use crate::replica::leader::requests::select_job;
+use crate::storage::LogEntry;
+
+/// The work of reading a block from a chunk on the disk, however short it is.
+const BLOCK_WORK: u64 = 64;
+/// The bytes of a request, or of a block, that are one unit of work.
+pub(crate) const UNIT_BYTES: u64 = 1024;
+/// A part of a push ends with the job with which the spilled jobs that it reads are this much work.
+const PART_WORK: u64 = 2048;
+
+/// Work that was done, but for what engine and store count.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    done: u64,
+}
+
+impl Work {
+    /// Adds to the work done.
+    pub(crate) fn count(&mut self, work: u64) {
+        self.done += work;
+    }
+}
+
+impl Group {
+    /// Begins to read what a command will need of the disk, without waiting for it. How much work that is at most.
+    pub(crate) fn read_ahead(&self, command: &Command<'_>) -> u64 {
+        self.engine.places_named(command).map(|place| self.work_of_block(place)).sum()
+    }
+
+    /// Begins to read a record. How much work that is at most; 0 if it is in memory.
+    pub(crate) fn work_of_block(&self, place: Place) -> u64 {
+        match self.records.read_ahead(place) {
+            0 => 0,
+            bytes => reading(1, bytes),
+        }
+    }
+
+    /// The same for the commands of entries that the leader has sent, and that will be applied when they are committed.
+    pub(crate) fn read_ahead_of(&self, entries: &[LogEntry]) {
+        if self.engine.spilled_jobs() == 0 || self.raft.is_leader() {
+            return;
+        }
+        for entry in entries {
+            if let Ok(Some(decoded)) = crate::replica::recovery::decode(entry) {
+                decoded.commands.iter().for_each(|command| _ = self.read_ahead(command));
+            }
+        }
+    }
+
+    /// How much work it will be to answer a read, by and large. A [pass](super::browse::Passes) is in an account of its own.
+    pub(crate) fn work_of_read(&self, request: &Request) -> u64 {
+        match request {
+            Request::Topics | Request::Stats => self.engine.topic_count() as u64,
+            Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
+            Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
+            Request::Get(job) => {
+                1 + self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
+            }
+            _ => 1,
+        }
+    }
+
+    /// Work that was done since this node started.
+    pub(crate) fn work_done(&self) -> u64 {
+        let read = reading(self.records.blocks_read(), self.records.block_bytes_read());
+        self.work.done + self.engine.changes() + read
+    }
+
+    /// How many of these jobs one command may have, and how much work it is to read the spilled jobs that have their keys.
+    pub(crate) fn part_of(&self, topic: TopicSelect<'_>, jobs: &[NewJob<'_>]) -> (usize, u64) {
+        let mut work = 0;
+        for (count, place) in (1..).zip(self.engine.places_of_keys(topic, jobs)) {
+            work += place.map_or(0, |place| self.work_of_block(place));
+            if work >= PART_WORK {
+                return (count, work);
+            }
+        }
+        (jobs.len(), work)
+    }
+}
+
+/// How much work it is to read these blocks.
+fn reading(blocks: u64, bytes: u64) -> u64 {
+    blocks * BLOCK_WORK + bytes / UNIT_BYTES
+}

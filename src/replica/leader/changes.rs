@@ -1,0 +1,320 @@
+//! The leader's work for its cluster: it tracks the members' addresses, promotes learners that have caught up,
+//! raises the feature level, and carries out an operator's changes.
+//!
+//! One operator's change is in progress at a time. Raft, too, takes one change of membership at a time.
+
+use std::collections::BTreeMap;
+
+use super::Leader;
+use super::proposals::Reply;
+use super::requests::retry_later;
+use crate::engine::Command;
+use crate::protocol::{ErrorCode, ErrorReply, Response};
+use crate::raft::{MembershipChange, ProposeError};
+use crate::replica::group::Group;
+use crate::replica::group::cluster::may_lead;
+use crate::replica::io::{Output, PeerInfo, ProbeError};
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::storage::LogEntry;
+use crate::types::{Member, is_host_and_port};
+
+/// The interval at which the leader checks its work for the cluster.
+const KEEP_US: u64 = 100_000;
+/// Leadership moves within this time, or not at all.
+const TRANSFER_US_MAX: u64 = 1_500_000;
+
+/// What a leader is about to change, or has proposed.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    under_way: Option<UnderWay>,
+    /// The proposed address and level of each member, so that each is proposed once.
+    registered: BTreeMap<u64, Member>,
+    /// The feature level that was proposed.
+    feature_level: u32,
+}
+
+/// What an operator asked for.
+#[derive(Debug)]
+struct UnderWay {
+    asker: Asker,
+    step: Step,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+enum Step {
+    /// The node at this address is being looked up.
+    Probing { address: String },
+    /// A member is being made known to all.
+    Registering { member: Member },
+    /// A change is to be proposed as soon as Raft takes one.
+    Proposing { change: MembershipChange },
+    /// It is proposed, at this term and index.
+    Changing { term: u64, index: u64 },
+    /// Leadership moves, by this time.
+    Transferring { to: u64, until_us: u64 },
+}
+
+impl UnderWay {
+    /// Whether it may change the members: the node's probe is done.
+    fn changes_members(&self) -> bool {
+        matches!(self.step, Step::Registering { .. } | Step::Proposing { .. } | Step::Changing { .. })
+    }
+}
+
+/// A node that is to be added and does not answer is asked again after this time, in milliseconds.
+const ABSENT_RETRY_MS: u32 = 500;
+
+impl Changes {
+    /// This node no longer leads, as it did in `term`: the operator's change is done, or its outcome is unknown.
+    pub(crate) fn leave(self, node: &mut Node, group: &Group, term: u64, moved: ErrorReply) {
+        let Some(UnderWay { asker, step }) = self.under_way else { return };
+        // A new leader has a term of its own; a leader may also just lose the majority.
+        let taken_over = group.raft.term() > term;
+        let recent = group.recent_transfer_target(node);
+        if taken_over && matches!(step, Step::Transferring { to, .. } if recent == Some(to)) {
+            node.connections.send(asker, Response::Done);
+        } else {
+            node.connections.refuse(asker, moved);
+        }
+    }
+}
+
+impl Leader {
+    /// Adds the node at an address.
+    pub(crate) fn cluster_add(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
+        if !is_host_and_port(address) {
+            let text = format!("{address:?} is no address of a node: name its HOST:PORT");
+            return node.connections.refuse(asker, invalid(text));
+        }
+        if self.take_on(node, group, asker, Step::Probing { address: address.to_owned() }) {
+            node.due.push(Output::Probe { address: address.to_owned() });
+        }
+    }
+
+    /// The node found at the address of a node to be added.
+    pub(crate) fn probed(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        probed: &str,
+        found: Result<PeerInfo, ProbeError>,
+    ) {
+        let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
+        let Some(under_way) = self.changes.under_way.take_if(ours) else { return };
+        let refused = |error: ProbeError| match error {
+            // It may be starting.
+            ProbeError::Unreachable { .. } => {
+                retry_later(ErrorCode::Busy, &error.to_string(), ABSENT_RETRY_MS)
+            }
+            ProbeError::Unproven { .. } | ProbeError::Refused { .. } => invalid(error.to_string()),
+        };
+        let checked = found.map_err(refused).and_then(|info| {
+            self.may_join(node, group, &info)?;
+            Ok(info.member)
+        });
+        match checked {
+            Ok(member) => {
+                self.changes.under_way = Some(UnderWay { step: Step::Registering { member }, ..under_way });
+                group.cluster.next_us = node.now_us;
+            }
+            Err(error) => node.connections.refuse(under_way.asker, error),
+        }
+    }
+
+    /// Whether a node can become a member.
+    fn may_join(&self, node: &Node, group: &Group, info: &PeerInfo) -> Result<(), ErrorReply> {
+        let number = info.member.node;
+        if number == node.config.node {
+            return Err(invalid(format!("node {number} at that address is this one")));
+        }
+        if group.raft.members().contains(number) {
+            return Err(invalid(format!("node {number} is a member already")));
+        }
+        if group.engine.was_member(number) {
+            let text = format!(
+                "node {number} was a member and was removed: start it with an empty data directory, under a number \
+                 that was never used"
+            );
+            return Err(invalid(text));
+        }
+        let known = group.engine.members().get(&number);
+        if known.is_some_and(|known| known.storage_id != info.member.storage_id) {
+            let text = format!(
+                "node {number} was known with other data, which is lost: start it with an empty data directory, under a \
+                 number that was never used"
+            );
+            return Err(invalid(text));
+        }
+        if info.feature_level_max < self.level_to_come(group) {
+            return Err(invalid(format!(
+                "node {number} is of an older version than the cluster: upgrade it first"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Removes a member.
+    pub(crate) fn cluster_remove(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+        let members = group.raft.members();
+        let refused = if members.voters == [number] {
+            Some(format!("node {number} is the only one that votes: add another before it is removed"))
+        } else if number == node.config.node {
+            Some(format!("node {number} leads: move leadership first, with `adjourn cluster step-down`"))
+        } else if !members.contains(number) && !group.engine.members().contains_key(&number) {
+            Some(format!("node {number} is no member: `adjourn cluster status` lists them"))
+        } else {
+            group.leaves_no_majority(node, number)
+        };
+        if let Some(text) = refused {
+            return node.connections.refuse(asker, invalid(text));
+        }
+        self.take_on(node, group, asker, Step::Proposing { change: MembershipChange::Remove(number) });
+    }
+
+    /// Hands leadership to a member; 0 leaves it to this node to whom.
+    pub(crate) fn cluster_transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+        let to = if number == 0 { group.transfer_target(node) } else { Some(number) };
+        let Some(to) = to else {
+            let alone = "no other member that votes is up: leadership stays here";
+            return node.connections.refuse(asker, invalid(alone.to_owned()));
+        };
+        if to == node.config.node {
+            return node.connections.send(asker, Response::Done);
+        }
+        if !group.raft.members().voters.contains(&to) {
+            let text = format!("node {to} does not vote: `adjourn cluster status` lists the members");
+            return node.connections.refuse(asker, invalid(text));
+        }
+        if !group.progress(node).get(&to).is_some_and(may_lead) {
+            let text = format!("node {to} is down, or waits for a checkpoint: leadership stays here");
+            return node.connections.refuse(asker, invalid(text));
+        }
+        let until_us = node.now_us + TRANSFER_US_MAX;
+        if self.take_on(node, group, asker, Step::Transferring { to, until_us }) {
+            group.transfer_to(node, to);
+        }
+    }
+
+    /// Takes something on, unless there is something already.
+    fn take_on(&mut self, node: &mut Node, group: &mut Group, asker: Asker, step: Step) -> bool {
+        if self.changes.under_way.is_some() {
+            let busy = "another change of the cluster is under way: try again when it is done";
+            let mut error = ErrorReply::new(ErrorCode::Busy, busy);
+            error.retry_after_ms = 500;
+            node.connections.refuse(asker, error);
+            return false;
+        }
+        self.changes.under_way = Some(UnderWay { asker, step });
+        group.cluster.next_us = node.now_us;
+        true
+    }
+
+    /// A change of membership is applied. The client that asked for it gets its answer.
+    pub(crate) fn change_applied(&mut self, node: &mut Node, entry: &LogEntry) {
+        let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
+        if let Some(done) = self.changes.under_way.take_if(ours) {
+            node.connections.send(done.asker, Response::Done);
+        }
+    }
+
+    /// Looks after the cluster, as its leader.
+    pub(crate) fn keep_cluster(&mut self, node: &mut Node, group: &mut Group) {
+        group.cluster.next_us = node.now_us + KEEP_US;
+        self.register_members(node, group);
+        if !group.raft.is_alone() {
+            group.promote_learner(node);
+        }
+        self.raise_feature_level(node, group);
+        self.go_on(node, group);
+    }
+
+    /// When to look again although nothing happens; never while this node is alone and has nothing under way.
+    pub(crate) fn next_keep_us(&self, group: &Group) -> u64 {
+        if self.changes.under_way.is_some() { group.cluster.next_us } else { u64::MAX }
+    }
+
+    /// Sees to it that the state says where each member is.
+    fn register_members(&mut self, node: &Node, group: &Group) {
+        let own = Member {
+            node: node.config.node,
+            storage_id: node.config.storage_id,
+            peer_address: node.config.peer_address.clone(),
+            client_address: node.config.client_address.clone(),
+        };
+        let members = group.raft.members();
+        let others = node.peers.all().map(|peer| &peer.info.member);
+        let mut known: Vec<Member> = others.filter(|member| members.contains(member.node)).cloned().collect();
+        known.push(own);
+        if let Some(UnderWay { step: Step::Registering { member }, .. }) = &self.changes.under_way {
+            known.push(member.clone());
+        }
+        for member in known {
+            let stands = group.engine.members().get(&member.node);
+            if stands == Some(&member) || self.changes.registered.get(&member.node) == Some(&member) {
+                continue;
+            }
+            let Member { node: number, storage_id, peer_address, client_address } = &member;
+            let command =
+                Command::MemberSet { node: *number, storage_id: *storage_id, peer_address, client_address };
+            self.add_command(node, group, &command, Reply::Nobody);
+            self.changes.registered.insert(member.node, member);
+        }
+    }
+
+    /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
+    /// let in at the level of before.
+    pub(crate) fn raise_feature_level(&mut self, node: &Node, group: &Group) {
+        if self.changes.under_way.as_ref().is_some_and(UnderWay::changes_members) {
+            return;
+        }
+        let others = group.raft.members().all().filter(|member| *member != node.config.node);
+        let levels =
+            others.map(|member| node.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));
+        let level = levels.fold(node.config.feature_level_max, u32::min);
+        if level > self.level_to_come(group) {
+            self.add_command(node, group, &Command::FeatureLevel { level }, Reply::Nobody);
+            self.changes.feature_level = level;
+        }
+    }
+
+    /// The feature level at which what is proposed from here on is applied.
+    pub(crate) fn level_to_come(&self, group: &Group) -> u32 {
+        group.engine.feature_level().max(self.changes.feature_level)
+    }
+
+    /// Goes on with what an operator asked for.
+    fn go_on(&mut self, node: &mut Node, group: &mut Group) {
+        let Some(UnderWay { asker, step }) = self.changes.under_way.take() else { return };
+        let step = match step {
+            Step::Registering { member } if group.engine.members().get(&member.node) == Some(&member) => {
+                Step::Proposing { change: MembershipChange::Learner(member.node) }
+            }
+            step => step,
+        };
+        let step = match step {
+            Step::Proposing { change } => match group.raft.propose_change(change) {
+                Ok((term, index)) => Step::Changing { term, index },
+                Err(ProposeError::ChangePending | ProposeError::Dropped) => Step::Proposing { change },
+                Err(ProposeError::NotLeader) => {
+                    return node.connections.refuse(asker, group.elsewhere(node));
+                }
+            },
+            Step::Transferring { to, until_us }
+                if node.now_us >= until_us
+                    || group.raft.transferee() != Some(to) && group.raft.is_leader() =>
+            {
+                let text =
+                    format!("node {to} did not take leadership over: it may be down, or too far behind");
+                return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Busy, text));
+            }
+            step => step,
+        };
+        self.changes.under_way = Some(UnderWay { asker, step });
+    }
+}
+
+fn invalid(message: String) -> ErrorReply {
+    ErrorReply::new(ErrorCode::Invalid, message)
+}

@@ -1,0 +1,463 @@
+//! From a request to a command, a waiter, or an answer.
+
+use super::Leader;
+use super::proposals::Reply;
+use super::pushes::PushParts;
+use super::waiters::{Cancelled, Demand, WaiterId};
+use crate::engine::{Command, JobSelect, TopicSelect};
+use crate::protocol::{
+    ErrorCode, ErrorReply, JobRef, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    TopicSet,
+};
+use crate::replica::Replica;
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::{Asker, Phase};
+use crate::replica::stopping::{Stop, stopping};
+use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
+use crate::types::{
+    FEATURE_CALL_BACKS, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
+    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName, When,
+};
+
+impl Leader {
+    /// A request that the client has the right to.
+    fn request(&mut self, node: &mut Node, group: &mut Group, asker: Asker, request: Request) {
+        let Some(phase) = node.connections.one(asker.connection).map(|one| one.phase) else { return };
+        let session = match (phase, &request) {
+            (Phase::Open(session), _) => session,
+            (_, Request::Hello(hello)) => return self.hello(node, group, asker, hello),
+            (Phase::Silent | Phase::Opening, _) => {
+                let error =
+                    ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first, and wait for its answer");
+                return node.connections.refuse(asker, error);
+            }
+            (Phase::Ended, _) => {
+                let error =
+                    ErrorReply::new(ErrorCode::SessionUnknown, "the session has ended: connect again");
+                return node.connections.refuse(asker, error);
+            }
+        };
+        self.request_of(node, group, session, asker, request);
+    }
+
+    /// A request of a connection that speaks for a session.
+    fn request_of(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        session: SessionId,
+        asker: Asker,
+        request: Request,
+    ) {
+        node.tell_of_change(asker.connection, &request);
+        match request.opcode().kind() {
+            Kind::Change => self.command(node, group, asker, &request),
+            Kind::Read => {
+                let work = group.work_of_read(&request);
+                self.reads.add(group.clock.stamp(), work, (asker, request));
+            }
+            Kind::Own => self.own_request(node, group, session, asker, request),
+        }
+    }
+
+    /// A request with a handler of its own.
+    fn own_request(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        session: SessionId,
+        asker: Asker,
+        request: Request,
+    ) {
+        match request {
+            Request::Hello(hello) => self.hello(node, group, asker, &hello),
+            Request::Goodbye => self.goodbye(node, group, asker, session),
+            Request::Push(push) => self.push(node, group, asker, session, push),
+            Request::Reserve(reserve) => self.reserve(node, group, asker, session, &reserve),
+            Request::Subscribe(subscribe) => self.subscribe(node, group, asker, session, &subscribe),
+            Request::Credit { subscription, credit_jobs, credit_bytes } => {
+                self.credit(node, asker, RequestId(subscription), credit_jobs, credit_bytes);
+            }
+            Request::Unsubscribe { subscription } => {
+                self.unsubscribe(node, asker, RequestId(subscription));
+            }
+            Request::Cancel { request } => self.cancel(node, asker, RequestId(request)),
+            Request::Disconnect { connection: other, ends_session } => {
+                self.disconnect(node, group, asker, ConnectionId(other), ends_session);
+            }
+            Request::ClusterAdd { address } => self.cluster_add(node, group, asker, &address),
+            Request::ClusterRemove { node: number } => {
+                self.cluster_remove(node, group, asker, number);
+            }
+            Request::ClusterTransfer { node: number } => {
+                self.cluster_transfer(node, group, asker, number);
+            }
+            Request::BackupBegin => group.begin_backup(asker),
+            // The server itself answers these two for a connection that was given a backup.
+            Request::BackupRead { .. } => {
+                let text = "this connection has no backup: begin one";
+                node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, text));
+            }
+            Request::BackupEnd => node.connections.send(asker, Response::Done),
+            other => unreachable!("{other:?} has no handler of its own"),
+        }
+    }
+
+    /// The waiters of a connection may have room again.
+    pub(crate) fn line_up(&mut self, connection: ConnectionId) {
+        for id in self.waiters.of(connection) {
+            self.waiters.line_up(id);
+        }
+    }
+
+    fn reserve(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        session: SessionId,
+        reserve: &Reserve,
+    ) {
+        if let Some(error) = group.not_by_weights(&reserve.weights) {
+            return node.connections.refuse(asker, error);
+        }
+        if reserve.wait_ms == 0 {
+            return self.reserve_now(node, group, asker, session, reserve);
+        }
+        // Waiting reserves count as in flight: with no room left, the server would not read the client's next frame, or its end.
+        let in_flight_max = node.connections.one(asker.connection).map_or(0, |one| one.in_flight_max);
+        let polls_max = (in_flight_max / 2).max(1);
+        if self.waiters.polls_of(asker.connection) >= polls_max {
+            let many = "half of what may be in flight on this connection waits for jobs: ask for several topics at once, or subscribe";
+            return node.connections.refuse(asker, retry_later(ErrorCode::Busy, many, 1000));
+        }
+        let deadline_us = node.now_us.saturating_add(reserve.wait_ms.saturating_mul(1000));
+        let demand = Demand::Poll { jobs_max: reserve.jobs_max.max(1), deadline_us };
+        self.wait(group, asker, session, demand, &reserve.topics, &reserve.weights);
+    }
+
+    /// A RESERVE that does not wait is ordered like a change: it sees the changes sent before it, and later ones
+    /// see its grants.
+    fn reserve_now(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        session: SessionId,
+        reserve: &Reserve,
+    ) {
+        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
+            return node.connections.refuse(asker, too_much_under_way());
+        }
+        let is_quiet = self.proposals.is_idle() && !group.engine.is_overdue(group.clock.stamp());
+        let engine = &group.engine;
+        let known: Vec<TopicId> =
+            reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str())).collect();
+        let stamp = group.clock.stamp();
+        let has_job = |topic: &TopicId| engine.available(*topic, 0, stamp) > 0;
+        if is_quiet && group.are_paused(&reserve.topics) {
+            let paused = "every topic that was asked for is paused: resume one, or wait";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Paused, paused));
+        }
+        if is_quiet && !known.iter().any(has_job) {
+            // Nothing is under way that could bring a job: no entry is needed to find out.
+            return node.connections.send(asker, Response::Reserved(Vec::new()));
+        }
+        let jobs_max = reserve.jobs_max.max(1);
+        let bytes_max = RESERVE_BYTES_MAX.min(node.connections.room_bytes(asker.connection) as u64);
+        let knows_names = engine.feature_level() >= FEATURE_RESERVE_NAMED;
+        let (waiter, claim) = self.waiters.add_reserving(asker, session, jobs_max, node.now_us);
+        let reply = Reply::Turn(waiter, claim);
+        if !reserve.weights.is_empty() {
+            self.waiters.weigh(waiter, &reserve.topics, &reserve.weights);
+        }
+        if let Some((weighing, standings)) = self.waiters.weighed(waiter) {
+            let shares = weighing.shares(&standings);
+            self.add_command(
+                node,
+                group,
+                &Command::ReserveWeighted { session, shares, jobs_max, bytes_max },
+                reply,
+            );
+        } else if knows_names {
+            let topics = reserve.topics.iter().map(select_topic).collect();
+            self.add_command(
+                node,
+                group,
+                &Command::ReserveNamed { session, topics, jobs_max, bytes_max },
+                reply,
+            );
+        } else {
+            self.add_command(
+                node,
+                group,
+                &Command::Reserve { session, topics: known, jobs_max, bytes_max },
+                reply,
+            );
+        }
+    }
+
+    fn subscribe(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        session: SessionId,
+        subscribe: &Subscribe,
+    ) {
+        if let Some(error) = group.not_by_weights(&subscribe.weights) {
+            return node.connections.refuse(asker, error);
+        }
+        if self.subscription(asker).is_some() {
+            let twice = "this request id has a subscription: choose another";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, twice));
+        }
+        if self.subscriptions(asker.connection).count() >= SUBSCRIPTIONS_MAX {
+            let many = "this connection has as many subscriptions as it can: name more topics in each";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Quota, many));
+        }
+        node.connections.send(asker, Response::Subscribed);
+        let demand = Demand::Subscription {
+            jobs: i64::from(subscribe.credit_jobs.min(CREDIT_JOBS_MAX)),
+            bytes: subscribe.credit_bytes.min(CREDIT_BYTES_MAX).cast_signed(),
+        };
+        self.wait(group, asker, session, demand, &subscribe.topics, &subscribe.weights);
+    }
+
+    fn wait(
+        &mut self,
+        group: &Group,
+        asker: Asker,
+        session: SessionId,
+        demand: Demand,
+        topics: &[TopicName],
+        weights: &[u16],
+    ) {
+        let engine = &group.engine;
+        let found = topics.iter().map(|name| (name.clone(), engine.topic_id(name.as_str())));
+        let waiter = self.waiters.add(asker, session, demand, found);
+        if !weights.is_empty() {
+            self.waiters.weigh(waiter, topics, weights);
+        }
+    }
+
+    fn cancel(&mut self, node: &mut Node, asker: Asker, reserve: RequestId) {
+        match self.waiters.cancel(Asker { request: reserve, ..asker }, node.now_us) {
+            Cancelled::Unknown => {
+                let text = "no RESERVE waits under that request id on this connection: it was answered";
+                return node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, text));
+            }
+            Cancelled::Now(waiter) => {
+                node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
+            }
+            Cancelled::WithOutcome => {}
+        }
+        node.connections.send(asker, Response::Done);
+    }
+
+    fn credit(&mut self, node: &mut Node, asker: Asker, subscription: RequestId, jobs: u32, bytes: u64) {
+        let Some(waiter) = self.subscription(Asker { request: subscription, ..asker }) else {
+            return node.connections.refuse(asker, no_subscription());
+        };
+        let bytes = bytes.min(CREDIT_BYTES_MAX).cast_signed();
+        self.waiters.add_credit(waiter, i64::from(jobs), bytes);
+        node.connections.send(asker, Response::Done);
+    }
+
+    fn unsubscribe(&mut self, node: &mut Node, asker: Asker, subscription: RequestId) {
+        let Some(waiter) = self.subscription(Asker { request: subscription, ..asker }) else {
+            return node.connections.refuse(asker, no_subscription());
+        };
+        self.waiters.remove(waiter);
+        node.connections.send(asker, Response::Done);
+    }
+
+    /// The subscription that this request has made.
+    fn subscription(&self, made_by: Asker) -> Option<WaiterId> {
+        self.subscriptions(made_by.connection).find(|(_, asker)| *asker == made_by).map(|(id, _)| id)
+    }
+
+    /// The subscriptions of a connection, and the requests that made them.
+    fn subscriptions(&self, connection: ConnectionId) -> impl Iterator<Item = (WaiterId, Asker)> {
+        self.waiters.of(connection).into_iter().filter_map(|id| {
+            let waiter = self.waiters.one(id).filter(|waiter| !waiter.is_poll())?;
+            Some((id, waiter.asker))
+        })
+    }
+
+    /// Requests that are one command each.
+    fn command(&mut self, node: &mut Node, group: &Group, asker: Asker, request: &Request) {
+        // They make room in the queue: they are taken for longer than pushes, not without end.
+        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
+            return node.connections.refuse(asker, too_much_under_way());
+        }
+        if group.engine.feature_level() < level_of(request) {
+            return node.connections.refuse(asker, not_every_member());
+        }
+        if let Request::TopicSet(TopicSet { topic, change }) = request {
+            let (topic, change) = (select_topic(topic), &*change.encode());
+            return self.add_command(
+                node,
+                group,
+                &Command::TopicPolicy { topic, change },
+                Reply::Request(asker),
+            );
+        }
+        let command = match request {
+            Request::Finish { leases } => Command::Finish { leases: leases.clone() },
+            Request::Release { leases, kind, reason } => {
+                release(leases.clone(), *kind, self.affordable(node, reason.as_deref()))
+            }
+            Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
+            Request::Bury { leases, reason } => {
+                let leases = leases.clone();
+                match self.affordable(node, reason.as_deref()) {
+                    Some(reason) => Command::BuryBecause { leases, reason },
+                    None => Command::Bury { leases },
+                }
+            }
+            Request::Delete(reference) => Command::Delete { job: select_job(reference) },
+            Request::Reschedule { job: reference, due, if_version } => {
+                let (job, due) = (select_job(reference), at_least(*due));
+                match if_version {
+                    Some(version) => Command::RescheduleIf { job, due, version: version.get() },
+                    None => Command::Reschedule { job, due },
+                }
+            }
+            Request::RunNow(reference) => Command::RunNow { job: select_job(reference) },
+            Request::Kick(reference) => Command::Kick { job: select_job(reference) },
+            Request::KickMany { topic: name, jobs_max } => {
+                Command::KickMany { topic: select_topic(name), jobs_max: *jobs_max }
+            }
+            Request::Pause { topic: name } => Command::TopicPause { topic: select_topic(name), paused: true },
+            Request::Resume { topic: name } => {
+                Command::TopicPause { topic: select_topic(name), paused: false }
+            }
+            Request::TopicDelete { topic: name } => Command::TopicDelete { topic: select_topic(name) },
+            other => unreachable!("{other:?} is more, or less, than one command"),
+        };
+        self.add_command(node, group, &command, Reply::Request(asker));
+    }
+
+    /// A reason stays in memory with its job. When that is short, leases are settled without one: settling must go on.
+    fn affordable<'a>(&self, node: &Node, reason: Option<&'a str>) -> Option<&'a str> {
+        reason.filter(|_| !node.memory.is_short_with(self.proposals.bytes()))
+    }
+}
+
+impl Replica {
+    /// Takes a request up.
+    pub(crate) fn request(&mut self, asker: Asker, mut request: Request) {
+        let not_now = self.not_now();
+        let Self { node, group, leader, .. } = self;
+        if matches!(request, Request::Ping) && node.connections.is_stranger(asker.connection) {
+            return node.connections.send(asker, node.pong());
+        }
+        let is_cluster_status = matches!(request, Request::ClusterStatus);
+        // Rights to jobs are checked by the state, and only the leader's is the newest.
+        if let Some(error) = not_now.filter(|_| !is_cluster_status) {
+            return node.connections.refuse(asker, error);
+        }
+        let limits = leader.as_mut().map(|leader| &mut leader.token_limits);
+        if let Err(denied) = group.check_rights(node, limits, asker.connection, &mut request) {
+            return node.connections.refuse(asker, denied);
+        }
+        if is_cluster_status {
+            return group.cluster_status(node, asker);
+        }
+        if let Some(leader) = leader {
+            leader.request(node, group, asker, request);
+        }
+    }
+
+    /// Goes on with a push that is proposed in parts.
+    pub(crate) fn push_on(&mut self, parts: PushParts) {
+        let not_now = self.not_now();
+        match (&mut self.leader, not_now) {
+            (Some(leader), None) => leader.push_on(&mut self.node, &self.group, parts),
+            (_, refusal) => parts.end(&mut self.node, refusal.unwrap_or_else(stopping)),
+        }
+    }
+
+    /// What any request is told while this node takes none.
+    fn not_now(&self) -> Option<ErrorReply> {
+        if self.node.stop != Stop::No {
+            return Some(stopping());
+        }
+        self.leader.is_none().then(|| self.group.elsewhere(&self.node))
+    }
+}
+
+/// The feature level that a request needs.
+fn level_of(request: &Request) -> u32 {
+    match request {
+        Request::KickMany { .. } => FEATURE_KICK_MANY,
+        Request::TopicSet(set) if set.change.is_of_call_backs() => FEATURE_CALL_BACKS,
+        Request::TopicSet(_) => FEATURE_TOPIC_POLICY,
+        Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
+        Request::Reschedule { if_version: Some(_), .. } => FEATURE_VERSIONS,
+        Request::Release { kind: ReleaseKind::Parked(_), .. } => FEATURE_PARKING,
+        Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
+            FEATURE_JOB_HISTORY
+        }
+        _ => 0,
+    }
+}
+
+fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Command<'_> {
+    let (delay_ms, attempted) = match kind {
+        ReleaseKind::Backoff => (None, true),
+        ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
+        ReleaseKind::NotStarted => (None, false),
+        ReleaseKind::Parked(delay_ms) => (Some(at_least_ms(delay_ms)), false),
+    };
+    match reason {
+        Some(reason) => Command::ReleaseBecause { leases, delay_ms, attempted, reason },
+        None => Command::Release { leases, delay_ms, attempted },
+    }
+}
+
+/// By name: its number might be gone when the command is applied.
+pub(crate) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
+    TopicSelect::Name(name.as_str())
+}
+
+pub(crate) fn select_job(job: &JobRef) -> JobSelect<'_> {
+    match job {
+        JobRef::Id(id) => JobSelect::Id(*id),
+        JobRef::Key { topic, key } => JobSelect::Key { topic: select_topic(topic), key: key.as_bytes() },
+    }
+}
+
+pub(crate) fn at_least(due: When) -> When {
+    match due {
+        When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
+        When::At(_) => due,
+    }
+}
+
+/// A delay that is over no sooner than was asked for. The stamp that it counts from shows whole milliseconds: it may
+/// lie almost one before the moment at which the request came.
+fn at_least_ms(delay_ms: u64) -> u64 {
+    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
+}
+
+pub(crate) fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
+    ErrorReply { retry_after_ms, ..ErrorReply::new(code, message) }
+}
+
+pub(crate) fn too_much_under_way() -> ErrorReply {
+    retry_later(ErrorCode::Busy, "more is on its way to the disk than may be: send less at once", 20)
+}
+
+pub(crate) fn not_every_member() -> ErrorReply {
+    let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
+                out; `adjourn cluster status` shows the feature level";
+    ErrorReply::new(ErrorCode::Unsupported, text)
+}
+
+fn no_subscription() -> ErrorReply {
+    ErrorReply::new(ErrorCode::NotFound, "this connection has no subscription under that request id")
+}

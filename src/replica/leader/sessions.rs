@@ -1,0 +1,375 @@
+//! HELLO, GOODBYE, lost connections and the grace of sessions.
+//!
+//! A session belongs to the token under which it was opened: no other resumes it. The state has a hash of its secret and the
+//! token's name, so a backup gives no session away.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ring::digest::{Context, SHA256};
+
+use super::Leader;
+use super::proposals::{Reply, Resumption};
+use crate::engine::{Command, Outcome, SessionStatus};
+use crate::protocol::{ErrorCode, ErrorReply, GoingAway, Hello, Response, Welcome, heartbeat_ms};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::{Asker, Connections, Phase};
+use crate::types::{FEATURE_SESSION_HASHES, SessionId, SessionSecret, limits};
+
+/// A client that is refused a session waits at least this long before it tries again, in milliseconds.
+const SESSION_FULL_MS: u64 = 1000;
+
+/// The last byte of every hash of a secret, and of no secret: nobody resumes a session with its hash.
+const HASH_MARK: u8 = 0xa5;
+
+/// The grace of sessions without a connection: each lapses at its end, unless a client resumes it.
+#[derive(Debug, Default)]
+pub(crate) struct Graces {
+    ends_us: BTreeMap<SessionId, u64>,
+    by_end: BTreeSet<(u64, SessionId)>,
+}
+
+impl Graces {
+    /// Starts the grace of a session, unless a connection speaks for it.
+    fn start(&mut self, connections: &Connections, session: SessionId, end_us: u64) {
+        self.end(session);
+        if connections.is_attached(session) {
+            return;
+        }
+        self.ends_us.insert(session, end_us);
+        self.by_end.insert((end_us, session));
+    }
+
+    /// Somebody speaks for the session.
+    fn end(&mut self, session: SessionId) {
+        if let Some(end_us) = self.ends_us.remove(&session) {
+            self.by_end.remove(&(end_us, session));
+        }
+    }
+
+    /// Sessions whose grace is over.
+    fn take_over(&mut self, now_us: u64) -> Vec<SessionId> {
+        let over = self.by_end.iter().take_while(|(end_us, _)| *end_us <= now_us);
+        let over: Vec<SessionId> = over.map(|(_, session)| *session).collect();
+        for session in &over {
+            self.end(*session);
+        }
+        over
+    }
+
+    /// When the next one ends.
+    pub(crate) fn next_end_us(&self) -> Option<u64> {
+        self.by_end.first().map(|(end_us, _)| *end_us)
+    }
+}
+
+impl Leader {
+    /// Starts the grace of a session, unless a connection speaks for it.
+    pub(crate) fn start_grace(&mut self, node: &Node, session: SessionId) {
+        let end_us = node.now_us + node.config.session_grace_ms * 1000;
+        self.graces.start(&node.connections, session, end_us);
+    }
+
+    pub(crate) fn hello(&mut self, node: &mut Node, group: &Group, asker: Asker, hello: &Hello) {
+        let Some(one) = node.connections.one(asker.connection) else { return };
+        if !matches!(one.phase, Phase::Silent) {
+            let twice =
+                ErrorReply::new(ErrorCode::Invalid, "HELLO was said before: say it once a connection");
+            return node.connections.refuse(asker, twice);
+        }
+        one.phase = Phase::Opening;
+        one.heartbeat_wish_ms = hello.heartbeat_ms;
+        one.client_name.clone_from(&hello.client_name);
+        let secret = one.secret;
+        let Some(resume) = hello.resume else {
+            return self.open(node, group, asker, secret, hello.leases_outlive);
+        };
+        let kept = group.kept_secret(node, asker.connection, resume);
+        match group.engine.session_matches(resume.session, &kept) {
+            SessionStatus::Live { .. } if !self.lapsing.contains(&resume.session) => {
+                self.welcome(node, group, asker, resume.session, resume.secret, Resumed::WithLeases);
+            }
+            SessionStatus::Live { .. } | SessionStatus::Lapsed { .. } => {
+                let command = Command::SessionResume { session: resume.session, secret: kept };
+                let resumption = Resumption { secret: resume.secret, leases_outlive: hello.leases_outlive };
+                let reply = Reply::Resume(asker, resumption);
+                self.propose_behind_grants(node, group, resume.session, command, reply);
+            }
+            SessionStatus::Unknown => self.open(node, group, asker, secret, hello.leases_outlive),
+        }
+    }
+
+    pub(crate) fn goodbye(&mut self, node: &mut Node, group: &Group, asker: Asker, session: SessionId) {
+        self.end_waiters(node, asker.connection, "the session has ended");
+        node.connections.end(asker.connection);
+        self.close_session(node, group, asker, session);
+    }
+
+    /// A client is gone: nobody waits for what it asked for.
+    pub(crate) fn stop_waiting(&mut self, connection: ConnectionId) {
+        self.drop_waiters(connection);
+        self.passes.forget(connection);
+    }
+
+    /// Forgets a connection that is gone when all that it asked for is taken.
+    pub(crate) fn forget_if_done(&mut self, node: &mut Node, connection: ConnectionId) {
+        if !node.connections.is_done(connection) {
+            return;
+        }
+        self.waiters.forget(connection);
+        self.passes.forget(connection);
+        if let Some(session) = node.connections.remove(connection) {
+            self.start_grace(node, session);
+        }
+    }
+
+    /// Proposes that sessions whose grace is over lapse.
+    pub(crate) fn lapse_sessions(&mut self, node: &Node, group: &Group) {
+        for session in self.graces.take_over(node.now_us) {
+            debug_assert!(
+                !node.connections.is_attached(session),
+                "whoever speaks for a session ends its grace"
+            );
+            self.lapsing.insert(session);
+            let command = Command::SessionLapse { session };
+            self.propose_behind_grants(node, group, session, command, Reply::Lapse(session));
+        }
+    }
+
+    /// Ends a session that this leader knows to be ending. One command gives back some or all of its leases: as long as some are
+    /// left, another follows.
+    pub(crate) fn end_session(&mut self, node: &Node, group: &Group, session: SessionId, reply: Reply) {
+        let command = match reply {
+            Reply::Close(..) => Command::SessionClose { session },
+            _ => Command::SessionLapse { session },
+        };
+        self.lapsing.insert(session);
+        self.add_command(node, group, &command, reply);
+    }
+
+    /// It has given back all of them, and what waited for that is proposed.
+    pub(crate) fn session_ended(&mut self, node: &Node, group: &Group, session: SessionId) {
+        self.lapsing.remove(&session);
+        self.propose_held(node, group, session);
+    }
+
+    /// Proposes a command that ends or resumes a session, when the outcomes of all its reserves are known. By then undelivered
+    /// grants are given back, and do not count as attempts. An ending session is resumed only after it has
+    /// given back its leases.
+    pub(crate) fn propose_behind_grants(
+        &mut self,
+        node: &Node,
+        group: &Group,
+        session: SessionId,
+        command: Command<'static>,
+        reply: Reply,
+    ) {
+        let revives = matches!(command, Command::SessionResume { .. });
+        if self.waiters.is_reserving(session) || (revives && self.lapsing.contains(&session)) {
+            self.held_ends.entry(session).or_default().push((command, reply));
+        } else {
+            self.add_command(node, group, &command, reply);
+        }
+    }
+
+    /// The outcome of a reserve, or of the end, of this session is known: what waited for it is proposed.
+    pub(crate) fn propose_held(&mut self, node: &Node, group: &Group, session: SessionId) {
+        for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
+            self.propose_behind_grants(node, group, session, command, reply);
+        }
+    }
+
+    /// The outcome of a session's opening.
+    pub(crate) fn opened(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        token: &str,
+        outcome: &Outcome,
+    ) {
+        let session = if let Outcome::Session { session } = outcome { Some(*session) } else { None };
+        self.token_limits.opened(token, session);
+        let Some(session) = session else {
+            let full = "the queue has as many sessions as it can: say GOODBYE when one is done, or wait";
+            let room_ms = group.engine.session_room_at().map(|at| at.since(group.clock.stamp()));
+            let room_ms = room_ms.unwrap_or(SESSION_FULL_MS).max(SESSION_FULL_MS);
+            return node.refuse_session(asker, full, room_ms);
+        };
+        let Some(secret) = node.connections.one(asker.connection).map(|one| one.secret) else {
+            // The connection was gone before its session was open: no client will ever use it.
+            let command = Command::SessionClose { session };
+            return self.add_command(node, group, &command, Reply::Nobody);
+        };
+        self.welcome(node, group, asker, session, secret, Resumed::No);
+    }
+
+    /// The outcome of a lapsed session's resumption.
+    pub(crate) fn resumed(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        resumption: Resumption,
+        outcome: &Outcome,
+    ) {
+        match outcome {
+            Outcome::Session { session } if node.connections.one(asker.connection).is_some() => {
+                self.welcome(node, group, asker, *session, resumption.secret, Resumed::WithoutLeases);
+            }
+            Outcome::Session { session } => {
+                self.start_grace(node, *session);
+            }
+            _ => {
+                let Some(fresh) = node.connections.one(asker.connection).map(|one| one.secret) else {
+                    return;
+                };
+                self.open(node, group, asker, fresh, resumption.leases_outlive);
+            }
+        }
+    }
+
+    fn open(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        secret: SessionSecret,
+        leases_outlive: bool,
+    ) {
+        let Some(access) = node.connections.access(asker.connection) else { return };
+        let engine = &group.engine;
+        if !self.token_limits.open(&access, node.now_us, |session| engine.is_session_live(session)) {
+            let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
+            return node.refuse_session(asker, many, SESSION_FULL_MS);
+        }
+        let hashes = self.level_to_come(group) >= FEATURE_SESSION_HASHES;
+        let secret = if hashes { hash_of(secret, &access.token) } else { secret };
+        let command = Command::SessionOpen { secret, leases_outlive };
+        self.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
+    }
+
+    /// Lets the connection speak for the session.
+    fn welcome(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        session: SessionId,
+        secret: SessionSecret,
+        resumed: Resumed,
+    ) {
+        self.graces.end(session);
+        if let Some(before) = node.connections.attach(asker.connection, session) {
+            let message = "another connection took this session over";
+            self.end_waiters(node, before, message);
+            node.connections.say_goodbye(before, message, GoingAway::SessionTakenOver);
+            node.closes.push(before);
+        }
+        let access = node.connections.access(asker.connection);
+        if let Some(access) = access.as_ref().filter(|_| resumed != Resumed::No) {
+            self.token_limits.resumed(access, session);
+        }
+        let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(node.config.body_bytes_max);
+        let one = node.connections.one(asker.connection);
+        let (wish_ms, in_flight_max) = one.map_or((0, 0), |one| (one.heartbeat_wish_ms, one.in_flight_max));
+        let welcome = Welcome {
+            version: crate::protocol::VERSION,
+            server_name: node.config.server_name.clone(),
+            cluster_id: node.config.cluster_id,
+            session,
+            secret,
+            resumed: resumed != Resumed::No,
+            leases_kept: resumed == Resumed::WithLeases,
+            heartbeat_ms: heartbeat_ms(wish_ms, node.config.heartbeat_ms),
+            session_grace_ms: narrow(node.config.session_grace_ms),
+            frame_bytes_max: narrow(node.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
+            body_bytes_max: narrow(body_bytes_max),
+            push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
+            leases_max: narrow(limits::LEASES_MAX),
+            reserve_jobs_max: limits::RESERVE_JOBS_MAX,
+            in_flight_max,
+            members: group.members_for_clients(node),
+            clock_ms: node.clock_ms(),
+        };
+        node.connections.send(asker, Response::Welcome(Box::new(welcome)));
+    }
+
+    /// Answers the long polls of a connection, without a job, and ends its subscriptions with an error.
+    pub(crate) fn end_waiters(&mut self, node: &mut Node, connection: ConnectionId, why: &str) {
+        for waiter in self.waiters.of(connection).into_iter().filter_map(|id| self.waiters.remove(id)) {
+            if waiter.is_poll() {
+                node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
+            } else {
+                let ended = ErrorReply::new(ErrorCode::SessionUnknown, why);
+                node.connections.tell(waiter.asker, Response::Error(ended));
+            }
+        }
+    }
+
+    fn drop_waiters(&mut self, connection: ConnectionId) {
+        for id in self.waiters.of(connection) {
+            self.waiters.remove(id);
+        }
+    }
+}
+
+impl Node {
+    /// Refuses a session, and closes the connection.
+    fn refuse_session(&mut self, asker: Asker, why: &str, retry_ms: u64) {
+        let error = ErrorReply { retry_after_ms: narrow(retry_ms), ..ErrorReply::new(ErrorCode::Quota, why) };
+        self.connections.refuse(asker, error);
+        self.closes.push(asker.connection);
+    }
+}
+
+/// A fresh secret that is not taken for a hash.
+pub(crate) fn unmarked(mut secret: SessionSecret) -> SessionSecret {
+    if is_hash(secret) {
+        secret.0[15] = !HASH_MARK;
+    }
+    secret
+}
+
+pub(crate) fn is_hash(secret: SessionSecret) -> bool {
+    secret.0[15] == HASH_MARK
+}
+
+/// What the state has of the secret of a token's session.
+pub(crate) fn hash_of(secret: SessionSecret, token: &str) -> SessionSecret {
+    let mut context = Context::new(&SHA256);
+    context.update(b"adjourn session\0");
+    context.update(&secret.0);
+    context.update(token.as_bytes());
+    let digest = context.finish();
+    let mut hash: [u8; 16] = digest.as_ref().first_chunk().copied().unwrap_or_default();
+    hash[15] = HASH_MARK;
+    SessionSecret(hash)
+}
+
+/// How much of a session was there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resumed {
+    No,
+    WithoutLeases,
+    WithLeases,
+}
+
+fn narrow<T: TryInto<u32>>(value: T) -> u32 {
+    value.try_into().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_one_token_and_never_a_secret() {
+        let secret = SessionSecret([7; 16]);
+        let hash = hash_of(secret, "shop");
+        assert!(hash == hash_of(secret, "shop") && hash != hash_of(secret, "mail") && hash != secret);
+        assert!(is_hash(hash) && hash_of(hash, "shop") != hash);
+        assert!(unmarked(secret) == secret && !is_hash(unmarked(hash)));
+    }
+}

@@ -1,0 +1,177 @@
+//! TOPICS and STATS: a report of each topic that the client may see, in the order of their names. It is made in steps of a
+//! bounded size: there may be tens of thousands of topics. Whatever fits into one step is answered at once.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Leader;
+use crate::protocol::{Request, Response, StatsReport, TopicReport, Totals};
+use crate::replica::group::Group;
+use crate::replica::group::reports::add;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
+use crate::types::{Right, TopicName};
+
+/// Topics that a step looks at.
+const TOPICS_PER_STEP: usize = 1024;
+
+/// Those that were not answered at once: the first is under way.
+#[derive(Debug, Default)]
+pub(crate) struct TopicPasses(VecDeque<TopicPass>);
+
+#[derive(Debug)]
+struct TopicPass {
+    asker: Asker,
+    /// TOPICS or STATS.
+    request: Request,
+    /// The last topic that was looked at.
+    after: Option<TopicName>,
+    reports: Vec<TopicReport>,
+}
+
+impl TopicPass {
+    /// Looks at the next topics. Whether these were the last.
+    fn look(&mut self, node: &Node, group: &mut Group) -> bool {
+        let access = node
+            .connections
+            .access(self.asker.connection)
+            .filter(|access| !access.has_everywhere(Right::Read));
+        let after = self.after.as_ref().map(TopicName::as_str);
+        let (mut looks, mut last) = (0, None);
+        for topic in group.engine.topics_after(after).take(TOPICS_PER_STEP) {
+            (looks, last) = (looks + 1, Some(topic.name));
+            if access.as_ref().is_none_or(|access| access.has(Right::Read, topic.name.as_str())) {
+                self.reports.push(group.topic_report(&topic));
+            }
+        }
+        self.after = last.cloned();
+        group.work.count(looks as u64);
+        looks < TOPICS_PER_STEP
+    }
+}
+
+impl TopicPasses {
+    pub(crate) fn are_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// How many of this connection wait.
+    pub(crate) fn count(&self, connection: ConnectionId) -> usize {
+        self.0.iter().filter(|pass| pass.asker.connection == connection).count()
+    }
+
+    /// Drops all. Returns the requests that wait for an answer.
+    pub(crate) fn take_askers(&mut self) -> impl Iterator<Item = Asker> + '_ {
+        self.0.drain(..).map(|pass| pass.asker)
+    }
+
+    /// Adds one behind the first. Connections take turns.
+    fn add(&mut self, pass: TopicPass) {
+        let place =
+            place_in_turn(self.0.iter().map(|waiting| waiting.asker.connection), pass.asker.connection);
+        self.0.insert(place.max(1).min(self.0.len()), pass);
+    }
+}
+
+/// Where the next request of a connection stands among those that wait: before those of connections that have more there already.
+pub(crate) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Clone, next: C) -> usize {
+    let own = waiting.clone().filter(|connection| *connection == next).count();
+    let (mut seen, mut end) = (BTreeMap::new(), 0);
+    for (place, connection) in waiting.enumerate() {
+        let nth: &mut usize = seen.entry(connection).or_default();
+        *nth += 1;
+        if *nth > own + 1 {
+            return place;
+        }
+        end = place + 1;
+    }
+    end
+}
+
+impl Leader {
+    /// Answers TOPICS or STATS: at once if there are few topics.
+    pub(crate) fn report_topics(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        request: Request,
+    ) {
+        let mut pass = TopicPass { asker, request, after: None, reports: Vec::new() };
+        if pass.look(node, group) {
+            return self.answer_with_topics(node, group, pass);
+        }
+        match self.refusal_of_pass(node, asker.connection) {
+            Some(refusal) => node.connections.refuse(asker, refusal),
+            None => self.passes.topics.add(pass),
+        }
+    }
+
+    /// One step.
+    pub(crate) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group) {
+        let Some(mut pass) = self.passes.topics.0.pop_front() else { return };
+        if !node.connections.is_there(pass.asker.connection) {
+            return;
+        }
+        if pass.look(node, group) {
+            self.answer_with_topics(node, group, pass);
+        } else {
+            self.passes.topics.0.push_front(pass);
+        }
+    }
+
+    fn answer_with_topics(&self, node: &mut Node, group: &Group, pass: TopicPass) {
+        let asker = pass.asker;
+        if node.connections.must_wait(asker) {
+            return node.connections.hold_searched(asker, pass.request);
+        }
+        let response = match pass.request {
+            Request::Stats => {
+                Response::Stats(Box::new(self.stats(node, group, asker.connection, pass.reports)))
+            }
+            _ => Response::Topics(pass.reports),
+        };
+        node.connections.send(asker, response);
+    }
+
+    /// Of the topics that the client may see.
+    fn stats(
+        &self,
+        node: &Node,
+        group: &Group,
+        connection: ConnectionId,
+        topics: Vec<TopicReport>,
+    ) -> StatsReport {
+        let sees_all =
+            node.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
+        let forgotten = if sees_all { group.forgotten() } else { Totals::default() };
+        let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
+        StatsReport {
+            now: group.engine.wall(group.clock.stamp()),
+            uptime_ms: (node.now_us - node.started_us) / 1000,
+            connections: u32::try_from(node.connections.count()).unwrap_or(u32::MAX),
+            sessions: u32::try_from(group.engine.session_count()).unwrap_or(u32::MAX),
+            waiting: u32::try_from(self.waiters.count()).unwrap_or(u32::MAX),
+            applied_index: group.applied.0,
+            term: group.raft.term(),
+            state_hash: group.engine.state_hash(),
+            totals,
+            topics,
+            // The driver has the clocks to measure them.
+            stages: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_take_turns() {
+        assert_eq!(place_in_turn([].iter().copied(), 1), 0);
+        assert_eq!(place_in_turn([1, 1, 1].into_iter(), 1), 3);
+        assert_eq!(place_in_turn([1, 1, 1].into_iter(), 2), 1, "behind the first of the other one");
+        assert_eq!(place_in_turn([1, 2, 1, 1].into_iter(), 2), 3, "behind its second");
+    }
+}

@@ -1,0 +1,91 @@
+//! What a node has whether it leads or not: its clients, the other nodes, its memory and clocks, and what it hands out next.
+
+pub(crate) mod account;
+pub(crate) mod connections;
+mod memory;
+pub(crate) mod peers;
+
+use crate::protocol::Response;
+use crate::replica::io::{ConnectionId, Notice, Now, Output, ReplicaConfig};
+use crate::replica::node::connections::Connections;
+use crate::replica::node::memory::Memory;
+use crate::replica::node::peers::{CLOCKS_AGREE_MS, Peers};
+use crate::replica::stopping::Stop;
+use crate::storage::StorageError;
+use crate::types::Millis;
+
+/// One node.
+pub(crate) struct Node {
+    pub(crate) config: ReplicaConfig,
+    pub(crate) connections: Connections,
+    pub(crate) peers: Peers,
+    pub(crate) memory: Memory,
+    pub(crate) disk_low: bool,
+    pub(crate) stop: Stop,
+    pub(crate) started_us: u64,
+    /// The monotonic clock.
+    pub(crate) now_us: u64,
+    pub(crate) wall: Millis,
+    /// To be handed out at the next poll, and before all that follows.
+    pub(crate) due: Vec<Output>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) closes: Vec<ConnectionId>,
+}
+
+impl Node {
+    /// A node that is started now, and that nobody has connected to.
+    pub(crate) fn new(config: ReplicaConfig, peers: Peers, now: Now) -> Self {
+        Self {
+            connections: Connections::new(config.output_bytes_max, config.memory_account.clone()),
+            memory: Memory::new(config.memory_max_bytes, config.memory_account.bytes_max()),
+            config,
+            peers,
+            disk_low: false,
+            stop: Stop::No,
+            started_us: now.elapsed_us,
+            now_us: now.elapsed_us,
+            wall: now.wall,
+            due: Vec::new(),
+            notices: Vec::new(),
+            closes: Vec::new(),
+        }
+    }
+
+    /// Takes over what the machine's clocks show.
+    pub(crate) fn look_at_clocks(&mut self, now: Now) {
+        let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
+        if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {
+            // It was set since the others showed theirs.
+            self.peers.forget_clocks();
+        }
+        self.now_us = self.now_us.max(now.elapsed_us);
+        self.wall = now.wall;
+    }
+
+    /// Both clocks. To a client that speaks for a session it says that this node still led when it was asked, as any read does.
+    pub(crate) fn pong(&self) -> Response {
+        Response::Pong { now: self.wall, clock_ms: self.clock_ms() }
+    }
+
+    /// The monotonic clock as clients are shown it, in milliseconds, and not behind: no lease lasts longer by it.
+    pub(crate) fn clock_ms(&self) -> u64 {
+        self.now_us.div_ceil(1000)
+    }
+
+    /// Whether this node can do what a state asks for. Who cannot must not lead, nor apply it in a way of its own.
+    pub(crate) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
+        let level_max = self.config.feature_level_max;
+        if level > level_max { Err(StorageError::FeatureLevel { level, level_max }) } else { Ok(()) }
+    }
+
+    pub(crate) fn uptime_ms(&self) -> u64 {
+        (self.now_us - self.started_us) / 1000
+    }
+
+    /// Hands over what clients are to be sent, and what the driver is to be told.
+    pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
+        self.connections.flush(outputs);
+        outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
+        outputs.extend(self.notices.drain(..).map(Output::Notice));
+    }
+}
