@@ -4,15 +4,15 @@
 //! [`Replica::poll`] for the actions to take: answers to send, a batch to make durable. Time is an argument.
 //! [`Replica::next_wake_us`] returns when to call again if nothing happens.
 //!
-//! Three owners share the work, and each method changes what its owner has; what crosses is an argument or a result:
+//! Three owners share the work. A leader changes its group and its node, a group changes its node, and never the other way:
 //!
 //! - the **node** (`node`): clients' connections, the other nodes, memory, clocks, and what is to be handed out;
 //! - its **group** (`group`): Raft, the log on its way, the state that it has led to, checkpoints;
 //! - the **leader** (`leader`), while this node leads and serves: whoever waits, and what is on its way through the log for them.
-//!   It is an `Option`: when leadership is lost it is taken out, whoever waits is told where to go, and nothing is left of it.
+//!   It is an `Option`: when leadership is lost it is taken out, and ends with telling whoever waits where to go.
 //!
 //! The path of a request: it waits for its connection's turn (`turns`). `leader::requests` turns it into a command and adds
-//! it to `leader::proposals`. `poll` stamps the gathered commands and proposes them (`leader::propose`). When Raft reports the
+//! it to `leader::proposals`. `poll` stamps the gathered commands and proposes them (`leader`). When Raft reports the
 //! entry as durable and committed, `group::apply` applies it to the engine, and `leader::outcomes` answers the waiting requests.
 //! Nothing is answered before it is durable. Reads are answered from the applied state: at once on a single node, else when
 //! `leader::reads` has confirmed that this node still led.
@@ -113,7 +113,7 @@ impl Replica {
             }
             Input::Probed { address, found } => {
                 if let Some(leader) = leader {
-                    leader.probed(node, group, &address, found);
+                    leader.changes.probed(node, group, &address, found);
                 }
             }
             Input::Fetched { entries } => group.fetched(entries),
@@ -157,7 +157,7 @@ impl Replica {
         }
         let Self { node, group, .. } = self;
         outputs.append(&mut node.due);
-        node.peers.flush(node.wall, group.clock.shown_us(), group.shown_applied(), outputs);
+        node.peers.flush(node.wall, group.state.clock.shown_us(), group.shown_applied(), outputs);
         node.flush(outputs);
         if self.may_stop() {
             self.node.stop = Stop::Done;
@@ -177,7 +177,7 @@ impl Replica {
 
     /// The wall clock by which jobs are due, in microseconds, as of the last [`Self::poll`].
     pub fn wall_us(&self) -> u64 {
-        self.group.clock.wall_us()
+        self.group.state.clock.wall_us()
     }
 
     /// Index of the last entry that was applied, and the hash of the state; `None` if the state is lost. Panics if the engine is
@@ -188,8 +188,8 @@ impl Replica {
         if group.has_lost_state() {
             return None;
         }
-        group.engine.verify(&mut group.records);
-        Some((group.applied.0, group.engine.state_hash()))
+        group.state.engine.verify(&mut group.state.records);
+        Some((group.applied.0, group.state.engine.state_hash()))
     }
 
     /// Does what can be done now, until a job cannot be read.
@@ -254,7 +254,7 @@ impl Replica {
             // Before this node serves, too: it may need the member that fetches for its majority.
             group.follow_fetches(node);
             if let Some(leader) = leader {
-                leader.keep_cluster(node, group);
+                leader.changes.keep(node, group, &mut leader.proposals);
             }
         }
     }
@@ -297,10 +297,10 @@ impl Replica {
     fn look_at_clocks(&mut self, now: Now) {
         let Self { node, group, leader, .. } = self;
         node.look_at_clocks(now);
-        let Some(by_ms) = group.clock.advance(now) else { return };
+        let Some(by_ms) = group.state.clock.advance(now) else { return };
         // Among several members it counts only if most of their clocks show the same.
         if group.raft.is_alone() || (leader.is_some() && group.verdict(node) == Verdict::Agreed) {
-            group.clock.adopt(by_ms);
+            group.state.clock.adopt(by_ms);
             node.notices.push(Notice::ClockStepped { by_ms });
             if let Some(leader) = leader {
                 leader.propose_offset(group);

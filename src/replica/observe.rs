@@ -56,10 +56,10 @@ impl Replica {
         Observation {
             cluster: group.cluster_report(node),
             applied: group.applied.0,
-            totals: sees_all.then(|| group.all_totals()),
-            topics: access.map(|access| group.seen_by(access)).unwrap_or_default(),
-            topics_count: group.engine.topic_count() as u64,
-            sessions: group.engine.session_count(),
+            totals: sees_all.then(|| group.state.all_totals()),
+            topics: access.map(|access| group.state.seen_by(access)).unwrap_or_default(),
+            topics_count: group.state.engine.topic_count() as u64,
+            sessions: group.state.engine.session_count(),
             connections: node.connections.count() as u64,
             waiting: leader.as_ref().map_or(0, |leader| leader.waiters.count() as u64),
             disk_is_full: node.disk_low,
@@ -70,16 +70,16 @@ impl Replica {
 
     /// The topics whose jobs are to be called back, as far as this node has applied what was set.
     pub fn called_back(&self) -> Vec<CalledBack> {
-        self.group.called_back()
+        self.group.state.called_back()
     }
 
     /// Makes events of jobs from here on, or makes none any more.
     pub fn watch_jobs(&mut self, is_watched: bool) {
-        self.group.engine.watch_jobs(is_watched);
+        self.group.state.engine.watch_jobs(is_watched);
     }
 
     /// What happened to jobs since the last call, as far as this node has applied it.
     pub fn take_job_events(&mut self) -> Vec<JobEvent> {
-        self.group.engine.take_events()
+        self.group.state.engine.take_events()
     }
 }

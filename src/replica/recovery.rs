@@ -6,6 +6,7 @@ use super::group::checkpoint::Checkpoints;
 use super::group::clock::LeaderClock;
 use super::group::cluster::Cluster;
 use super::group::snapshots::Incoming;
+use super::group::state::State;
 use super::group::work::Work;
 use super::group::{Group, Log};
 use super::io::{Now, ReplicaConfig};
@@ -214,14 +215,12 @@ impl Recovery {
         let mut node = Node::new(config, peers, now);
         let mut group = Group {
             raft,
-            engine,
-            records,
+            state: State { engine, records, clock },
             applied,
             untrusted: None,
             log: Log { writing_since_us: now.elapsed_us, ..Log::default() },
             checkpoints,
             incoming: Incoming::default(),
-            clock,
             work: Work::default(),
             cluster: Cluster::default(),
             last_read: 0,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::audited::{about, changes_much};
 use super::group::Group;
+use super::group::state::State;
 use super::io::{Audited, ConnectionId, Output};
 use super::leader::token_limits::TokenLimits;
 use super::node::Node;
@@ -49,42 +50,94 @@ enum Subject<'a> {
     Leases(&'a mut [Lease]),
 }
 
-impl Group {
-    /// Whether a client may ask for this. Takes out of the request what the client may not know of.
-    pub(super) fn check_rights(
-        &mut self,
-        node: &mut Node,
-        limits: Option<&mut TokenLimits>,
-        connection: ConnectionId,
-        request: &mut Request,
-    ) -> Result<(), ErrorReply> {
-        let Some(access) = node.connections.access(connection) else { return Ok(()) };
-        let Some(right) = request.opcode().right() else { return Ok(()) };
-        let checked = match subject(right, request) {
-            Subject::Nothing => Ok(Seen::All),
-            Subject::WhatItMay | Subject::Cluster if access.has_somewhere(right) => Ok(Seen::All),
-            Subject::Cluster | Subject::Server if access.has_everywhere(Right::Admin) => Ok(Seen::All),
-            Subject::Job(_) | Subject::Leases(_) if access.has_everywhere(right) => Ok(Seen::All),
-            Subject::WhatItMay | Subject::Cluster => Err(denied(&access, right, "any topic")),
-            Subject::Server => Err(denied(&access, right, "the server")),
-            Subject::All(more) if access.has_everywhere(right) => check_topics(&access, more),
-            Subject::All(_) => Err(denied(&access, right, "all topics, which this needs: name a topic")),
-            Subject::Topics(topics) => check_topics(&access, topics.iter().map(|topic| (right, topic))),
-            Subject::TopicsBy(topics) => check_topics(&access, topics),
-            Subject::Job(job) => self.check_job(&access, right, job),
-            Subject::Leases(leases) => self.check_leases(&access, leases),
-        };
-        let checked =
-            checked.and_then(|seen| self.check_new_topics(node, limits, &access, request).map(|()| seen));
-        let (about, denied) = match &checked {
-            Ok(Seen::All) => return Ok(()),
-            Ok(Seen::But(job)) => (format!("job {job}"), "the token may not see it".to_owned()),
-            Err(reply) => (about(request), reply.message.clone()),
-        };
-        node.tell_auditor(connection, &access, request, about, Some(denied));
-        checked.map(|_| ())
-    }
+/// Whether a client may ask for this. Takes out of the request what the client may not know of.
+pub(super) fn check_rights(
+    node: &mut Node,
+    group: &mut Group,
+    limits: Option<&mut TokenLimits>,
+    connection: ConnectionId,
+    request: &mut Request,
+) -> Result<(), ErrorReply> {
+    let Some(access) = node.connections.access(connection) else { return Ok(()) };
+    let Some(right) = request.opcode().right() else { return Ok(()) };
+    let checked = match subject(right, request) {
+        Subject::Nothing => Ok(Seen::All),
+        Subject::WhatItMay | Subject::Cluster if access.has_somewhere(right) => Ok(Seen::All),
+        Subject::Cluster | Subject::Server if access.has_everywhere(Right::Admin) => Ok(Seen::All),
+        Subject::Job(_) | Subject::Leases(_) if access.has_everywhere(right) => Ok(Seen::All),
+        Subject::WhatItMay | Subject::Cluster => Err(denied(&access, right, "any topic")),
+        Subject::Server => Err(denied(&access, right, "the server")),
+        Subject::All(more) if access.has_everywhere(right) => check_topics(&access, more),
+        Subject::All(_) => Err(denied(&access, right, "all topics, which this needs: name a topic")),
+        Subject::Topics(topics) => check_topics(&access, topics.iter().map(|topic| (right, topic))),
+        Subject::TopicsBy(topics) => check_topics(&access, topics),
+        Subject::Job(job) => group.state.check_job(&access, right, job),
+        Subject::Leases(leases) => check_leases(group, &access, leases),
+    };
+    let checked =
+        checked.and_then(|seen| check_new_topics(node, group, limits, &access, request).map(|()| seen));
+    let (about, denied) = match &checked {
+        Ok(Seen::All) => return Ok(()),
+        Ok(Seen::But(job)) => (format!("job {job}"), "the token may not see it".to_owned()),
+        Err(reply) => (about(request), reply.message.clone()),
+    };
+    node.tell_auditor(connection, &access, request, about, Some(denied));
+    checked.map(|_| ())
+}
 
+/// The leases of others are stale, for whoever may not consume from their topics. A lease is on a job in memory: whatever ids
+/// are named, nothing is read, and ids of others' jobs take no longer than those of none.
+fn check_leases(group: &mut Group, access: &Access, leases: &mut [Lease]) -> Result<Seen, ErrorReply> {
+    if !access.has_somewhere(Right::Consume) {
+        return Err(denied(access, Right::Consume, "any topic"));
+    }
+    group.work.count(leases.len() as u64 / LEASES_PER_UNIT);
+    let stamp = group.state.clock.stamp();
+    let mut seen = Seen::All;
+    let mut allowed = BTreeMap::new();
+    for lease in leases {
+        let topic = group.state.engine.topic_of_leased(lease.job, stamp);
+        let may = topic.is_some_and(|topic| {
+            *allowed.entry(topic).or_insert_with(|| group.state.has_right(access, Right::Consume, topic))
+        });
+        if !may {
+            let hidden = std::mem::replace(&mut lease.job, NO_JOB);
+            seen = topic.map_or(seen, |_| Seen::But(hidden));
+        }
+    }
+    Ok(seen)
+}
+
+/// Whether the token may make the topics that this would make.
+fn check_new_topics(
+    node: &Node,
+    group: &mut Group,
+    limits: Option<&mut TokenLimits>,
+    access: &Access,
+    request: &Request,
+) -> Result<(), ErrorReply> {
+    let names = match request {
+        Request::Push(push) => vec![&push.topic],
+        Request::TopicSet(TopicSet { topic, change }) => {
+            std::iter::once(topic).chain(&change.set.dead_letters).collect()
+        }
+        Request::Bulk(Bulk { change: Change::Move { to }, .. }) => vec![to],
+        _ => return Ok(()),
+    };
+    let Some(limits) = limits else { return Ok(()) };
+    let made = limits.make(access, &names, node.now_us, &group.state.engine);
+    group.work.count(made.looks);
+    if made.is_allowed {
+        return Ok(());
+    }
+    let many = format!(
+        "the token {} makes no topic while there are {} that it may push to or manage, or that its dead letters will make: delete one",
+        access.token, access.topics_max
+    );
+    Err(ErrorReply::new(ErrorCode::Quota, many))
+}
+
+impl State {
     /// Whether a client has a right to a topic that is there.
     pub(super) fn may(&self, node: &Node, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
         let Some(access) = node.connections.access(connection) else { return true };
@@ -106,58 +159,6 @@ impl Group {
                 Ok(found.map_or(Seen::All, |_| Seen::But(hidden)))
             }
         }
-    }
-
-    /// The leases of others are stale, for whoever may not consume from their topics. A lease is on a job in memory: whatever ids
-    /// are named, nothing is read, and ids of others' jobs take no longer than those of none.
-    fn check_leases(&mut self, access: &Access, leases: &mut [Lease]) -> Result<Seen, ErrorReply> {
-        if !access.has_somewhere(Right::Consume) {
-            return Err(denied(access, Right::Consume, "any topic"));
-        }
-        self.work.count(leases.len() as u64 / LEASES_PER_UNIT);
-        let stamp = self.clock.stamp();
-        let mut seen = Seen::All;
-        let mut allowed = BTreeMap::new();
-        for lease in leases {
-            let topic = self.engine.topic_of_leased(lease.job, stamp);
-            let may = topic.is_some_and(|topic| {
-                *allowed.entry(topic).or_insert_with(|| self.has_right(access, Right::Consume, topic))
-            });
-            if !may {
-                let hidden = std::mem::replace(&mut lease.job, NO_JOB);
-                seen = topic.map_or(seen, |_| Seen::But(hidden));
-            }
-        }
-        Ok(seen)
-    }
-
-    /// Whether the token may make the topics that this would make.
-    fn check_new_topics(
-        &mut self,
-        node: &Node,
-        limits: Option<&mut TokenLimits>,
-        access: &Access,
-        request: &Request,
-    ) -> Result<(), ErrorReply> {
-        let names = match request {
-            Request::Push(push) => vec![&push.topic],
-            Request::TopicSet(TopicSet { topic, change }) => {
-                std::iter::once(topic).chain(&change.set.dead_letters).collect()
-            }
-            Request::Bulk(Bulk { change: Change::Move { to }, .. }) => vec![to],
-            _ => return Ok(()),
-        };
-        let Some(limits) = limits else { return Ok(()) };
-        let made = limits.make(access, &names, node.now_us, &self.engine);
-        self.work.count(made.looks);
-        if made.is_allowed {
-            return Ok(());
-        }
-        let many = format!(
-            "the token {} makes no topic while there are {} that it may push to or manage, or that its dead letters will make: delete one",
-            access.token, access.topics_max
-        );
-        Err(ErrorReply::new(ErrorCode::Quota, many))
     }
 
     /// The topic of a job that is there, or is remembered.

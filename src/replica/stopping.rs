@@ -1,15 +1,12 @@
 //! A graceful stop: everything accepted is finished, and another member leads before this node ends.
 
 use super::Replica;
-use super::io::ConnectionId;
-use super::leader::Leader;
-use super::node::Node;
-use crate::protocol::{ErrorCode, ErrorReply, GoingAway, Response};
+use crate::protocol::{ErrorCode, ErrorReply, GoingAway};
 
 /// How long another member has to take leadership over at a stop.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
 
-/// What clients are told then.
+/// What clients are told at a stop.
 const STOPPING: &str = "the server is stopping: connect again later";
 
 /// How far [`Input::Stop`](super::Input::Stop) has come.
@@ -25,26 +22,13 @@ pub(crate) enum Stop {
     Done,
 }
 
-impl Leader {
-    /// Ends what waits on a connection; long polls without a job.
-    fn answer_polls(&mut self, node: &mut Node, connection: ConnectionId) {
-        for id in self.waiters.of(connection) {
-            if let Some(waiter) = self.waiters.remove(id)
-                && waiter.is_poll()
-            {
-                node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
-            }
-        }
-    }
-}
-
 impl Replica {
     /// Nothing more is accepted from here on.
     pub(super) fn stop(&mut self) {
         self.node.stop = Stop::Asked;
         self.group.refuse_backups(&mut self.node, &stopping());
         if let Some(leader) = &mut self.leader {
-            leader.refuse_passes(&mut self.node);
+            leader.passes.refuse_all(&mut self.node);
         }
         for connection in self.node.connections.ids() {
             self.node.connections.say_goodbye(connection, STOPPING, GoingAway::Stopping);

@@ -247,6 +247,20 @@ fn a_job_that_is_due_late_in_the_silence_is_moved() {
     assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
 }
 
+/// The clock of a machine that joined while all clocks were ahead for a moment went back with them, and was behind ever after.
+#[test]
+fn a_machine_that_joins_has_the_clock_of_the_others() {
+    let held = must_hold(&Plan::of_nodes(369_873_234));
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
+/// Power failed twice while a checkpoint was installed, and the log that it replaced ended where the checkpoint stands.
+#[test]
+fn a_log_that_ends_where_a_checkpoint_is_installed_is_gone() {
+    let held = must_hold(&Plan::of_nodes(41_721_263));
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
 #[test]
 fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     let (seed, Run { disk_steps: [_, steps], cut_steps, tally, .. }) = eventful();

@@ -22,7 +22,7 @@ impl Replica {
         group.applied = (entry.index, entry.term);
         if group.apply_membership(node, entry) {
             if let Some(leader) = leader {
-                leader.change_applied(node, entry);
+                leader.changes.applied(node, entry);
             }
             group.note_state(node, begins_term);
             return Ok(());
@@ -60,7 +60,7 @@ impl Group {
         let change =
             change.unwrap_or_else(|| panic!("entry {index} changes the membership in an unknown way"));
         let before = self.raft.members().clone();
-        let after = change_members(&mut self.engine, &before, change);
+        let after = change_members(&mut self.state.engine, &before, change);
         self.raft.apply_change(change);
         if before.contains(node.config.node) && !after.contains(node.config.node) {
             node.notices.push(Notice::Removed);
@@ -71,8 +71,8 @@ impl Group {
 
     /// Applies commands to the state.
     fn apply(&mut self, node: &Node, entry: &Entry<'_>) -> Result<Applied, StorageError> {
-        let applied = self.engine.apply(entry, &mut self.records)?;
-        node.check_feature_level(self.engine.feature_level())?;
+        let applied = self.state.engine.apply(entry, &mut self.state.records)?;
+        node.check_feature_level(self.state.engine.feature_level())?;
         let names_members = |command: &Command<'_>| {
             matches!(command, Command::MemberSet { .. } | Command::FeatureLevel { .. })
         };
@@ -85,6 +85,6 @@ impl Group {
         if self.has_lost_state() {
             return;
         }
-        node.peers.note_state(self.applied.0, begins_term, || self.engine.state_hash());
+        node.peers.note_state(self.applied.0, begins_term, || self.state.engine.state_hash());
     }
 }

@@ -213,7 +213,7 @@ impl Group {
 
     /// A checkpoint is due when the log has grown by this many bytes.
     fn checkpoint_due_bytes(&self, node: &Node) -> u64 {
-        node.config.checkpoint_log_bytes.max(self.engine.changed_jobs() * LOG_BYTES_PER_JOB)
+        node.config.checkpoint_log_bytes.max(self.state.engine.changed_jobs() * LOG_BYTES_PER_JOB)
     }
 
     /// The next checkpoint begins when the log has grown by this many bytes.
@@ -234,15 +234,17 @@ impl Group {
     fn chunk_bytes(&self, node: &Node) -> usize {
         let most = node.memory.chunk_bytes_max();
         let due = usize::try_from(node.config.checkpoint_log_bytes).unwrap_or(usize::MAX);
-        self.records.chunk_bytes(due.min(CHUNK_BYTES).min(most), most)
+        self.state.records.chunk_bytes(due.min(CHUNK_BYTES).min(most), most)
     }
 
     /// What the next checkpoint takes of memory at most, in bytes.
     pub(crate) fn checkpoint_memory_bytes(&self, node: &Node) -> u64 {
-        let written = self.records.in_memory_count() * size_of::<Written>();
+        let written = self.state.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
-        (memory_bytes_max(self.chunk_bytes(node)) + written + handed_over + self.engine.metadata_bytes())
-            as u64
+        (memory_bytes_max(self.chunk_bytes(node))
+            + written
+            + handed_over
+            + self.state.engine.metadata_bytes()) as u64
     }
 
     /// One step of the checkpoint that is under way, or the first one of the next.
@@ -251,10 +253,10 @@ impl Group {
         node: &mut Node,
         outputs: &mut Vec<Output>,
     ) -> Result<(), StorageError> {
-        self.records.free_forgotten(self.jobs_per_step(node));
+        self.state.records.free_forgotten(self.jobs_per_step(node));
         match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Idle => {
-                self.engine.shrink();
+                self.state.engine.shrink();
                 self.begin_checkpoint_if_due(node, outputs);
             }
             Stage::Capturing { on_the_way } if may_send(&on_the_way) => {
@@ -270,8 +272,8 @@ impl Group {
 
     /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
     pub(crate) fn checkpoint_abandoned(&mut self, node: &mut Node) {
-        self.engine.end_capture();
-        self.records.end_capture();
+        self.state.engine.end_capture();
+        self.state.records.end_capture();
         let full = "there is no space for the checkpoint that a backup is, or too many files are open: make some and begin \
                     again";
         let full = ErrorReply::new(ErrorCode::DiskFull, full);
@@ -322,9 +324,9 @@ impl Group {
         }
         self.checkpoints.next_chunk = checkpoint.next_chunk;
         for chunk in &checkpoint.chunks {
-            self.records.add_chunk(Arc::clone(chunk))?;
+            self.state.records.add_chunk(Arc::clone(chunk))?;
         }
-        self.engine.keep_captured();
+        self.state.engine.keep_captured();
         self.checkpoints.pages = std::mem::take(&mut checkpoint.pages);
         let logged_bytes = self.checkpoints.logged_bytes;
         self.checkpoints.kept.push_back(Kept { index: checkpoint.index, logged_bytes });
@@ -357,7 +359,7 @@ impl Group {
             return;
         }
         let due = self.checkpoints.log_bytes >= self.checkpoint_wanted_bytes(node)
-            || self.records.has_waste(node.config.checkpoint_log_bytes);
+            || self.state.records.has_waste(node.config.checkpoint_log_bytes);
         if !self.checkpoints.begins(pin, self.raft.is_offer_wanted(), due, node.now_us) {
             return;
         }
@@ -369,10 +371,10 @@ impl Group {
         self.checkpoints.begun_us = node.now_us;
         self.checkpoints.logged_bytes += std::mem::take(&mut self.checkpoints.log_bytes);
         let chunk_bytes = self.chunk_bytes(node);
-        let rewrite = self.records.to_rewrite(chunk_bytes);
-        let pages = begin_capture(&mut self.engine, &self.checkpoints.pages, &rewrite);
+        let rewrite = self.state.records.to_rewrite(chunk_bytes);
+        let pages = begin_capture(&mut self.state.engine, &self.checkpoints.pages, &rewrite);
         let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
-        let captured = (self.engine.jobs() - self.engine.spilled_jobs()).saturating_sub(kept);
+        let captured = (self.state.engine.jobs() - self.state.engine.spilled_jobs()).saturating_sub(kept);
         self.checkpoints.written_for_bytes = captured * LOG_BYTES_PER_JOB;
         let members = self.raft.members().clone();
         let begin = CheckpointBegin {
@@ -381,15 +383,15 @@ impl Group {
             term: self.applied.1,
             voters: members.voters.clone(),
             learners: members.learners.clone(),
-            state_hash: self.engine.state_hash(),
-            jobs: self.engine.jobs(),
-            metadata: self.engine.partial_metadata(),
-            chunks: self.records.begin_capture(),
+            state_hash: self.state.engine.state_hash(),
+            jobs: self.state.engine.jobs(),
+            metadata: self.state.engine.partial_metadata(),
+            chunks: self.state.records.begin_capture(),
             rewrite,
             pages,
             next_chunk: self.checkpoints.next_chunk,
             chunk_bytes,
-            records: self.records.in_memory_count(),
+            records: self.state.records.in_memory_count(),
             pin,
         };
         self.checkpoints.offer = Some(Offer { index: begin.index, term: begin.term, members });
@@ -399,7 +401,7 @@ impl Group {
 
     fn hand_over(&mut self, node: &Node, mut on_the_way: VecDeque<usize>, outputs: &mut Vec<Output>) {
         let jobs_max = self.jobs_per_step(node);
-        let sessions = self.engine.capture_sessions(jobs_max * OUTCOMES_PER_JOB);
+        let sessions = self.state.engine.capture_sessions(jobs_max * OUTCOMES_PER_JOB);
         if !sessions.is_empty() {
             on_the_way.push_back(sessions.memory_bytes());
             outputs.push(Output::Checkpoint(CheckpointOrder::Sessions(sessions)));
@@ -407,8 +409,8 @@ impl Group {
             return;
         }
         let mut jobs = CheckpointJobs::with_capacity(jobs_max);
-        let records = &self.records;
-        let done = self.engine.capture(jobs_max, BATCH_BYTES, |job| {
+        let records = &self.state.records;
+        let done = self.state.engine.capture(jobs_max, BATCH_BYTES, |job| {
             jobs.push(&job, records.in_memory(job.place));
         });
         if !jobs.is_empty() {
@@ -416,7 +418,7 @@ impl Group {
             outputs.push(Output::Checkpoint(CheckpointOrder::Jobs(jobs)));
         }
         self.checkpoints.stage = if done {
-            self.records.end_capture();
+            self.state.records.end_capture();
             outputs.push(Output::Checkpoint(CheckpointOrder::End));
             Stage::Writing
         } else {
@@ -433,16 +435,16 @@ impl Group {
             (self.jobs_per_step(node), 0)
         };
         for one in written.iter().take(jobs_max) {
-            let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
-            self.records.relocated(one.from, one.to, relocated)?;
+            let relocated = self.state.engine.relocate(one.job, one.from, one.to, one.spilled());
+            self.state.records.relocated(one.from, one.to, relocated)?;
         }
         if written.len() > jobs_max {
             let (next, not_before_us) = (next + jobs_max, node.now_us + pause_us);
             self.checkpoints.stage = Stage::Adopting { checkpoint, next, not_before_us };
         } else {
             let listed = checkpoint.numbers();
-            self.records.retain_chunks(|number| listed.binary_search(&number).is_ok());
-            self.records.shrink();
+            self.state.records.retain_chunks(|number| listed.binary_search(&number).is_ok());
+            self.state.records.shrink();
         }
         Ok(())
     }

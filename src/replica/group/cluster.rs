@@ -6,6 +6,7 @@ use super::Group;
 use super::trust::Untrusted;
 use crate::protocol::{ClusterReport, ErrorCode, ErrorReply, MemberReport, Response, Role};
 use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress};
+use crate::replica::io::Notice;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
 use crate::replica::node::peers::Verdict;
@@ -19,6 +20,9 @@ const REFUSED_US: u64 = 2_000_000;
 const CAUGHT_UP_ENTRIES: u64 = 256;
 /// Without a leader, clients wait at least this long before they ask again. An election takes longer; a transfer does not.
 const ELECTION_PAUSE_MS: u32 = 20;
+
+/// A disk hangs if it has not written a batch for this time.
+const DISK_HANGS_US: u64 = 2_000_000;
 
 /// What a member keeps in mind of its cluster.
 #[derive(Debug, Default)]
@@ -41,7 +45,7 @@ impl Group {
             .leader()
             .or_else(|| self.recent_transfer_target(node))
             .filter(|leader| *leader != node.config.node);
-        let address = leader.and_then(|leader| self.engine.members().get(&leader));
+        let address = leader.and_then(|leader| self.state.engine.members().get(&leader));
         let Some(member) = address else {
             let text = match self.untrusted {
                 None => "no leader is elected yet: try again",
@@ -73,7 +77,7 @@ impl Group {
         let leader = self.raft.leader();
         let members = self.raft.members();
         let last = self.raft.last_index();
-        let known = self.engine.members();
+        let known = self.state.engine.members();
         let report = |member: u64| {
             let (is_self, peer) = (member == node.config.node, node.peers.one(member));
             let matched = progress.get(&member).map(|progress| progress.matched);
@@ -110,7 +114,7 @@ impl Group {
             term: self.raft.term(),
             last,
             commit: self.raft.commit(),
-            feature_level: self.engine.feature_level(),
+            feature_level: self.state.engine.feature_level(),
             members: members.all().map(report).collect(),
         }
     }
@@ -226,6 +230,45 @@ impl Group {
     /// To whom leadership can be handed, if this node has it.
     pub(crate) fn own_transfer_target(&self, node: &Node) -> Option<u64> {
         self.transfer_target(node).filter(|_| self.raft.is_leader())
+    }
+
+    /// Looks at clock, disk and state, and sees to what follows.
+    pub(crate) fn judge_leader_health(&mut self, node: &mut Node) {
+        if self.raft.is_alone() {
+            return self.raft.disable_campaigning(false);
+        }
+        let is_unhealthy = self.judge_clock(node) | self.disk_hangs(node) | self.untrusted.is_some();
+        self.raft.disable_campaigning(is_unhealthy);
+        if is_unhealthy
+            && self.raft.takes_proposals()
+            && let Some(to) = self.transfer_target(node)
+        {
+            self.transfer_to(node, to);
+        }
+    }
+
+    /// Holds this node's clock against those of the others; whether a majority agrees without it.
+    fn judge_clock(&mut self, node: &mut Node) -> bool {
+        let verdict = self.verdict(node);
+        let outside = matches!(verdict, Verdict::Outside(_));
+        if let Verdict::Outside(by_ms) = verdict
+            && !self.cluster.clock_told
+        {
+            node.notices.push(Notice::ClockOutside { by_ms });
+        }
+        self.cluster.clock_told = outside;
+        outside
+    }
+
+    /// What the others' clocks say of this node's.
+    pub(crate) fn verdict(&self, node: &Node) -> Verdict {
+        node.peers.verdict(node.config.node, self.raft.members(), node.now_us)
+    }
+
+    /// Whether the disk takes longer for a batch than one does that is only slow. Heartbeats would go on all the same, and
+    /// keep everybody content with a leader that acknowledges nothing.
+    fn disk_hangs(&self, node: &Node) -> bool {
+        !self.log.in_flight.is_empty() && node.now_us >= self.log.writing_since_us + DISK_HANGS_US
     }
 }
 

@@ -6,26 +6,24 @@ mod apply;
 pub(crate) mod checkpoint;
 pub(crate) mod clock;
 pub(crate) mod cluster;
-mod health;
-pub(crate) mod reports;
 pub(crate) mod snapshots;
+pub(crate) mod state;
 mod trust;
 pub(crate) mod work;
 
 use std::collections::VecDeque;
 
-use crate::engine::Engine;
 use crate::raft::{self, LostEntries, Message, TICK_MS};
 use crate::replica::group::checkpoint::Checkpoints;
-use crate::replica::group::clock::LeaderClock;
 use crate::replica::group::cluster::Cluster;
 use crate::replica::group::snapshots::Incoming;
+use crate::replica::group::state::State;
 use crate::replica::group::trust::Untrusted;
-use crate::replica::group::work::Work;
+use crate::replica::group::work::{Work, reading};
 use crate::replica::io::{Bundle, Notice, Output, WriteBatch};
 use crate::replica::node::Node;
 use crate::replica::stopping::Stop;
-use crate::storage::{LogEntry, PersistBatch, Records, StorageError};
+use crate::storage::{LogEntry, PersistBatch, StorageError};
 
 /// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
 const TICKS_AT_ONCE_MAX: u64 = 2;
@@ -41,8 +39,7 @@ const LOAD_BUDGET: usize = 512;
 /// One member of a group.
 pub(crate) struct Group {
     pub(crate) raft: raft::Group,
-    pub(crate) engine: Engine,
-    pub(crate) records: Records,
+    pub(crate) state: State,
     /// Index and term of the last entry that was applied.
     pub(crate) applied: (u64, u64),
     /// Why the state cannot be relied on, if it cannot.
@@ -50,7 +47,6 @@ pub(crate) struct Group {
     pub(crate) log: Log,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) incoming: Incoming,
-    pub(crate) clock: LeaderClock,
     pub(crate) work: Work,
     pub(crate) cluster: Cluster,
     /// Under this number was asked last whether this node still leads. None comes twice, whoever led meanwhile.
@@ -83,14 +79,14 @@ impl Group {
         if self.has_lost_state() {
             return Ok(true);
         }
-        let ahead = self.clock.stamp().after(LOAD_AHEAD_MS);
-        self.engine.load_ahead(&mut self.records, ahead, LOAD_BUDGET)
+        let ahead = self.state.clock.stamp().after(LOAD_AHEAD_MS);
+        self.state.engine.load_ahead(&mut self.state.records, ahead, LOAD_BUDGET)
     }
 
     /// Puts the next timers in order. `loaded` says whether the jobs that are due soon are in memory.
     pub(crate) fn prepare(&mut self, loaded: bool) {
-        let ahead = self.clock.stamp().after(PREPARE_AHEAD_MS);
-        self.prepared = self.has_lost_state() || (self.engine.prepare(ahead, PREPARE_BUDGET) && loaded);
+        let ahead = self.state.clock.stamp().after(PREPARE_AHEAD_MS);
+        self.prepared = self.has_lost_state() || (self.state.engine.prepare(ahead, PREPARE_BUDGET) && loaded);
     }
 
     /// Hands a batch to the disk. Its oldest command came at `since_us`, if it is of this node.
@@ -152,10 +148,10 @@ impl Group {
             heard = heard.and(stepped);
         }
         if self.raft.leader() == Some(from) {
-            self.clock.follow(self.raft.term(), stamp_us);
+            self.state.clock.follow(self.raft.term(), stamp_us);
         } else if applied >= self.applied.0 {
             // Who lacks entries may go by a leader of before, whose stamps were ahead of those in them.
-            self.clock.hear(stamp_us);
+            self.state.clock.hear(stamp_us);
         }
         heard
     }
@@ -191,9 +187,9 @@ impl Group {
     /// Sets the clock of a leader that has followed none since it was started. The other members go by its stamp from here on. One
     /// clock alone may have been set unnoticed. Without a state it is not known how far the wall clock is from the stamp.
     pub(crate) fn set_clock(&mut self, node: &Node) {
-        if self.raft.is_leader() && !self.clock.is_set() && !self.has_lost_state() {
+        if self.raft.is_leader() && !self.state.clock.is_set() && !self.has_lost_state() {
             let members = self.raft.members();
-            self.clock.catch_up(node.peers.reached(node.config.node, members, node.wall, node.now_us));
+            self.state.clock.catch_up(node.peers.reached(node.config.node, members, node.wall, node.now_us));
         }
     }
 
@@ -213,15 +209,15 @@ impl Group {
 
     /// Whether the next step of the housekeeping of the memory may be done now.
     pub(crate) fn can_free_memory(&self) -> bool {
-        (self.checkpoints.is_idle() && self.engine.can_shrink()) || self.records.has_forgotten()
+        (self.checkpoints.is_idle() && self.state.engine.can_shrink()) || self.state.records.has_forgotten()
     }
 
     /// The members, if that was not said since they changed.
     pub(crate) fn take_members(&mut self) -> Option<Output> {
         std::mem::take(&mut self.members_changed).then(|| Output::Members {
-            members: self.engine.members().values().cloned().collect(),
-            removed: self.engine.removed_members().collect(),
-            feature_level: self.engine.feature_level(),
+            members: self.state.engine.members().values().cloned().collect(),
+            removed: self.state.engine.removed_members().collect(),
+            feature_level: self.state.engine.feature_level(),
         })
     }
 
@@ -246,7 +242,7 @@ impl Group {
 
     /// Bytes of memory that the state takes, by and large, and one beside it that is to take its place.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let states = std::iter::once((&self.engine, &self.records)).chain(self.incoming.state());
+        let states = std::iter::once((&self.state.engine, &self.state.records)).chain(self.incoming.state());
         states.map(|(engine, records)| (engine.memory_bytes() + records.memory_bytes()) as u64).sum()
     }
 
@@ -268,5 +264,24 @@ impl Group {
     /// Whether the disk has time for an entry that nobody waits for.
     pub(crate) fn may_keep_house(&self, node: &Node) -> bool {
         self.log.in_flight.is_empty() && node.stop == Stop::No
+    }
+
+    /// Begins to read what the commands of entries that the leader has sent will need of the disk: they are applied when they are
+    /// committed.
+    pub(crate) fn read_ahead_of(&self, entries: &[LogEntry]) {
+        if self.state.engine.spilled_jobs() == 0 || self.raft.is_leader() {
+            return;
+        }
+        for entry in entries {
+            if let Ok(Some(decoded)) = crate::replica::recovery::decode(entry) {
+                decoded.commands.iter().for_each(|command| _ = self.state.read_ahead(command));
+            }
+        }
+    }
+
+    /// Work that was done since this node started.
+    pub(crate) fn work_done(&self) -> u64 {
+        let read = reading(self.state.records.blocks_read(), self.state.records.block_bytes_read());
+        self.work.done + self.state.engine.changes() + read
     }
 }

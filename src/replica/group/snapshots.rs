@@ -136,8 +136,8 @@ impl Group {
         };
         let Restored { number, base, voters, learners, next_chunk, engine, records, lost: _ } = *restored;
         assert!(base.index == index, "checkpoint {} was taken for that of entry {index}", base.index);
-        self.engine = engine;
-        self.records = records;
+        self.state.engine = engine;
+        self.state.records = records;
         self.untrusted = self.untrusted.filter(|_| !self.has_lost_state());
         node.peers.forget_states();
         self.applied = (base.index, base.term);

@@ -17,9 +17,12 @@
 use super::Group;
 use super::checkpoint::Stage;
 use super::snapshots::Incoming;
+use crate::engine::Listed;
+use crate::protocol::{ErrorCode, ErrorReply, Request};
 use crate::raft::Message;
 use crate::replica::io::{CheckpointOrder, Notice, Output};
 use crate::replica::node::Node;
+use crate::replica::node::connections::Asker;
 use crate::storage::StorageError;
 
 /// Entries are held back for this time, and taken for as long, in turns.
@@ -102,5 +105,34 @@ impl Group {
         let Some(Untrusted::Lost { since_us }) = self.untrusted else { return false };
         let holds = (node.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
         holds && !message.is_urgent() && self.raft.last_index() > self.raft.commit()
+    }
+
+    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member
+    /// gets it from another one.
+    pub(crate) fn unreadable(&mut self, node: &mut Node, asker: Asker, error: &StorageError) {
+        let what = error.to_string();
+        let text = format!("what was asked for cannot be read: {what}");
+        node.connections.refuse(asker, ErrorReply::new(ErrorCode::Unreadable, text));
+        node.notices.push(Notice::Unreadable { what });
+        self.goes_on_without(node, error);
+    }
+
+    /// Answers a peek with the found job.
+    pub(crate) fn show(&mut self, node: &mut Node, asker: Asker, found: &Result<Listed, StorageError>) {
+        let view = match found {
+            Ok(Listed::Job(view)) => Some(view.clone()),
+            Ok(_) => None,
+            Err(error) => return self.unreadable(node, asker, error),
+        };
+        if let Some(view) = &view
+            && node.connections.must_wait(asker)
+        {
+            let topic = self.state.topic_name(view.topic);
+            return node.connections.hold_searched(asker, Request::Peek { topic });
+        }
+        match self.state.job_response(view) {
+            Ok(response) => node.connections.send(asker, response),
+            Err(error) => self.unreadable(node, asker, &error),
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! How much work was done, and how much something will be.
 
-use super::Group;
+use super::state::State;
 use crate::engine::{Command, NewJob, Place, TopicSelect};
 use crate::protocol::Request;
 use crate::replica::leader::requests::select_job;
-use crate::storage::LogEntry;
 
 /// The work of reading a block from a chunk on the disk, however short it is.
 const BLOCK_WORK: u64 = 64;
@@ -16,7 +15,7 @@ const PART_WORK: u64 = 2048;
 /// Work that was done, but for what engine and store count.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    done: u64,
+    pub(crate) done: u64,
 }
 
 impl Work {
@@ -26,7 +25,7 @@ impl Work {
     }
 }
 
-impl Group {
+impl State {
     /// Begins to read what a command will need of the disk, without waiting for it. How much work that is at most.
     pub(crate) fn read_ahead(&self, command: &Command<'_>) -> u64 {
         self.engine.places_named(command).map(|place| self.work_of_block(place)).sum()
@@ -40,19 +39,7 @@ impl Group {
         }
     }
 
-    /// The same for the commands of entries that the leader has sent, and that will be applied when they are committed.
-    pub(crate) fn read_ahead_of(&self, entries: &[LogEntry]) {
-        if self.engine.spilled_jobs() == 0 || self.raft.is_leader() {
-            return;
-        }
-        for entry in entries {
-            if let Ok(Some(decoded)) = crate::replica::recovery::decode(entry) {
-                decoded.commands.iter().for_each(|command| _ = self.read_ahead(command));
-            }
-        }
-    }
-
-    /// How much work it will be to answer a read, by and large. A [pass](super::browse::Passes) is in an account of its own.
+    /// How much work it will be to answer a read, by and large. A [pass](crate::replica::leader::browse::Passes) is in an account of its own.
     pub(crate) fn work_of_read(&self, request: &Request) -> u64 {
         match request {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
@@ -63,12 +50,6 @@ impl Group {
             }
             _ => 1,
         }
-    }
-
-    /// Work that was done since this node started.
-    pub(crate) fn work_done(&self) -> u64 {
-        let read = reading(self.records.blocks_read(), self.records.block_bytes_read());
-        self.work.done + self.engine.changes() + read
     }
 
     /// How many of these jobs one command may have, and how much work it is to read the spilled jobs that have their keys.
@@ -85,6 +66,6 @@ impl Group {
 }
 
 /// How much work it is to read these blocks.
-fn reading(blocks: u64, bytes: u64) -> u64 {
+pub(crate) fn reading(blocks: u64, bytes: u64) -> u64 {
     blocks * BLOCK_WORK + bytes / UNIT_BYTES
 }

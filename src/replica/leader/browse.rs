@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::Leader;
-use super::bulk::{Found, ToChange, found_next};
+use super::bulk::{Found, ToChange, found_next, propose};
+use super::proposals::Proposals;
 use super::requests::retry_later;
 use super::topic_pass::{TopicPasses, place_in_turn};
 use crate::engine::{Engine, Listed, Listing};
@@ -107,7 +107,7 @@ impl Passes {
     }
 
     /// How many passes of this connection are under way or wait.
-    fn count(&self, connection: ConnectionId) -> usize {
+    fn count_of(&self, connection: ConnectionId) -> usize {
         let over_jobs =
             self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count();
         over_jobs + self.topics.count(connection)
@@ -192,22 +192,22 @@ impl Purpose {
     }
 }
 
-impl Leader {
+impl Passes {
     /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
     pub(crate) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
         let mut listing = Listing::first_delayed(topic);
-        let found = group.engine.peek(&mut listing, &mut 0, &mut group.records);
+        let found = group.state.engine.peek(&mut listing, &mut 0, &mut group.state.records);
         if !matches!(found, Ok(Listed::NotYet)) {
             return group.show(node, asker, &found);
         }
         // A pass that has begun may be past a job that was pushed since.
-        let joined = self.passes.queue.iter_mut().find_map(|pass| match &mut pass.purpose {
+        let joined = self.queue.iter_mut().find_map(|pass| match &mut pass.purpose {
             Purpose::Peek { topic: of, askers } if *of == topic && !pass.has_begun => Some(askers),
             _ => None,
         });
         match joined {
             Some(askers) => askers.push(asker),
-            None => self.add_pass(node, asker, listing, Purpose::Peek { topic, askers: vec![asker] }),
+            None => self.begin(node, asker, listing, Purpose::Peek { topic, askers: vec![asker] }),
         }
     }
 
@@ -219,7 +219,7 @@ impl Leader {
             let wrong = "this is no cursor of a LIST in this order: send the one of the page before, or none to begin";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, wrong));
         }
-        if list.order == ListOrder::Key && group.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {
+        if list.order == ListOrder::Key && group.state.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {
             let many = format!(
                 "more than {LIST_BY_KEY_JOBS_MAX} jobs are not listed by key: list them by due time or by id, with the \
                  key's prefix as a condition"
@@ -242,7 +242,7 @@ impl Leader {
                     _ => listing,
                 };
                 let purpose = Purpose::List { asker, list: Box::new(list), jobs: Vec::new(), bytes: 0 };
-                self.add_pass(node, asker, listing, purpose);
+                self.begin(node, asker, listing, purpose);
             }
         }
     }
@@ -257,75 +257,75 @@ impl Leader {
     ) -> Option<Listing<Walk>> {
         let PageStart { filter, order, after, jobs_max } = page;
         let jobs_max = jobs_max as usize;
-        let after_kept = after.as_ref().filter(|_| self.refusal_of_pass(node, connection).is_none());
-        let kept = after_kept.and_then(|after| self.passes.take_kept(connection, filter, after));
+        let after_kept = after.as_ref().filter(|_| self.refusal(node, connection).is_none());
+        let kept = after_kept.and_then(|after| self.take_kept(connection, filter, after));
         if let Some(mut listing) = kept {
-            listing.next_page(&group.engine, jobs_max);
+            listing.next_page(&group.state.engine, jobs_max);
             return Some(listing);
         }
-        Listing::page(&group.engine, filter.detached(), order, after, jobs_max)
+        Listing::page(&group.state.engine, filter.detached(), order, after, jobs_max)
     }
 
     /// Counts jobs: by the counters of their topics if these tell, else by a pass.
     pub(crate) fn count(&mut self, node: &mut Node, group: &mut Group, asker: Asker, filter: &Filter) {
-        if let Some(jobs) = group.engine.count_by_state(filter) {
-            let topics = if filter.topic.is_none() { group.engine.topics().count() } else { 1 };
+        if let Some(jobs) = group.state.engine.count_by_state(filter) {
+            let topics = if filter.topic.is_none() { group.state.engine.topics().count() } else { 1 };
             group.work.count(topics as u64);
             node.connections.send(asker, Response::Counted { jobs });
-        } else if let Some(listing) = Listing::count(&group.engine, filter.detached()) {
-            self.add_pass(node, asker, listing, Purpose::Count { asker });
+        } else if let Some(listing) = Listing::count(&group.state.engine, filter.detached()) {
+            self.begin(node, asker, listing, Purpose::Count { asker });
         } else {
             node.connections.send(asker, Response::Counted { jobs: 0 });
         }
     }
 
-    pub(crate) fn add_pass(
-        &mut self,
-        node: &mut Node,
-        asker: Asker,
-        listing: Listing<Walk>,
-        purpose: Purpose,
-    ) {
-        match self.refusal_of_pass(node, asker.connection) {
+    pub(crate) fn begin(&mut self, node: &mut Node, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
+        match self.refusal(node, asker.connection) {
             Some(refusal) => node.connections.refuse(asker, refusal),
-            None => self.passes.add(listing, purpose),
+            None => self.add(listing, purpose),
         }
     }
 
     /// Why this connection may not begin another pass now.
-    pub(crate) fn refusal_of_pass(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
+    pub(crate) fn refusal(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
         if node.stop != Stop::No {
             return Some(stopping());
         }
         let many =
             "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
-        let is_full = self.passes.count(connection) >= PASSES_PER_CONNECTION_MAX;
+        let is_full = self.count_of(connection) >= PASSES_PER_CONNECTION_MAX;
         is_full.then(|| retry_later(ErrorCode::Busy, many, 100))
     }
 
     /// Refuses all that wait for a pass: this node stops.
-    pub(crate) fn refuse_passes(&mut self, node: &mut Node) {
-        for asker in self.passes.take_askers() {
+    pub(crate) fn refuse_all(&mut self, node: &mut Node) {
+        for asker in self.take_askers() {
             node.connections.refuse(asker, stopping());
         }
     }
 
     /// Goes on with the passes under way.
-    pub(crate) fn go_on_browsing(&mut self, node: &mut Node, group: &mut Group) {
-        self.go_on_with_topics(node, group);
+    pub(crate) fn go_on(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        proposals: &mut Proposals,
+        waiting: usize,
+    ) {
+        self.go_on_with_topics(node, group, waiting);
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
-            && let Some(mut pass) = self.passes.queue.pop_front()
+            && let Some(mut pass) = self.queue.pop_front()
         {
             let mut looks = budget.min(LOOKS_PER_PASS);
             budget -= looks;
             looks = looks.saturating_sub(PASS_LOOKS);
             pass.has_begun = true;
             if pass.purpose.is_asked_for(&node.connections)
-                && let Some(pass) = self.browse(node, group, pass, &mut looks)
+                && let Some(pass) = self.browse(node, group, proposals, pass, &mut looks)
             {
-                let behind = self.passes.queue.len().min(PASSES_AT_ONCE - 1);
-                self.passes.queue.insert(behind, pass);
+                let behind = self.queue.len().min(PASSES_AT_ONCE - 1);
+                self.queue.insert(behind, pass);
             }
             budget += looks;
         }
@@ -336,13 +336,16 @@ impl Leader {
         &mut self,
         node: &mut Node,
         group: &mut Group,
+        proposals: &mut Proposals,
         mut pass: Pass,
         looks: &mut usize,
     ) -> Option<Pass> {
         loop {
             let listed = match &pass.purpose {
-                Purpose::Peek { .. } => group.engine.peek(&mut pass.listing, looks, &mut group.records),
-                _ => group.engine.list(&mut pass.listing, looks, &mut group.records),
+                Purpose::Peek { .. } => {
+                    group.state.engine.peek(&mut pass.listing, looks, &mut group.state.records)
+                }
+                _ => group.state.engine.list(&mut pass.listing, looks, &mut group.state.records),
             };
             match (&mut pass.purpose, listed) {
                 (_, Ok(Listed::NotYet)) if *looks > 0 => {}
@@ -354,7 +357,7 @@ impl Leader {
                     return None;
                 }
                 (Purpose::List { asker, list, jobs, bytes }, Ok(Listed::Job(view))) => {
-                    match group.listed(&view, list.with_bodies) {
+                    match group.state.listed(&view, list.with_bodies) {
                         Ok(report) => {
                             *bytes += report.weight_bytes();
                             jobs.push(report);
@@ -365,12 +368,12 @@ impl Leader {
                         }
                     }
                     if *bytes >= LIST_BYTES_MAX {
-                        self.end_page(node, group, pass.purpose, pass.listing, true);
+                        self.end_page(node, group, proposals, (pass.purpose, pass.listing), true);
                         return None;
                     }
                 }
                 (Purpose::List { .. }, Ok(Listed::End { next, .. })) => {
-                    self.end_page(node, group, pass.purpose, pass.listing, next.is_some());
+                    self.end_page(node, group, proposals, (pass.purpose, pass.listing), next.is_some());
                     return None;
                 }
                 (Purpose::Count { asker }, Ok(Listed::End { jobs, .. })) => {
@@ -378,10 +381,10 @@ impl Leader {
                     return None;
                 }
                 (Purpose::Bulk { asker, bulk, found, bytes }, Ok(listed)) => {
-                    match found_next(&mut group.records, bulk, found, bytes, &listed) {
+                    match found_next(&mut group.state.records, bulk, found, bytes, &listed) {
                         Ok(Found::NotYet) => {}
                         Ok(Found::Step { has_more }) => {
-                            self.end_page(node, group, pass.purpose, pass.listing, has_more);
+                            self.end_page(node, group, proposals, (pass.purpose, pass.listing), has_more);
                             return None;
                         }
                         Err(error) => {
@@ -407,8 +410,8 @@ impl Leader {
         &mut self,
         node: &mut Node,
         group: &Group,
-        purpose: Purpose,
-        listing: Listing<Walk>,
+        proposals: &mut Proposals,
+        (purpose, listing): (Purpose, Listing<Walk>),
         has_more: bool,
     ) {
         let position = listing.position().filter(|_| has_more);
@@ -422,13 +425,13 @@ impl Leader {
                 (asker.connection, list.filter, true)
             }
             Purpose::Bulk { asker, bulk, found, .. } => {
-                let is_proposed = self.propose_bulk(node, group, asker, &bulk, &found, cursor);
+                let is_proposed = propose(node, group, proposals, asker, cursor, &bulk, &found);
                 (asker.connection, bulk.filter, is_proposed)
             }
             Purpose::Peek { .. } | Purpose::Count { .. } => return,
         };
         if has_more && is_shown {
-            self.passes.keep(connection, filter, listing, &group.engine);
+            self.keep(connection, filter, listing, &group.state.engine);
         }
     }
 }

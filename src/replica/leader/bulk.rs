@@ -5,9 +5,8 @@
 
 use bytes::Bytes;
 
-use super::Leader;
-use super::browse::{PageStart, Purpose};
-use super::proposals::Reply;
+use super::browse::{PageStart, Passes, Purpose};
+use super::proposals::{Proposals, Reply};
 use super::requests::{not_every_member, select_topic, too_much_under_way};
 use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
@@ -28,11 +27,11 @@ pub(crate) enum Found {
     Step { has_more: bool },
 }
 
-impl Leader {
+impl Passes {
     /// A step of a change to many jobs.
     pub(crate) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
         let level = if matches!(bulk.change, Change::Move { .. }) { FEATURE_MOVE } else { FEATURE_BULK };
-        if group.engine.feature_level() < level {
+        if group.state.engine.feature_level() < level {
             return node.connections.refuse(asker, not_every_member());
         }
         let order = order(&bulk.change);
@@ -50,65 +49,59 @@ impl Leader {
             None => node.connections.send(asker, nothing(Bytes::new())),
             Some(listing) => {
                 let bulk = Box::new(bulk.detached());
-                self.add_pass(
-                    node,
-                    asker,
-                    listing,
-                    Purpose::Bulk { asker, bulk, found: Vec::new(), bytes: 0 },
-                );
+                self.begin(node, asker, listing, Purpose::Bulk { asker, bulk, found: Vec::new(), bytes: 0 });
             }
         }
     }
+}
 
-    /// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
-    pub(crate) fn propose_bulk(
-        &mut self,
-        node: &mut Node,
-        group: &Group,
-        asker: Asker,
-        bulk: &Bulk,
-        found: &[ToChange],
-        cursor: Bytes,
-    ) -> bool {
-        if found.is_empty() {
-            node.connections.send(asker, nothing(cursor));
+/// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
+pub(crate) fn propose(
+    node: &mut Node,
+    group: &Group,
+    proposals: &mut Proposals,
+    asker: Asker,
+    cursor: Bytes,
+    bulk: &Bulk,
+    found: &[ToChange],
+) -> bool {
+    if found.is_empty() {
+        node.connections.send(asker, nothing(cursor));
+        return true;
+    }
+    if node.stop != Stop::No {
+        node.connections.refuse(asker, stopping());
+        return false;
+    }
+    if proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
+        node.connections.refuse(asker, too_much_under_way());
+        return false;
+    }
+    let conditions = Conditions::of(&bulk.filter);
+    let topic = bulk.filter.topic.as_ref().map(select_topic);
+    let reply = Reply::Bulk(asker, cursor);
+    let change = match &bulk.change {
+        Change::Delete => BulkChange::Delete,
+        Change::Kick => BulkChange::Kick,
+        Change::RunNow => BulkChange::RunNow,
+        Change::Reschedule { due } => BulkChange::Reschedule { due: *due },
+        Change::Move { to } => {
+            let jobs = found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
+            let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
+            proposals.add_command(node, group, &command, reply);
             return true;
         }
-        if node.stop != Stop::No {
-            node.connections.refuse(asker, stopping());
-            return false;
+    };
+    let jobs = found.iter().map(|(job, _)| *job).collect();
+    let command = match topic {
+        // Jobs move: one that was found there may be elsewhere by then.
+        Some(topic) if group.state.engine.feature_level() >= FEATURE_MOVE => {
+            Command::BulkIn { topic, change, jobs, conditions }
         }
-        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
-            node.connections.refuse(asker, too_much_under_way());
-            return false;
-        }
-        let conditions = Conditions::of(&bulk.filter);
-        let topic = bulk.filter.topic.as_ref().map(select_topic);
-        let reply = Reply::Bulk(asker, cursor);
-        let change = match &bulk.change {
-            Change::Delete => BulkChange::Delete,
-            Change::Kick => BulkChange::Kick,
-            Change::RunNow => BulkChange::RunNow,
-            Change::Reschedule { due } => BulkChange::Reschedule { due: *due },
-            Change::Move { to } => {
-                let jobs =
-                    found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
-                let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
-                self.add_command(node, group, &command, reply);
-                return true;
-            }
-        };
-        let jobs = found.iter().map(|(job, _)| *job).collect();
-        let command = match topic {
-            // Jobs move: one that was found there may be elsewhere by then.
-            Some(topic) if group.engine.feature_level() >= FEATURE_MOVE => {
-                Command::BulkIn { topic, change, jobs, conditions }
-            }
-            _ => Command::Bulk { change, jobs, conditions },
-        };
-        self.add_command(node, group, &command, reply);
-        true
-    }
+        _ => Command::Bulk { change, jobs, conditions },
+    };
+    proposals.add_command(node, group, &command, reply);
+    true
 }
 
 /// Takes what a pass came to.

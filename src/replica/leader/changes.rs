@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Leader;
-use super::proposals::Reply;
+use super::proposals::{Proposals, Reply};
 use super::requests::retry_later;
 use crate::engine::Command;
 use crate::protocol::{ErrorCode, ErrorReply, Response};
@@ -79,11 +78,9 @@ impl Changes {
             node.connections.refuse(asker, moved);
         }
     }
-}
 
-impl Leader {
     /// Adds the node at an address.
-    pub(crate) fn cluster_add(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
+    pub(crate) fn add_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
         if !is_host_and_port(address) {
             let text = format!("{address:?} is no address of a node: name its HOST:PORT");
             return node.connections.refuse(asker, invalid(text));
@@ -102,7 +99,7 @@ impl Leader {
         found: Result<PeerInfo, ProbeError>,
     ) {
         let ours = |under_way: &mut UnderWay| matches!(&under_way.step, Step::Probing { address } if address == probed);
-        let Some(under_way) = self.changes.under_way.take_if(ours) else { return };
+        let Some(under_way) = self.under_way.take_if(ours) else { return };
         let refused = |error: ProbeError| match error {
             // It may be starting.
             ProbeError::Unreachable { .. } => {
@@ -116,7 +113,7 @@ impl Leader {
         });
         match checked {
             Ok(member) => {
-                self.changes.under_way = Some(UnderWay { step: Step::Registering { member }, ..under_way });
+                self.under_way = Some(UnderWay { step: Step::Registering { member }, ..under_way });
                 group.cluster.next_us = node.now_us;
             }
             Err(error) => node.connections.refuse(under_way.asker, error),
@@ -132,14 +129,14 @@ impl Leader {
         if group.raft.members().contains(number) {
             return Err(invalid(format!("node {number} is a member already")));
         }
-        if group.engine.was_member(number) {
+        if group.state.engine.was_member(number) {
             let text = format!(
                 "node {number} was a member and was removed: start it with an empty data directory, under a number \
                  that was never used"
             );
             return Err(invalid(text));
         }
-        let known = group.engine.members().get(&number);
+        let known = group.state.engine.members().get(&number);
         if known.is_some_and(|known| known.storage_id != info.member.storage_id) {
             let text = format!(
                 "node {number} was known with other data, which is lost: start it with an empty data directory, under a \
@@ -156,13 +153,13 @@ impl Leader {
     }
 
     /// Removes a member.
-    pub(crate) fn cluster_remove(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+    pub(crate) fn remove_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let members = group.raft.members();
         let refused = if members.voters == [number] {
             Some(format!("node {number} is the only one that votes: add another before it is removed"))
         } else if number == node.config.node {
             Some(format!("node {number} leads: move leadership first, with `adjourn cluster step-down`"))
-        } else if !members.contains(number) && !group.engine.members().contains_key(&number) {
+        } else if !members.contains(number) && !group.state.engine.members().contains_key(&number) {
             Some(format!("node {number} is no member: `adjourn cluster status` lists them"))
         } else {
             group.leaves_no_majority(node, number)
@@ -174,7 +171,7 @@ impl Leader {
     }
 
     /// Hands leadership to a member; 0 leaves it to this node to whom.
-    pub(crate) fn cluster_transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+    pub(crate) fn transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let to = if number == 0 { group.transfer_target(node) } else { Some(number) };
         let Some(to) = to else {
             let alone = "no other member that votes is up: leadership stays here";
@@ -199,44 +196,44 @@ impl Leader {
 
     /// Takes something on, unless there is something already.
     fn take_on(&mut self, node: &mut Node, group: &mut Group, asker: Asker, step: Step) -> bool {
-        if self.changes.under_way.is_some() {
+        if self.under_way.is_some() {
             let busy = "another change of the cluster is under way: try again when it is done";
             let mut error = ErrorReply::new(ErrorCode::Busy, busy);
             error.retry_after_ms = 500;
             node.connections.refuse(asker, error);
             return false;
         }
-        self.changes.under_way = Some(UnderWay { asker, step });
+        self.under_way = Some(UnderWay { asker, step });
         group.cluster.next_us = node.now_us;
         true
     }
 
     /// A change of membership is applied. The client that asked for it gets its answer.
-    pub(crate) fn change_applied(&mut self, node: &mut Node, entry: &LogEntry) {
+    pub(crate) fn applied(&mut self, node: &mut Node, entry: &LogEntry) {
         let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
-        if let Some(done) = self.changes.under_way.take_if(ours) {
+        if let Some(done) = self.under_way.take_if(ours) {
             node.connections.send(done.asker, Response::Done);
         }
     }
 
     /// Looks after the cluster, as its leader.
-    pub(crate) fn keep_cluster(&mut self, node: &mut Node, group: &mut Group) {
+    pub(crate) fn keep(&mut self, node: &mut Node, group: &mut Group, proposals: &mut Proposals) {
         group.cluster.next_us = node.now_us + KEEP_US;
-        self.register_members(node, group);
+        self.register_members(node, group, proposals);
         if !group.raft.is_alone() {
             group.promote_learner(node);
         }
-        self.raise_feature_level(node, group);
+        self.raise_feature_level(node, group, proposals);
         self.go_on(node, group);
     }
 
     /// When to look again although nothing happens; never while this node is alone and has nothing under way.
     pub(crate) fn next_keep_us(&self, group: &Group) -> u64 {
-        if self.changes.under_way.is_some() { group.cluster.next_us } else { u64::MAX }
+        if self.under_way.is_some() { group.cluster.next_us } else { u64::MAX }
     }
 
     /// Sees to it that the state says where each member is.
-    fn register_members(&mut self, node: &Node, group: &Group) {
+    fn register_members(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
         let own = Member {
             node: node.config.node,
             storage_id: node.config.storage_id,
@@ -247,26 +244,26 @@ impl Leader {
         let others = node.peers.all().map(|peer| &peer.info.member);
         let mut known: Vec<Member> = others.filter(|member| members.contains(member.node)).cloned().collect();
         known.push(own);
-        if let Some(UnderWay { step: Step::Registering { member }, .. }) = &self.changes.under_way {
+        if let Some(UnderWay { step: Step::Registering { member }, .. }) = &self.under_way {
             known.push(member.clone());
         }
         for member in known {
-            let stands = group.engine.members().get(&member.node);
-            if stands == Some(&member) || self.changes.registered.get(&member.node) == Some(&member) {
+            let stands = group.state.engine.members().get(&member.node);
+            if stands == Some(&member) || self.registered.get(&member.node) == Some(&member) {
                 continue;
             }
             let Member { node: number, storage_id, peer_address, client_address } = &member;
             let command =
                 Command::MemberSet { node: *number, storage_id: *storage_id, peer_address, client_address };
-            self.add_command(node, group, &command, Reply::Nobody);
-            self.changes.registered.insert(member.node, member);
+            proposals.add_command(node, group, &command, Reply::Nobody);
+            self.registered.insert(member.node, member);
         }
     }
 
     /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
     /// let in at the level of before.
-    pub(crate) fn raise_feature_level(&mut self, node: &Node, group: &Group) {
-        if self.changes.under_way.as_ref().is_some_and(UnderWay::changes_members) {
+    pub(crate) fn raise_feature_level(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
+        if self.under_way.as_ref().is_some_and(UnderWay::changes_members) {
             return;
         }
         let others = group.raft.members().all().filter(|member| *member != node.config.node);
@@ -274,21 +271,23 @@ impl Leader {
             others.map(|member| node.peers.one(member).map_or(0, |peer| peer.info.feature_level_max));
         let level = levels.fold(node.config.feature_level_max, u32::min);
         if level > self.level_to_come(group) {
-            self.add_command(node, group, &Command::FeatureLevel { level }, Reply::Nobody);
-            self.changes.feature_level = level;
+            proposals.add_command(node, group, &Command::FeatureLevel { level }, Reply::Nobody);
+            self.feature_level = level;
         }
     }
 
     /// The feature level at which what is proposed from here on is applied.
     pub(crate) fn level_to_come(&self, group: &Group) -> u32 {
-        group.engine.feature_level().max(self.changes.feature_level)
+        group.state.engine.feature_level().max(self.feature_level)
     }
 
     /// Goes on with what an operator asked for.
     fn go_on(&mut self, node: &mut Node, group: &mut Group) {
-        let Some(UnderWay { asker, step }) = self.changes.under_way.take() else { return };
+        let Some(UnderWay { asker, step }) = self.under_way.take() else { return };
         let step = match step {
-            Step::Registering { member } if group.engine.members().get(&member.node) == Some(&member) => {
+            Step::Registering { member }
+                if group.state.engine.members().get(&member.node) == Some(&member) =>
+            {
                 Step::Proposing { change: MembershipChange::Learner(member.node) }
             }
             step => step,
@@ -311,7 +310,7 @@ impl Leader {
             }
             step => step,
         };
-        self.changes.under_way = Some(UnderWay { asker, step });
+        self.under_way = Some(UnderWay { asker, step });
     }
 }
 

@@ -2,17 +2,15 @@
 //! through the log for them.
 //!
 //! It begins when an entry of the node's own term is applied, and ends when the node does not lead any more: then everybody who
-//! waits is told where to go, and nothing of it is left.
+//! waits is told where to go.
 
 mod browse;
 mod bulk;
 mod changes;
-mod operator;
+mod connection_list;
 mod outcomes;
 pub(crate) mod proposals;
-mod propose;
 pub(crate) mod pushes;
-mod queries;
 mod reads;
 pub(crate) mod requests;
 pub(crate) mod sessions;
@@ -36,7 +34,21 @@ use crate::replica::leader::sessions::Graces;
 use crate::replica::leader::token_limits::TokenLimits;
 use crate::replica::leader::waiters::Waiters;
 use crate::replica::node::Node;
-use crate::types::{Lease, SessionId};
+use crate::types::limits::ENTRY_BYTES_TARGET;
+use crate::types::{Lease, Millis, SessionId};
+
+/// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
+const WRITES_IN_FLIGHT_MAX: usize = 2;
+/// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
+const WRITE_BYTES_MAX: usize = 512 << 10;
+/// The interval at which due jobs are moved without a waiter.
+const HOUSEKEEPING_US: u64 = 1_000_000;
+/// No request is taken while the commands that are not applied yet have this much work.
+const UNDER_WAY_WORK_MAX: u64 = 65_536;
+/// No request is taken while this many reads wait for their answers.
+const READS_MAX: usize = 1024;
+/// Nor while they are this much work.
+const READS_WORK_MAX: u64 = 8192;
 
 /// A leader that serves clients.
 pub(crate) struct Leader {
@@ -69,8 +81,8 @@ impl Leader {
         node.notices.push(Notice::Leading { term });
         let mut leader = Self {
             term,
-            waiters: Waiters::new(group.engine.next_topic()),
-            proposals: Proposals::new(group.engine.stamp()),
+            waiters: Waiters::new(group.state.engine.next_topic()),
+            proposals: Proposals::new(group.state.engine.stamp()),
             reads: PendingReads::default(),
             passes: Passes::default(),
             token_limits: TokenLimits::default(),
@@ -88,31 +100,31 @@ impl Leader {
 
     fn take_over(&mut self, node: &Node, group: &mut Group) {
         if !group.raft.is_alone() {
-            group.clock.lead(group.engine.stamp(), group.engine.clock_offset_ms());
+            group.state.clock.lead(group.state.engine.stamp(), group.state.engine.clock_offset_ms());
         }
-        if !group.engine.has_genesis() {
+        if !group.state.engine.has_genesis() {
             let key_secret = node.config.entropy.last_chunk().copied().unwrap_or_default();
-            self.add_command(node, group, &Command::Genesis { key_secret }, Reply::Nobody);
+            self.proposals.add_command(node, group, &Command::Genesis { key_secret }, Reply::Nobody);
             // Of a new queue, no session is older than what its members can do.
-            self.raise_feature_level(node, group);
+            self.changes.raise_feature_level(node, group, &mut self.proposals);
         }
-        if group.engine.members().is_empty() && group.raft.is_alone() {
+        if group.state.engine.members().is_empty() && group.raft.is_alone() {
             // From here on the log has the members of the group; later members learn them from there.
             let founded = group.raft.propose_change(MembershipChange::Alone(node.config.node));
             debug_assert!(founded.is_ok(), "nothing else was proposed: {founded:?}");
         }
-        if group.clock.offset_ms() != group.engine.clock_offset_ms() {
+        if group.state.clock.offset_ms() != group.state.engine.clock_offset_ms() {
             self.propose_offset(group);
         }
-        if node.config.retry_defaults != *group.engine.retry_defaults() {
+        if node.config.retry_defaults != *group.state.engine.retry_defaults() {
             let defaults = node.config.retry_defaults.clone();
-            self.add_command(node, group, &Command::RetryDefaults { defaults }, Reply::Nobody);
+            self.proposals.add_command(node, group, &Command::RetryDefaults { defaults }, Reply::Nobody);
         }
-        for session in group.engine.sessions() {
+        for session in group.state.engine.sessions() {
             self.start_grace(node, session.id);
         }
         // The leader before this one was in the middle of it.
-        for session in group.engine.lapsing_sessions().collect::<Vec<_>>() {
+        for session in group.state.engine.lapsing_sessions().collect::<Vec<_>>() {
             self.end_session(node, group, session, Reply::Lapse(session));
         }
     }
@@ -122,13 +134,13 @@ impl Leader {
         node.notices.push(Notice::Following { term: group.raft.term() });
         let elsewhere = group.elsewhere(node);
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
-        let (proposed, gathered) = self.proposals.take_lost();
-        // Commands held for these go first: otherwise this node would propose them when it leads again, much later.
+        let (proposed, gathered) = std::mem::take(&mut self.proposals).lost();
+        // Taken first: `answer_lost` would propose them, and nobody would answer them.
         let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
         self.answer_lost(node, group, proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
         self.answer_lost(node, group, not_proposed, &elsewhere);
-        let reads = self.reads.take_all().into_iter().map(|(asker, _)| asker);
+        let reads = std::mem::take(&mut self.reads).all().map(|(asker, _)| asker);
         for asker in reads.chain(self.passes.take_askers()).collect::<Vec<_>>() {
             node.connections.refuse(asker, elsewhere.clone());
         }
@@ -188,5 +200,139 @@ impl Leader {
                 Reply::Nobody => {}
             }
         }
+    }
+
+    pub(crate) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {
+        let reads = self.reads.any_ready(group.applied.0);
+        // A bulk change finds its jobs after the entries of its turn were proposed.
+        let commands = self.proposals.any_waiting() && self.may_propose(node, group);
+        reads || commands || self.passes.are_any()
+    }
+
+    /// Whether another request can be taken now.
+    pub(crate) fn takes_requests(&self) -> bool {
+        let reads = self.reads.count() < READS_MAX && self.reads.work() < READS_WORK_MAX;
+        reads && self.proposals.work() < UNDER_WAY_WORK_MAX
+    }
+
+    /// When there is something to do although nothing happened, on the monotonic clock.
+    pub(crate) fn next_wake_us(&self, node: &Node, group: &mut Group) -> u64 {
+        let ends = [self.graces.next_end_us(), self.waiters.next_deadline_us(node.now_us)];
+        let mut wake_us = ends.into_iter().flatten().fold(self.changes.next_keep_us(group), u64::min);
+        if group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX {
+            let is_held_back = self.next_proposal_us > node.now_us;
+            wake_us = wake_us.min(if is_held_back {
+                self.next_proposal_us
+            } else {
+                self.next_timer_us(node, group)
+            });
+        }
+        wake_us
+    }
+
+    /// When a timer of the engine needs an entry: when it fires if somebody waits, else when housekeeping is next.
+    /// Housekeeping gives way to a batch that is being written; the end of that wakes us.
+    fn next_timer_us(&self, node: &Node, group: &mut Group) -> u64 {
+        let stamp = group.state.clock.stamp();
+        let housekeeping_us = if group.may_keep_house(node) { self.next_housekeeping_us } else { u64::MAX };
+        let mut timer_us = if group.state.engine.is_overdue(stamp) { housekeeping_us } else { u64::MAX };
+        if let Some(free) = group.state.engine.next_free(stamp, |topic| self.waiters.in_line(topic)) {
+            timer_us = timer_us.min(group.state.clock.elapsed_at(free));
+        }
+        if let Some(deadline) = group.state.engine.next_deadline_after(stamp) {
+            let fires_us = group.state.clock.elapsed_at(deadline);
+            let waited_for = self.waiters.any_in_line();
+            timer_us = timer_us.min(if waited_for { fires_us } else { fires_us.max(housekeeping_us) });
+        }
+        timer_us
+    }
+
+    /// Whether the disk and the group can take another entry now.
+    pub(crate) fn may_propose(&self, node: &Node, group: &Group) -> bool {
+        group.raft.takes_proposals()
+            && node.now_us >= self.next_proposal_us
+            && group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX
+    }
+
+    /// Stamps and proposes the commands that have gathered, and reserves for waiting consumers. Returns whether there was anything.
+    /// What cannot be proposed yet waits.
+    pub(crate) fn propose(&mut self, node: &mut Node, group: &mut Group) -> bool {
+        if !self.may_propose(node, group) {
+            return false;
+        }
+        let stamp = group.state.clock.stamp();
+        self.take_turns(node, group, stamp);
+        let pause_us = group.lagging_pause_us(node);
+        let bytes_max = if pause_us == 0 { WRITE_BYTES_MAX } else { ENTRY_BYTES_TARGET };
+        let housekeeping = self.housekeeping_is_due(node, group, stamp);
+        let mut bytes = 0;
+        while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
+            let (data, proposal) = self.proposals.take_entry(stamp);
+            let length = data.len();
+            let Ok((term, index)) = group.raft.propose(data) else {
+                let replies = self.proposals.done(proposal);
+                let elsewhere = group.elsewhere(node);
+                self.answer_lost(node, group, replies, &elsewhere);
+                return false;
+            };
+            self.proposals.proposed(term, index, proposal);
+            bytes += length;
+        }
+        if bytes > 0 {
+            self.next_proposal_us = node.now_us + pause_us;
+        }
+        bytes > 0
+    }
+
+    /// Proposes a reserve for each waiter that has jobs to expect from an entry with this stamp.
+    fn take_turns(&mut self, node: &mut Node, group: &mut Group, stamp: Millis) {
+        let mut coming = self.proposals.take_fresh();
+        if self.waiters.any_in_line() {
+            if group.state.engine.is_overdue(stamp)
+                && group.state.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1)
+            {
+                // The awaited jobs may come after all of these.
+                self.next_housekeeping_us = node.now_us;
+            }
+            let engine = &group.state.engine;
+            let mut topics = self.waiters.waited_for(engine.deliverable_topics());
+            topics.extend(coming.keys().filter(|topic| !engine.deliverable_topics().contains(topic)));
+            topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
+            let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
+            if coming.keys().any(|topic| self.waiters.in_line(*topic) && available(*topic) == 0) {
+                // A lease that ends makes room, once it has ended.
+                self.next_housekeeping_us = node.now_us;
+            }
+            let (connections, mut tight) = (&mut node.connections, Vec::new());
+            let turns = self
+                .waiters
+                .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
+            for turn in turns {
+                let reply = Reply::Turn(turn.waiter, turn.claim);
+                self.proposals.add(&turn.command(), turn.claim.jobs, reply, node.now_us);
+            }
+        }
+        for over in self.waiters.take_expired(node.now_us) {
+            node.connections.send(over.asker, Response::Reserved(Vec::new()));
+        }
+    }
+
+    /// Whether an entry without commands is needed, to move due jobs that no consumer waits for.
+    fn housekeeping_is_due(&mut self, node: &Node, group: &mut Group, stamp: Millis) -> bool {
+        if self.proposals.any_waiting() || !group.state.engine.is_overdue(stamp) {
+            return false;
+        }
+        if node.now_us < self.next_housekeeping_us || !group.may_keep_house(node) {
+            return false;
+        }
+        // After a long stop there is more than one entry may move: go on at once until it is done.
+        let pause_us = if group.state.engine.due_topics(stamp, &mut |_| {}) { 0 } else { HOUSEKEEPING_US };
+        self.next_housekeeping_us = node.now_us + pause_us;
+        true
+    }
+
+    /// Somebody has set the wall clock: says so before all that waits.
+    pub(crate) fn propose_offset(&mut self, group: &Group) {
+        self.proposals.set_clock_offset(group.state.clock.offset_ms());
     }
 }

@@ -33,7 +33,7 @@ impl Leader {
             self.token_limits.topic_gone(*id, name, self.waiters.next_topic());
         }
         self.waiters.topics_gone(&applied.topics_gone.into_iter().collect());
-        while let Some(made) = group.engine.first_topic_from(self.waiters.next_topic()) {
+        while let Some(made) = group.state.engine.first_topic_from(self.waiters.next_topic()) {
             self.token_limits.topic_made(made.id, made.name);
             self.waiters.topic_made(made.id, made.name);
         }
@@ -71,7 +71,7 @@ impl Leader {
         if let Command::TopicPolicy { topic: TopicSelect::Name(topic), change } = command
             && let Some(to) = PolicyChange::decode(change).ok().and_then(|change| change.set.dead_letters)
         {
-            self.token_limits.dead_letters_set(topic, &to, &group.engine);
+            self.token_limits.dead_letters_set(topic, &to, &group.state.engine);
         }
     }
 
@@ -155,10 +155,11 @@ impl Leader {
             return Ok(());
         };
         // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
-        let held = grants.into_iter().filter(|grant| group.engine.holds(grant.lease));
+        let held = grants.into_iter().filter(|grant| group.state.engine.holds(grant.lease));
         // The disk may have been so slow that the lease ended before the grant was seen: another consumer may have the job.
         // Or the connection has no room left, because of other output.
-        let (stamp, mut room) = (group.clock.stamp(), node.connections.room_bytes(waiter.asker.connection));
+        let (stamp, mut room) =
+            (group.state.clock.stamp(), node.connections.room_bytes(waiter.asker.connection));
         let (grants, unseen): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| {
             let is_seen = room > 0 && grant.deadline > stamp;
             if is_seen {
@@ -185,7 +186,7 @@ impl Leader {
         is_poll: bool,
         grants: &[Grant],
     ) -> Result<(), StorageError> {
-        let jobs = grants.iter().map(|grant| group.delivered(node, grant)).collect::<Result<_, _>>()?;
+        let jobs = grants.iter().map(|grant| group.state.delivered(node, grant)).collect::<Result<_, _>>()?;
         if is_poll {
             self.waiters.remove(id);
             node.connections.send(asker, Response::Reserved(jobs));
@@ -211,7 +212,7 @@ impl Leader {
             self.give_back(
                 node,
                 group,
-                leases.into_iter().filter(|lease| group.engine.holds(*lease)).collect(),
+                leases.into_iter().filter(|lease| group.state.engine.holds(*lease)).collect(),
             );
         }
     }
@@ -223,7 +224,7 @@ impl Leader {
         }
         self.given_back.extend(&leases);
         let command = Command::Release { leases, delay_ms: None, attempted: false };
-        self.add_command(node, group, &command, Reply::Nobody);
+        self.proposals.add_command(node, group, &command, Reply::Nobody);
     }
 
     /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
@@ -241,12 +242,13 @@ impl Leader {
             return Ok(Response::Error(ended));
         };
         let bytes_max = RESERVE_BYTES_MAX.min(node.connections.room_bytes(connection) as u64).max(1);
-        let least = group.clock.stamp().after(TTR_LEFT_MS_MIN.into());
+        let least = group.state.clock.stamp().after(TTR_LEFT_MS_MIN.into());
         let mut held = group
+            .state
             .engine
             .leases_of(session, after)
             .filter(|grant| grant.deadline > least && !self.given_back.contains(&grant.lease))
-            .filter(|grant| group.may(node, connection, Right::Consume, grant.topic));
+            .filter(|grant| group.state.may(node, connection, Right::Consume, grant.topic));
         let (mut grants, mut bytes) = (Vec::new(), 0);
         while grants.len() < jobs_max as usize
             && bytes < bytes_max
@@ -258,7 +260,7 @@ impl Leader {
         let has_more = held.next().is_some();
         drop(held);
         group.work.count(grants.len() as u64);
-        let jobs = grants.iter().map(|grant| group.delivered(node, grant)).collect::<Result<_, _>>()?;
+        let jobs = grants.iter().map(|grant| group.state.delivered(node, grant)).collect::<Result<_, _>>()?;
         Ok(Response::Leased(Leased { has_more, jobs }))
     }
 }

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use super::waiters::{Claim, WaiterId};
 use crate::engine::Command;
 use crate::engine::entry::{EntryBuilder, HEADER_BYTES};
+use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Millis, SessionId, SessionSecret, TopicId};
@@ -32,9 +34,9 @@ pub(crate) enum Reply {
     Close(Asker, SessionId),
     /// A reserve for a waiter.
     Turn(WaiterId, Claim),
-    /// A lapse that the replica proposed itself.
+    /// A lapse that the leader proposed itself.
     Lapse(SessionId),
-    /// No request: the replica proposed the command itself.
+    /// No request: the leader proposed the command itself.
     Nobody,
 }
 
@@ -67,7 +69,7 @@ struct Gathering {
     since_us: Option<u64>,
 }
 
-/// An entry is closed when its commands reach this work, as far as that is known: see [`turns`](super::turns).
+/// An entry is closed when its commands reach this work, as far as that is known: see [`turns`](crate::replica::turns).
 const ENTRY_WORK: u64 = 4096;
 
 /// Everything between a request and its outcome.
@@ -181,22 +183,25 @@ impl Proposals {
     /// Takes the waiting replies of the entry that is now applied at (term, index).
     ///
     /// Matched by both: another leader's entry at the index of one of ours means that ours is lost. Replies to lost entries
-    /// are in [`Self::take_lost`].
+    /// are in [`Self::lost`].
     pub(crate) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
         let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
         let first = self.in_flight.pop_front_if(is_first);
         first.map_or_else(Vec::new, |(.., proposal)| self.done(proposal))
     }
 
-    /// Takes all waiting replies when leadership is lost: first those of proposed commands, which may or may not be applied, then
+    /// All waiting replies, when leadership is lost: first those of proposed commands, which may or may not be applied, then
     /// those of commands not proposed.
-    pub(crate) fn take_lost(&mut self) -> (Vec<Reply>, Vec<Reply>) {
-        (self.bytes, self.work) = (0, 0);
-        self.clock_offset_ms = None;
-        self.fresh.clear();
-        let proposed = self.in_flight.drain(..).flat_map(|(.., proposal)| proposal.replies).collect();
-        let full = self.full.drain(..).flat_map(|gathering| gathering.replies);
-        (proposed, full.chain(std::mem::take(&mut self.gathering).replies).collect())
+    pub(crate) fn lost(self) -> (Vec<Reply>, Vec<Reply>) {
+        let proposed = self.in_flight.into_iter().flat_map(|(.., proposal)| proposal.replies).collect();
+        let full = self.full.into_iter().flat_map(|gathering| gathering.replies);
+        (proposed, full.chain(self.gathering.replies).collect())
+    }
+
+    /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
+    pub(crate) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
+        let work = group.state.engine.changes_of(command) + group.state.read_ahead(command);
+        self.add(command, work, reply, node.now_us);
     }
 }
 
@@ -263,8 +268,7 @@ mod tests {
         }
         let (first, proposal) = proposals.take_entry(Millis(1));
         assert!((ENTRY_BYTES_TARGET..ENTRY_BYTES_TARGET + 64).contains(&first.len()), "{}", first.len());
-        assert_eq!(proposal.replies.len() + proposals.take_lost().1.len(), many);
-        assert!(proposals.is_idle());
+        assert_eq!(proposal.replies.len() + proposals.lost().1.len(), many);
     }
     #[test]
     fn an_entry_is_closed_when_it_is_much_work() {

@@ -62,7 +62,7 @@ impl Leader {
     ) {
         let of_modes = push.jobs.iter().map(|job| job.if_exists.level()).max();
         let of_key = push.idempotency.map(|_| FEATURE_IDEMPOTENT_PUSH);
-        let refusal = if of_modes.max(of_key) > Some(group.engine.feature_level()) {
+        let refusal = if of_modes.max(of_key) > Some(group.state.engine.feature_level()) {
             Some(not_every_member())
         } else {
             too_long_a_list(&push).or_else(|| self.no_room_for_jobs(node))
@@ -70,7 +70,7 @@ impl Leader {
         if let Some(refusal) = refusal {
             return node.connections.refuse(asker, refusal);
         }
-        let topic = group.engine.topic_id(push.topic.as_str());
+        let topic = group.state.engine.topic_id(push.topic.as_str());
         let at_once = push.jobs.iter().filter(|job| job.due == When::After(0)).count();
         if let Some(topic) = topic.filter(|topic| at_once > 0 && self.waiters.in_line(*topic)) {
             self.proposals.add_fresh(topic, at_once as u64);
@@ -125,7 +125,7 @@ impl Leader {
     fn propose_part(&mut self, node: &mut Node, group: &Group, mut parts: PushParts) {
         let PushParts { asker, session, ref push, .. } = parts;
         let first = parts.results.len();
-        let (ttr_unsaid_ms, priority_unsaid) = match group.engine.feature_level() {
+        let (ttr_unsaid_ms, priority_unsaid) = match group.state.engine.feature_level() {
             FEATURE_TOPIC_POLICY.. => (0, PRIORITY_UNSAID),
             _ => (TTR_MS_DEFAULT, PRIORITY_DEFAULT),
         };
@@ -139,7 +139,7 @@ impl Leader {
             body: &job.body,
         });
         let (topic, mut jobs) = (select_topic(&push.topic), jobs.collect::<Vec<_>>());
-        let (count, work) = group.part_of(topic, &jobs);
+        let (count, work) = group.state.part_of(topic, &jobs);
         let is_whole = first == 0 && count == jobs.len();
         jobs.truncate(count);
         let command = match push.idempotency {

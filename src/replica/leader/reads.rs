@@ -10,9 +10,19 @@
 
 use std::collections::VecDeque;
 
-use crate::protocol::Request;
+use super::Leader;
+use super::requests::select_job;
+use crate::protocol::{Request, Response};
+use crate::replica::group::Group;
+use crate::replica::io::ConnectionId;
+use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
+use crate::replica::stopping::Stop;
+use crate::storage::StorageError;
 use crate::types::Millis;
+
+/// The work of reads after which a turn answers no more.
+const READS_WORK: u64 = 1024;
 
 /// A read, and who waits for its answer.
 pub(crate) type Read = (Asker, Request);
@@ -100,11 +110,116 @@ impl PendingReads {
     }
 
     /// All of them: this node does not lead any more.
-    pub(crate) fn take_all(&mut self) -> Vec<Read> {
-        (self.count, self.work) = (0, 0);
-        let confirmed = self.confirmed.drain(..).map(|(_, read)| read);
-        let asked = self.asked.drain(..).flat_map(|(_, reads)| reads);
-        confirmed.chain(asked).chain(self.gathering.drain(..)).map(|(.., read)| read).collect()
+    pub(crate) fn all(self) -> impl Iterator<Item = Read> {
+        let confirmed = self.confirmed.into_iter().map(|(_, read)| read);
+        let asked = self.asked.into_iter().flat_map(|(_, reads)| reads);
+        confirmed.chain(asked).chain(self.gathering).map(|(.., read)| read)
+    }
+}
+
+impl Leader {
+    /// Answers the reads for which the state is new enough, until it was enough for a turn.
+    pub(crate) fn answer_reads(&mut self, node: &mut Node, group: &mut Group) {
+        if group.raft.is_alone() {
+            // No other node can lead: the applied state is the newest.
+            self.reads.confirm_all();
+        }
+        let until = group.work_done() + READS_WORK;
+        while group.work_done() < until
+            && let Some((asker, request)) = node.connections.resume()
+        {
+            self.answer_read(node, group, asker, &request);
+        }
+        while group.work_done() < until
+            && self.shows_what_is_due(node, group)
+            && let Some((asker, request)) = self.reads.take_ready(group.applied.0)
+        {
+            if !node.connections.is_there(asker.connection) {
+                group.work.count(1);
+            } else if node.connections.must_wait(asker) {
+                group.work.count(1);
+                node.connections.hold(asker, request);
+            } else {
+                self.answer_read(node, group, asker, &request);
+            }
+        }
+        self.passes.go_on(node, group, &mut self.proposals, self.waiters.count());
+    }
+
+    /// Whether the first ready read would see the jobs that were due when it came. If not, the next entry moves them, at once,
+    /// and reads wait for it. They wait for no further entry: after an outage millions of jobs may be due.
+    fn shows_what_is_due(&mut self, node: &Node, group: &mut Group) -> bool {
+        let Some(stamp) = self.reads.first_ready(group.applied.0) else { return false };
+        let is_moved = group.state.engine.stamp() >= stamp;
+        // A stopping node moves no more jobs, and answers the requests.
+        if is_moved || node.stop != Stop::No || !group.state.engine.is_overdue(stamp) {
+            return true;
+        }
+        self.next_housekeeping_us = node.now_us;
+        self.reads.await_entry(group.applied.0);
+        false
+    }
+
+    fn answer_read(&mut self, node: &mut Node, group: &mut Group, asker: Asker, request: &Request) {
+        group.work.count(1);
+        if let Err(error) = self.read(node, group, asker, request) {
+            group.unreadable(node, asker, &error);
+        }
+    }
+
+    /// # Errors
+    ///
+    /// When the disk cannot be read.
+    fn read(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        request: &Request,
+    ) -> Result<(), StorageError> {
+        let response = match request {
+            Request::Get(job) => {
+                let view = group.state.engine.job(&select_job(job), &mut group.state.records)?;
+                match (view, group.state.finished_job(job)) {
+                    (None, Some(finished)) => finished,
+                    (view, _) => group.state.job_response(view)?,
+                }
+            }
+            Request::Peek { topic } => match group.state.engine.topic_id(topic.as_str()) {
+                Some(topic) => {
+                    self.passes.peek(node, group, asker, topic);
+                    return Ok(());
+                }
+                None => group.state.job_response(None)?,
+            },
+            Request::List(list) => {
+                self.passes.list(node, group, asker, list);
+                return Ok(());
+            }
+            Request::Bulk(bulk) => {
+                self.passes.bulk(node, group, asker, bulk);
+                return Ok(());
+            }
+            Request::Count(filter) => {
+                self.passes.count(node, group, asker, filter);
+                return Ok(());
+            }
+            Request::Ping => node.pong(),
+            Request::Leases { after, jobs_max } => {
+                self.leased(node, group, asker.connection, *after, *jobs_max)?
+            }
+            Request::Connections { after, connections_max } => Response::Connections(
+                self.waiters.connection_list(node, group, ConnectionId(*after), *connections_max),
+            ),
+            Request::Topics | Request::Stats => {
+                self.passes.report_topics(node, group, asker, request.clone(), self.waiters.count());
+                return Ok(());
+            }
+            Request::TopicShow { topic } => group.state.topic_settings(topic),
+            other => unreachable!("{other:?} is no read"),
+        };
+        node.connections.send(asker, response);
+        Ok(())
     }
 }
 
@@ -143,7 +258,7 @@ mod tests {
         assert_eq!((reads.first_ready(10), reads.first_ready(11)), (None, Some(Millis(1))));
         let taken: Vec<Read> = std::iter::from_fn(|| reads.take_ready(10)).collect();
         assert_eq!(ids(&taken), [1, 2, 3], "an answer holds for those before");
-        assert_eq!((reads.count(), reads.work(), ids(&reads.take_all())), (1, 7, vec![4]));
-        assert_eq!((reads.count(), reads.work()), (0, 0));
+        assert_eq!((reads.count(), reads.work()), (1, 7));
+        assert_eq!(ids(&reads.all().collect::<Vec<_>>()), [4]);
     }
 }

@@ -14,6 +14,7 @@ use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Phase};
+use crate::replica::rights::check_rights;
 use crate::replica::stopping::{Stop, stopping};
 use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use crate::types::{
@@ -55,8 +56,8 @@ impl Leader {
         match request.opcode().kind() {
             Kind::Change => self.command(node, group, asker, &request),
             Kind::Read => {
-                let work = group.work_of_read(&request);
-                self.reads.add(group.clock.stamp(), work, (asker, request));
+                let work = group.state.work_of_read(&request);
+                self.reads.add(group.state.clock.stamp(), work, (asker, request));
             }
             Kind::Own => self.own_request(node, group, session, asker, request),
         }
@@ -87,12 +88,12 @@ impl Leader {
             Request::Disconnect { connection: other, ends_session } => {
                 self.disconnect(node, group, asker, ConnectionId(other), ends_session);
             }
-            Request::ClusterAdd { address } => self.cluster_add(node, group, asker, &address),
+            Request::ClusterAdd { address } => self.changes.add_member(node, group, asker, &address),
             Request::ClusterRemove { node: number } => {
-                self.cluster_remove(node, group, asker, number);
+                self.changes.remove_member(node, group, asker, number);
             }
             Request::ClusterTransfer { node: number } => {
-                self.cluster_transfer(node, group, asker, number);
+                self.changes.transfer(node, group, asker, number);
             }
             Request::BackupBegin => group.begin_backup(asker),
             // The server itself answers these two for a connection that was given a backup.
@@ -120,7 +121,7 @@ impl Leader {
         session: SessionId,
         reserve: &Reserve,
     ) {
-        if let Some(error) = group.not_by_weights(&reserve.weights) {
+        if let Some(error) = group.state.not_by_weights(&reserve.weights) {
             return node.connections.refuse(asker, error);
         }
         if reserve.wait_ms == 0 {
@@ -151,13 +152,13 @@ impl Leader {
         if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
             return node.connections.refuse(asker, too_much_under_way());
         }
-        let is_quiet = self.proposals.is_idle() && !group.engine.is_overdue(group.clock.stamp());
-        let engine = &group.engine;
+        let is_quiet = self.proposals.is_idle() && !group.state.engine.is_overdue(group.state.clock.stamp());
+        let engine = &group.state.engine;
         let known: Vec<TopicId> =
             reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str())).collect();
-        let stamp = group.clock.stamp();
+        let stamp = group.state.clock.stamp();
         let has_job = |topic: &TopicId| engine.available(*topic, 0, stamp) > 0;
-        if is_quiet && group.are_paused(&reserve.topics) {
+        if is_quiet && group.state.are_paused(&reserve.topics) {
             let paused = "every topic that was asked for is paused: resume one, or wait";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Paused, paused));
         }
@@ -175,7 +176,7 @@ impl Leader {
         }
         if let Some((weighing, standings)) = self.waiters.weighed(waiter) {
             let shares = weighing.shares(&standings);
-            self.add_command(
+            self.proposals.add_command(
                 node,
                 group,
                 &Command::ReserveWeighted { session, shares, jobs_max, bytes_max },
@@ -183,14 +184,14 @@ impl Leader {
             );
         } else if knows_names {
             let topics = reserve.topics.iter().map(select_topic).collect();
-            self.add_command(
+            self.proposals.add_command(
                 node,
                 group,
                 &Command::ReserveNamed { session, topics, jobs_max, bytes_max },
                 reply,
             );
         } else {
-            self.add_command(
+            self.proposals.add_command(
                 node,
                 group,
                 &Command::Reserve { session, topics: known, jobs_max, bytes_max },
@@ -207,7 +208,7 @@ impl Leader {
         session: SessionId,
         subscribe: &Subscribe,
     ) {
-        if let Some(error) = group.not_by_weights(&subscribe.weights) {
+        if let Some(error) = group.state.not_by_weights(&subscribe.weights) {
             return node.connections.refuse(asker, error);
         }
         if self.subscription(asker).is_some() {
@@ -235,7 +236,7 @@ impl Leader {
         topics: &[TopicName],
         weights: &[u16],
     ) {
-        let engine = &group.engine;
+        let engine = &group.state.engine;
         let found = topics.iter().map(|name| (name.clone(), engine.topic_id(name.as_str())));
         let waiter = self.waiters.add(asker, session, demand, found);
         if !weights.is_empty() {
@@ -293,12 +294,12 @@ impl Leader {
         if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
             return node.connections.refuse(asker, too_much_under_way());
         }
-        if group.engine.feature_level() < level_of(request) {
+        if group.state.engine.feature_level() < level_of(request) {
             return node.connections.refuse(asker, not_every_member());
         }
         if let Request::TopicSet(TopicSet { topic, change }) = request {
             let (topic, change) = (select_topic(topic), &*change.encode());
-            return self.add_command(
+            return self.proposals.add_command(
                 node,
                 group,
                 &Command::TopicPolicy { topic, change },
@@ -338,7 +339,7 @@ impl Leader {
             Request::TopicDelete { topic: name } => Command::TopicDelete { topic: select_topic(name) },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
-        self.add_command(node, group, &command, Reply::Request(asker));
+        self.proposals.add_command(node, group, &command, Reply::Request(asker));
     }
 
     /// A reason stays in memory with its job. When that is short, leases are settled without one: settling must go on.
@@ -350,18 +351,17 @@ impl Leader {
 impl Replica {
     /// Takes a request up.
     pub(crate) fn request(&mut self, asker: Asker, mut request: Request) {
-        let not_now = self.not_now();
-        let Self { node, group, leader, .. } = self;
-        if matches!(request, Request::Ping) && node.connections.is_stranger(asker.connection) {
-            return node.connections.send(asker, node.pong());
+        if matches!(request, Request::Ping) && self.node.connections.is_stranger(asker.connection) {
+            return self.node.connections.send(asker, self.node.pong());
         }
         let is_cluster_status = matches!(request, Request::ClusterStatus);
         // Rights to jobs are checked by the state, and only the leader's is the newest.
-        if let Some(error) = not_now.filter(|_| !is_cluster_status) {
-            return node.connections.refuse(asker, error);
+        if !is_cluster_status && let Some(error) = self.not_now() {
+            return self.node.connections.refuse(asker, error);
         }
+        let Self { node, group, leader, .. } = self;
         let limits = leader.as_mut().map(|leader| &mut leader.token_limits);
-        if let Err(denied) = group.check_rights(node, limits, asker.connection, &mut request) {
+        if let Err(denied) = check_rights(node, group, limits, asker.connection, &mut request) {
             return node.connections.refuse(asker, denied);
         }
         if is_cluster_status {
@@ -374,10 +374,11 @@ impl Replica {
 
     /// Goes on with a push that is proposed in parts.
     pub(crate) fn push_on(&mut self, parts: PushParts) {
-        let not_now = self.not_now();
-        match (&mut self.leader, not_now) {
-            (Some(leader), None) => leader.push_on(&mut self.node, &self.group, parts),
-            (_, refusal) => parts.end(&mut self.node, refusal.unwrap_or_else(stopping)),
+        if let Some(refusal) = self.not_now() {
+            return parts.end(&mut self.node, refusal);
+        }
+        if let Some(leader) = &mut self.leader {
+            leader.push_on(&mut self.node, &self.group, parts);
         }
     }
 

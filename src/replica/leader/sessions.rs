@@ -9,6 +9,7 @@ use ring::digest::{Context, SHA256};
 
 use super::Leader;
 use super::proposals::{Reply, Resumption};
+use super::requests::retry_later;
 use crate::engine::{Command, Outcome, SessionStatus};
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, Hello, Response, Welcome, heartbeat_ms};
 use crate::replica::group::Group;
@@ -49,7 +50,7 @@ impl Graces {
     }
 
     /// Sessions whose grace is over.
-    fn take_over(&mut self, now_us: u64) -> Vec<SessionId> {
+    fn take_ended(&mut self, now_us: u64) -> Vec<SessionId> {
         let over = self.by_end.iter().take_while(|(end_us, _)| *end_us <= now_us);
         let over: Vec<SessionId> = over.map(|(_, session)| *session).collect();
         for session in &over {
@@ -85,8 +86,8 @@ impl Leader {
         let Some(resume) = hello.resume else {
             return self.open(node, group, asker, secret, hello.leases_outlive);
         };
-        let kept = group.kept_secret(node, asker.connection, resume);
-        match group.engine.session_matches(resume.session, &kept) {
+        let kept = group.state.kept_secret(node, asker.connection, resume);
+        match group.state.engine.session_matches(resume.session, &kept) {
             SessionStatus::Live { .. } if !self.lapsing.contains(&resume.session) => {
                 self.welcome(node, group, asker, resume.session, resume.secret, Resumed::WithLeases);
             }
@@ -126,7 +127,7 @@ impl Leader {
 
     /// Proposes that sessions whose grace is over lapse.
     pub(crate) fn lapse_sessions(&mut self, node: &Node, group: &Group) {
-        for session in self.graces.take_over(node.now_us) {
+        for session in self.graces.take_ended(node.now_us) {
             debug_assert!(
                 !node.connections.is_attached(session),
                 "whoever speaks for a session ends its grace"
@@ -145,7 +146,7 @@ impl Leader {
             _ => Command::SessionLapse { session },
         };
         self.lapsing.insert(session);
-        self.add_command(node, group, &command, reply);
+        self.proposals.add_command(node, group, &command, reply);
     }
 
     /// It has given back all of them, and what waited for that is proposed.
@@ -169,7 +170,7 @@ impl Leader {
         if self.waiters.is_reserving(session) || (revives && self.lapsing.contains(&session)) {
             self.held_ends.entry(session).or_default().push((command, reply));
         } else {
-            self.add_command(node, group, &command, reply);
+            self.proposals.add_command(node, group, &command, reply);
         }
     }
 
@@ -193,14 +194,14 @@ impl Leader {
         self.token_limits.opened(token, session);
         let Some(session) = session else {
             let full = "the queue has as many sessions as it can: say GOODBYE when one is done, or wait";
-            let room_ms = group.engine.session_room_at().map(|at| at.since(group.clock.stamp()));
+            let room_ms = group.state.engine.session_room_at().map(|at| at.since(group.state.clock.stamp()));
             let room_ms = room_ms.unwrap_or(SESSION_FULL_MS).max(SESSION_FULL_MS);
             return node.refuse_session(asker, full, room_ms);
         };
         let Some(secret) = node.connections.one(asker.connection).map(|one| one.secret) else {
             // The connection was gone before its session was open: no client will ever use it.
             let command = Command::SessionClose { session };
-            return self.add_command(node, group, &command, Reply::Nobody);
+            return self.proposals.add_command(node, group, &command, Reply::Nobody);
         };
         self.welcome(node, group, asker, session, secret, Resumed::No);
     }
@@ -239,15 +240,15 @@ impl Leader {
         leases_outlive: bool,
     ) {
         let Some(access) = node.connections.access(asker.connection) else { return };
-        let engine = &group.engine;
+        let engine = &group.state.engine;
         if !self.token_limits.open(&access, node.now_us, |session| engine.is_session_live(session)) {
             let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
             return node.refuse_session(asker, many, SESSION_FULL_MS);
         }
-        let hashes = self.level_to_come(group) >= FEATURE_SESSION_HASHES;
+        let hashes = self.changes.level_to_come(group) >= FEATURE_SESSION_HASHES;
         let secret = if hashes { hash_of(secret, &access.token) } else { secret };
         let command = Command::SessionOpen { secret, leases_outlive };
-        self.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
+        self.proposals.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
     }
 
     /// Lets the connection speak for the session.
@@ -290,7 +291,7 @@ impl Leader {
             leases_max: narrow(limits::LEASES_MAX),
             reserve_jobs_max: limits::RESERVE_JOBS_MAX,
             in_flight_max,
-            members: group.members_for_clients(node),
+            members: group.state.members_for_clients(node),
             clock_ms: node.clock_ms(),
         };
         node.connections.send(asker, Response::Welcome(Box::new(welcome)));
@@ -311,6 +312,65 @@ impl Leader {
     fn drop_waiters(&mut self, connection: ConnectionId) {
         for id in self.waiters.of(connection) {
             self.waiters.remove(id);
+        }
+    }
+
+    /// Closes another client's connection. Its session goes into grace, or ends.
+    pub(crate) fn disconnect(
+        &mut self,
+        node: &mut Node,
+        group: &Group,
+        asker: Asker,
+        other: ConnectionId,
+        ends_session: bool,
+    ) {
+        let Some(phase) = node.connections.one(other).map(|one| one.phase) else {
+            let gone = "this node has no connection under that number: it was closed";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, gone));
+        };
+        if other == asker.connection {
+            let own = "this is the connection that asks: say GOODBYE, or close it";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, own));
+        }
+        let session = match phase {
+            Phase::Open(session) => Some(session),
+            Phase::Silent | Phase::Ended => None,
+            Phase::Opening => {
+                // Its session is on its way through the log, and could not be ended here.
+                let opening = "its HELLO is not answered yet: try again";
+                return node.connections.refuse(asker, retry_later(ErrorCode::Busy, opening, 100));
+            }
+        };
+        let why = "an operator has closed this connection";
+        self.end_waiters(node, other, why);
+        node.connections.end(other);
+        node.connections.say_goodbye(other, why, GoingAway::Disconnected);
+        node.closes.push(other);
+        match session {
+            Some(session) if ends_session => self.close_session(node, group, asker, session),
+            Some(session) => {
+                self.start_grace(node, session);
+                node.connections.send(asker, Response::Done);
+            }
+            None => node.connections.send(asker, Response::Done),
+        }
+    }
+
+    /// Ends a session without a connection; who asked is told when it has given back its leases.
+    pub(crate) fn close_session(&mut self, node: &Node, group: &Group, asker: Asker, session: SessionId) {
+        self.lapsing.insert(session);
+        let reply = Reply::Close(asker, session);
+        self.propose_behind_grants(node, group, session, Command::SessionClose { session }, reply);
+    }
+
+    /// Answers the long polls of a connection, without a job, and forgets its subscriptions.
+    pub(crate) fn answer_polls(&mut self, node: &mut Node, connection: ConnectionId) {
+        for id in self.waiters.of(connection) {
+            if let Some(waiter) = self.waiters.remove(id)
+                && waiter.is_poll()
+            {
+                node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
+            }
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Leader;
+use super::browse::Passes;
 use crate::protocol::{Request, Response, StatsReport, TopicReport, Totals};
 use crate::replica::group::Group;
-use crate::replica::group::reports::add;
+use crate::replica::group::state::add;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
@@ -38,15 +38,30 @@ impl TopicPass {
             .filter(|access| !access.has_everywhere(Right::Read));
         let after = self.after.as_ref().map(TopicName::as_str);
         let (mut looks, mut last) = (0, None);
-        for topic in group.engine.topics_after(after).take(TOPICS_PER_STEP) {
+        for topic in group.state.engine.topics_after(after).take(TOPICS_PER_STEP) {
             (looks, last) = (looks + 1, Some(topic.name));
             if access.as_ref().is_none_or(|access| access.has(Right::Read, topic.name.as_str())) {
-                self.reports.push(group.topic_report(&topic));
+                self.reports.push(group.state.topic_report(&topic));
             }
         }
         self.after = last.cloned();
         group.work.count(looks as u64);
         looks < TOPICS_PER_STEP
+    }
+
+    /// Answers with what was seen, or keeps the request until there is room. So many consumers wait for jobs.
+    fn answer(self, node: &mut Node, group: &Group, waiting: usize) {
+        let asker = self.asker;
+        if node.connections.must_wait(asker) {
+            return node.connections.hold_searched(asker, self.request);
+        }
+        let response = match self.request {
+            Request::Stats => {
+                Response::Stats(Box::new(stats(node, group, waiting, asker.connection, self.reports)))
+            }
+            _ => Response::Topics(self.reports),
+        };
+        node.connections.send(asker, response);
     }
 }
 
@@ -88,7 +103,7 @@ pub(crate) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Cl
     end
 }
 
-impl Leader {
+impl Passes {
     /// Answers TOPICS or STATS: at once if there are few topics.
     pub(crate) fn report_topics(
         &mut self,
@@ -96,70 +111,57 @@ impl Leader {
         group: &mut Group,
         asker: Asker,
         request: Request,
+        waiting: usize,
     ) {
         let mut pass = TopicPass { asker, request, after: None, reports: Vec::new() };
         if pass.look(node, group) {
-            return self.answer_with_topics(node, group, pass);
+            return pass.answer(node, group, waiting);
         }
-        match self.refusal_of_pass(node, asker.connection) {
+        match self.refusal(node, asker.connection) {
             Some(refusal) => node.connections.refuse(asker, refusal),
-            None => self.passes.topics.add(pass),
+            None => self.topics.add(pass),
         }
     }
 
     /// One step.
-    pub(crate) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group) {
-        let Some(mut pass) = self.passes.topics.0.pop_front() else { return };
+    pub(crate) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, waiting: usize) {
+        let Some(mut pass) = self.topics.0.pop_front() else { return };
         if !node.connections.is_there(pass.asker.connection) {
             return;
         }
         if pass.look(node, group) {
-            self.answer_with_topics(node, group, pass);
+            pass.answer(node, group, waiting);
         } else {
-            self.passes.topics.0.push_front(pass);
+            self.topics.0.push_front(pass);
         }
     }
+}
 
-    fn answer_with_topics(&self, node: &mut Node, group: &Group, pass: TopicPass) {
-        let asker = pass.asker;
-        if node.connections.must_wait(asker) {
-            return node.connections.hold_searched(asker, pass.request);
-        }
-        let response = match pass.request {
-            Request::Stats => {
-                Response::Stats(Box::new(self.stats(node, group, asker.connection, pass.reports)))
-            }
-            _ => Response::Topics(pass.reports),
-        };
-        node.connections.send(asker, response);
-    }
-
-    /// Of the topics that the client may see.
-    fn stats(
-        &self,
-        node: &Node,
-        group: &Group,
-        connection: ConnectionId,
-        topics: Vec<TopicReport>,
-    ) -> StatsReport {
-        let sees_all =
-            node.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
-        let forgotten = if sees_all { group.forgotten() } else { Totals::default() };
-        let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
-        StatsReport {
-            now: group.engine.wall(group.clock.stamp()),
-            uptime_ms: (node.now_us - node.started_us) / 1000,
-            connections: u32::try_from(node.connections.count()).unwrap_or(u32::MAX),
-            sessions: u32::try_from(group.engine.session_count()).unwrap_or(u32::MAX),
-            waiting: u32::try_from(self.waiters.count()).unwrap_or(u32::MAX),
-            applied_index: group.applied.0,
-            term: group.raft.term(),
-            state_hash: group.engine.state_hash(),
-            totals,
-            topics,
-            // The driver has the clocks to measure them.
-            stages: Vec::new(),
-        }
+/// Of the topics that the client may see.
+fn stats(
+    node: &Node,
+    group: &Group,
+    waiting: usize,
+    connection: ConnectionId,
+    topics: Vec<TopicReport>,
+) -> StatsReport {
+    let sees_all =
+        node.connections.access(connection).is_none_or(|access| access.has_everywhere(Right::Read));
+    let forgotten = if sees_all { group.state.forgotten() } else { Totals::default() };
+    let totals = topics.iter().fold(forgotten, |sum, topic| add(sum, &topic.totals));
+    StatsReport {
+        now: group.state.engine.wall(group.state.clock.stamp()),
+        uptime_ms: node.uptime_ms(),
+        connections: u32::try_from(node.connections.count()).unwrap_or(u32::MAX),
+        sessions: u32::try_from(group.state.engine.session_count()).unwrap_or(u32::MAX),
+        waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
+        applied_index: group.applied.0,
+        term: group.raft.term(),
+        state_hash: group.state.engine.state_hash(),
+        totals,
+        topics,
+        // The driver has the clocks to measure them.
+        stages: Vec::new(),
     }
 }
 

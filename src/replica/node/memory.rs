@@ -8,7 +8,7 @@
 pub(crate) struct Memory {
     /// The limit in bytes; 0 for no limit.
     max: u64,
-    /// Kept free of it for what clients make the node take beside its state: its [account](super::MemoryAccount).
+    /// Kept free of it for what clients make the node take beside its state: its [account](super::account::MemoryAccount).
     kept: u64,
     /// What the process took when it was measured last, without what was taken of that account.
     resident: u64,

@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) memory: Memory,
     pub(crate) disk_low: bool,
     pub(crate) stop: Stop,
-    pub(crate) started_us: u64,
+    started_us: u64,
     /// The monotonic clock.
     pub(crate) now_us: u64,
     pub(crate) wall: Millis,

@@ -93,7 +93,14 @@ impl Book {
         }
         self.vote = vote;
         let found = Found { base, entries };
-        let before = self.durable.end();
+        let installed = front.as_ref().filter(|order| order.batch.install == Some(base));
+        // No other checkpoint can be there: the log that ended here may have been another one.
+        let before = if let Some(order) = installed {
+            self.durable.write(order);
+            base
+        } else {
+            self.durable.end()
+        };
         if !found.is_cut_from(&self.durable, before) {
             let Some(order) = front else { return Err(found.is_none_of(before)) };
             let first = order.batch.entries.first().map(|entry| entry.index);

@@ -4,35 +4,31 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Group;
-use crate::engine::{Grant, JobView, Listed, SessionStatus, TopicTotals, TopicView};
+use super::clock::LeaderClock;
+use crate::engine::{Engine, Grant, JobView, SessionStatus, TopicTotals, TopicView};
 use crate::protocol::{
-    Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Request, Response, Resume, TopicReport,
+    Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Response, Resume, TopicReport,
     TopicSettings, Totals,
 };
-use crate::replica::io::{ConnectionId, Notice};
+use crate::replica::io::ConnectionId;
 use crate::replica::leader::requests::not_every_member;
 use crate::replica::leader::sessions::{hash_of, is_hash};
 use crate::replica::node::Node;
-use crate::replica::node::connections::Asker;
 use crate::replica::observe::{CalledBack, OBSERVED_TOPICS_MAX};
-use crate::storage::StorageError;
+use crate::storage::{Records, StorageError};
 use crate::types::{
     Access, Attributes, FEATURE_RESERVE_WEIGHTED, FEATURE_SESSION_HASHES, Filter, JobHistory, JobState, Key,
     Millis, RetryDefaults, Right, SessionSecret, TopicId, TopicName,
 };
 
-impl Group {
-    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member
-    /// gets it from another one.
-    pub(crate) fn unreadable(&mut self, node: &mut Node, asker: Asker, error: &StorageError) {
-        let what = error.to_string();
-        let text = format!("what was asked for cannot be read: {what}");
-        node.connections.refuse(asker, ErrorReply::new(ErrorCode::Unreadable, text));
-        node.notices.push(Notice::Unreadable { what });
-        self.goes_on_without(node, error);
-    }
+/// What the log has led to, and the clock by which it is shown.
+pub(crate) struct State {
+    pub(crate) engine: Engine,
+    pub(crate) records: Records,
+    pub(crate) clock: LeaderClock,
+}
 
+impl State {
     /// A topic's name; every topic that the state names has one.
     pub(crate) fn topic_name(&self, topic: TopicId) -> TopicName {
         let view = self.engine.topic(topic);
@@ -158,25 +154,6 @@ impl Group {
             attributes: Attributes::new(record.attributes).unwrap_or_default(),
             body: record.body,
         })
-    }
-
-    /// Answers a peek with the found job.
-    pub(crate) fn show(&mut self, node: &mut Node, asker: Asker, found: &Result<Listed, StorageError>) {
-        let view = match found {
-            Ok(Listed::Job(view)) => Some(view.clone()),
-            Ok(_) => None,
-            Err(error) => return self.unreadable(node, asker, error),
-        };
-        if let Some(view) = &view
-            && node.connections.must_wait(asker)
-        {
-            let topic = self.topic_name(view.topic);
-            return node.connections.hold_searched(asker, Request::Peek { topic });
-        }
-        match self.job_response(view) {
-            Ok(response) => node.connections.send(asker, response),
-            Err(error) => self.unreadable(node, asker, &error),
-        }
     }
 
     pub(crate) fn listed(&mut self, view: &JobView, with_bodies: bool) -> Result<JobReport, StorageError> {
