@@ -28,7 +28,10 @@ mod leader;
 mod node;
 mod observe;
 mod recovery;
+mod refusals;
 mod rights;
+mod secrets;
+mod selects;
 mod stopping;
 mod turns;
 
@@ -328,7 +331,7 @@ impl Replica {
     /// The waiters of a connection may have room again.
     fn line_up(&mut self, connection: ConnectionId) {
         if let Some(leader) = &mut self.leader {
-            leader.line_up(connection);
+            leader.waiters.line_up_all(connection);
         }
     }
 

@@ -89,7 +89,7 @@ impl Recovery {
             recovered,
             engine: Engine::new(GroupId::ONLY),
             records: Records::default(),
-            checkpoints: Checkpoints { next_chunk: 1, ..Checkpoints::default() },
+            checkpoints: Checkpoints::after(0, 1),
             before: (0, 0),
             terms: Vec::new(),
             members,
@@ -101,7 +101,7 @@ impl Recovery {
         };
         if let Some(Restored { number, base, voters, learners, next_chunk, engine, records, lost }) = restored
         {
-            recovery.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
+            recovery.checkpoints = Checkpoints::after(number, next_chunk);
             recovery.before = (base.index, base.term);
             recovery.applied = recovery.before;
             recovery.members = Membership { voters, learners };

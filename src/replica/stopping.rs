@@ -1,17 +1,15 @@
 //! A graceful stop: everything accepted is finished, and another member leads before this node ends.
 
 use super::Replica;
-use crate::protocol::{ErrorCode, ErrorReply, GoingAway};
+use crate::protocol::GoingAway;
+use crate::replica::refusals::{STOPPING, stopping};
 
 /// How long another member has to take leadership over at a stop.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
 
-/// What clients are told at a stop.
-const STOPPING: &str = "the server is stopping: connect again later";
-
 /// How far [`Input::Stop`](super::Input::Stop) has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(super) enum Stop {
     No,
     Asked,
     /// Accepted requests are done; leadership goes to another member, by this time on the monotonic clock.
@@ -74,8 +72,4 @@ impl Replica {
                 Stop::No | Stop::Done => false,
             }
     }
-}
-
-pub(super) fn stopping() -> ErrorReply {
-    ErrorReply::new(ErrorCode::Stopping, STOPPING)
 }

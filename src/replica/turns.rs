@@ -15,7 +15,7 @@
 //!   ([`pushes`](super::leader::pushes)).
 //! - **Entries** are closed when their commands are much work, and applied up to the bound of one turn.
 //! - **Reads** are answered up to the bound. A pass over many jobs lasts many turns
-//!   ([`Passes`](super::leader::browse::Passes)); so does one over many topics ([`topic_pass`](super::leader::topic_pass)).
+//!   (`leader::browse`); so does one over many topics (`leader::topic_pass`).
 
 use super::Replica;
 use super::group::work::UNIT_BYTES;

@@ -51,7 +51,7 @@ impl Replica {
 
 impl Group {
     /// Applies an entry that changes the members. Returns whether the entry is one.
-    pub(crate) fn apply_membership(&mut self, node: &mut Node, entry: &LogEntry) -> bool {
+    pub(super) fn apply_membership(&mut self, node: &mut Node, entry: &LogEntry) -> bool {
         if entry.kind != EntryKind::ConfChange {
             return false;
         }

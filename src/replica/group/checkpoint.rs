@@ -70,7 +70,7 @@ const LOG_BYTES_PER_JOB: u64 = 32;
 
 /// The stage of the checkpoint under way.
 #[derive(Debug, Default)]
-pub(crate) enum Stage {
+pub(super) enum Stage {
     #[default]
     Idle,
     /// Sessions and jobs are sent to the checkpoint thread. `on_the_way`: sizes in bytes of the batches it has not taken yet.
@@ -83,7 +83,7 @@ pub(crate) enum Stage {
 
 /// A checkpoint behind which the log is kept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(super) struct Kept {
     /// The entry at which it stands.
     index: u64,
     /// Bytes of entries until there, since this process started.
@@ -94,37 +94,42 @@ pub(crate) struct Kept {
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints {
     /// Number of the last one.
-    pub(crate) number: u32,
+    pub(super) number: u32,
     /// The page files of the last one, if it is this process that wrote it.
-    pub(crate) pages: Vec<PageFile>,
+    pub(super) pages: Vec<PageFile>,
     /// The first number for a new chunk.
-    pub(crate) next_chunk: u32,
+    pub(super) next_chunk: u32,
     /// Bytes of entries since the last one.
     pub(crate) log_bytes: u64,
     /// When the last one began; 0 if none did since this process started.
-    pub(crate) begun_us: u64,
+    pub(super) begun_us: u64,
     /// The growth of the log, in bytes, that the amount written by the last one allows.
-    pub(crate) written_for_bytes: u64,
+    pub(super) written_for_bytes: u64,
     /// The last one did not fit on the disk: the next one has time until then.
-    pub(crate) not_before_us: u64,
-    pub(crate) stage: Stage,
+    pub(super) not_before_us: u64,
+    pub(super) stage: Stage,
     /// Who asked for a backup, before a checkpoint began that will be it.
-    pub(crate) backups_wanted: Vec<Asker>,
+    pub(super) backups_wanted: Vec<Asker>,
     /// Whose backup the checkpoint that is under way will be.
-    pub(crate) backups_begun: Vec<Asker>,
+    pub(super) backups_begun: Vec<Asker>,
     /// Backups to be handed out.
-    pub(crate) backups: Vec<Output>,
+    pub(super) backups: Vec<Output>,
     /// What the one under way can be offered as, to members that are far behind.
-    pub(crate) offer: Option<Offer>,
+    pub(super) offer: Option<Offer>,
     /// Bytes of entries until the last one began, since this process started.
-    pub(crate) logged_bytes: u64,
+    pub(super) logged_bytes: u64,
     /// Those that are durable and whose log is still there, oldest first.
-    pub(crate) kept: VecDeque<Kept>,
+    pub(super) kept: VecDeque<Kept>,
     /// Checkpoints that were held open for backups.
-    pub(crate) pins: Vec<Weak<PinnedBackup>>,
+    pub(super) pins: Vec<Weak<PinnedBackup>>,
 }
 
 impl Checkpoints {
+    /// After the checkpoint of this number; new chunks are numbered from `next_chunk` on.
+    pub(crate) fn after(number: u32, next_chunk: u32) -> Self {
+        Self { number, next_chunk, ..Self::default() }
+    }
+
     /// When the next step can be taken; `None` if that is not for the clock to say.
     pub(crate) fn next_step_us(&self) -> Option<u64> {
         match &self.stage {
@@ -238,7 +243,7 @@ impl Group {
     }
 
     /// What the next checkpoint takes of memory at most, in bytes.
-    pub(crate) fn checkpoint_memory_bytes(&self, node: &Node) -> u64 {
+    pub(super) fn checkpoint_memory_bytes(&self, node: &Node) -> u64 {
         let written = self.state.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
         (memory_bytes_max(self.chunk_bytes(node))

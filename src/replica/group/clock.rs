@@ -71,7 +71,7 @@ impl LeaderClock {
     /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
     /// longer sets this clock back by no more than it may have run ahead of that leader's by itself. A leader that shows 0 does not
     /// know it.
-    pub(crate) fn follow(&mut self, term: u64, stamp_us: u64) {
+    pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
         if stamp_us == 0 {
             return;
         }
@@ -89,7 +89,7 @@ impl LeaderClock {
     }
 
     /// A node that does not lead shows its stamp, which is that of the last leader, or behind it; or 0.
-    pub(crate) fn hear(&mut self, stamp_us: u64) {
+    pub(super) fn hear(&mut self, stamp_us: u64) {
         if !self.is_set && stamp_us > 0 {
             self.stamp_us = self.stamp_us.max(stamp_us);
             self.was_counted = true;
@@ -122,7 +122,7 @@ impl LeaderClock {
     }
 
     /// Whether it is a leader's, from since this node was started.
-    pub(crate) fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.is_set
     }
 

@@ -30,9 +30,9 @@ pub(crate) struct Cluster {
     /// When the leader next checks its work for the cluster.
     pub(crate) next_us: u64,
     /// Whether the driver was told that this node's clock differs.
-    pub(crate) clock_told: bool,
+    pub(super) clock_told: bool,
     /// Whom this node took for the leader when it last said so.
-    pub(crate) leader_told: Option<u64>,
+    pub(super) leader_told: Option<u64>,
     /// To whom leadership was handed last, and when.
     transfer: Option<(u64, u64)>,
 }
@@ -233,7 +233,7 @@ impl Group {
     }
 
     /// Looks at clock, disk and state, and sees to what follows.
-    pub(crate) fn judge_leader_health(&mut self, node: &mut Node) {
+    pub(super) fn judge_leader_health(&mut self, node: &mut Node) {
         if self.raft.is_alone() {
             return self.raft.disable_campaigning(false);
         }

@@ -37,45 +37,45 @@ const LOAD_AHEAD_MS: u64 = 60_000;
 const LOAD_BUDGET: usize = 512;
 
 /// One member of a group.
-pub(crate) struct Group {
-    pub(crate) raft: raft::Group,
-    pub(crate) state: State,
+pub(super) struct Group {
+    pub(super) raft: raft::Group,
+    pub(super) state: State,
     /// Index and term of the last entry that was applied.
-    pub(crate) applied: (u64, u64),
+    pub(super) applied: (u64, u64),
     /// Why the state cannot be relied on, if it cannot.
-    pub(crate) untrusted: Option<Untrusted>,
-    pub(crate) log: Log,
-    pub(crate) checkpoints: Checkpoints,
-    pub(crate) incoming: Incoming,
-    pub(crate) work: Work,
-    pub(crate) cluster: Cluster,
+    pub(super) untrusted: Option<Untrusted>,
+    pub(super) log: Log,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) incoming: Incoming,
+    pub(super) work: Work,
+    pub(super) cluster: Cluster,
     /// Under this number was asked last whether this node still leads. None comes twice, whoever led meanwhile.
-    pub(crate) last_read: u64,
+    pub(super) last_read: u64,
     /// Somebody became a member, ceased to be one, or moved: to be said once.
-    pub(crate) members_changed: bool,
+    pub(super) members_changed: bool,
     /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
-    pub(crate) prepared: bool,
-    pub(crate) next_tick_us: u64,
+    pub(super) prepared: bool,
+    pub(super) next_tick_us: u64,
 }
 
 /// The log on its way: to the disk, and from there into the state.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(super) struct Log {
     /// The numbers of the batches that the disk has not reported durable.
-    pub(crate) in_flight: Vec<u64>,
+    pub(super) in_flight: Vec<u64>,
     /// While there are some: when the disk began with the oldest of them.
-    pub(crate) writing_since_us: u64,
+    pub(super) writing_since_us: u64,
     /// Committed entries that wait for another turn, or until a checkpoint is installed that comes before them.
-    pub(crate) committed: VecDeque<LogEntry>,
+    pub(super) committed: VecDeque<LogEntry>,
     /// Entries are being read from the disk, for a member that lags.
-    pub(crate) is_fetching: bool,
+    pub(super) is_fetching: bool,
     /// It is not needed up to here: to be said once.
-    pub(crate) cut_through: Option<u64>,
+    pub(super) cut_through: Option<u64>,
 }
 
 impl Group {
     /// Loads the jobs that are due soon. Whether those are all.
-    pub(crate) fn load_ahead(&mut self) -> Result<bool, StorageError> {
+    pub(super) fn load_ahead(&mut self) -> Result<bool, StorageError> {
         if self.has_lost_state() {
             return Ok(true);
         }
@@ -84,13 +84,13 @@ impl Group {
     }
 
     /// Puts the next timers in order. `loaded` says whether the jobs that are due soon are in memory.
-    pub(crate) fn prepare(&mut self, loaded: bool) {
+    pub(super) fn prepare(&mut self, loaded: bool) {
         let ahead = self.state.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.has_lost_state() || (self.state.engine.prepare(ahead, PREPARE_BUDGET) && loaded);
     }
 
     /// Hands a batch to the disk. Its oldest command came at `since_us`, if it is of this node.
-    pub(crate) fn persist(
+    pub(super) fn persist(
         &mut self,
         node: &Node,
         number: u64,
@@ -105,7 +105,7 @@ impl Group {
         Output::Persist(WriteBatch { number, since_us: since_us.unwrap_or(node.now_us), batch })
     }
 
-    pub(crate) fn persisted(&mut self, node: &mut Node, number: u64) {
+    pub(super) fn persisted(&mut self, node: &mut Node, number: u64) {
         self.log.in_flight.retain(|order| *order > number);
         self.log.writing_since_us = node.now_us;
         if let Some(index) = self.raft.persisted(number) {
@@ -157,12 +157,12 @@ impl Group {
     }
 
     /// Shows Raft what a member said.
-    pub(crate) fn step(&mut self, message: Message) -> Result<(), StorageError> {
+    pub(super) fn step(&mut self, message: Message) -> Result<(), StorageError> {
         let stepped = self.raft.step(message);
         stepped.map_err(|LostEntries { known, last }| StorageError::LostAcknowledged { known, last })
     }
 
-    pub(crate) fn tick(&mut self, node: &mut Node) {
+    pub(super) fn tick(&mut self, node: &mut Node) {
         self.judge_leader_health(node);
         if self.raft.is_alone() {
             self.next_tick_us = node.now_us;
@@ -179,14 +179,14 @@ impl Group {
     }
 
     /// The entries that a member needs were read from the disk.
-    pub(crate) fn fetched(&mut self, entries: Vec<LogEntry>) {
+    pub(super) fn fetched(&mut self, entries: Vec<LogEntry>) {
         self.log.is_fetching = false;
         self.raft.fetched(entries);
     }
 
     /// Sets the clock of a leader that has followed none since it was started. The other members go by its stamp from here on. One
     /// clock alone may have been set unnoticed. Without a state it is not known how far the wall clock is from the stamp.
-    pub(crate) fn set_clock(&mut self, node: &Node) {
+    pub(super) fn set_clock(&mut self, node: &Node) {
         if self.raft.is_leader() && !self.state.clock.is_set() && !self.has_lost_state() {
             let members = self.raft.members();
             self.state.clock.catch_up(node.peers.reached(node.config.node, members, node.wall, node.now_us));
@@ -194,12 +194,12 @@ impl Group {
     }
 
     /// The term in which this node leads and could serve clients, if it does.
-    pub(crate) fn may_serve(&self) -> Option<u64> {
+    pub(super) fn may_serve(&self) -> Option<u64> {
         (self.raft.is_leader() && self.untrusted.is_none()).then(|| self.raft.term())
     }
 
     /// Tells the driver who leads, if that is another node and news.
-    pub(crate) fn tell_leader(&mut self, node: &mut Node) {
+    pub(super) fn tell_leader(&mut self, node: &mut Node) {
         let leader = self.raft.leader().filter(|leader| *leader != node.config.node);
         if leader != self.cluster.leader_told {
             self.cluster.leader_told = leader;
@@ -208,12 +208,12 @@ impl Group {
     }
 
     /// Whether the next step of the housekeeping of the memory may be done now.
-    pub(crate) fn can_free_memory(&self) -> bool {
+    pub(super) fn can_free_memory(&self) -> bool {
         (self.checkpoints.is_idle() && self.state.engine.can_shrink()) || self.state.records.has_forgotten()
     }
 
     /// The members, if that was not said since they changed.
-    pub(crate) fn take_members(&mut self) -> Option<Output> {
+    pub(super) fn take_members(&mut self) -> Option<Output> {
         std::mem::take(&mut self.members_changed).then(|| Output::Members {
             members: self.state.engine.members().values().cloned().collect(),
             removed: self.state.engine.removed_members().collect(),
@@ -222,39 +222,39 @@ impl Group {
     }
 
     /// Entries to be read from the disk, if a member needs some and none are.
-    pub(crate) fn take_wanted(&mut self) -> Option<Output> {
+    pub(super) fn take_wanted(&mut self) -> Option<Output> {
         let wanted = self.raft.wanted().filter(|_| !self.log.is_fetching)?;
         self.log.is_fetching = true;
         Some(Output::Fetch(wanted))
     }
 
     /// Up to where the log can go, once.
-    pub(crate) fn take_cut(&mut self) -> Option<Output> {
+    pub(super) fn take_cut(&mut self) -> Option<Output> {
         let through = self.log.cut_through.take()?;
         self.raft.cut(through);
         Some(Output::Cut { through })
     }
 
     /// The index of the last entry that the state has; 0 without a state, which has nothing.
-    pub(crate) fn shown_applied(&self) -> u64 {
+    pub(super) fn shown_applied(&self) -> u64 {
         if self.has_lost_state() { 0 } else { self.applied.0 }
     }
 
     /// Bytes of memory that the state takes, by and large, and one beside it that is to take its place.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         let states = std::iter::once((&self.state.engine, &self.state.records)).chain(self.incoming.state());
         states.map(|(engine, records)| (engine.memory_bytes() + records.memory_bytes()) as u64).sum()
     }
 
     /// The process takes this much memory.
-    pub(crate) fn memory_measured(&self, node: &mut Node, resident_bytes: u64) {
+    pub(super) fn memory_measured(&self, node: &mut Node, resident_bytes: u64) {
         let of_state = resident_bytes.saturating_sub(node.config.memory_account.taken() as u64);
         let (estimated_bytes, checkpoint_bytes) = (self.memory_bytes(), self.checkpoint_memory_bytes(node));
         node.memory.measured(of_state, estimated_bytes, checkpoint_bytes);
     }
 
     /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
-    pub(crate) fn note_memory(&self, node: &mut Node) {
+    pub(super) fn note_memory(&self, node: &mut Node) {
         if node.memory.is_limited() {
             let estimated_bytes = self.memory_bytes();
             node.memory.changed(estimated_bytes);
@@ -262,13 +262,13 @@ impl Group {
     }
 
     /// Whether the disk has time for an entry that nobody waits for.
-    pub(crate) fn may_keep_house(&self, node: &Node) -> bool {
+    pub(super) fn may_keep_house(&self, node: &Node) -> bool {
         self.log.in_flight.is_empty() && node.stop == Stop::No
     }
 
     /// Begins to read what the commands of entries that the leader has sent will need of the disk: they are applied when they are
     /// committed.
-    pub(crate) fn read_ahead_of(&self, entries: &[LogEntry]) {
+    pub(super) fn read_ahead_of(&self, entries: &[LogEntry]) {
         if self.state.engine.spilled_jobs() == 0 || self.raft.is_leader() {
             return;
         }
@@ -280,7 +280,7 @@ impl Group {
     }
 
     /// Work that was done since this node started.
-    pub(crate) fn work_done(&self) -> u64 {
+    pub(super) fn work_done(&self) -> u64 {
         let read = reading(self.state.records.blocks_read(), self.state.records.block_bytes_read());
         self.work.done + self.state.engine.changes() + read
     }

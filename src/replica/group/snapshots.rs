@@ -30,7 +30,7 @@ pub(crate) enum Incoming {
 
 impl Incoming {
     /// The state that is to take the place of this node's own. Both are in memory until it does.
-    pub(crate) fn state(&self) -> Option<(&Engine, &Records)> {
+    pub(super) fn state(&self) -> Option<(&Engine, &Records)> {
         match self {
             Self::Here { restored, .. } | Self::Installed { restored } => {
                 Some((&restored.engine, &restored.records))
@@ -40,7 +40,7 @@ impl Incoming {
     }
 
     /// Whether this node may begin a checkpoint of its own: it would be of a state that is about to go.
-    pub(crate) fn is_close(&self) -> bool {
+    pub(super) fn is_close(&self) -> bool {
         matches!(self, Self::Here { .. } | Self::Installed { .. })
     }
 }
@@ -130,7 +130,7 @@ impl Group {
     }
 
     /// Log and chunks are those of the checkpoint at `index`: so is the state from here on.
-    pub(crate) fn installed(&mut self, node: &mut Node, index: u64) {
+    pub(super) fn installed(&mut self, node: &mut Node, index: u64) {
         let Incoming::Installed { restored } = std::mem::take(&mut self.incoming) else {
             unreachable!("what is installed was shown to Raft");
         };
@@ -142,7 +142,7 @@ impl Group {
         node.peers.forget_states();
         self.applied = (base.index, base.term);
         self.log.committed.clear();
-        self.checkpoints = Checkpoints { number, next_chunk, ..Checkpoints::default() };
+        self.checkpoints = Checkpoints::after(number, next_chunk);
         self.log.cut_through = None;
         self.raft.offer(Offer { index, term: base.term, members: Membership { voters, learners } });
         self.raft.applied(index);

@@ -11,10 +11,10 @@ use crate::protocol::{
     TopicSettings, Totals,
 };
 use crate::replica::io::ConnectionId;
-use crate::replica::leader::requests::not_every_member;
-use crate::replica::leader::sessions::{hash_of, is_hash};
 use crate::replica::node::Node;
 use crate::replica::observe::{CalledBack, OBSERVED_TOPICS_MAX};
+use crate::replica::refusals::not_every_member;
+use crate::replica::secrets::{hash_of, is_hash};
 use crate::storage::{Records, StorageError};
 use crate::types::{
     Access, Attributes, FEATURE_RESERVE_WEIGHTED, FEATURE_SESSION_HASHES, Filter, JobHistory, JobState, Key,
@@ -30,7 +30,7 @@ pub(crate) struct State {
 
 impl State {
     /// A topic's name; every topic that the state names has one.
-    pub(crate) fn topic_name(&self, topic: TopicId) -> TopicName {
+    pub(super) fn topic_name(&self, topic: TopicId) -> TopicName {
         let view = self.engine.topic(topic);
         view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
     }
@@ -44,7 +44,7 @@ impl State {
     }
 
     /// A job as clients see it, with its record.
-    pub(crate) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
+    pub(super) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
         let record = self.records.record(job.body)?;
         let attributes = Attributes::new(record.attributes).unwrap_or_default();
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
@@ -94,7 +94,7 @@ impl State {
         TopicReport { topic: topic.name.clone(), paused: topic.paused, totals: self.totals_of(topic) }
     }
 
-    pub(crate) fn totals_of(&self, topic: &TopicView<'_>) -> Totals {
+    pub(super) fn totals_of(&self, topic: &TopicView<'_>) -> Totals {
         let stamp = self.clock.stamp();
         Totals {
             delayed: topic.delayed,

@@ -44,7 +44,7 @@ impl Group {
     }
 
     /// A member said what its state was. `differs` is the entry after which that was not this node's, if it is news.
-    pub(crate) fn compare_states(&mut self, node: &mut Node, member: u64, differs: Option<u64>) {
+    pub(super) fn compare_states(&mut self, node: &mut Node, member: u64, differs: Option<u64>) {
         let Some(index) = differs else { return };
         node.notices.push(Notice::StateDiffers { node: member, index });
         if self.untrusted.is_none()
@@ -68,7 +68,7 @@ impl Group {
     }
 
     /// Whether this node goes on though a part of the state cannot be read.
-    pub(crate) fn goes_on_without(&mut self, node: &mut Node, error: &StorageError) -> bool {
+    pub(super) fn goes_on_without(&mut self, node: &mut Node, error: &StorageError) -> bool {
         let goes_on = error.is_unreadable() && self.raft.members().has_voters_beside(node.config.node);
         if goes_on && !self.has_lost_state() {
             self.lose_state(node, error);
@@ -101,7 +101,7 @@ impl Group {
 
     /// Whether entries from the leader are to be lost on their way, which they may be: when no more come, all of the log is
     /// committed soon.
-    pub(crate) fn holds_back(&self, node: &Node, message: &Message) -> bool {
+    pub(super) fn holds_back(&self, node: &Node, message: &Message) -> bool {
         let Some(Untrusted::Lost { since_us }) = self.untrusted else { return false };
         let holds = (node.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
         holds && !message.is_urgent() && self.raft.last_index() > self.raft.commit()

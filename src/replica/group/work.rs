@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::engine::{Command, NewJob, Place, TopicSelect};
 use crate::protocol::Request;
-use crate::replica::leader::requests::select_job;
+use crate::replica::selects::select_job;
 
 /// The work of reading a block from a chunk on the disk, however short it is.
 const BLOCK_WORK: u64 = 64;
@@ -15,7 +15,7 @@ const PART_WORK: u64 = 2048;
 /// Work that was done, but for what engine and store count.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    pub(crate) done: u64,
+    pub(super) done: u64,
 }
 
 impl Work {
@@ -32,14 +32,14 @@ impl State {
     }
 
     /// Begins to read a record. How much work that is at most; 0 if it is in memory.
-    pub(crate) fn work_of_block(&self, place: Place) -> u64 {
+    pub(super) fn work_of_block(&self, place: Place) -> u64 {
         match self.records.read_ahead(place) {
             0 => 0,
             bytes => reading(1, bytes),
         }
     }
 
-    /// How much work it will be to answer a read, by and large. A [pass](crate::replica::leader::browse::Passes) is in an account of its own.
+    /// How much work it will be to answer a read, by and large. A pass (`leader::browse`) is in an account of its own.
     pub(crate) fn work_of_read(&self, request: &Request) -> u64 {
         match request {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
@@ -66,6 +66,6 @@ impl State {
 }
 
 /// How much work it is to read these blocks.
-pub(crate) fn reading(blocks: u64, bytes: u64) -> u64 {
+pub(super) fn reading(blocks: u64, bytes: u64) -> u64 {
     blocks * BLOCK_WORK + bytes / UNIT_BYTES
 }

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 
 use super::bulk::{Found, ToChange, found_next, propose};
 use super::proposals::Proposals;
-use super::requests::retry_later;
 use super::topic_pass::{TopicPasses, place_in_turn};
 use crate::engine::{Engine, Listed, Listing};
 use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
@@ -15,7 +14,8 @@ use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Connections};
-use crate::replica::stopping::{Stop, stopping};
+use crate::replica::refusals::{retry_later, stopping};
+use crate::replica::stopping::Stop;
 use crate::storage::Walk;
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
 use crate::types::{Filter, ListOrder, Position, Right, TopicId};
@@ -42,7 +42,7 @@ pub(crate) struct Passes {
     /// Those whose page has ended, the oldest first. They save a scan, and nothing else: any may be dropped.
     kept: VecDeque<Kept>,
     /// Over topics.
-    pub(crate) topics: TopicPasses,
+    pub(super) topics: TopicPasses,
 }
 
 /// A pass whose page has ended: its connection will ask for the next one with the cursor where it stands.
@@ -54,11 +54,11 @@ struct Kept {
 }
 
 /// Where a page begins, and what stands on it.
-pub(crate) struct PageStart<'a> {
-    pub(crate) filter: &'a Filter,
-    pub(crate) order: ListOrder,
-    pub(crate) after: Option<Position>,
-    pub(crate) jobs_max: u32,
+pub(super) struct PageStart<'a> {
+    pub(super) filter: &'a Filter,
+    pub(super) order: ListOrder,
+    pub(super) after: Option<Position>,
+    pub(super) jobs_max: u32,
 }
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ struct Pass {
 }
 
 #[derive(Debug)]
-pub(crate) enum Purpose {
+pub(super) enum Purpose {
     /// All of them asked before it began.
     Peek {
         topic: TopicId,
@@ -95,12 +95,12 @@ pub(crate) enum Purpose {
 
 impl Passes {
     /// Whether there is something to do.
-    pub(crate) fn are_any(&self) -> bool {
+    pub(super) fn are_any(&self) -> bool {
         !self.queue.is_empty() || self.topics.are_any()
     }
 
     /// Drops every pass. Returns all requests that wait for an answer.
-    pub(crate) fn take_askers(&mut self) -> Vec<Asker> {
+    pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         let over_jobs = self.queue.drain(..).flat_map(|pass| pass.purpose.askers());
         over_jobs.chain(self.topics.take_askers()).collect()
@@ -149,7 +149,7 @@ impl Passes {
     }
 
     /// The connection is gone: drops the listings kept for its next pages.
-    pub(crate) fn forget(&mut self, connection: ConnectionId) {
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.kept.retain(|kept| kept.connection != connection);
     }
 
@@ -194,7 +194,7 @@ impl Purpose {
 
 impl Passes {
     /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
-    pub(crate) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
+    pub(super) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
         let mut listing = Listing::first_delayed(topic);
         let found = group.state.engine.peek(&mut listing, &mut 0, &mut group.state.records);
         if !matches!(found, Ok(Listed::NotYet)) {
@@ -212,7 +212,7 @@ impl Passes {
     }
 
     /// Lists jobs, a page at a time.
-    pub(crate) fn list(&mut self, node: &mut Node, group: &Group, asker: Asker, list: &List) {
+    pub(super) fn list(&mut self, node: &mut Node, group: &Group, asker: Asker, list: &List) {
         let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
         let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
         if !is_cursor {
@@ -248,7 +248,7 @@ impl Passes {
     }
 
     /// The pass for a page: the one that made the page before, or a new one. `None` if no job can match.
-    pub(crate) fn begin_page(
+    pub(super) fn begin_page(
         &mut self,
         node: &Node,
         group: &Group,
@@ -279,7 +279,7 @@ impl Passes {
         }
     }
 
-    pub(crate) fn begin(&mut self, node: &mut Node, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
+    pub(super) fn begin(&mut self, node: &mut Node, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
         match self.refusal(node, asker.connection) {
             Some(refusal) => node.connections.refuse(asker, refusal),
             None => self.add(listing, purpose),
@@ -287,7 +287,7 @@ impl Passes {
     }
 
     /// Why this connection may not begin another pass now.
-    pub(crate) fn refusal(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
+    pub(super) fn refusal(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
         if node.stop != Stop::No {
             return Some(stopping());
         }
@@ -305,7 +305,7 @@ impl Passes {
     }
 
     /// Goes on with the passes under way.
-    pub(crate) fn go_on(
+    pub(super) fn go_on(
         &mut self,
         node: &mut Node,
         group: &mut Group,

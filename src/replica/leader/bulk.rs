@@ -7,29 +7,30 @@ use bytes::Bytes;
 
 use super::browse::{PageStart, Passes, Purpose};
 use super::proposals::{Proposals, Reply};
-use super::requests::{not_every_member, select_topic, too_much_under_way};
 use crate::engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
 use crate::replica::group::Group;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
-use crate::replica::stopping::{Stop, stopping};
+use crate::replica::refusals::{not_every_member, stopping, too_much_under_way};
+use crate::replica::selects::select_topic;
+use crate::replica::stopping::Stop;
 use crate::storage::{Records, StorageError};
 use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
 use crate::types::{FEATURE_BULK, FEATURE_MOVE, JobId, ListOrder, Position};
 
 /// A job that was found, and its key if the change needs that.
-pub(crate) type ToChange = (JobId, Option<Vec<u8>>);
+pub(super) type ToChange = (JobId, Option<Vec<u8>>);
 
 /// Whether a step has found its jobs.
-pub(crate) enum Found {
+pub(super) enum Found {
     NotYet,
     Step { has_more: bool },
 }
 
 impl Passes {
     /// A step of a change to many jobs.
-    pub(crate) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
+    pub(super) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
         let level = if matches!(bulk.change, Change::Move { .. }) { FEATURE_MOVE } else { FEATURE_BULK };
         if group.state.engine.feature_level() < level {
             return node.connections.refuse(asker, not_every_member());
@@ -56,7 +57,7 @@ impl Passes {
 }
 
 /// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
-pub(crate) fn propose(
+pub(super) fn propose(
     node: &mut Node,
     group: &Group,
     proposals: &mut Proposals,
@@ -105,7 +106,7 @@ pub(crate) fn propose(
 }
 
 /// Takes what a pass came to.
-pub(crate) fn found_next(
+pub(super) fn found_next(
     records: &mut Records,
     bulk: &Bulk,
     found: &mut Vec<ToChange>,

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use super::proposals::{Proposals, Reply};
-use super::requests::retry_later;
 use crate::engine::Command;
 use crate::protocol::{ErrorCode, ErrorReply, Response};
 use crate::raft::{MembershipChange, ProposeError};
@@ -15,6 +14,7 @@ use crate::replica::group::cluster::may_lead;
 use crate::replica::io::{Output, PeerInfo, ProbeError};
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
+use crate::replica::refusals::retry_later;
 use crate::storage::LogEntry;
 use crate::types::{Member, is_host_and_port};
 
@@ -80,7 +80,7 @@ impl Changes {
     }
 
     /// Adds the node at an address.
-    pub(crate) fn add_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
+    pub(super) fn add_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
         if !is_host_and_port(address) {
             let text = format!("{address:?} is no address of a node: name its HOST:PORT");
             return node.connections.refuse(asker, invalid(text));
@@ -153,7 +153,7 @@ impl Changes {
     }
 
     /// Removes a member.
-    pub(crate) fn remove_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+    pub(super) fn remove_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let members = group.raft.members();
         let refused = if members.voters == [number] {
             Some(format!("node {number} is the only one that votes: add another before it is removed"))
@@ -171,7 +171,7 @@ impl Changes {
     }
 
     /// Hands leadership to a member; 0 leaves it to this node to whom.
-    pub(crate) fn transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
+    pub(super) fn transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let to = if number == 0 { group.transfer_target(node) } else { Some(number) };
         let Some(to) = to else {
             let alone = "no other member that votes is up: leadership stays here";
@@ -228,7 +228,7 @@ impl Changes {
     }
 
     /// When to look again although nothing happens; never while this node is alone and has nothing under way.
-    pub(crate) fn next_keep_us(&self, group: &Group) -> u64 {
+    pub(super) fn next_keep_us(&self, group: &Group) -> u64 {
         if self.under_way.is_some() { group.cluster.next_us } else { u64::MAX }
     }
 
@@ -262,7 +262,7 @@ impl Changes {
 
     /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
     /// let in at the level of before.
-    pub(crate) fn raise_feature_level(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
+    pub(super) fn raise_feature_level(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
         if self.under_way.as_ref().is_some_and(UnderWay::changes_members) {
             return;
         }
@@ -277,7 +277,7 @@ impl Changes {
     }
 
     /// The feature level at which what is proposed from here on is applied.
-    pub(crate) fn level_to_come(&self, group: &Group) -> u32 {
+    pub(super) fn level_to_come(&self, group: &Group) -> u32 {
         group.state.engine.feature_level().max(self.feature_level)
     }
 

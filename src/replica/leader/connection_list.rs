@@ -18,7 +18,7 @@ const PAGE_WORK_MAX: u64 = 1024;
 
 impl Waiters {
     /// The connections with a greater number than `after`, up to the given maximum: fewer if they have many subscriptions.
-    pub(crate) fn connection_list(
+    pub(super) fn connection_list(
         &self,
         node: &mut Node,
         group: &mut Group,

@@ -51,33 +51,33 @@ const READS_MAX: usize = 1024;
 const READS_WORK_MAX: u64 = 8192;
 
 /// A leader that serves clients.
-pub(crate) struct Leader {
+pub(super) struct Leader {
     /// The term in which it leads.
-    pub(crate) term: u64,
-    pub(crate) waiters: Waiters,
-    pub(crate) proposals: Proposals,
-    pub(crate) reads: PendingReads,
-    pub(crate) passes: Passes,
+    pub(super) term: u64,
+    pub(super) waiters: Waiters,
+    pub(super) proposals: Proposals,
+    pub(super) reads: PendingReads,
+    pub(super) passes: Passes,
     /// The sessions of each token, as far as this node opened them.
-    pub(crate) token_limits: TokenLimits,
-    pub(crate) graces: Graces,
+    pub(super) token_limits: TokenLimits,
+    pub(super) graces: Graces,
     /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
-    pub(crate) lapsing: BTreeSet<SessionId>,
+    pub(super) lapsing: BTreeSet<SessionId>,
     /// Commands that end or resume these sessions, held back while reserves of theirs are in flight: undelivered grants are
     /// given back first.
-    pub(crate) held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
+    pub(super) held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
-    pub(crate) given_back: BTreeSet<Lease>,
-    pub(crate) changes: Changes,
-    pub(crate) next_housekeeping_us: u64,
+    pub(super) given_back: BTreeSet<Lease>,
+    pub(super) changes: Changes,
+    pub(super) next_housekeeping_us: u64,
     /// While a checkpoint lags behind the log, nothing is proposed before: the last entry was a moment ago.
-    pub(crate) next_proposal_us: u64,
+    pub(super) next_proposal_us: u64,
 }
 
 impl Leader {
     /// This node leads from now on, in this term. Founds the queue if that has not been done, takes over the clock, and starts every
     /// session's grace anew.
-    pub(crate) fn begin(node: &mut Node, group: &mut Group, term: u64) -> Self {
+    pub(super) fn begin(node: &mut Node, group: &mut Group, term: u64) -> Self {
         node.notices.push(Notice::Leading { term });
         let mut leader = Self {
             term,
@@ -157,8 +157,7 @@ impl Leader {
         while let Some((asker, _)) = node.connections.take_held(connection) {
             node.connections.refuse(asker, elsewhere.clone());
         }
-        for id in self.waiters.of(connection) {
-            let Some(waiter) = self.waiters.remove(id) else { continue };
+        for waiter in self.waiters.take_of(connection) {
             if waiter.is_poll() {
                 node.connections.refuse(waiter.asker, elsewhere.clone());
             } else {
@@ -171,7 +170,7 @@ impl Leader {
     }
 
     /// Answers everybody who waited for an entry whose outcome this node will not learn.
-    pub(crate) fn answer_lost(
+    pub(super) fn answer_lost(
         &mut self,
         node: &mut Node,
         group: &Group,
@@ -202,7 +201,7 @@ impl Leader {
         }
     }
 
-    pub(crate) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {
+    pub(super) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {
         let reads = self.reads.any_ready(group.applied.0);
         // A bulk change finds its jobs after the entries of its turn were proposed.
         let commands = self.proposals.any_waiting() && self.may_propose(node, group);
@@ -210,13 +209,13 @@ impl Leader {
     }
 
     /// Whether another request can be taken now.
-    pub(crate) fn takes_requests(&self) -> bool {
+    pub(super) fn takes_requests(&self) -> bool {
         let reads = self.reads.count() < READS_MAX && self.reads.work() < READS_WORK_MAX;
         reads && self.proposals.work() < UNDER_WAY_WORK_MAX
     }
 
     /// When there is something to do although nothing happened, on the monotonic clock.
-    pub(crate) fn next_wake_us(&self, node: &Node, group: &mut Group) -> u64 {
+    pub(super) fn next_wake_us(&self, node: &Node, group: &mut Group) -> u64 {
         let ends = [self.graces.next_end_us(), self.waiters.next_deadline_us(node.now_us)];
         let mut wake_us = ends.into_iter().flatten().fold(self.changes.next_keep_us(group), u64::min);
         if group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX {
@@ -248,7 +247,7 @@ impl Leader {
     }
 
     /// Whether the disk and the group can take another entry now.
-    pub(crate) fn may_propose(&self, node: &Node, group: &Group) -> bool {
+    pub(super) fn may_propose(&self, node: &Node, group: &Group) -> bool {
         group.raft.takes_proposals()
             && node.now_us >= self.next_proposal_us
             && group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX
@@ -256,7 +255,7 @@ impl Leader {
 
     /// Stamps and proposes the commands that have gathered, and reserves for waiting consumers. Returns whether there was anything.
     /// What cannot be proposed yet waits.
-    pub(crate) fn propose(&mut self, node: &mut Node, group: &mut Group) -> bool {
+    pub(super) fn propose(&mut self, node: &mut Node, group: &mut Group) -> bool {
         if !self.may_propose(node, group) {
             return false;
         }
@@ -332,7 +331,7 @@ impl Leader {
     }
 
     /// Somebody has set the wall clock: says so before all that waits.
-    pub(crate) fn propose_offset(&mut self, group: &Group) {
+    pub(super) fn propose_offset(&mut self, group: &Group) {
         self.proposals.set_clock_offset(group.state.clock.offset_ms());
     }
 }

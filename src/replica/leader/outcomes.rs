@@ -130,7 +130,7 @@ impl Leader {
         self.waiters.turn_over(id, claim);
         let connection = self.waiters.one(id).map(|waiter| waiter.asker.connection);
         for behind in node.connections.take_behind(connection) {
-            self.line_up(behind);
+            self.waiters.line_up_all(behind);
         }
         let grants = match outcome {
             Outcome::Granted(grants) => grants,
@@ -229,7 +229,7 @@ impl Leader {
 
     /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
     /// left out: their jobs were not delivered, and another consumer gets them.
-    pub(crate) fn leased(
+    pub(super) fn leased(
         &self,
         node: &Node,
         group: &mut Group,
@@ -266,7 +266,7 @@ impl Leader {
 }
 
 /// An outcome as its client sees it.
-pub(crate) fn response(outcome: Outcome) -> Response {
+pub(super) fn response(outcome: Outcome) -> Response {
     match outcome {
         Outcome::Done
         | Outcome::Session { .. }
@@ -291,7 +291,7 @@ pub(crate) fn response(outcome: Outcome) -> Response {
     }
 }
 
-pub(crate) fn push_result(outcome: PushOutcome) -> PushResult {
+pub(super) fn push_result(outcome: PushOutcome) -> PushResult {
     match outcome {
         PushOutcome::Pushed(job) => PushResult::Pushed(job),
         PushOutcome::Kept(job) => PushResult::Kept(job),

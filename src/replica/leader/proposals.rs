@@ -44,14 +44,14 @@ pub(crate) enum Reply {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resumption {
     /// The session's, as it was shown.
-    pub(crate) secret: SessionSecret,
+    pub(super) secret: SessionSecret,
     /// For the session that is opened if that one is gone.
-    pub(crate) leases_outlive: bool,
+    pub(super) leases_outlive: bool,
 }
 
 /// The metadata of an entry, without its bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Proposal {
+pub(super) struct Proposal {
     /// One per command.
     replies: Vec<Reply>,
     /// Of its commands.
@@ -110,22 +110,22 @@ impl Proposals {
 
     /// The wall clock was set. That goes before everything that waits, in an entry in which no time passes: what it
     /// would have made due by the old clock stays as it is.
-    pub(crate) fn set_clock_offset(&mut self, offset_ms: i64) {
+    pub(super) fn set_clock_offset(&mut self, offset_ms: i64) {
         self.clock_offset_ms = Some(offset_ms);
     }
 
     /// Waiting commands push `jobs` jobs that are due at once to this topic.
-    pub(crate) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
+    pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
         *self.fresh.entry(topic).or_default() += jobs;
     }
 
     /// Takes the counts added with [`Self::add_fresh`].
-    pub(crate) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
+    pub(super) fn take_fresh(&mut self) -> BTreeMap<TopicId, u64> {
         std::mem::take(&mut self.fresh)
     }
 
     /// Whether there is a command that is not proposed.
-    pub(crate) fn any_waiting(&self) -> bool {
+    pub(super) fn any_waiting(&self) -> bool {
         self.clock_offset_ms.is_some() || !self.full.is_empty() || !self.gathering.replies.is_empty()
     }
 
@@ -145,7 +145,7 @@ impl Proposals {
     }
 
     /// Takes the oldest entry out, stamped; an empty one if there is none.
-    pub(crate) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
+    pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
         if let Some(offset_ms) = self.clock_offset_ms.take() {
             let mut builder = EntryBuilder::default();
             builder.push(&Command::ClockOffset { offset_ms });
@@ -163,7 +163,7 @@ impl Proposals {
     }
 
     /// An entry that was taken out is proposed.
-    pub(crate) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
+    pub(super) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
         self.in_flight.push_back((term, index, proposal));
     }
 
@@ -174,7 +174,7 @@ impl Proposals {
     }
 
     /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
-    pub(crate) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
+    pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
         self.bytes = self.bytes.saturating_sub(proposal.bytes);
         self.work = self.work.saturating_sub(proposal.work);
         proposal.replies
@@ -199,7 +199,7 @@ impl Proposals {
     }
 
     /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
-    pub(crate) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
+    pub(super) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
         let work = group.state.engine.changes_of(command) + group.state.read_ahead(command);
         self.add(command, work, reply, node.now_us);
     }

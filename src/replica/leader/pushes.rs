@@ -12,14 +12,15 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Leader;
 use super::outcomes::{push_result, response};
 use super::proposals::Reply;
-use super::requests::{at_least, not_every_member, retry_later, select_topic, too_much_under_way};
 use crate::engine::{Command, NewJob, Outcome};
 use crate::protocol::{Applied, ErrorCode, ErrorReply, Idempotency, Push, PushResult, Response};
 use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
-use crate::replica::stopping::{Stop, stopping};
+use crate::replica::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
+use crate::replica::selects::{at_least, select_topic};
+use crate::replica::stopping::Stop;
 use crate::types::limits::{IDEMPOTENT_LIST_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use crate::types::{Access, FEATURE_IDEMPOTENT_PUSH, FEATURE_TOPIC_POLICY, Key, SessionId, When};
 
@@ -52,7 +53,7 @@ impl PushParts {
 }
 
 impl Leader {
-    pub(crate) fn push(
+    pub(super) fn push(
         &mut self,
         node: &mut Node,
         group: &Group,
@@ -88,7 +89,7 @@ impl Leader {
     }
 
     /// A part was applied.
-    pub(crate) fn part_pushed(&mut self, node: &mut Node, connection: ConnectionId, outcome: Outcome) {
+    pub(super) fn part_pushed(&mut self, node: &mut Node, connection: ConnectionId, outcome: Outcome) {
         let Some(mut parts) = node.connections.take_parts(connection) else { return };
         match outcome {
             Outcome::Pushed(outcomes) => {
@@ -112,7 +113,7 @@ impl Leader {
     }
 
     /// A part is proposed, or waits, and this node no longer leads.
-    pub(crate) fn lose_parts(&mut self, node: &mut Node, connection: ConnectionId, elsewhere: &ErrorReply) {
+    pub(super) fn lose_parts(&mut self, node: &mut Node, connection: ConnectionId, elsewhere: &ErrorReply) {
         if let Some(parts) = node.connections.take_parts(connection) {
             let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
             node.connections.refuse(parts.asker, unknown);

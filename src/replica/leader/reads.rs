@@ -11,12 +11,12 @@
 use std::collections::VecDeque;
 
 use super::Leader;
-use super::requests::select_job;
 use crate::protocol::{Request, Response};
 use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
+use crate::replica::selects::select_job;
 use crate::replica::stopping::Stop;
 use crate::storage::StorageError;
 use crate::types::Millis;
@@ -25,7 +25,7 @@ use crate::types::Millis;
 const READS_WORK: u64 = 1024;
 
 /// A read, and who waits for its answer.
-pub(crate) type Read = (Asker, Request);
+pub(super) type Read = (Asker, Request);
 
 /// The reads that wait for their confirmation or for the state.
 #[derive(Debug, Default)]
@@ -80,24 +80,24 @@ impl PendingReads {
     }
 
     /// No other node can lead: no read has to wait.
-    pub(crate) fn confirm_all(&mut self) {
+    pub(super) fn confirm_all(&mut self) {
         self.confirm(u64::MAX, 0);
         self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));
     }
 
     /// Whether there is one that can be answered from the state after the entry at `applied`.
-    pub(crate) fn any_ready(&self, applied: u64) -> bool {
+    pub(super) fn any_ready(&self, applied: u64) -> bool {
         self.first_ready(applied).is_some()
     }
 
     /// When the first of those came.
-    pub(crate) fn first_ready(&self, applied: u64) -> Option<Millis> {
+    pub(super) fn first_ready(&self, applied: u64) -> Option<Millis> {
         let first = self.confirmed.front().filter(|(index, _)| *index <= applied)?;
         (self.too_old != Some(applied)).then_some(first.1.0)
     }
 
     /// The first of those.
-    pub(crate) fn take_ready(&mut self, applied: u64) -> Option<Read> {
+    pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
         let (_, (_, work, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
         self.count -= 1;
         self.work -= work;
@@ -105,7 +105,7 @@ impl PendingReads {
     }
 
     /// The state after the entry at `applied` does not show what the first read has to: all wait for the next entry.
-    pub(crate) fn await_entry(&mut self, applied: u64) {
+    pub(super) fn await_entry(&mut self, applied: u64) {
         self.too_old = Some(applied);
     }
 

@@ -4,22 +4,23 @@ use super::Leader;
 use super::proposals::Reply;
 use super::pushes::PushParts;
 use super::waiters::{Cancelled, Demand, WaiterId};
-use crate::engine::{Command, JobSelect, TopicSelect};
+use crate::engine::Command;
 use crate::protocol::{
-    ErrorCode, ErrorReply, JobRef, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
-    TopicSet,
+    ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
 };
 use crate::replica::Replica;
 use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Phase};
+use crate::replica::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
 use crate::replica::rights::check_rights;
-use crate::replica::stopping::{Stop, stopping};
+use crate::replica::selects::{at_least, at_least_ms, select_job, select_topic};
+use crate::replica::stopping::Stop;
 use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use crate::types::{
     FEATURE_CALL_BACKS, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
-    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName, When,
+    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName,
 };
 
 impl Leader {
@@ -103,13 +104,6 @@ impl Leader {
             }
             Request::BackupEnd => node.connections.send(asker, Response::Done),
             other => unreachable!("{other:?} has no handler of its own"),
-        }
-    }
-
-    /// The waiters of a connection may have room again.
-    pub(crate) fn line_up(&mut self, connection: ConnectionId) {
-        for id in self.waiters.of(connection) {
-            self.waiters.line_up(id);
         }
     }
 
@@ -418,45 +412,6 @@ fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Comma
         Some(reason) => Command::ReleaseBecause { leases, delay_ms, attempted, reason },
         None => Command::Release { leases, delay_ms, attempted },
     }
-}
-
-/// By name: its number might be gone when the command is applied.
-pub(crate) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
-    TopicSelect::Name(name.as_str())
-}
-
-pub(crate) fn select_job(job: &JobRef) -> JobSelect<'_> {
-    match job {
-        JobRef::Id(id) => JobSelect::Id(*id),
-        JobRef::Key { topic, key } => JobSelect::Key { topic: select_topic(topic), key: key.as_bytes() },
-    }
-}
-
-pub(crate) fn at_least(due: When) -> When {
-    match due {
-        When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
-        When::At(_) => due,
-    }
-}
-
-/// A delay that is over no sooner than was asked for. The stamp that it counts from shows whole milliseconds: it may
-/// lie almost one before the moment at which the request came.
-fn at_least_ms(delay_ms: u64) -> u64 {
-    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
-}
-
-pub(crate) fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {
-    ErrorReply { retry_after_ms, ..ErrorReply::new(code, message) }
-}
-
-pub(crate) fn too_much_under_way() -> ErrorReply {
-    retry_later(ErrorCode::Busy, "more is on its way to the disk than may be: send less at once", 20)
-}
-
-pub(crate) fn not_every_member() -> ErrorReply {
-    let text = "every member must run a version that knows this: upgrade the others, and leave feature_level_max \
-                out; `adjourn cluster status` shows the feature level";
-    ErrorReply::new(ErrorCode::Unsupported, text)
 }
 
 fn no_subscription() -> ErrorReply {

@@ -5,24 +5,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ring::digest::{Context, SHA256};
-
 use super::Leader;
 use super::proposals::{Reply, Resumption};
-use super::requests::retry_later;
 use crate::engine::{Command, Outcome, SessionStatus};
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, Hello, Response, Welcome, heartbeat_ms};
 use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Connections, Phase};
+use crate::replica::refusals::retry_later;
+use crate::replica::secrets::hash_of;
 use crate::types::{FEATURE_SESSION_HASHES, SessionId, SessionSecret, limits};
 
 /// A client that is refused a session waits at least this long before it tries again, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
-
-/// The last byte of every hash of a secret, and of no secret: nobody resumes a session with its hash.
-const HASH_MARK: u8 = 0xa5;
 
 /// The grace of sessions without a connection: each lapses at its end, unless a client resumes it.
 #[derive(Debug, Default)]
@@ -60,19 +56,19 @@ impl Graces {
     }
 
     /// When the next one ends.
-    pub(crate) fn next_end_us(&self) -> Option<u64> {
+    pub(super) fn next_end_us(&self) -> Option<u64> {
         self.by_end.first().map(|(end_us, _)| *end_us)
     }
 }
 
 impl Leader {
     /// Starts the grace of a session, unless a connection speaks for it.
-    pub(crate) fn start_grace(&mut self, node: &Node, session: SessionId) {
+    pub(super) fn start_grace(&mut self, node: &Node, session: SessionId) {
         let end_us = node.now_us + node.config.session_grace_ms * 1000;
         self.graces.start(&node.connections, session, end_us);
     }
 
-    pub(crate) fn hello(&mut self, node: &mut Node, group: &Group, asker: Asker, hello: &Hello) {
+    pub(super) fn hello(&mut self, node: &mut Node, group: &Group, asker: Asker, hello: &Hello) {
         let Some(one) = node.connections.one(asker.connection) else { return };
         if !matches!(one.phase, Phase::Silent) {
             let twice =
@@ -101,7 +97,7 @@ impl Leader {
         }
     }
 
-    pub(crate) fn goodbye(&mut self, node: &mut Node, group: &Group, asker: Asker, session: SessionId) {
+    pub(super) fn goodbye(&mut self, node: &mut Node, group: &Group, asker: Asker, session: SessionId) {
         self.end_waiters(node, asker.connection, "the session has ended");
         node.connections.end(asker.connection);
         self.close_session(node, group, asker, session);
@@ -109,7 +105,7 @@ impl Leader {
 
     /// A client is gone: nobody waits for what it asked for.
     pub(crate) fn stop_waiting(&mut self, connection: ConnectionId) {
-        self.drop_waiters(connection);
+        self.waiters.take_of(connection);
         self.passes.forget(connection);
     }
 
@@ -140,7 +136,7 @@ impl Leader {
 
     /// Ends a session that this leader knows to be ending. One command gives back some or all of its leases: as long as some are
     /// left, another follows.
-    pub(crate) fn end_session(&mut self, node: &Node, group: &Group, session: SessionId, reply: Reply) {
+    pub(super) fn end_session(&mut self, node: &Node, group: &Group, session: SessionId, reply: Reply) {
         let command = match reply {
             Reply::Close(..) => Command::SessionClose { session },
             _ => Command::SessionLapse { session },
@@ -150,7 +146,7 @@ impl Leader {
     }
 
     /// It has given back all of them, and what waited for that is proposed.
-    pub(crate) fn session_ended(&mut self, node: &Node, group: &Group, session: SessionId) {
+    pub(super) fn session_ended(&mut self, node: &Node, group: &Group, session: SessionId) {
         self.lapsing.remove(&session);
         self.propose_held(node, group, session);
     }
@@ -158,7 +154,7 @@ impl Leader {
     /// Proposes a command that ends or resumes a session, when the outcomes of all its reserves are known. By then undelivered
     /// grants are given back, and do not count as attempts. An ending session is resumed only after it has
     /// given back its leases.
-    pub(crate) fn propose_behind_grants(
+    pub(super) fn propose_behind_grants(
         &mut self,
         node: &Node,
         group: &Group,
@@ -175,14 +171,14 @@ impl Leader {
     }
 
     /// The outcome of a reserve, or of the end, of this session is known: what waited for it is proposed.
-    pub(crate) fn propose_held(&mut self, node: &Node, group: &Group, session: SessionId) {
+    pub(super) fn propose_held(&mut self, node: &Node, group: &Group, session: SessionId) {
         for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
             self.propose_behind_grants(node, group, session, command, reply);
         }
     }
 
     /// The outcome of a session's opening.
-    pub(crate) fn opened(
+    pub(super) fn opened(
         &mut self,
         node: &mut Node,
         group: &Group,
@@ -207,7 +203,7 @@ impl Leader {
     }
 
     /// The outcome of a lapsed session's resumption.
-    pub(crate) fn resumed(
+    pub(super) fn resumed(
         &mut self,
         node: &mut Node,
         group: &Group,
@@ -298,8 +294,8 @@ impl Leader {
     }
 
     /// Answers the long polls of a connection, without a job, and ends its subscriptions with an error.
-    pub(crate) fn end_waiters(&mut self, node: &mut Node, connection: ConnectionId, why: &str) {
-        for waiter in self.waiters.of(connection).into_iter().filter_map(|id| self.waiters.remove(id)) {
+    pub(super) fn end_waiters(&mut self, node: &mut Node, connection: ConnectionId, why: &str) {
+        for waiter in self.waiters.take_of(connection) {
             if waiter.is_poll() {
                 node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
             } else {
@@ -309,14 +305,8 @@ impl Leader {
         }
     }
 
-    fn drop_waiters(&mut self, connection: ConnectionId) {
-        for id in self.waiters.of(connection) {
-            self.waiters.remove(id);
-        }
-    }
-
     /// Closes another client's connection. Its session goes into grace, or ends.
-    pub(crate) fn disconnect(
+    pub(super) fn disconnect(
         &mut self,
         node: &mut Node,
         group: &Group,
@@ -357,7 +347,7 @@ impl Leader {
     }
 
     /// Ends a session without a connection; who asked is told when it has given back its leases.
-    pub(crate) fn close_session(&mut self, node: &Node, group: &Group, asker: Asker, session: SessionId) {
+    pub(super) fn close_session(&mut self, node: &Node, group: &Group, asker: Asker, session: SessionId) {
         self.lapsing.insert(session);
         let reply = Reply::Close(asker, session);
         self.propose_behind_grants(node, group, session, Command::SessionClose { session }, reply);
@@ -365,10 +355,8 @@ impl Leader {
 
     /// Answers the long polls of a connection, without a job, and forgets its subscriptions.
     pub(crate) fn answer_polls(&mut self, node: &mut Node, connection: ConnectionId) {
-        for id in self.waiters.of(connection) {
-            if let Some(waiter) = self.waiters.remove(id)
-                && waiter.is_poll()
-            {
+        for waiter in self.waiters.take_of(connection) {
+            if waiter.is_poll() {
                 node.connections.send(waiter.asker, Response::Reserved(Vec::new()));
             }
         }
@@ -384,30 +372,6 @@ impl Node {
     }
 }
 
-/// A fresh secret that is not taken for a hash.
-pub(crate) fn unmarked(mut secret: SessionSecret) -> SessionSecret {
-    if is_hash(secret) {
-        secret.0[15] = !HASH_MARK;
-    }
-    secret
-}
-
-pub(crate) fn is_hash(secret: SessionSecret) -> bool {
-    secret.0[15] == HASH_MARK
-}
-
-/// What the state has of the secret of a token's session.
-pub(crate) fn hash_of(secret: SessionSecret, token: &str) -> SessionSecret {
-    let mut context = Context::new(&SHA256);
-    context.update(b"adjourn session\0");
-    context.update(&secret.0);
-    context.update(token.as_bytes());
-    let digest = context.finish();
-    let mut hash: [u8; 16] = digest.as_ref().first_chunk().copied().unwrap_or_default();
-    hash[15] = HASH_MARK;
-    SessionSecret(hash)
-}
-
 /// How much of a session was there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resumed {
@@ -418,18 +382,4 @@ enum Resumed {
 
 fn narrow<T: TryInto<u32>>(value: T) -> u32 {
     value.try_into().unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hash_is_of_one_token_and_never_a_secret() {
-        let secret = SessionSecret([7; 16]);
-        let hash = hash_of(secret, "shop");
-        assert!(hash == hash_of(secret, "shop") && hash != hash_of(secret, "mail") && hash != secret);
-        assert!(is_hash(hash) && hash_of(hash, "shop") != hash);
-        assert!(unmarked(secret) == secret && !is_hash(unmarked(hash)));
-    }
 }

@@ -16,7 +16,7 @@ const IDLE_LISTS_MAX: usize = 4;
 
 /// Topics and their weights, one for each.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Weighing {
+pub(super) struct Weighing {
     topics: Vec<TopicName>,
     weights: Vec<u16>,
 }
@@ -26,14 +26,14 @@ type Standing = (Arc<Weighing>, Vec<i64>);
 
 /// Those of all connections.
 #[derive(Debug, Default)]
-pub(crate) struct Standings {
+pub(super) struct Standings {
     /// The list that was used last stands at the end.
     lists: BTreeMap<ConnectionId, VecDeque<Standing>>,
 }
 
 impl Weighing {
     /// The shares of a reserve that begins with these standings.
-    pub(crate) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
+    pub(super) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
         let topics = self.topics.iter().map(|topic| TopicSelect::Name(topic.as_str()));
         let parts = topics.zip(&self.weights).zip(standings);
         parts
@@ -44,7 +44,7 @@ impl Weighing {
 
 impl Standings {
     /// The list of these topics and weights: the connection's existing one, or a new one with all standings at zero.
-    pub(crate) fn list(
+    pub(super) fn list(
         &mut self,
         connection: ConnectionId,
         topics: &[TopicName],
@@ -71,7 +71,7 @@ impl Standings {
     }
 
     /// How far each topic of a list is ahead.
-    pub(crate) fn of(&self, connection: ConnectionId, list: &Arc<Weighing>) -> Vec<i64> {
+    pub(super) fn of(&self, connection: ConnectionId, list: &Arc<Weighing>) -> Vec<i64> {
         let lists = self.lists.get(&connection).into_iter().flatten();
         let found = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list));
         found.map_or_else(|| vec![0; list.topics.len()], |(_, standings)| standings.clone())
@@ -88,7 +88,7 @@ impl Standings {
     }
 
     /// A connection is gone.
-    pub(crate) fn forget(&mut self, connection: ConnectionId) {
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.lists.remove(&connection);
     }
 }

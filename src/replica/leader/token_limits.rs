@@ -56,7 +56,7 @@ pub(crate) struct Made {
 
 impl TokenLimits {
     /// Whether the token may have one more session, which [`Self::opened`] follows.
-    pub(crate) fn open(&mut self, access: &Access, now_us: u64, is_live: impl Fn(SessionId) -> bool) -> bool {
+    pub(super) fn open(&mut self, access: &Access, now_us: u64, is_live: impl Fn(SessionId) -> bool) -> bool {
         if access.sessions_max == usize::MAX {
             return true;
         }
@@ -72,7 +72,7 @@ impl TokenLimits {
     }
 
     /// What became of a session that the token was to have.
-    pub(crate) fn opened(&mut self, token: &str, opened: Option<SessionId>) {
+    pub(super) fn opened(&mut self, token: &str, opened: Option<SessionId>) {
         if let Some(of_token) = self.0.get_mut(token) {
             of_token.opening = of_token.opening.saturating_sub(1);
             of_token.open.extend(opened);
@@ -80,7 +80,7 @@ impl TokenLimits {
     }
 
     /// The token has resumed a session. It is counted, and never refused: it was counted when it was opened.
-    pub(crate) fn resumed(&mut self, access: &Access, session: SessionId) {
+    pub(super) fn resumed(&mut self, access: &Access, session: SessionId) {
         if access.sessions_max != usize::MAX {
             self.0.entry(access.token.clone()).or_default().open.insert(session);
         }
@@ -124,7 +124,7 @@ impl TokenLimits {
     }
 
     /// A topic is there from now on.
-    pub(crate) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
+    pub(super) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
         for topics in self.counted().filter(|topics| id.0 >= topics.counted_to) {
             topics.making.remove(name);
             topics.there += usize::from(topics.has(name.as_str()));
@@ -133,7 +133,7 @@ impl TokenLimits {
     }
 
     /// A topic is gone. One from `made_to` on was not there long enough for [`Self::topic_made`].
-    pub(crate) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
+    pub(super) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
         for topics in self.counted().filter(|topics| id.0 < topics.counted_to.max(made_to.0)) {
             topics.there -= usize::from(topics.has(name.as_str()));
             topics.absent += usize::from(topics.dead_letters.contains(name));
@@ -141,7 +141,7 @@ impl TokenLimits {
     }
 
     /// Jobs of a topic may go to another one as dead letters.
-    pub(crate) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
+    pub(super) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
         for topics in self.counted().filter(|topics| topics.has(topic) && topics.has(to.as_str())) {
             topics.making.remove(to);
             if topics.dead_letters.insert(to.detached()) {

@@ -17,7 +17,7 @@ const TOPICS_PER_STEP: usize = 1024;
 
 /// Those that were not answered at once: the first is under way.
 #[derive(Debug, Default)]
-pub(crate) struct TopicPasses(VecDeque<TopicPass>);
+pub(super) struct TopicPasses(VecDeque<TopicPass>);
 
 #[derive(Debug)]
 struct TopicPass {
@@ -66,7 +66,7 @@ impl TopicPass {
 }
 
 impl TopicPasses {
-    pub(crate) fn are_any(&self) -> bool {
+    pub(super) fn are_any(&self) -> bool {
         !self.0.is_empty()
     }
 
@@ -76,7 +76,7 @@ impl TopicPasses {
     }
 
     /// Drops all. Returns the requests that wait for an answer.
-    pub(crate) fn take_askers(&mut self) -> impl Iterator<Item = Asker> + '_ {
+    pub(super) fn take_askers(&mut self) -> impl Iterator<Item = Asker> + '_ {
         self.0.drain(..).map(|pass| pass.asker)
     }
 
@@ -89,7 +89,7 @@ impl TopicPasses {
 }
 
 /// Where the next request of a connection stands among those that wait: before those of connections that have more there already.
-pub(crate) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Clone, next: C) -> usize {
+pub(super) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Clone, next: C) -> usize {
     let own = waiting.clone().filter(|connection| *connection == next).count();
     let (mut seen, mut end) = (BTreeMap::new(), 0);
     for (place, connection) in waiting.enumerate() {
@@ -105,7 +105,7 @@ pub(crate) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Cl
 
 impl Passes {
     /// Answers TOPICS or STATS: at once if there are few topics.
-    pub(crate) fn report_topics(
+    pub(super) fn report_topics(
         &mut self,
         node: &mut Node,
         group: &mut Group,
@@ -124,7 +124,7 @@ impl Passes {
     }
 
     /// One step.
-    pub(crate) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, waiting: usize) {
+    pub(super) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, waiting: usize) {
         let Some(mut pass) = self.topics.0.pop_front() else { return };
         if !node.connections.is_there(pass.asker.connection) {
             return;

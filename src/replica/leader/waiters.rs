@@ -42,11 +42,11 @@ pub(crate) enum Demand {
 /// One long poll or subscription.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
-    pub(crate) asker: Asker,
-    pub(crate) session: SessionId,
-    pub(crate) demand: Demand,
+    pub(super) asker: Asker,
+    pub(super) session: SessionId,
+    pub(super) demand: Demand,
     /// Its topics that exist, as the state numbers them.
-    pub(crate) topics: Vec<TopicId>,
+    pub(super) topics: Vec<TopicId>,
     /// Those that did not exist when it came; some may by now.
     unknown: Vec<TopicName>,
     /// Its place in the lines; `None` while a reserve is in flight or there is no credit.
@@ -59,17 +59,17 @@ pub(crate) struct Waiter {
 
 impl Waiter {
     /// Whether it waits for one answer.
-    pub(crate) fn is_poll(&self) -> bool {
+    pub(super) fn is_poll(&self) -> bool {
         matches!(self.demand, Demand::Poll { .. })
     }
 
     /// Names of its topics that do not exist.
-    pub(crate) fn unknown(&self) -> &[TopicName] {
+    pub(super) fn unknown(&self) -> &[TopicName] {
         &self.unknown
     }
 
     /// Whether it would be answered now, even without a job.
-    pub(crate) fn wait_is_over(&self, now_us: u64) -> bool {
+    pub(super) fn wait_is_over(&self, now_us: u64) -> bool {
         matches!(self.demand, Demand::Poll { deadline_us, .. } if deadline_us <= now_us)
     }
 }
@@ -100,20 +100,20 @@ pub(crate) struct Waiters {
 
 /// A reserve to be proposed.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    pub(crate) waiter: WaiterId,
-    pub(crate) session: SessionId,
-    pub(crate) topics: Vec<TopicId>,
-    pub(crate) jobs_max: u32,
-    pub(crate) bytes_max: u64,
-    pub(crate) claim: Claim,
+pub(super) struct Turn {
+    pub(super) waiter: WaiterId,
+    pub(super) session: SessionId,
+    pub(super) topics: Vec<TopicId>,
+    pub(super) jobs_max: u32,
+    pub(super) bytes_max: u64,
+    pub(super) claim: Claim,
     /// Topics and weights, and how far each is ahead.
     weighed: Option<(Arc<Weighing>, Vec<i64>)>,
 }
 
 impl Turn {
     /// The command to propose.
-    pub(crate) fn command(&self) -> Command<'_> {
+    pub(super) fn command(&self) -> Command<'_> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
         match &self.weighed {
             None => Command::Reserve { session, topics: self.topics.clone(), jobs_max, bytes_max },
@@ -127,7 +127,7 @@ impl Turn {
 
 /// The state of a long poll that is cancelled.
 #[derive(Debug)]
-pub(crate) enum Cancelled {
+pub(super) enum Cancelled {
     /// There is none: it was answered.
     Unknown,
     /// It is taken out, to be answered.
@@ -140,11 +140,11 @@ pub(crate) enum Cancelled {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     /// Whose leases its grants will be.
-    pub(crate) session: SessionId,
+    pub(super) session: SessionId,
     /// The topic that the waiter was taken from the line of.
     topic: TopicId,
     /// Jobs of that topic.
-    pub(crate) jobs: u64,
+    pub(super) jobs: u64,
 }
 
 impl Waiters {
@@ -197,7 +197,7 @@ impl Waiters {
     }
 
     /// Adds a long poll that does not wait: a reserve for it is in flight, and its outcome is the answer.
-    pub(crate) fn add_reserving(
+    pub(super) fn add_reserving(
         &mut self,
         asker: Asker,
         session: SessionId,
@@ -215,14 +215,14 @@ impl Waiters {
     }
 
     /// A waiter takes its topics by these weights from now on.
-    pub(crate) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
+    pub(super) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
         if let Some(waiter) = self.all.get_mut(&id) {
             waiter.weighing = Some(self.standings.list(waiter.asker.connection, topics, weights));
         }
     }
 
     /// The shares of a reserve that is proposed for a waiter with weights.
-    pub(crate) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
+    pub(super) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
         let waiter = self.all.get(&id)?;
         let weighing = waiter.weighing.as_ref()?;
         Some((Arc::clone(weighing), self.standings.of(waiter.asker.connection, weighing)))
@@ -238,12 +238,12 @@ impl Waiters {
     }
 
     /// A connection is gone, and its waiters were taken out.
-    pub(crate) fn forget(&mut self, connection: ConnectionId) {
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.standings.forget(connection);
     }
 
     /// Ends the wait of a long poll.
-    pub(crate) fn cancel(&mut self, poll: Asker, now_us: u64) -> Cancelled {
+    pub(super) fn cancel(&mut self, poll: Asker, now_us: u64) -> Cancelled {
         let Some(id) = self.poll_ids.get(&poll).copied() else { return Cancelled::Unknown };
         let Some(waiter) = self.all.get_mut(&id) else { return Cancelled::Unknown };
         if !waiter.reserving {
@@ -291,7 +291,7 @@ impl Waiters {
     }
 
     /// Long polls of one connection.
-    pub(crate) fn polls_of(&self, connection: ConnectionId) -> u32 {
+    pub(super) fn polls_of(&self, connection: ConnectionId) -> u32 {
         self.polls.get(&connection).copied().unwrap_or(0)
     }
 
@@ -301,22 +301,22 @@ impl Waiters {
     }
 
     /// Whether somebody stands in a line.
-    pub(crate) fn any_in_line(&self) -> bool {
+    pub(super) fn any_in_line(&self) -> bool {
         !self.lines.is_empty()
     }
 
     /// Whether somebody stands in this topic's line.
-    pub(crate) fn in_line(&self, topic: TopicId) -> bool {
+    pub(super) fn in_line(&self, topic: TopicId) -> bool {
         self.lines.contains_key(&topic)
     }
 
     /// Topics from this number on were not told to [`Self::topic_made`].
-    pub(crate) fn next_topic(&self) -> TopicId {
+    pub(super) fn next_topic(&self) -> TopicId {
         TopicId(self.topics_seen)
     }
 
     /// A topic exists: the waiters for it stand in its line from now on.
-    pub(crate) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
+    pub(super) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
         self.topics_seen = topic.0.saturating_add(1);
         for id in self.unknown.remove(name).unwrap_or_default() {
             self.leave_lines(id);
@@ -329,7 +329,7 @@ impl Waiters {
     }
 
     /// Topics are gone: their waiters wait until a topic has that name again.
-    pub(crate) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
+    pub(super) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
         if gone.is_empty() {
             return;
         }
@@ -350,7 +350,7 @@ impl Waiters {
     }
 
     /// Topics that are waited for, among those that have jobs. Looks through whichever are fewer.
-    pub(crate) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
+    pub(super) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
         if self.lines.len() < with_jobs.len() {
             self.lines.keys().filter(|topic| with_jobs.contains(topic)).copied().collect()
         } else {
@@ -361,7 +361,7 @@ impl Waiters {
     /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` says how many a
     /// topic has. Jobs that reserves in flight will take are counted off. `room_bytes` says how much may be sent to a
     /// connection; a waiter without room loses its place and needs [`Self::line_up`].
-    pub(crate) fn take_turns(
+    pub(super) fn take_turns(
         &mut self,
         topics: impl IntoIterator<Item = TopicId>,
         available: impl Fn(TopicId) -> u64,
@@ -410,7 +410,7 @@ impl Waiters {
     }
 
     /// The outcome of a turn is known: removes its claim.
-    pub(crate) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
+    pub(super) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
         if let Some(claimed) = self.claims.get_mut(&claim.topic) {
             *claimed = claimed.saturating_sub(claim.jobs);
             if *claimed == 0 {
@@ -429,12 +429,12 @@ impl Waiters {
     }
 
     /// Whether a reserve of this session is in flight: its grants are not known yet.
-    pub(crate) fn is_reserving(&self, session: SessionId) -> bool {
+    pub(super) fn is_reserving(&self, session: SessionId) -> bool {
         self.reserves.contains_key(&session)
     }
 
     /// A lease counts against a subscription from now on.
-    pub(crate) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
+    pub(super) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
             *jobs -= 1;
@@ -444,14 +444,14 @@ impl Waiters {
     }
 
     /// A lease is over, however it ended: the subscription gets its credit back.
-    pub(crate) fn lease_over(&mut self, lease: Lease) {
+    pub(super) fn lease_over(&mut self, lease: Lease) {
         if let Some((id, body_bytes)) = self.held.remove(&lease) {
             self.add_credit(id, 1, i64::from(body_bytes));
         }
     }
 
     /// More credit for a subscription.
-    pub(crate) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
+    pub(super) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
             *jobs = jobs.saturating_add(more_jobs);
@@ -461,7 +461,7 @@ impl Waiters {
     }
 
     /// Puts a waiter at the end of its lines, if it can take a job and is not there.
-    pub(crate) fn line_up(&mut self, id: WaiterId) {
+    pub(super) fn line_up(&mut self, id: WaiterId) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         let can_take = match waiter.demand {
             Demand::Poll { .. } => true,
@@ -478,7 +478,7 @@ impl Waiters {
     }
 
     /// Long polls whose wait is over and for which no reserve is in flight.
-    pub(crate) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
+    pub(super) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
         let over: Vec<WaiterId> = self
             .deadlines
             .iter()
@@ -490,12 +490,24 @@ impl Waiters {
     }
 
     /// When the next wait is over. A wait that is over while its reserve is in flight ends with the outcome.
-    pub(crate) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
+    pub(super) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
         self.deadlines.range((now_us + 1, WaiterId(0))..).next().map(|(deadline_us, _)| *deadline_us)
     }
 
+    /// Takes out all waiters of a connection.
+    pub(super) fn take_of(&mut self, connection: ConnectionId) -> Vec<Waiter> {
+        self.of(connection).into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// The waiters of a connection may have room again.
+    pub(crate) fn line_up_all(&mut self, connection: ConnectionId) {
+        for id in self.of(connection) {
+            self.line_up(id);
+        }
+    }
+
     /// The waiters of a connection.
-    pub(crate) fn of(&self, connection: ConnectionId) -> Vec<WaiterId> {
+    pub(super) fn of(&self, connection: ConnectionId) -> Vec<WaiterId> {
         let range = (connection, WaiterId(0))..=(connection, WaiterId(u64::MAX));
         self.by_connection.range(range).map(|(_, id)| *id).collect()
     }

@@ -8,7 +8,7 @@ use super::account::{HeldMemory, MemoryAccount, MemoryShare};
 use crate::protocol::{ErrorReply, GoingAway, Kind, Request, RequestId, Response};
 use crate::replica::io::{Arrival, ConnectionId, Output, Permit};
 use crate::replica::leader::pushes::PushParts;
-use crate::replica::leader::sessions::unmarked;
+use crate::replica::secrets::unmarked;
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
 /// A share with less room than this, in bytes, is nearly used up.
@@ -39,29 +39,80 @@ pub(crate) struct Connection {
     pub(crate) since: Millis,
     /// What its HELLO called it.
     pub(crate) client_name: String,
-    outbox: Vec<(RequestId, Response)>,
-    /// The memory of the outbox, of this share.
-    outbox_memory: HeldMemory,
+    outbox: Outbox,
     share: MemoryShare,
-    /// How many in the outbox answer a request.
-    answers: u32,
-    /// Of all that was sent to it.
-    unwritten_bytes: usize,
     /// Reads for which the state is new enough, and that wait until there is room for their answers.
     held: VecDeque<(RequestId, Request)>,
     /// The one of them that was taken last, until it is answered: a search may take it long. It is answered whether there is
     /// still room by then or not, and before those that came after it: each is answered some time, however much is asked for.
     resumed: Option<RequestId>,
+    requests: RequestQueue,
+    /// The client is gone, and requests of it are left.
+    is_left: bool,
+}
+
+/// What is sent to a connection.
+#[derive(Debug)]
+struct Outbox {
+    responses: Vec<(RequestId, Response)>,
+    /// Their memory, of the connection's share.
+    memory: HeldMemory,
+    /// How many of them answer a request.
+    answers: u32,
+    /// Of all that was sent.
+    unwritten_bytes: usize,
+}
+
+/// What a connection asked for, and was not taken.
+#[derive(Debug, Default)]
+struct RequestQueue {
     /// Requests that wait for their turn, as they came together.
-    asked: VecDeque<Batch>,
+    batches: VecDeque<Batch>,
     /// A push before these that is proposed in parts.
     parts: Option<PushParts>,
     /// Of the batch whose last request is being taken up.
     permit: Option<Permit>,
-    /// Whether it stands in line for its turn.
+    /// Whether the connection stands in line for its turn.
     is_in_line: bool,
-    /// The client is gone, and requests of it are left.
-    is_left: bool,
+}
+
+impl RequestQueue {
+    /// Whether something waits for its turn. Nothing does behind a part of a push that is not applied.
+    fn is_waiting(&self) -> bool {
+        self.parts.as_ref().map_or(!self.batches.is_empty(), |parts| !parts.is_under_way())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.batches.is_empty() && self.parts.is_none()
+    }
+
+    /// What was asked for first.
+    fn take(&mut self) -> Option<Asked> {
+        if let Some(parts) = self.parts.take() {
+            return Some(Asked::Rest(parts));
+        }
+        self.permit = None;
+        let first = self.batches.front_mut()?;
+        let (request, asked) = first.requests.next()?;
+        if first.requests.as_slice().is_empty() {
+            self.permit = self.batches.pop_front().map(|batch| batch.permit);
+        }
+        Some(Asked::Request(request, asked))
+    }
+
+    /// Who asks next, if the next request is the first of those that came together from another caller.
+    fn take_caller(&mut self) -> Option<Arc<str>> {
+        self.batches.front_mut().filter(|_| self.parts.is_none())?.from.take()
+    }
+
+    /// Drops what changes nothing for others.
+    fn keep_what_outlives(&mut self) {
+        for batch in &mut self.batches {
+            let requests: Vec<_> = batch.requests.by_ref().filter(|(_, request)| outlives(request)).collect();
+            batch.requests = requests.into_iter();
+        }
+        self.batches.retain(|batch| !batch.requests.as_slice().is_empty());
+    }
 }
 
 /// What a connection asked for.
@@ -81,14 +132,9 @@ struct Batch {
 }
 
 impl Connection {
-    /// Whether something waits for its turn. Nothing does behind a part of a push that is not applied.
-    fn is_asking(&self) -> bool {
-        self.parts.as_ref().map_or(!self.asked.is_empty(), |parts| !parts.is_under_way())
-    }
-
     /// Bytes that were sent to it and are not known to be written.
     pub(crate) fn unwritten_bytes(&self) -> usize {
-        self.unwritten_bytes
+        self.outbox.unwritten_bytes
     }
 }
 
@@ -143,7 +189,7 @@ impl Connections {
         let Arrival { secret, access, address, in_flight_max } = arrival;
         let share = self.account.share(&access, &address);
         let connection = Connection {
-            outbox_memory: share.nothing(),
+            outbox: Outbox { responses: Vec::new(), memory: share.nothing(), answers: 0, unwritten_bytes: 0 },
             share,
             secret: unmarked(secret),
             access,
@@ -153,15 +199,9 @@ impl Connections {
             address: address.into(),
             since,
             client_name: String::new(),
-            outbox: Vec::new(),
-            answers: 0,
-            unwritten_bytes: 0,
             held: VecDeque::new(),
             resumed: None,
-            asked: VecDeque::new(),
-            parts: None,
-            permit: None,
-            is_in_line: false,
+            requests: RequestQueue::default(),
             is_left: false,
         };
         self.all.insert(id, connection);
@@ -195,7 +235,7 @@ impl Connections {
         permit: Permit,
     ) {
         let Some(connection) = self.all.get_mut(&id).filter(|_| !requests.is_empty()) else { return };
-        connection.asked.push_back(Batch { from, requests: requests.into_iter(), permit });
+        connection.requests.batches.push_back(Batch { from, requests: requests.into_iter(), permit });
         self.line_up(id);
     }
 
@@ -208,44 +248,35 @@ impl Connections {
     pub(crate) fn next_asker(&mut self) -> Option<ConnectionId> {
         let next = self.askers.pop_front()?;
         if let Some(connection) = self.all.get_mut(&next) {
-            connection.is_in_line = false;
+            connection.requests.is_in_line = false;
         }
         Some(next)
     }
 
     /// What a connection asked for first, of what waits.
     pub(crate) fn take_asked(&mut self, id: ConnectionId) -> Option<Asked> {
-        let connection = self.all.get_mut(&id).filter(|one| one.is_asking())?;
-        if let Some(parts) = connection.parts.take() {
-            return Some(Asked::Rest(parts));
-        }
-        connection.permit = None;
-        let first = connection.asked.front_mut()?;
-        if let Some(from) = first.from.take() {
+        let connection = self.all.get_mut(&id).filter(|one| one.requests.is_waiting())?;
+        if let Some(from) = connection.requests.take_caller() {
             connection.address = from;
         }
-        let (request, asked) = first.requests.next()?;
-        if first.requests.as_slice().is_empty() {
-            connection.permit = connection.asked.pop_front().map(|batch| batch.permit);
-        }
-        Some(Asked::Request(request, asked))
+        connection.requests.take()
     }
 
     /// The turn of a connection is over, or a push of it that was proposed in parts: if there is more, it comes again after all
     /// others.
     pub(crate) fn end_turn(&mut self, id: ConnectionId) {
         if let Some(connection) = self.all.get_mut(&id)
-            && connection.parts.is_none()
+            && connection.requests.parts.is_none()
         {
-            connection.permit = None;
+            connection.requests.permit = None;
         }
         self.line_up(id);
     }
 
     fn line_up(&mut self, id: ConnectionId) {
         if let Some(connection) = self.all.get_mut(&id)
-            && connection.is_asking()
-            && !std::mem::replace(&mut connection.is_in_line, true)
+            && connection.requests.is_waiting()
+            && !std::mem::replace(&mut connection.requests.is_in_line, true)
         {
             self.askers.push_back(id);
         }
@@ -254,13 +285,13 @@ impl Connections {
     /// Keeps a push of which a part is proposed, or the rest waits for the connection's turn.
     pub(crate) fn hold_parts(&mut self, id: ConnectionId, parts: PushParts) {
         if let Some(connection) = self.all.get_mut(&id) {
-            connection.parts = Some(parts);
+            connection.requests.parts = Some(parts);
         }
     }
 
     /// The push that is proposed in parts. It is no longer before the other requests, unless it is held again.
     pub(crate) fn take_parts(&mut self, id: ConnectionId) -> Option<PushParts> {
-        self.all.get_mut(&id)?.parts.take()
+        self.all.get_mut(&id)?.requests.parts.take()
     }
 
     /// A client is gone. What is left of its requests is what changes something for others.
@@ -268,20 +299,16 @@ impl Connections {
         let Some(connection) = self.all.get_mut(&id) else { return };
         connection.is_left = true;
         connection.held.clear();
-        connection.outbox.clear();
-        drop(connection.outbox_memory.take_all());
+        connection.outbox.responses.clear();
+        drop(connection.outbox.memory.take_all());
         self.dirty.remove(&id);
         self.short.remove(&id);
-        for batch in &mut connection.asked {
-            let requests: Vec<_> = batch.requests.by_ref().filter(|(_, request)| outlives(request)).collect();
-            batch.requests = requests.into_iter();
-        }
-        connection.asked.retain(|batch| !batch.requests.as_slice().is_empty());
+        connection.requests.keep_what_outlives();
     }
 
     /// Whether it is gone, and nothing that it asked for is left.
     pub(crate) fn is_done(&self, id: ConnectionId) -> bool {
-        self.all.get(&id).is_some_and(|one| one.is_left && one.asked.is_empty() && one.parts.is_none())
+        self.all.get(&id).is_some_and(|one| one.is_left && one.requests.is_empty())
     }
 
     /// Whether its client is there.
@@ -355,7 +382,9 @@ impl Connections {
     /// is larger than the room is sent whole.
     pub(crate) fn room_bytes(&self, id: ConnectionId) -> usize {
         let there = self.all.get(&id).filter(|one| !one.is_left);
-        there.map_or(0, |one| self.output_bytes_max.saturating_sub(one.unwritten_bytes).min(one.share.room()))
+        there.map_or(0, |one| {
+            self.output_bytes_max.saturating_sub(one.outbox.unwritten_bytes).min(one.share.room())
+        })
     }
 
     /// The same for jobs that are about to be granted. Without room the connection waits for it. When a share is nearly used up,
@@ -404,7 +433,8 @@ impl Connections {
     /// `bytes` bytes were written.
     pub(crate) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
-            connection.unwritten_bytes = connection.unwritten_bytes.saturating_sub(bytes);
+            let unwritten = &mut connection.outbox.unwritten_bytes;
+            *unwritten = unwritten.saturating_sub(bytes);
             self.resumable.insert(id);
         }
     }
@@ -469,7 +499,7 @@ impl Connections {
     pub(crate) fn send(&mut self, asker: Asker, response: Response) {
         self.tell(asker, response);
         if let Some(connection) = self.all.get_mut(&asker.connection).filter(|one| !one.is_left) {
-            connection.answers += 1;
+            connection.outbox.answers += 1;
             if connection.resumed.take_if(|resumed| *resumed == asker.request).is_some() {
                 self.resumable.insert(asker.connection);
             }
@@ -480,9 +510,10 @@ impl Connections {
     pub(crate) fn tell(&mut self, about: Asker, response: Response) {
         if let Some(connection) = self.all.get_mut(&about.connection).filter(|one| !one.is_left) {
             let bytes = response.weight_bytes();
-            connection.unwritten_bytes = connection.unwritten_bytes.saturating_add(bytes);
-            connection.outbox_memory.add(bytes);
-            connection.outbox.push((about.request, response));
+            let outbox = &mut connection.outbox;
+            outbox.unwritten_bytes = outbox.unwritten_bytes.saturating_add(bytes);
+            outbox.memory.add(bytes);
+            outbox.responses.push((about.request, response));
             self.dirty.insert(about.connection);
         }
     }
@@ -502,8 +533,10 @@ impl Connections {
     pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
         for connection in std::mem::take(&mut self.dirty) {
             let Some(one) = self.all.get_mut(&connection) else { continue };
-            let (responses, answers) = (std::mem::take(&mut one.outbox), std::mem::take(&mut one.answers));
-            let memory = one.outbox_memory.take_all();
+            let outbox = &mut one.outbox;
+            let (responses, answers) =
+                (std::mem::take(&mut outbox.responses), std::mem::take(&mut outbox.answers));
+            let memory = outbox.memory.take_all();
             outputs.push(Output::Send { connection, responses, answers, memory });
         }
     }

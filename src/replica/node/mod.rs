@@ -16,20 +16,20 @@ use crate::types::Millis;
 
 /// One node.
 pub(crate) struct Node {
-    pub(crate) config: ReplicaConfig,
-    pub(crate) connections: Connections,
-    pub(crate) peers: Peers,
-    pub(crate) memory: Memory,
-    pub(crate) disk_low: bool,
-    pub(crate) stop: Stop,
+    pub(super) config: ReplicaConfig,
+    pub(super) connections: Connections,
+    pub(super) peers: Peers,
+    pub(super) memory: Memory,
+    pub(super) disk_low: bool,
+    pub(super) stop: Stop,
     started_us: u64,
     /// The monotonic clock.
-    pub(crate) now_us: u64,
-    pub(crate) wall: Millis,
+    pub(super) now_us: u64,
+    pub(super) wall: Millis,
     /// To be handed out at the next poll, and before all that follows.
-    pub(crate) due: Vec<Output>,
-    pub(crate) notices: Vec<Notice>,
-    pub(crate) closes: Vec<ConnectionId>,
+    pub(super) due: Vec<Output>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) closes: Vec<ConnectionId>,
 }
 
 impl Node {
@@ -52,7 +52,7 @@ impl Node {
     }
 
     /// Takes over what the machine's clocks show.
-    pub(crate) fn look_at_clocks(&mut self, now: Now) {
+    pub(super) fn look_at_clocks(&mut self, now: Now) {
         let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
         if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {
             // It was set since the others showed theirs.
@@ -63,22 +63,22 @@ impl Node {
     }
 
     /// Both clocks. To a client that speaks for a session it says that this node still led when it was asked, as any read does.
-    pub(crate) fn pong(&self) -> Response {
+    pub(super) fn pong(&self) -> Response {
         Response::Pong { now: self.wall, clock_ms: self.clock_ms() }
     }
 
     /// The monotonic clock as clients are shown it, in milliseconds, and not behind: no lease lasts longer by it.
-    pub(crate) fn clock_ms(&self) -> u64 {
+    pub(super) fn clock_ms(&self) -> u64 {
         self.now_us.div_ceil(1000)
     }
 
     /// Whether this node can do what a state asks for. Who cannot must not lead, nor apply it in a way of its own.
-    pub(crate) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
+    pub(super) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
         let level_max = self.config.feature_level_max;
         if level > level_max { Err(StorageError::FeatureLevel { level, level_max }) } else { Ok(()) }
     }
 
-    pub(crate) fn uptime_ms(&self) -> u64 {
+    pub(super) fn uptime_ms(&self) -> u64 {
         (self.now_us - self.started_us) / 1000
     }
 

@@ -11,7 +11,7 @@ const AUDIT_EVERY: u64 = 64;
 /// The maximum number of kept hashes.
 const AUDITS_KEPT: usize = 256;
 /// Clocks that differ by no more agree, in milliseconds.
-pub(crate) const CLOCKS_AGREE_MS: u64 = 500;
+pub(super) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
 /// A member that fetches a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
@@ -151,7 +151,7 @@ impl Peers {
     }
 
     /// This node's clock was set: how far the others' are ahead has to be seen anew.
-    pub(crate) fn forget_clocks(&mut self) {
+    pub(super) fn forget_clocks(&mut self) {
         self.clocks.clear();
     }
 

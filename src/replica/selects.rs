@@ -1,0 +1,30 @@
+//! What a request names, as a command names it.
+
+use crate::engine::{JobSelect, TopicSelect};
+use crate::protocol::JobRef;
+use crate::types::{TopicName, When};
+
+/// By name: its number might be gone when the command is applied.
+pub(super) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
+    TopicSelect::Name(name.as_str())
+}
+
+pub(super) fn select_job(job: &JobRef) -> JobSelect<'_> {
+    match job {
+        JobRef::Id(id) => JobSelect::Id(*id),
+        JobRef::Key { topic, key } => JobSelect::Key { topic: select_topic(topic), key: key.as_bytes() },
+    }
+}
+
+pub(super) fn at_least(due: When) -> When {
+    match due {
+        When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
+        When::At(_) => due,
+    }
+}
+
+/// A delay that is over no sooner than was asked for. The stamp that it counts from shows whole milliseconds: it may
+/// lie almost one before the moment at which the request came.
+pub(super) fn at_least_ms(delay_ms: u64) -> u64 {
+    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
+}
