@@ -11,12 +11,13 @@ use super::topic_pass::{TopicPasses, place_in_turn};
 use crate::engine::{Engine, Listed, Listing};
 use crate::protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
 use crate::replica::group::Group;
+use crate::replica::group::state::State;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Connections};
 use crate::replica::refusals::{retry_later, stopping};
 use crate::replica::stopping::Stop;
-use crate::storage::Walk;
+use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
 use crate::types::{Filter, ListOrder, Position, Right, TopicId};
 
@@ -158,6 +159,17 @@ impl Passes {
         let place =
             place_in_turn(self.queue.iter().map(|pass| pass.purpose.connection()), purpose.connection());
         self.queue.insert(place, Pass { listing, purpose, has_begun: false });
+    }
+}
+
+impl Pass {
+    /// Looks at the next jobs, until one is found or it has looked at this many.
+    fn look(&mut self, state: &mut State, looks: &mut usize) -> Result<Listed, StorageError> {
+        let State { engine, records, .. } = state;
+        match &self.purpose {
+            Purpose::Peek { .. } => engine.peek(&mut self.listing, looks, records),
+            _ => engine.list(&mut self.listing, looks, records),
+        }
     }
 }
 
@@ -341,12 +353,7 @@ impl Passes {
         looks: &mut usize,
     ) -> Option<Pass> {
         loop {
-            let listed = match &pass.purpose {
-                Purpose::Peek { .. } => {
-                    group.state.engine.peek(&mut pass.listing, looks, &mut group.state.records)
-                }
-                _ => group.state.engine.list(&mut pass.listing, looks, &mut group.state.records),
-            };
+            let listed = pass.look(&mut group.state, looks);
             match (&mut pass.purpose, listed) {
                 (_, Ok(Listed::NotYet)) if *looks > 0 => {}
                 (_, Ok(Listed::NotYet)) => return Some(pass),
