@@ -169,7 +169,7 @@ impl State {
             Err(_) => None,
             Ok(None) => self.engine.finished_job(job, self.clock.stamp()).map(|finished| finished.topic),
         };
-        topic.and_then(|topic| self.engine.topic(topic)).map(|view| view.name.clone())
+        topic.and_then(|topic| self.known_name(topic))
     }
 }
 

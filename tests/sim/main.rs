@@ -120,6 +120,12 @@ fn must_hold(plan: &Plan) -> Result<Tally, String> {
     ))
 }
 
+/// The one run that was of interest: its name says why.
+fn holds(plan: &Plan) {
+    let held = must_hold(plan);
+    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+}
+
 /// Tries the plan of each of `numbers` on all cores; the first failure by number. Returns what has happened in all of them.
 fn all_hold(numbers: Range<u64>, plan: impl Fn(u64) -> Plan + Sync) -> Tally {
     let next = AtomicU64::new(numbers.start);
@@ -222,43 +228,37 @@ fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
 /// A turn granted a lease and deleted its job, and said the one after the other.
 #[test]
 fn a_job_that_is_deleted_in_the_turn_of_its_grant_is_not_held() {
-    let held = must_hold(&Plan::of_nodes(4_106_510_110));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::of_nodes(4_106_510_110));
 }
 
 /// A list whose search ended when there was no room went behind all reads that had come after it.
 #[test]
 fn a_list_keeps_its_place_when_its_search_ends_late() {
-    let held = must_hold(&Plan::of_nodes(83_666_212));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::of_nodes(83_666_212));
 }
 
 /// The leader's disk hangs while another member is down: no entry becomes durable, and so no session lapses.
 #[test]
 fn a_session_lapses_when_the_leaders_disk_no_longer_hangs() {
-    let held = must_hold(&Plan::of_nodes(243_563_839));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::of_nodes(243_563_839));
 }
 
 /// A rule took what was due late in the silence for a write without a reason.
 #[test]
 fn a_job_that_is_due_late_in_the_silence_is_moved() {
-    let held = must_hold(&Plan::slow(598_933_374));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::slow(598_933_374));
 }
 
 /// The clock of a machine that joined while all clocks were ahead for a moment went back with them, and was behind ever after.
 #[test]
 fn a_machine_that_joins_has_the_clock_of_the_others() {
-    let held = must_hold(&Plan::of_nodes(369_873_234));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::of_nodes(369_873_234));
 }
 
 /// Power failed twice while a checkpoint was installed, and the log that it replaced ended where the checkpoint stands.
 #[test]
 fn a_log_that_ends_where_a_checkpoint_is_installed_is_gone() {
-    let held = must_hold(&Plan::of_nodes(41_721_263));
-    assert!(held.is_ok(), "{}", held.err().unwrap_or_default());
+    holds(&Plan::of_nodes(41_721_263));
 }
 
 #[test]

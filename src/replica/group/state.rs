@@ -31,8 +31,7 @@ pub(crate) struct State {
 impl State {
     /// A topic's name; every topic that the state names has one.
     pub(super) fn topic_name(&self, topic: TopicId) -> TopicName {
-        let view = self.engine.topic(topic);
-        view.map_or_else(|| unreachable!("a job's topic exists"), |view| view.name.clone())
+        self.known_name(topic).unwrap_or_else(|| unreachable!("a job's topic exists"))
     }
 
     pub(crate) fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
@@ -171,6 +170,7 @@ impl State {
         }
     }
 
+    /// The name of a topic, if it is there.
     pub(crate) fn known_name(&self, topic: TopicId) -> Option<TopicName> {
         self.engine.topic(topic).map(|topic| topic.name.clone())
     }

@@ -12,8 +12,8 @@ mod outcomes;
 pub(crate) mod proposals;
 pub(crate) mod pushes;
 mod reads;
-pub(crate) mod requests;
-pub(crate) mod sessions;
+mod requests;
+mod sessions;
 mod shares;
 pub(crate) mod token_limits;
 mod topic_pass;
@@ -75,8 +75,7 @@ pub(super) struct Leader {
 }
 
 impl Leader {
-    /// This node leads from now on, in this term. Founds the queue if that has not been done, takes over the clock, and starts every
-    /// session's grace anew.
+    /// This node leads from now on, in this term.
     pub(super) fn begin(node: &mut Node, group: &mut Group, term: u64) -> Self {
         node.notices.push(Notice::Leading { term });
         let mut leader = Self {
@@ -98,6 +97,7 @@ impl Leader {
         leader
     }
 
+    /// Founds the queue if that has not been done, takes over the clock, and starts every session's grace anew.
     fn take_over(&mut self, node: &Node, group: &mut Group) {
         if !group.raft.is_alone() {
             group.state.clock.lead(group.state.engine.stamp(), group.state.engine.clock_offset_ms());

@@ -162,36 +162,23 @@ impl Leader {
         }
         let jobs_max = reserve.jobs_max.max(1);
         let bytes_max = RESERVE_BYTES_MAX.min(node.connections.room_bytes(asker.connection) as u64);
-        let knows_names = engine.feature_level() >= FEATURE_RESERVE_NAMED;
         let (waiter, claim) = self.waiters.add_reserving(asker, session, jobs_max, node.now_us);
-        let reply = Reply::Turn(waiter, claim);
         if !reserve.weights.is_empty() {
             self.waiters.weigh(waiter, &reserve.topics, &reserve.weights);
         }
-        if let Some((weighing, standings)) = self.waiters.weighed(waiter) {
-            let shares = weighing.shares(&standings);
-            self.proposals.add_command(
-                node,
-                group,
-                &Command::ReserveWeighted { session, shares, jobs_max, bytes_max },
-                reply,
-            );
-        } else if knows_names {
-            let topics = reserve.topics.iter().map(select_topic).collect();
-            self.proposals.add_command(
-                node,
-                group,
-                &Command::ReserveNamed { session, topics, jobs_max, bytes_max },
-                reply,
-            );
-        } else {
-            self.proposals.add_command(
-                node,
-                group,
-                &Command::Reserve { session, topics: known, jobs_max, bytes_max },
-                reply,
-            );
-        }
+        let weighed = self.waiters.weighed(waiter);
+        let command = match &weighed {
+            Some((weighing, standings)) => {
+                let shares = weighing.shares(standings);
+                Command::ReserveWeighted { session, shares, jobs_max, bytes_max }
+            }
+            None if engine.feature_level() >= FEATURE_RESERVE_NAMED => {
+                let topics = reserve.topics.iter().map(select_topic).collect();
+                Command::ReserveNamed { session, topics, jobs_max, bytes_max }
+            }
+            None => Command::Reserve { session, topics: known, jobs_max, bytes_max },
+        };
+        self.proposals.add_command(node, group, &command, Reply::Turn(waiter, claim));
     }
 
     fn subscribe(

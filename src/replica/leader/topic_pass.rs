@@ -49,7 +49,7 @@ impl TopicPass {
         looks < TOPICS_PER_STEP
     }
 
-    /// Answers with what was seen, or keeps the request until there is room. So many consumers wait for jobs.
+    /// Answers with what was seen, or keeps the request until there is room. `waiting` consumers wait for jobs: STATS says so.
     fn answer(self, node: &mut Node, group: &Group, waiting: usize) {
         let asker = self.asker;
         if node.connections.must_wait(asker) {
