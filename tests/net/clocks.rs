@@ -26,7 +26,7 @@ pub(crate) fn the_clock_of_a_follower_is_set() {
         set(&cluster, follower, by_seconds);
         load.await_pushes(200);
         pauses.add(cause, load.longest_pause());
-        // A node with a wrong clock gets no leadership, and does not stand for election.
+        // A node with a wrong clock gets no leadership.
         let third = 6 - leader - follower;
         load.watch();
         cluster.ask_leader(&Request::ClusterTransfer { node: 0 }).expect("another takes over");
@@ -36,7 +36,8 @@ pub(crate) fn the_clock_of_a_follower_is_set() {
         cluster.await_voters(3);
         load.watch();
         cluster.kill(third);
-        assert_eq!(cluster.await_other_leader(third), leader);
+        // Where it alone has the last entries, the node with the wrong clock leads for a moment, and hands over.
+        await_leadership_of(&cluster, leader);
         load.await_pushes(MORE);
         pauses.add("then the leader is killed", load.longest_pause());
         set(&cluster, follower, 0);
@@ -79,6 +80,10 @@ fn set(cluster: &Cluster<Wires>, node: u64, by_seconds: i64) {
 fn set_unseen(cluster: &Cluster<Wires>, node: u64, by_seconds: i64) {
     let node = cluster.nodes.iter().find(|one| one.number == node).expect("it has a place");
     set_clock(&node.place, by_seconds);
+}
+
+fn await_leadership_of(cluster: &Cluster<Wires>, node: u64) {
+    cluster.wait_for("this node to lead", |cluster| (cluster.leader_report()?.node == node).then_some(()));
 }
 
 /// Waits until `adjourn cluster status` shows how far a node's clock is off.

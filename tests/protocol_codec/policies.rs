@@ -64,7 +64,7 @@ pub(super) fn settings() -> impl Strategy<Value = TopicPolicy> {
 fn call_back() -> impl Strategy<Value = CallBack> {
     let texts = (
         option::of(
-            "https?://[a-z]{1,20}(:[0-9]{1,4})?(/[a-z{}?&=]{0,20})?"
+            "https?://[a-z]{1,20}(:[1-9][0-9]{0,3})?(/[a-z{}?&=]{0,20})?"
                 .prop_filter("a template", |text| is_template(text)),
         ),
         option::of("X-[A-Z]{1,9}:[ a-z]{0,20}(\\nX-[A-Z]{1,9}: \\{key\\})?"),
