@@ -19,6 +19,7 @@ use super::jobs::Slot;
 use super::paged::Paged;
 use super::saved::SavedJob;
 use super::spill::is_beyond_horizon;
+use super::state_metadata::{CapturedSessions, PartialMetadata, StateMetadata};
 use super::store::Place;
 use crate::types::JobState;
 
@@ -95,7 +96,6 @@ impl Engine {
     /// Only one capture is under way at a time: a new one ends the previous one. The store must keep the records that captured
     /// jobs refer to until the caller has used them.
     pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
-        self.renewed.clear();
         self.sessions.begin_capture();
         self.jobs.begin_capture(again)
     }
@@ -114,6 +114,22 @@ impl Engine {
     /// How many resident jobs the next capture has at least.
     pub fn changed_jobs(&self) -> u64 {
         self.jobs.changed() as u64
+    }
+
+    /// Everything in the state but the jobs.
+    pub fn metadata(&self) -> StateMetadata {
+        StateMetadata::of(self)
+    }
+
+    /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
+    pub fn partial_metadata(&self) -> PartialMetadata {
+        PartialMetadata::of(self)
+    }
+
+    /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
+    /// as [`SESSION_OUTCOMES`](super::SESSION_OUTCOMES) more. There is one at least, unless all were captured.
+    pub fn capture_sessions(&mut self, outcomes_max: usize) -> CapturedSessions {
+        CapturedSessions::next_of(self, outcomes_max)
     }
 
     /// Visits up to `budget` of the resident jobs, as they were when the capture began, and none after one with which their

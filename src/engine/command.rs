@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::types::{
-    BuryReason, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId, SessionSecret,
-    TopicId, When,
+    BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
+    SessionSecret, States, TopicId, When,
 };
 
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
@@ -344,7 +344,10 @@ pub enum BulkChange {
     },
 }
 
-/// The conditions of a [`Filter`](crate::types::Filter) that may change while a job lives.
+/// The conditions of a [`Filter`] that may change while a job lives.
+///
+/// The proposer of a change has found jobs that match a filter. Some may have changed by the time the command is applied: so each is
+/// checked again, and skipped if it no longer matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions<'a> {
     /// As [`States::bits`](crate::types::States::bits) writes them.
@@ -362,6 +365,35 @@ pub struct Conditions<'a> {
     /// See the filter.
     #[serde(borrow)]
     pub reason: Option<&'a str>,
+}
+
+impl<'a> Conditions<'a> {
+    /// The conditions of a filter that may change while a job lives, but its topic, which a command names by itself. Its key
+    /// does not change.
+    pub fn of(filter: &'a Filter) -> Self {
+        Self {
+            states: filter.states.bits(),
+            due_from: filter.due_from,
+            due_before: filter.due_before,
+            attempts_min: filter.attempts_min,
+            attempts_max: filter.attempts_max,
+            buried: filter.buried,
+            reason: filter.reason.as_deref(),
+        }
+    }
+
+    pub(super) fn filter(&self) -> Filter {
+        Filter {
+            states: States::from_bits(self.states).unwrap_or_default(),
+            due_from: self.due_from,
+            due_before: self.due_before,
+            attempts_min: self.attempts_min,
+            attempts_max: self.attempts_max,
+            buried: self.buried,
+            reason: self.reason.map(str::to_owned),
+            ..Filter::default()
+        }
+    }
 }
 
 /// A topic's part in a weighted reserve.

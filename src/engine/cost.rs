@@ -4,16 +4,11 @@
 use super::Engine;
 use super::command::Command;
 
-impl Engine {
-    /// How many jobs were changed since this engine was made.
-    pub fn changes(&self) -> u64 {
-        self.changes
-    }
-
+impl Command<'_> {
     /// How many jobs a command would change now, by and large; what it would read is not counted. A reserve counts as
     /// one: how many jobs it will find is not known.
-    pub fn changes_of(&self, command: &Command<'_>) -> u64 {
-        let jobs = match command {
+    pub fn changes(&self, engine: &Engine) -> u64 {
+        let jobs = match self {
             Command::Push { jobs, .. } | Command::PushIdempotent { jobs, .. } => jobs.len(),
             Command::Finish { leases }
             | Command::Release { leases, .. }
@@ -22,20 +17,20 @@ impl Engine {
             | Command::ReleaseBecause { leases, .. }
             | Command::BuryBecause { leases, .. } => leases.len(),
             Command::SessionLapse { session } | Command::SessionClose { session } => {
-                self.sessions.lease_count(*session).min(self.lapse_leases_max())
+                engine.sessions.lease_count(*session).min(engine.members.lapse_leases_max())
             }
             Command::Bulk { jobs, .. } | Command::BulkIn { jobs, .. } => jobs.len(),
             Command::Move { jobs, .. } => jobs.len(),
             Command::KickMany { topic, jobs_max } => {
-                let topic = self.known(*topic).and_then(|topic| self.topics.find(topic));
+                let topic = engine.known(*topic).and_then(|topic| engine.topics.find(topic));
                 topic.map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)
             }
             Command::ReserveNamed { topics, jobs_max, .. } => {
-                let found = topics.iter().filter_map(|topic| self.topics.find(self.known(*topic)?));
+                let found = topics.iter().filter_map(|topic| engine.topics.find(engine.known(*topic)?));
                 found.map(|topic| topic.ready.len()).sum::<usize>().clamp(1, (*jobs_max as usize).max(1))
             }
             Command::ReserveWeighted { shares, jobs_max, .. } => {
-                let found = shares.iter().filter_map(|share| self.topics.find(self.known(share.topic)?));
+                let found = shares.iter().filter_map(|share| engine.topics.find(engine.known(share.topic)?));
                 found.map(|topic| topic.ready.len()).sum::<usize>().clamp(1, (*jobs_max as usize).max(1))
             }
             _ => 1,

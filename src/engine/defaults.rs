@@ -6,9 +6,8 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::Engine;
 use super::job::Job;
-use super::outcome::{Outcome, Reject};
+use super::outcome::Reject;
 use super::retry::wait_ms;
 use crate::types::{Backoff, RetryDefaults, TopicPolicy};
 
@@ -21,6 +20,17 @@ pub(super) struct Defaults {
     /// By number, from 1; each once.
     sets: Vec<RetryDefaults>,
     current: DefaultsNumber,
+}
+
+/// What becomes of a job whose attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterFailure {
+    /// No attempt is left.
+    Bury,
+    /// It is ready at once, behind the others; or when it is due.
+    Retry,
+    /// It is delayed for so many milliseconds.
+    Wait(u64),
 }
 
 impl Defaults {
@@ -54,7 +64,33 @@ impl Defaults {
         })
     }
 
-    fn set(&mut self, defaults: &RetryDefaults) -> Result<(), Reject> {
+    /// After how many failed attempts a job is buried: as it says, or its topic said, or the queue.
+    pub(super) fn attempts_max(&self, job: &Job) -> Option<u32> {
+        let said = job.retry().and_then(|retry| retry.attempts_max);
+        said.or(self.get(job.defaults).attempts_max)
+    }
+
+    /// How a job waits between attempts: as it says, or its topic said, or the queue.
+    pub(super) fn backoff<'a>(&'a self, job: &'a Job) -> Option<&'a Backoff> {
+        let said = job.retry().and_then(|retry| retry.backoff.as_ref());
+        said.or(self.get(job.defaults).backoff.as_ref())
+    }
+
+    /// What becomes of a reserved job that is not expired when its attempt fails now. It is tried again after `delay_ms`, which
+    /// `None` leaves to its backoff.
+    pub(super) fn after_failure(&self, job: &Job, delay_ms: Option<u64>) -> AfterFailure {
+        if self.attempts_max(job).is_some_and(|attempts_max| job.attempts >= attempts_max) {
+            return AfterFailure::Bury;
+        }
+        let backoff_ms = || self.backoff(job).map_or(0, |backoff| wait_ms(backoff, job.id, job.attempts));
+        match delay_ms.unwrap_or_else(backoff_ms) {
+            0 => AfterFailure::Retry,
+            wait_ms => AfterFailure::Wait(wait_ms),
+        }
+    }
+
+    /// Changes those for the jobs that are pushed from now on.
+    pub(super) fn set(&mut self, defaults: &RetryDefaults) -> Result<(), Reject> {
         let known = if *defaults == RetryDefaults::NONE {
             Some(0)
         } else {
@@ -66,35 +102,6 @@ impl Defaults {
             self.sets.push(defaults.clone());
         }
         Ok(())
-    }
-}
-
-impl Engine {
-    /// The defaults for the jobs that are pushed now.
-    pub fn retry_defaults(&self) -> &RetryDefaults {
-        self.defaults.get(self.defaults.current())
-    }
-
-    /// Changes the defaults for the jobs that are pushed from now on.
-    pub(super) fn set_defaults(&mut self, defaults: &RetryDefaults) -> Result<Outcome, Reject> {
-        self.defaults.set(defaults).map(|()| Outcome::Done)
-    }
-
-    /// After how many failed attempts a job is buried: as it says, or its topic said, or the queue.
-    pub(super) fn attempts_max(&self, job: &Job) -> Option<u32> {
-        let said = job.retry().and_then(|retry| retry.attempts_max);
-        said.or(self.defaults.get(job.defaults).attempts_max)
-    }
-
-    /// How a job waits between attempts: as it says, or its topic said, or the queue.
-    pub(super) fn backoff<'a>(&'a self, job: &'a Job) -> Option<&'a Backoff> {
-        let said = job.retry().and_then(|retry| retry.backoff.as_ref());
-        said.or(self.defaults.get(job.defaults).backoff.as_ref())
-    }
-
-    /// How long a job waits after its last attempt failed, in milliseconds.
-    pub(super) fn backoff_ms(&self, job: &Job) -> u64 {
-        self.backoff(job).map_or(0, |backoff| wait_ms(backoff, job.id, job.attempts))
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! They are derived from the state's changes and are no part of it: nothing depends on them, and while nobody watches none are made.
 
-use super::Engine;
+use super::clock::Clock;
 use super::job::Job;
-use super::jobs::Slot;
+use super::topics::Topics;
 use crate::types::{JobId, JobState, Millis, TopicName};
 
 /// Something that happened to a job.
@@ -81,63 +81,51 @@ impl JobEventKind {
     }
 }
 
-impl Engine {
+impl Events {
     /// Makes events from here on, or makes none any more.
-    pub fn watch_jobs(&mut self, is_watched: bool) {
-        self.events.is_watched = is_watched;
+    pub(super) fn watch(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
     }
 
     /// The events since the last call, in order.
-    pub fn take_events(&mut self) -> Vec<JobEvent> {
-        std::mem::take(&mut self.events.events)
+    pub(super) fn take(&mut self) -> Vec<JobEvent> {
+        std::mem::take(&mut self.events)
     }
 
     /// What a change of this job is compared with, if anybody watches.
-    pub(super) fn before_change(&self, slot: Slot) -> Option<(JobState, Millis)> {
-        self.events.is_watched.then(|| {
-            let job = &self.jobs[slot];
-            (job.state, self.clock.as_wall(job.due()))
-        })
+    pub(super) fn before_change(&self, job: &Job, clock: Clock) -> Option<(JobState, Millis)> {
+        self.is_watched.then(|| (job.state, clock.as_wall(job.due())))
     }
 
     /// Notes a change of a job, unless it is none to those who watch.
-    pub(super) fn note_change(&mut self, slot: Slot, before: Option<(JobState, Millis)>) {
+    pub(super) fn note_change(
+        &mut self,
+        before: Option<(JobState, Millis)>,
+        job: &Job,
+        clock: Clock,
+        topics: &Topics,
+    ) {
         let Some((state_before, due_before)) = before else { return };
-        let job = &self.jobs[slot];
-        let is_postponed = job.state == JobState::Delayed && self.clock.as_wall(job.due()) != due_before;
+        let is_postponed = job.state == JobState::Delayed && clock.as_wall(job.due()) != due_before;
         if job.state != state_before || is_postponed {
-            let event = self.event(job, JobEventKind::of_state(job.state));
-            self.events.events.extend(event);
+            self.note(JobEventKind::of_state(job.state), job, clock, topics);
         }
     }
 
-    /// Notes a new job.
-    pub(super) fn note_pushed(&mut self, slot: Slot) {
-        self.note_event(slot, JobEventKind::Pushed);
-        if self.jobs[slot].state == JobState::Ready {
-            self.note_event(slot, JobEventKind::Ready);
+    /// Notes what happened to a job, if anybody watches.
+    pub(super) fn note(&mut self, kind: JobEventKind, job: &Job, clock: Clock, topics: &Topics) {
+        if !self.is_watched {
+            return;
         }
-    }
-
-    /// Notes what happened to a job that is there.
-    pub(super) fn note_event(&mut self, slot: Slot, kind: JobEventKind) {
-        if self.events.is_watched {
-            let event = self.event(&self.jobs[slot], kind);
-            self.events.events.extend(event);
-        }
-    }
-
-    /// Notes how a job ended.
-    pub(super) fn note_end(&mut self, job: &Job, kind: JobEventKind) {
-        if self.events.is_watched {
-            let event = self.event(job, kind);
-            self.events.events.extend(event);
-        }
-    }
-
-    fn event(&self, job: &Job, kind: JobEventKind) -> Option<JobEvent> {
-        let (due, now) = (self.clock.as_wall(job.due()), self.clock.as_wall(self.clock.later(0)));
-        let topic = self.topics.find(job.topic)?.name.clone();
-        Some(JobEvent { job: job.id, topic, kind, attempts: job.attempts, due, at: now })
+        let (due, now) = (clock.as_wall(job.due()), clock.as_wall(clock.later(0)));
+        let topic = topics.find(job.topic).map(|topic| topic.name.clone());
+        self.events.extend(topic.map(|topic| JobEvent {
+            job: job.id,
+            topic,
+            kind,
+            attempts: job.attempts,
+            due,
+            at: now,
+        }));
     }
 }

@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Engine;
 use super::hash;
-use super::outcome::FinishedView;
 use super::recent::{Happening, Recent};
 use crate::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS};
 use crate::types::{JobId, Lease, Millis, TopicId};
@@ -25,18 +23,10 @@ pub(super) struct Finish {
 /// Those that are remembered: a job is finished once.
 pub(super) type Finished = Recent<Finish>;
 
-impl Engine {
-    /// The job with this id if it was finished not too long ago, by the time of `stamp`, and if that was recorded.
-    pub fn finished_job(&self, job: JobId, stamp: Millis) -> Option<FinishedView> {
-        let finish = self.finished.find(job, stamp).filter(|finish| finish.attempts > 0)?;
-        self.topics.find(finish.topic)?;
-        Some(FinishedView { topic: finish.topic, attempts: finish.attempts, at: self.wall(finish.at) })
-    }
-
-    /// Whether this lease was finished, not too long ago.
-    pub(super) fn was_finished(&self, lease: Lease) -> bool {
-        let finish = self.finished.find(lease.job, self.clock.stamp);
-        finish.is_some_and(|finish| finish.lease.fence == lease.fence)
+impl Finished {
+    /// Whether this lease was finished, not too long ago by the time of `stamp`.
+    pub(super) fn has(&self, lease: Lease, stamp: Millis) -> bool {
+        self.find(lease.job, stamp).is_some_and(|finish| finish.lease.fence == lease.fence)
     }
 }
 

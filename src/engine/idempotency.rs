@@ -6,18 +6,13 @@
 //! [window](super::window) of a session it cannot tell a push that it has forgotten from one that never was.
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::Engine;
-use super::command::Command;
 use super::hash;
-use super::outcome::{Outcome, PushOutcome, Reject};
 use super::recent::{Happening, Recent};
-use super::repeat::{JobChecksum, checksum_of};
-use super::store::JobStore;
-use super::window::{pack, unpack};
+use super::repeat::JobChecksum;
+use super::window::{Recall, unpack};
 use crate::types::limits::{IDEMPOTENT_PUSH_MS, IDEMPOTENT_PUSHES_MAX};
-use crate::types::{GroupId, Lease, Millis};
+use crate::types::{GroupId, Millis};
 
 /// One pushed job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,61 +29,14 @@ pub(super) struct Remembered {
 /// Those that are remembered.
 pub(super) type IdempotentPushes = Recent<Remembered>;
 
-/// What became of a key before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Recall {
-    New,
-    Known(PushOutcome),
-    /// It was used for another job, or for one of a longer or shorter list.
-    Reused,
-}
-
-impl Engine {
-    /// Pushes jobs to one topic; an outcome for each. A job whose key was used before has the outcome that it had then. If a
-    /// key was used for another job, no job is pushed.
-    pub(super) fn push_idempotent(
-        &mut self,
-        command: &Command<'_>,
-        store: &mut impl JobStore,
-        ended: &mut Vec<Lease>,
-    ) -> Result<Outcome, Reject> {
-        let &Command::PushIdempotent { owner, key, list_jobs, topic, ref jobs } = command else {
-            unreachable!("it pushes under no key")
-        };
-        let outcomes = self.in_topic(topic, |engine, topic| {
-            let seed = engine.topic_seed(topic).map(|seed| xxh3_64_with_seed(&list_jobs.to_le_bytes(), seed));
-            let at = engine.clock.stamp;
-            let keyed = (0..).zip(jobs).map(|(nth, job)| {
-                let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
-                let pushed = Remembered { at, owner, key, outcome: 0, checksum };
-                (pushed, recall(&engine.idempotent, &pushed, engine.group))
-            });
-            let keyed: Vec<_> = keyed.collect();
-            let is_reused = keyed.iter().any(|(_, recall)| *recall == Recall::Reused);
-            let outcomes = keyed.into_iter().zip(jobs).map(|((pushed, recall), job)| match recall {
-                Recall::Known(outcome) => outcome,
-                _ if is_reused => PushOutcome::Refused(Reject::SequenceReused, None),
-                _ => {
-                    let outcome = engine.push_one(topic, job, store, ended);
-                    // What is refused was not pushed: the same may be tried again.
-                    if !matches!(outcome, PushOutcome::Refused(..)) {
-                        let pushed = Remembered { outcome: pack(outcome), ..pushed };
-                        engine.idempotent.remember(pushed, &mut engine.sum);
-                    }
-                    outcome
-                }
-            });
-            outcomes.collect()
-        });
-        outcomes.map(Outcome::Pushed)
-    }
-}
-
-fn recall(remembered: &IdempotentPushes, pushed: &Remembered, group: GroupId) -> Recall {
-    match remembered.find(pushed.key(), pushed.at) {
-        None => Recall::New,
-        Some(before) if before.checksum != pushed.checksum => Recall::Reused,
-        Some(before) => unpack(before.outcome, group).map_or(Recall::New, Recall::Known),
+impl IdempotentPushes {
+    /// What became of a key before.
+    pub(super) fn recall(&self, pushed: &Remembered, group: GroupId) -> Recall {
+        match self.find(pushed.key(), pushed.at) {
+            None => Recall::New,
+            Some(before) if before.checksum != pushed.checksum => Recall::Reused,
+            Some(before) => unpack(before.outcome, group).map_or(Recall::New, Recall::Known),
+        }
     }
 }
 

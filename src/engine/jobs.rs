@@ -12,6 +12,7 @@ use super::capture::{Capture, page_of, start_of};
 use super::free::FreeNumbers;
 use super::index::Index;
 use super::job::{Job, KeyHash};
+use super::loaded::Loaded;
 use super::paged::Paged;
 use super::spilled::{SpilledJobs, SpilledSlot};
 use super::store::Place;
@@ -57,6 +58,10 @@ pub(super) struct Jobs {
     capture: Option<Capture>,
     /// The sum of [`Job::held_bytes`] of the resident jobs.
     held_bytes: usize,
+    loaded: Loaded,
+    /// Jobs that got another record since the last capture began; not part of the state. The store may use a place again, so the
+    /// place alone does not tell the captured record from the present one.
+    renewed: BTreeSet<JobId>,
 }
 
 impl Jobs {
@@ -167,6 +172,21 @@ impl Jobs {
         }
     }
 
+    /// A job has another record than before.
+    pub(super) fn note_renewed(&mut self, id: JobId) {
+        self.renewed.insert(id);
+    }
+
+    /// Whether a job has had the same record since the last capture began.
+    pub(super) fn has_captured_record(&self, id: JobId) -> bool {
+        !self.renewed.contains(&id)
+    }
+
+    /// The jobs that became resident lately.
+    pub(super) fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
     /// Discards the captured copy of a job: the next capture takes it again.
     pub(super) fn recapture(&mut self, slot: Slot) {
         self.note_page(page_of(slot));
@@ -185,6 +205,7 @@ impl Jobs {
             (self.spilled.id(spilled), self.spilled.key_hash(spilled)),
             "the same job"
         );
+        self.loaded.note(id);
         let slot = self.place(job);
         self.spilled.remove(spilled);
         self.replace(id, key_hash, handle(spilled), slot);
@@ -211,6 +232,7 @@ impl Jobs {
     /// [`Self::captured`] has seen all of it. Returns the others.
     pub(super) fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         self.end_capture();
+        self.renewed.clear();
         let (mut wanted, mut unchanged) = (Vec::new(), BTreeSet::new());
         for (number, page) in (0..).zip(&mut self.pages) {
             if page.used > 0 && (page.changed || again(number)) {

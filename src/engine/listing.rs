@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Engine;
 use super::command::TopicSelect;
 use super::jobs::Slot;
 use super::outcome::JobView;
-use super::spill::NoSuchTopic;
+use super::{Engine, NoSuchTopic};
 use crate::types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
 use crate::types::{Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
 

@@ -7,25 +7,19 @@
 //! evenly as the only state. It tolerates a tenth of a second, less one interval: so slow rates are strict.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Engine;
-use super::clock::{Moment, Timeline};
-use super::command::{NewJob, TopicSelect};
-use super::events::JobEventKind;
+use super::clock::{Clock, Moment, Timeline};
+use super::command::NewJob;
 use super::hash::Element;
 use super::job::{DUE_ANEW, Job};
-use super::jobs::Slot;
-use super::outcome::{Outcome, PushOutcome, Reject};
-use super::retry::Retry;
-use super::store::JobStore;
+use super::members::Members;
+use super::outcome::{PushOutcome, Reject};
+use super::topics::Topics;
 use crate::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
-use crate::types::{
-    BuryReason, FEATURE_TOPIC_POLICY, JobState, LateAction, Millis, PolicyChange, TopicId, TopicPolicy,
-};
+use crate::types::{JobState, LateAction, Millis, PolicyChange, TopicId, TopicPolicy};
 
 /// Deliveries may come early by up to this time.
 const TOLERANCE_NS: u64 = 100_000_000;
@@ -154,50 +148,36 @@ impl SavedRule {
     }
 }
 
-impl Engine {
-    /// The settings of a topic; `None` if it has none.
-    pub fn topic_policy(&self, topic: TopicId) -> Option<&TopicPolicy> {
-        Some(self.rule(topic)?.policy())
-    }
-
-    /// Bytes of the bodies of a topic's jobs, without those that were pushed before this was counted.
-    pub fn topic_bytes(&self, topic: TopicId) -> u64 {
-        self.topics.find(topic).map_or(0, |topic| topic.bytes)
-    }
-
-    /// Changes the settings of a topic, which is made if it is new.
-    pub(super) fn change_policy(&mut self, topic: TopicSelect<'_>, change: &[u8]) -> Result<Outcome, Reject> {
-        // An entry with a change that this version cannot read was refused as a whole.
-        let change = PolicyChange::decode(change).map_err(|_| Reject::NotFound)?;
-        let id = self.intern(topic)?;
-        let policy = self.topic_policy(id).cloned().unwrap_or_default().changed(&change);
-        let rule = self.topics.rule_mut(id);
+impl Topics {
+    /// Changes the settings of a topic.
+    pub(super) fn change_policy(&mut self, topic: TopicId, change: &PolicyChange) {
+        let policy = self.policy(topic).cloned().unwrap_or_default().changed(change);
+        let rule = self.rule_mut(topic);
         match rule {
             Some(rule) if !policy.is_empty() => rule.change(policy),
             _ => *rule = (!policy.is_empty()).then(|| Box::new(Rule::new(policy))),
         }
-        self.topics.note_deliverable(id);
-        Ok(Outcome::Done)
+        self.note_deliverable(topic);
+    }
+
+    /// The settings of a topic; `None` if it has none.
+    pub(super) fn policy(&self, topic: TopicId) -> Option<&TopicPolicy> {
+        Some(self.rule(topic)?.policy())
     }
 
     pub(super) fn rule(&self, topic: TopicId) -> Option<&Rule> {
-        self.topics.find(topic)?.rule.as_deref()
+        self.find(topic)?.rule.as_deref()
     }
 
-    /// Whether jobs may leave some of their settings to their topic.
-    fn has_policies(&self) -> bool {
-        self.feature_level() >= FEATURE_TOPIC_POLICY
-    }
-
-    /// Time to run and priority of a new job.
-    pub(super) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>) -> (u32, u32) {
-        let policy = self.topic_policy(topic);
+    /// Time to run and priority of a new job. It may leave its priority to its topic if `members` know that.
+    pub(super) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>, members: &Members) -> (u32, u32) {
+        let policy = self.policy(topic);
         let ttr_ms = match new.ttr_ms {
             0 => policy.and_then(|policy| policy.ttr_ms).unwrap_or(TTR_MS_DEFAULT),
             ttr_ms => ttr_ms,
         };
         let priority = match new.priority {
-            PRIORITY_UNSAID if self.has_policies() => {
+            PRIORITY_UNSAID if members.know_policies() => {
                 policy.and_then(|policy| policy.priority).unwrap_or(PRIORITY_DEFAULT)
             }
             priority => priority,
@@ -205,24 +185,23 @@ impl Engine {
         (ttr_ms, priority)
     }
 
-    /// Retries and expiry of a new job that is due then: its own, or its topic's.
-    pub(super) fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
-        let own = Retry::read(attributes, self.clock, self.remembers_jobs());
-        match self.topic_policy(topic) {
-            Some(policy) => Retry::with_defaults(own, attributes, policy, due),
-            None => own,
+    /// How long a job is remembered that is finished now, in milliseconds; 0 for not at all.
+    pub(super) fn retention_ms(&self, job: &Job) -> u64 {
+        match job.retention_ms() {
+            0 => self.policy(job.topic).and_then(|policy| policy.retention_ms).unwrap_or(0),
+            own_ms => own_ms,
         }
     }
 
     /// Why a topic takes no job with a body of this length, if it does not. One that `replaces` another job is no more jobs.
-    pub(super) fn not_by_policy(
+    pub(super) fn refusal(
         &self,
         topic: TopicId,
         body_bytes: usize,
-        replaces: Option<Slot>,
+        replaces: Option<&Job>,
     ) -> Option<PushOutcome> {
-        let replaces = replaces.filter(|slot| self.jobs[*slot].state != JobState::Finished);
-        let found = self.topics.find(topic)?;
+        let replaces = replaces.filter(|job| job.state != JobState::Finished);
+        let found = self.find(topic)?;
         let policy = found.rule.as_ref()?.policy();
         let refused = |reject| Some(PushOutcome::Refused(reject, None));
         if policy.body_bytes_max.is_some_and(|bytes_max| body_bytes > bytes_max as usize) {
@@ -231,7 +210,7 @@ impl Engine {
         if replaces.is_none() && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
             return refused(Reject::TopicFull);
         }
-        let freed = replaces.map_or(0, |slot| self.jobs[slot].counted_bytes());
+        let freed = replaces.map_or(0, Job::counted_bytes);
         let bytes = found.bytes.saturating_sub(freed).saturating_add(body_bytes as u64);
         if policy.bytes_max.is_some_and(|bytes_max| bytes > bytes_max) {
             return refused(Reject::TopicFull);
@@ -241,20 +220,17 @@ impl Engine {
 
     /// What becomes of a job whose due time has come, by how long ago that was for sure: a wall clock that is set forward makes no job
     /// late.
-    pub(super) fn when_due(&mut self, slot: Slot) -> Verdict {
-        let job = &self.jobs[slot];
-        let (id, topic) = (job.id, job.topic);
-        let Some(late) = self.late_action(job) else { return Verdict::InTime };
-        let stamp = self.clock.stamp;
+    pub(super) fn when_due(&mut self, job: &Job, clock: Clock) -> Verdict {
+        let Some(late) = self.late_action(job, clock) else { return Verdict::InTime };
         match late {
             LateAction::Bury => Verdict::Bury,
             LateAction::Drop => Verdict::Drop,
             LateAction::Spread { over_ms } => {
-                Verdict::Later(self.clock.later(xxh3_64(&id.0.to_le_bytes()) % over_ms.max(1)))
+                Verdict::Later(clock.later(xxh3_64(&job.id.0.to_le_bytes()) % over_ms.max(1)))
             }
             LateAction::PerSecond(jobs) => {
-                let Some(rule) = self.topics.rule_mut(topic) else { return Verdict::InTime };
-                let at_ns = rule.late_ns.max(nanos(stamp));
+                let Some(rule) = self.rule_mut(job.topic) else { return Verdict::InTime };
+                let at_ns = rule.late_ns.max(nanos(clock.stamp));
                 rule.late_ns = at_ns.saturating_add(SECOND_NS.div_ceil(u64::from(jobs.max(1))));
                 Verdict::Later(Moment { timeline: Timeline::Stamp, at: at_ns / NS_PER_MS })
             }
@@ -262,89 +238,28 @@ impl Engine {
     }
 
     /// The same of one that would be granted: only its first delivery can be late.
-    pub(super) fn when_granted(&self, slot: Slot) -> Verdict {
-        let job = &self.jobs[slot];
-        match self.late_action(job).filter(|_| job.attempts == 0) {
+    pub(super) fn when_granted(&self, job: &Job, clock: Clock) -> Verdict {
+        match self.late_action(job, clock).filter(|_| job.attempts == 0) {
             Some(LateAction::Bury) => Verdict::Bury,
             Some(LateAction::Drop) => Verdict::Drop,
             _ => Verdict::InTime,
         }
     }
 
-    fn late_action(&self, job: &Job) -> Option<LateAction> {
+    fn late_action(&self, job: &Job, clock: Clock) -> Option<LateAction> {
         if job.state == JobState::Delayed && job.since == DUE_ANEW {
             return None;
         }
-        let late = self.rule(job.topic)?.policy().late?;
-        let late_ms = i128::from(self.clock.stamp.0) - self.clock.surely(job.due());
+        let late = self.policy(job.topic)?.late?;
+        let late_ms = i128::from(clock.stamp.0) - clock.surely(job.due());
         (late_ms > i128::from(late.after_ms)).then_some(late.then)
     }
 
-    /// Does to a job what its topic says of late ones. Whether it is not for delivery now.
-    pub(super) fn carry_out_verdict(
-        &mut self,
-        slot: Slot,
-        verdict: Verdict,
-        store: &mut impl JobStore,
-    ) -> bool {
-        match verdict {
-            Verdict::InTime => return false,
-            Verdict::Later(due) => self.change(slot, |job| {
-                job.set_delayed(due);
-                job.since = DUE_ANEW;
-            }),
-            Verdict::Bury => self.bury_job(slot, BuryReason::TooLate),
-            Verdict::Drop => self.expire(slot, store),
-        }
-        true
-    }
-
-    /// A job is set aside, or goes to its topic's dead letters: ready, with all its attempts before it, and not found by its key,
-    /// which may be taken there.
-    pub(super) fn bury_job(&mut self, slot: Slot, reason: BuryReason) {
-        let Some(topic) = self.dead_letters(self.jobs[slot].topic) else {
-            return self.change(slot, |job| job.set_buried(reason));
-        };
-        let now = self.clock.later(0);
-        let text = self.keeps_history().then(|| Arc::from(reason.to_string()));
-        self.change_unnoted(slot, |job| {
-            job.attempts = 0;
-            job.set_due(now);
-            job.set_ready(i128::from(now.at));
-            if let Some(text) = text.filter(|_| job.past().is_none_or(|past| past.reason.is_none())) {
-                job.set_reason(text);
-            }
-        });
-        self.move_job(slot, topic, None);
-        self.note_event(slot, JobEventKind::Ready);
-    }
-
-    /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.
-    fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
-        let name = self.rule(topic)?.policy().dead_letters.clone()?;
-        self.intern(TopicSelect::Name(name.as_str())).ok().filter(|id| *id != topic)
-    }
-
     /// How many jobs of a topic a reserve at this stamp could have, if `coming` more were ready by then.
-    pub fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
-        let Some(found) = self.topics.find(topic).filter(|found| !found.paused) else { return 0 };
+    pub(super) fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
+        let Some(found) = self.find(topic).filter(|found| !found.paused) else { return 0 };
         let ready = found.ready.len() as u64 + coming;
-        ready.min(found.room(stamp.max(self.clock.stamp)))
-    }
-
-    /// Topics that have ready jobs and must wait for their rate, until this stamp at most.
-    pub fn free_by(&self, stamp: Millis) -> impl Iterator<Item = TopicId> {
-        self.topics.throttled().range(..=(stamp, TopicId(u32::MAX))).map(|(_, topic)| *topic)
-    }
-
-    /// When the first of these topics may give a job again, as a stamp after this one; of those for which `is_wanted` says so.
-    /// Those that may by now wait for something else.
-    pub fn next_free(&self, stamp: Millis, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
-        self.topics
-            .throttled()
-            .range((stamp.after(1), TopicId(0))..)
-            .find(|(_, topic)| is_wanted(*topic))
-            .map(|(at, _)| *at)
+        ready.min(found.room(stamp))
     }
 }
 

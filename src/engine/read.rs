@@ -7,14 +7,23 @@ use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Engine;
+use super::apply::Moved;
+use super::defaults::AfterFailure;
+use super::events::JobEvent;
 use super::hash::{Element, Kind};
 use super::job::Job;
 use super::jobs::Slot;
-use super::outcome::{Grant, JobView, SessionStatus, SessionView, TopicView};
+use super::list::Pass;
+use super::listing::{Listed, Listing};
+use super::outcome::{FinishedView, Grant, JobView, SessionStatus, SessionView, TopicView};
+use super::store::JobStore;
 use super::topics::TopicTotals;
-use super::transition::{AfterFailure, Moved};
+
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{JobHistory, JobId, JobState, Member, Millis, SessionId, SessionSecret, TopicId};
+use crate::types::{
+    Filter, JobHistory, JobId, JobState, Lease, Member, Millis, RetryDefaults, SessionId, SessionSecret,
+    TopicId, TopicPolicy,
+};
 
 impl Engine {
     /// The stamp of the last entry; it never goes back.
@@ -34,7 +43,7 @@ impl Engine {
 
     /// Whether the queue was founded.
     pub fn has_genesis(&self) -> bool {
-        self.key_secret.is_some()
+        self.key_secret.0.is_some()
     }
 
     /// The number of the topic with this name.
@@ -95,13 +104,13 @@ impl Engine {
             }
             let job = &self.jobs[*slot];
             moved.add(job);
-            let expired = job.expires().is_some_and(|expires| clock.reached(expires));
+            let expired = job.is_expired(clock);
             let ready = match job.state {
                 JobState::Delayed => job.also_due().is_none_or(|also| clock.reached(also)),
                 JobState::Reserved => {
                     // Another job of its topic may have its place among the leases.
-                    let retries = matches!(self.after_failure(job, None), AfterFailure::Retry);
-                    retries || self.rule(job.topic).is_some()
+                    let retries = matches!(self.defaults.after_failure(job, None), AfterFailure::Retry);
+                    retries || self.topics.rule(job.topic).is_some()
                 }
                 JobState::Ready | JobState::Buried | JobState::Finished => false,
             };
@@ -175,10 +184,10 @@ impl Engine {
     /// A hash of the whole state: equal on every replica at the same index.
     pub fn state_hash(&self) -> u128 {
         let mut scalars = Element::new(Kind::Scalars);
-        scalars.word(self.group.0.into()).word(u64::from(self.key_secret.is_some()));
-        scalars.wide(u128::from_le_bytes(self.key_secret.unwrap_or_default()));
+        scalars.word(self.numbers.group().0.into()).word(u64::from(self.key_secret.0.is_some()));
+        scalars.wide(u128::from_le_bytes(self.key_secret.0.unwrap_or_default()));
         scalars.word(self.clock.stamp.0).word(self.clock.offset_ms.cast_unsigned());
-        scalars.word(self.last_job).word(self.last_fence);
+        scalars.word(self.numbers.last_job()).word(self.numbers.last_fence());
         scalars.word(self.sessions.last());
         scalars.word(self.members.feature_level().into()).word(self.defaults.digest());
         if let Some(forward) = self.clock.forward {
@@ -229,6 +238,138 @@ impl Engine {
         2 * (self.sessions.saved_bytes() + self.topics.saved_bytes())
     }
 
+    /// The settings of a topic; `None` if it has none.
+    pub fn topic_policy(&self, topic: TopicId) -> Option<&TopicPolicy> {
+        self.topics.policy(topic)
+    }
+
+    /// Bytes of the bodies of a topic's jobs, without those that were pushed before this was counted.
+    pub fn topic_bytes(&self, topic: TopicId) -> u64 {
+        self.topics.find(topic).map_or(0, |topic| topic.bytes)
+    }
+
+    /// How many jobs of a topic a reserve at this stamp could have, if `coming` more were ready by then.
+    pub fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
+        self.topics.available(topic, coming, stamp.max(self.clock.stamp))
+    }
+
+    /// Topics that have ready jobs and must wait for their rate, until this stamp at most.
+    pub fn free_by(&self, stamp: Millis) -> impl Iterator<Item = TopicId> {
+        self.topics.throttled().range(..=(stamp, TopicId(u32::MAX))).map(|(_, topic)| *topic)
+    }
+
+    /// When the first of these topics may give a job again, as a stamp after this one; of those for which `is_wanted` says so.
+    /// Those that may by now wait for something else.
+    pub fn next_free(&self, stamp: Millis, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
+        self.topics
+            .throttled()
+            .range((stamp.after(1), TopicId(0))..)
+            .find(|(_, topic)| is_wanted(*topic))
+            .map(|(at, _)| *at)
+    }
+
+    /// The queue's defaults for the retries of jobs that are pushed now.
+    pub fn retry_defaults(&self) -> &RetryDefaults {
+        self.defaults.get(self.defaults.current())
+    }
+
+    /// The job with this id if it was finished not too long ago, by the time of `stamp`, and if that was recorded.
+    pub fn finished_job(&self, job: JobId, stamp: Millis) -> Option<FinishedView> {
+        let finish = self.finished.find(job, stamp).filter(|finish| finish.attempts > 0)?;
+        self.topics.find(finish.topic)?;
+        Some(FinishedView { topic: finish.topic, attempts: finish.attempts, at: self.wall(finish.at) })
+    }
+
+    /// The topic of a job that may be leased, or was finished not too long ago, by the time of `stamp`. Leases are on resident
+    /// jobs: nothing is read.
+    pub fn topic_of_leased(&self, job: JobId, stamp: Millis) -> Option<TopicId> {
+        let resident = self.jobs.resident(job).map(|slot| self.jobs[slot].topic);
+        resident.or_else(|| self.finished_job(job, stamp).map(|finished| finished.topic))
+    }
+
+    /// Whether this lease still holds its job.
+    pub fn holds(&self, lease: Lease) -> bool {
+        self.held(lease).is_some()
+    }
+
+    /// The job on which this lease is.
+    pub(super) fn held(&self, lease: Lease) -> Option<Slot> {
+        let slot = self.jobs.resident(lease.job)?;
+        let job = &self.jobs[slot];
+        (job.state == JobState::Reserved && job.fence() == lease.fence).then_some(slot)
+    }
+
+    /// How many jobs match, if the counters of topics tell: the filter has no condition but topic and states.
+    pub fn count_by_state(&self, filter: &Filter) -> Option<u64> {
+        let Filter { topic, states, .. } = filter;
+        if *filter != (Filter { topic: topic.clone(), states: *states, ..Filter::default() }) {
+            return None;
+        }
+        let one = |view: TopicView<'_>| {
+            let of_state = |state| match state {
+                JobState::Delayed => view.delayed,
+                JobState::Ready => view.ready,
+                JobState::Reserved => view.reserved,
+                JobState::Buried => view.buried,
+                JobState::Finished => view.remembered,
+            };
+            states.iter().map(of_state).sum::<u64>()
+        };
+        Some(match topic {
+            Some(name) => self.topic_id(name.as_str()).and_then(|id| self.topic(id)).map_or(0, one),
+            None => self.topics().map(one).sum(),
+        })
+    }
+
+    /// Goes on with a pass: takes as many jobs as it looks at from `budget`, and stops when that is 0.
+    pub fn list<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Listed, S::Error> {
+        Pass { engine: self, listing, budget, store }.go_on()
+    }
+
+    /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
+    pub fn peek<S: JobStore>(
+        &self,
+        listing: &mut Listing<S::Walk>,
+        budget: &mut usize,
+        store: &mut S,
+    ) -> Result<Listed, S::Error> {
+        Pass { engine: self, listing, budget, store }.peek()
+    }
+
+    /// Makes events from here on, or makes none any more.
+    pub fn watch_jobs(&mut self, is_watched: bool) {
+        self.events.watch(is_watched);
+    }
+
+    /// The events since the last call, in order.
+    pub fn take_events(&mut self) -> Vec<JobEvent> {
+        self.events.take()
+    }
+
+    /// How many jobs were changed since this engine was made.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The lease on a reserved job.
+    pub(super) fn granted(&self, slot: Slot) -> Grant {
+        let job = &self.jobs[slot];
+        Grant {
+            lease: Lease { job: job.id, fence: job.fence() },
+            topic: job.topic,
+            priority: job.priority,
+            attempts: job.attempts,
+            due: self.clock.as_wall(job.due()),
+            deadline: Millis(job.since),
+            body: job.body,
+        }
+    }
+
     pub(super) fn view(&self, job: &Job) -> JobView {
         let reserved = job.state == JobState::Reserved;
         JobView {
@@ -240,8 +381,8 @@ impl Engine {
             due: self.clock.as_wall(job.due()),
             ttr_ms: job.ttr_ms,
             lease: reserved.then_some((job.fence(), Millis(job.since))),
-            attempts_max: self.attempts_max(job),
-            backoff: self.backoff(job).cloned(),
+            attempts_max: self.defaults.attempts_max(job),
+            backoff: self.defaults.backoff(job).cloned(),
             buried: (job.state == JobState::Buried).then_some(job.buried),
             history: self.history(job),
             version: version_of(job),

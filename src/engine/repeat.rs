@@ -2,25 +2,19 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::Engine;
 use super::command::NewJob;
+use super::topics::Topics;
 use crate::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
-use crate::types::{FEATURE_SEQUENCE_CHECK, TopicId, When};
+use crate::types::{TopicId, When};
 
 /// 32 bits of a hash over all that a push says of one job; 0 is not known.
 pub(super) type JobChecksum = u32;
 
-impl Engine {
-    /// What the checksums of jobs of this topic begin with, unless sessions keep none.
-    pub(super) fn checksum_seed(&self, topic: TopicId) -> Option<u64> {
-        let keeps = self.feature_level() >= FEATURE_SEQUENCE_CHECK;
-        self.topic_seed(topic).filter(|_| keeps)
-    }
-
-    /// What the checksums of jobs of this topic begin with. It is made of the name: a topic that was forgotten comes back under
+impl Topics {
+    /// What the checksums of jobs of a topic begin with. It is made of the name: a topic that was forgotten comes back under
     /// another number.
-    pub(super) fn topic_seed(&self, topic: TopicId) -> Option<u64> {
-        let topic = self.topic(topic)?;
+    pub(super) fn checksum_seed(&self, topic: TopicId) -> Option<u64> {
+        let topic = self.find(topic)?;
         Some(xxh3_64_with_seed(topic.name.as_str().as_bytes(), 0))
     }
 }

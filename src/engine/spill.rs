@@ -38,10 +38,6 @@ pub enum Relocated {
     Spilled,
 }
 
-/// A command names a topic that does not exist.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NoSuchTopic;
-
 impl Engine {
     /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `spilled` all of
     /// the job was written as it was when it had this hash: if it still has it, the job is spilled.
@@ -52,7 +48,7 @@ impl Engine {
                 Relocated::Spilled
             }
             Some(Found::Resident(slot))
-                if self.jobs[slot].body.place == from && !self.renewed.contains(&job) =>
+                if self.jobs[slot].body.place == from && self.jobs.has_captured_record(job) =>
             {
                 if let Some(hash) = spilled {
                     if self.may_leave(slot, hash) {
@@ -148,7 +144,7 @@ impl Engine {
         jobs: &'a [NewJob<'_>],
     ) -> impl Iterator<Item = Option<Place>> + 'a {
         let topic = self.known(topic).filter(|_| self.jobs.spilled().len() > 0);
-        let found = move |job: &NewJob<'_>| self.jobs.find_key(self.key_hash(topic?, job.key?));
+        let found = move |job: &NewJob<'_>| self.jobs.find_key(self.key_secret.hash(topic?, job.key?));
         jobs.iter().map(move |job| match found(job)? {
             Found::Spilled(spilled) => Some(self.jobs.spilled().place(spilled)),
             Found::Resident(_) => None,
@@ -176,7 +172,7 @@ impl Engine {
             Command::Push { topic, jobs, .. } | Command::PushIdempotent { topic, jobs, .. } => {
                 if let Some(topic) = self.known(*topic) {
                     let keys = jobs.iter().filter_map(|job| job.key);
-                    keys.for_each(|key| name(self.jobs.find_key(self.key_hash(topic, key))));
+                    keys.for_each(|key| name(self.jobs.find_key(self.key_secret.hash(topic, key))));
                 }
             }
             Command::Delete { job }
@@ -213,33 +209,6 @@ impl Engine {
         }
     }
 
-    /// The job that is meant.
-    pub(super) fn find(&self, job: &JobSelect<'_>) -> Option<Found> {
-        match job {
-            JobSelect::Id(id) => self.jobs.find(*id),
-            JobSelect::Key { topic, key } => {
-                let topic = self.known(*topic)?;
-                self.jobs.find_key(self.key_hash(topic, key))
-            }
-        }
-    }
-
-    /// The topic that is meant, or all of them: `None`.
-    pub(super) fn known_or_all(
-        &self,
-        topic: Option<TopicSelect<'_>>,
-    ) -> Result<Option<TopicId>, NoSuchTopic> {
-        topic.map(|topic| self.known(topic).ok_or(NoSuchTopic)).transpose()
-    }
-
-    /// The number of the topic that is meant; it may be that of none.
-    pub(super) fn known(&self, topic: TopicSelect<'_>) -> Option<TopicId> {
-        match topic {
-            TopicSelect::Id(id) => Some(id),
-            TopicSelect::Name(name) => self.topics.id(name),
-        }
-    }
-
     fn load_one<S: JobStore>(&mut self, job: JobId, store: &mut S) -> Result<Slot, S::Error> {
         match self.jobs.find(job) {
             Some(Found::Spilled(slot)) => self.load(slot, store),
@@ -252,7 +221,6 @@ impl Engine {
         let place = self.jobs.spilled().place(spilled);
         let job = store.spilled_job(place)?.into_job(place);
         store.no_longer_spilled(place);
-        self.loaded.note(job.id);
         let slot = self.jobs.load(spilled, job);
         self.timers.enter(slot, &self.jobs[slot]);
         Ok(slot)

@@ -9,13 +9,15 @@ use super::clock::{Clock, StepForward};
 use super::defaults::Defaults;
 use super::finished::Finish;
 use super::idempotency::Remembered;
+use super::key_secret::KeySecret;
 use super::members::Members;
+use super::numbers::{COUNT_MAX, COUNTED_JOBS_MAX, Numbers};
 use super::policy::SavedRule;
 use super::saved::{SavedJob, options};
 use super::saved_topics::{SavedNumbers, SavedTopic};
 use super::sessions::SavedSession;
 use super::store::Place;
-use super::{COUNT_MAX, COUNTED_JOBS_MAX, Engine, hash, jobs};
+use super::{Engine, hash, jobs};
 use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 
 /// Everything in the state but the jobs.
@@ -149,61 +151,33 @@ pub const SESSION_OUTCOMES: usize = 8;
 /// The number of jobs that are indexed together.
 const INDEXED_AT_ONCE: usize = 1 << 18;
 
-impl Engine {
-    /// Everything in the state but the jobs.
-    pub fn metadata(&self) -> StateMetadata {
-        StateMetadata { sessions: self.sessions.save(), ..self.metadata_without_sessions() }
-    }
-
-    /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
-    pub fn partial_metadata(&self) -> PartialMetadata {
-        PartialMetadata::new(&self.metadata_without_sessions(), self.sessions.len())
-    }
-
-    /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
-    /// as [`SESSION_OUTCOMES`] more. There is one at least, unless all were captured.
-    pub fn capture_sessions(&mut self, outcomes_max: usize) -> CapturedSessions {
-        let mut captured = CapturedSessions::default();
-        let mut left = outcomes_max.max(1);
-        while left > 0
-            && let Some((session, outcomes)) = self.sessions.captured()
-        {
-            captured.bytes.extend(encoded(&session));
-            captured.count += 1;
-            left = left.saturating_sub(SESSION_OUTCOMES + outcomes);
-        }
-        captured
-    }
-
-    fn metadata_without_sessions(&self) -> StateMetadata {
-        let head = Head {
-            group: self.group,
-            stamp: self.clock.stamp,
-            clock_offset_ms: self.clock.offset_ms,
-            key_secret: self.key_secret,
-            last_job: self.last_job,
-            last_fence: self.last_fence,
-            last_session: self.sessions.last(),
-            jobs: self.jobs(),
-            keyed: self.jobs.keyed() as u64,
-            topics: self.topics.save(),
-        };
-        let finished = self.finished.all().copied().collect();
-        let (members, defaults) = (self.members.clone(), self.defaults.clone());
-        let tail = Tail { finished, members, defaults, sum: self.sum };
-        let (topic_numbers, rules) = (self.topics.save_numbers(), self.topics.save_rules());
-        let (idempotent, forward) = (self.idempotent.all().copied().collect(), self.clock.forward);
-        StateMetadata { head, sessions: Vec::new(), tail, topic_numbers, rules, idempotent, forward }
-    }
-}
-
-impl Engine {
-    fn has_given_out(&self, id: JobId) -> bool {
-        id.group() == self.group && (1..=self.last_job).contains(&id.sequence())
-    }
-}
-
 impl StateMetadata {
+    /// Everything in the state but the jobs.
+    pub(super) fn of(engine: &Engine) -> Self {
+        Self { sessions: engine.sessions.save(), ..Self::without_sessions(engine) }
+    }
+
+    fn without_sessions(engine: &Engine) -> Self {
+        let head = Head {
+            group: engine.numbers.group(),
+            stamp: engine.clock.stamp,
+            clock_offset_ms: engine.clock.offset_ms,
+            key_secret: engine.key_secret.0,
+            last_job: engine.numbers.last_job(),
+            last_fence: engine.numbers.last_fence(),
+            last_session: engine.sessions.last(),
+            jobs: engine.jobs(),
+            keyed: engine.jobs.keyed() as u64,
+            topics: engine.topics.save(),
+        };
+        let finished = engine.finished.all().copied().collect();
+        let (members, defaults) = (engine.members.clone(), engine.defaults.clone());
+        let tail = Tail { finished, members, defaults, sum: engine.sum };
+        let (topic_numbers, rules) = (engine.topics.save_numbers(), engine.topics.save_rules());
+        let (idempotent, forward) = (engine.idempotent.all().copied().collect(), engine.clock.forward);
+        Self { head, sessions: Vec::new(), tail, topic_numbers, rules, idempotent, forward }
+    }
+
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut partial = PartialMetadata::new(self, self.sessions.len());
@@ -284,8 +258,8 @@ impl StateMetadata {
         let mut engine = Engine::new(self.head.group);
         let (stamp, offset_ms) = (self.head.stamp, self.head.clock_offset_ms);
         engine.clock = Clock { stamp, offset_ms, forward: self.forward };
-        engine.key_secret = self.head.key_secret;
-        (engine.last_job, engine.last_fence) = (self.head.last_job, self.head.last_fence);
+        engine.key_secret = KeySecret(self.head.key_secret);
+        engine.numbers = Numbers::restored(self.head.group, self.head.last_job, self.head.last_fence);
         engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
         engine.sessions.restore(self.head.last_session, &self.sessions);
         engine.finished.restore(&self.tail.finished);
@@ -298,6 +272,11 @@ impl StateMetadata {
 }
 
 impl PartialMetadata {
+    /// Everything in the state but jobs and sessions.
+    pub(super) fn of(engine: &Engine) -> Self {
+        Self::new(&StateMetadata::without_sessions(engine), engine.sessions.len())
+    }
+
     fn new(metadata: &StateMetadata, missing: usize) -> Self {
         let StateMetadata { head, tail, topic_numbers, rules, idempotent, forward, .. } = metadata;
         let mut bytes = encoded(head);
@@ -351,6 +330,20 @@ impl From<StateMetadata> for PartialMetadata {
 }
 
 impl CapturedSessions {
+    /// See [`Engine::capture_sessions`].
+    pub(super) fn next_of(engine: &mut Engine, outcomes_max: usize) -> Self {
+        let mut captured = Self::default();
+        let mut left = outcomes_max.max(1);
+        while left > 0
+            && let Some((session, outcomes)) = engine.sessions.captured()
+        {
+            captured.bytes.extend(encoded(&session));
+            captured.count += 1;
+            left = left.saturating_sub(SESSION_OUTCOMES + outcomes);
+        }
+        captured
+    }
+
     /// Whether there is none: all were captured.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -378,7 +371,7 @@ impl Restoring {
     /// Takes a resident job back, whose record is at `place`.
     pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), RestoreError> {
         let engine = &mut self.engine;
-        let given_out = engine.has_given_out(saved.id()) && saved.fence().0 <= engine.last_fence;
+        let given_out = engine.numbers.include_job(saved.id()) && engine.numbers.include_fence(saved.fence());
         if !given_out || !engine.defaults.has(saved.defaults()) || engine.topics.find(saved.topic()).is_none()
         {
             return Err(RestoreError::Job(saved.id()));
@@ -389,7 +382,7 @@ impl Restoring {
 
     /// Takes a spilled job back, which is at `place`.
     pub fn spilled(&mut self, id: JobId, key_hash: Option<u128>, place: Place) -> Result<(), RestoreError> {
-        if !self.engine.has_given_out(id) {
+        if !self.engine.numbers.include_job(id) {
             return Err(RestoreError::Job(id));
         }
         let handle = self.engine.jobs.place_spilled(id, key_hash, place);

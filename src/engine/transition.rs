@@ -4,40 +4,18 @@ use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
 use super::events::JobEventKind;
 use super::hash;
-use super::job::{DUE_ANEW, Job};
+use super::job::{DUE_ANEW, Job, KeyHash};
 use super::jobs::Slot;
-use super::store::JobStore;
-use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
-use crate::types::{BuryReason, Fence, JobState, Lease, Millis, SessionId};
-
-/// The number and size of the due jobs that one entry has moved so far.
-#[derive(Debug, Default)]
-pub(super) struct Moved {
-    jobs: usize,
-    /// Of their bodies.
-    bytes: u64,
-}
-
-impl Moved {
-    /// This job moves, too.
-    pub(super) fn add(&mut self, job: &Job) {
-        self.jobs += 1;
-        self.bytes += u64::from(job.body.body_bytes);
-    }
-
-    /// Whether the rest is for the entries behind it.
-    pub(super) fn is_enough(&self) -> bool {
-        self.jobs >= DUE_PER_ENTRY_MAX || self.bytes >= DUE_BYTES_PER_ENTRY_MAX
-    }
-}
+use crate::types::limits::DUE_PER_ENTRY_MAX;
+use crate::types::{BuryReason, Fence, JobState, Millis, SessionId, TopicId};
 
 impl Engine {
     /// Changes a job: takes it out of everything that its state asked for, and puts it into what its new one asks
     /// for.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
-        let before = self.before_change(slot);
+        let before = self.events.before_change(&self.jobs[slot], self.clock);
         self.change_unnoted(slot, change);
-        self.note_change(slot, before);
+        self.events.note_change(before, &self.jobs[slot], self.clock, &self.topics);
     }
 
     /// As [`Self::change`], for one that is no event by itself.
@@ -45,6 +23,33 @@ impl Engine {
         self.leave(slot);
         self.jobs.change(slot, change);
         self.enter(slot);
+    }
+
+    /// Puts a job that is not reserved into another topic, under this hash of its key there, which no job has. With `None` it is
+    /// no longer found by its key, and its key may be used again in both topics. It counts as deleted from the one and as pushed to
+    /// the other, so that the counts of each topic add up.
+    pub(super) fn move_job(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
+        debug_assert!(self.jobs[slot].state != JobState::Reserved, "its consumer has a lease on it");
+        // A job that is remembered was counted as finished where it was.
+        if self.jobs[slot].state != JobState::Finished {
+            self.topics.totals(self.jobs[slot].topic).deleted += 1;
+            self.topics.totals(topic).pushed += 1;
+        }
+        self.note(slot, JobEventKind::Moved);
+        self.leave(slot);
+        self.jobs.set_topic(slot, topic, key_hash);
+        self.enter(slot);
+        self.note(slot, JobEventKind::Moved);
+    }
+
+    /// Notes what happens to a job that is there.
+    pub(super) fn note(&mut self, slot: Slot, kind: JobEventKind) {
+        self.events.note(kind, &self.jobs[slot], self.clock, &self.topics);
+    }
+
+    /// Notes how a job ended.
+    pub(super) fn note_end(&mut self, job: &Job, kind: JobEventKind) {
+        self.events.note(kind, job, self.clock, &self.topics);
     }
 
     /// Puts a job into what its state asks for.
@@ -80,7 +85,7 @@ impl Engine {
     /// has expired for sure.
     pub(super) fn put_away(&mut self, slot: Slot) {
         let (clock, job) = (self.clock, &self.jobs[slot]);
-        let Some(expires) = job.expires().filter(|_| self.is_expired(job)) else {
+        let Some(expires) = job.expires().filter(|_| job.is_expired(self.clock)) else {
             return self.make_wait(slot);
         };
         let until = clock.sure_at(expires).max(DUE_ANEW + 1);
@@ -96,7 +101,7 @@ impl Engine {
 
     /// Makes a job ready whose attempt failed: due now, and behind all that is ready by now. It waits if its due time lies ahead, as
     /// the wall clock was set back.
-    fn make_wait_again(&mut self, slot: Slot) {
+    pub(super) fn make_wait_again(&mut self, slot: Slot) {
         if !self.clock.reached(self.jobs[slot].due()) {
             return self.make_wait(slot);
         }
@@ -107,102 +112,15 @@ impl Engine {
         });
     }
 
-    /// Ends a job: it is gone, whatever its state was.
-    pub(super) fn end(&mut self, slot: Slot, store: &mut impl JobStore) -> Job {
+    /// Takes a job out of the state.
+    pub(super) fn remove(&mut self, slot: Slot) -> Job {
         self.changes += 1;
         self.leave(slot);
-        let job = self.jobs.remove(slot);
-        store.forget(job.body);
-        job
-    }
-
-    /// Ends a job that is deleted or replaced. One that is finished is counted already.
-    pub(super) fn remove(&mut self, slot: Slot, store: &mut impl JobStore) -> Job {
-        let job = self.end(slot, store);
-        if job.state != JobState::Finished {
-            self.topics.totals(job.topic).deleted += 1;
-            self.note_end(&job, JobEventKind::Deleted);
-        }
-        job
-    }
-
-    /// Ends a job if it has expired for sure. Whether it did.
-    pub(super) fn drop_expired(&mut self, slot: Slot, store: &mut impl JobStore) -> bool {
-        let clock = self.clock;
-        let is_over = self.jobs[slot].expires().is_some_and(|expires| clock.surely_reached(expires));
-        if is_over {
-            self.expire(slot, store);
-        }
-        is_over
-    }
-
-    /// Ends a job that nobody is to have any more.
-    pub(super) fn expire(&mut self, slot: Slot, store: &mut impl JobStore) {
-        let job = self.end(slot, store);
-        self.topics.totals(job.topic).expired += 1;
-        self.note_end(&job, JobEventKind::Expired);
-    }
-
-    /// Whether it has expired by the wall clock as it is now, which may be wrong: nobody is to have it meanwhile.
-    pub(super) fn is_expired(&self, job: &Job) -> bool {
-        job.expires().is_some_and(|expires| self.clock.reached(expires))
-    }
-
-    /// A job's timer fires.
-    pub(super) fn fire(&mut self, slot: Slot, store: &mut impl JobStore, ended: &mut Vec<Lease>) {
-        let job = &self.jobs[slot];
-        if job.state == JobState::Reserved {
-            ended.push(Lease { job: job.id, fence: job.fence() });
-            self.fail_attempt(slot, None, store);
-        } else if job.state == JobState::Finished {
-            self.end(slot, store);
-        } else if self.drop_expired(slot, store) {
-            // Nobody is to have it any more.
-        } else if self.jobs[slot].also_due().is_some_and(|also| !self.clock.reached(also)) {
-            let clock = self.clock;
-            self.change(slot, |job| job.wait_for_later(clock));
-        } else if self.is_expired(&self.jobs[slot]) {
-            self.put_away(slot);
-        } else if self.jobs[slot].state == JobState::Buried {
-            // It was held as expired, and is not any more.
-            self.change(slot, |job| job.since = 0);
-        } else {
-            let verdict = self.when_due(slot);
-            if !self.carry_out_verdict(slot, verdict, store) {
-                self.make_wait(slot);
-            }
-        }
-    }
-
-    /// The attempt on a reserved job failed: it is tried again after `delay_ms`, which `None` leaves to its
-    /// backoff, or set aside when no attempt is left.
-    pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>, store: &mut impl JobStore) {
-        if self.drop_expired(slot, store) {
-            return;
-        }
-        match self.after_failure(&self.jobs[slot], delay_ms) {
-            AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
-            AfterFailure::Retry => self.make_wait_again(slot),
-            AfterFailure::Wait(wait_ms) => {
-                let clock = self.clock;
-                self.change(slot, |job| job.put_off(clock, wait_ms));
-            }
-        }
-    }
-
-    /// What becomes of a reserved job that is not expired when its attempt fails now.
-    pub(super) fn after_failure(&self, job: &Job, delay_ms: Option<u64>) -> AfterFailure {
-        if self.attempts_max(job).is_some_and(|attempts_max| job.attempts >= attempts_max) {
-            return AfterFailure::Bury;
-        }
-        match delay_ms.unwrap_or_else(|| self.backoff_ms(job)) {
-            0 => AfterFailure::Retry,
-            wait_ms => AfterFailure::Wait(wait_ms),
-        }
+        self.jobs.remove(slot)
     }
 
     /// Takes a job out of everything that its state asked for.
-    pub(super) fn leave(&mut self, slot: Slot) {
+    fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
         self.sum.subtract(hash::of_job(job));
         if job.holder() != SessionId(0)
@@ -215,18 +133,12 @@ impl Engine {
     }
 }
 
-/// What becomes of a job whose attempt failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AfterFailure {
-    /// No attempt is left.
-    Bury,
-    /// It is ready at once, behind the others; or when it is due.
-    Retry,
-    /// It is delayed for so many milliseconds.
-    Wait(u64),
-}
-
 impl Job {
+    /// Whether it has expired by the wall clock as it is now, which may be wrong: nobody is to have it meanwhile.
+    pub(super) fn is_expired(&self, clock: Clock) -> bool {
+        self.expires().is_some_and(|expires| clock.reached(expires))
+    }
+
     /// Delayed until it is due, or ready if it is by now.
     pub(super) fn set_waiting(&mut self, clock: Clock) {
         let due = self.due();
@@ -245,7 +157,7 @@ impl Job {
     }
 
     /// Of two times that it waits for, its due time is the one that comes later by the clock as it is now.
-    fn wait_for_later(&mut self, clock: Clock) {
+    pub(super) fn wait_for_later(&mut self, clock: Clock) {
         if let Some(also) = self.also_due().filter(|also| clock.as_stamp(*also) > clock.as_stamp(self.due()))
         {
             let due = self.due();

@@ -28,7 +28,7 @@ impl Engine {
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
             let same = (saved.id(), saved.key_hash(), saved.state()) == (id, key_hash, JobState::Delayed);
-            if !same || saved.fence().0 > self.last_fence {
+            if !same || saved.fence().0 > self.numbers.last_fence() {
                 return Ok(Err(RestoreError::Job(id)));
             }
             count(saved.topic(), JobState::Delayed);
@@ -88,7 +88,10 @@ impl Engine {
                 assert_eq!(self.jobs.find_key(key_hash), Some(Found::Resident(slot)), "the index of keys");
             }
             assert_eq!(self.timers.at(slot), job.timer().map(|timer| timer.at), "the timer of {job:?}");
-            assert!(job.id.sequence() <= self.last_job && job.fence().0 <= self.last_fence, "{job:?}");
+            assert!(
+                job.id.sequence() <= self.numbers.last_job() && job.fence().0 <= self.numbers.last_fence(),
+                "{job:?}"
+            );
             reached.extend(reached_rank_of(job, slot));
             let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {

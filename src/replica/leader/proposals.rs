@@ -200,7 +200,7 @@ impl Proposals {
 
     /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
     pub(super) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
-        let work = group.state.engine.changes_of(command) + group.state.read_ahead(command);
+        let work = command.changes(&group.state.engine) + group.state.read_ahead(command);
         self.add(command, work, reply, node.now_us);
     }
 }

@@ -8,15 +8,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Engine;
-use super::command::{Share, TopicSelect};
-use super::jobs::Slot;
-use super::outcome::{Grant, Outcome, Reject};
-use super::policy::Verdict;
-use super::ready::Rank;
-use super::store::JobStore;
+use super::Applier;
+use crate::engine::command::{Share, TopicSelect};
+use crate::engine::jobs::Slot;
+use crate::engine::outcome::{Grant, Outcome, Reject};
+use crate::engine::policy::Verdict;
+use crate::engine::ready::Rank;
+use crate::engine::store::JobStore;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
-use crate::types::{Fence, JobState, Lease, SessionId, TopicId};
+use crate::types::{JobState, SessionId, TopicId};
 
 /// No topic gets further ahead or behind than this, in sum of weights: far more than any that follows the rules.
 const STANDING_MAX: i64 = 1 << 40;
@@ -45,13 +45,13 @@ enum Delivery {
 
 /// Kept between calls for its memory alone.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(in crate::engine) struct Scratch {
     topics: Vec<TopicId>,
     /// The first job in turn of each topic.
     fronts: BinaryHeap<Reverse<(Rank, TopicId)>>,
 }
 
-impl Engine {
+impl<S: JobStore> Applier<'_, S> {
     /// Grants leases on ready jobs, by (priority, due, id) over all the topics, until there are `jobs_max` of them,
     /// or their bodies have `bytes_max` bytes. A topic that is paused or not known has none.
     pub(super) fn reserve(
@@ -60,10 +60,9 @@ impl Engine {
         topics: &[TopicId],
         jobs_max: u32,
         bytes_max: u64,
-        store: &mut impl JobStore,
     ) -> Result<Vec<Grant>, Reject> {
         let holder = self.holder_of(session)?;
-        let mut scratch = std::mem::take(&mut self.reserving);
+        let mut scratch = std::mem::take(&mut self.engine.reserving);
         scratch.topics.extend_from_slice(topics);
         scratch.topics.sort_unstable();
         scratch.topics.dedup();
@@ -74,7 +73,7 @@ impl Engine {
         while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
             let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
             // It may have expired, if more came due at once than one entry moves.
-            match self.before_delivery(slot, store) {
+            match self.before_delivery(slot) {
                 Delivery::InTime => {
                     let grant = self.grant(slot, session, holder);
                     bytes += u64::from(grant.body.body_bytes);
@@ -94,7 +93,7 @@ impl Engine {
         }
         scratch.fronts.clear();
         scratch.topics.clear();
-        self.reserving = scratch;
+        self.engine.reserving = scratch;
         Ok(grants)
     }
 
@@ -105,10 +104,9 @@ impl Engine {
         topics: &[TopicSelect<'_>],
         jobs_max: u32,
         bytes_max: u64,
-        store: &mut impl JobStore,
     ) -> Result<Outcome, Reject> {
-        let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.known(*topic)).collect();
-        self.reserve(session, &topics, jobs_max, bytes_max, store).map(Outcome::Granted)
+        let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.engine.known(*topic)).collect();
+        self.reserve(session, &topics, jobs_max, bytes_max).map(Outcome::Granted)
     }
 
     /// As [`Self::reserve`], with the topics taking turns by their weights.
@@ -118,7 +116,6 @@ impl Engine {
         shares: &[Share<'_>],
         jobs_max: u32,
         bytes_max: u64,
-        store: &mut impl JobStore,
     ) -> Result<Outcome, Reject> {
         let holder = self.holder_of(session)?;
         let mut standings: Vec<i64> =
@@ -127,7 +124,7 @@ impl Engine {
             .iter()
             .enumerate()
             .filter_map(|(nth, share)| {
-                let topic = self.known(share.topic)?;
+                let topic = self.engine.known(share.topic)?;
                 Some(Candidate { topic, weight: share.weight.into(), nth, front: self.front_slot(topic) })
             })
             .collect();
@@ -135,7 +132,7 @@ impl Engine {
         let (mut bytes, mut gone) = (0, 0);
         while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
             let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
-            match self.before_delivery(slot, store) {
+            match self.before_delivery(slot) {
                 Delivery::InTime => {
                     take_turn(&candidates, &mut standings, nth);
                     let grant = self.grant(slot, session, holder);
@@ -163,7 +160,7 @@ impl Engine {
 
     /// The session that gives the leases of this session back at its end; 0 if its leases outlive it.
     fn holder_of(&mut self, session: SessionId) -> Result<SessionId, Reject> {
-        let live = self.sessions.live(session).ok_or(Reject::SessionUnknown)?;
+        let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
         Ok(if live.leases_outlive { SessionId(0) } else { session })
     }
 
@@ -173,39 +170,40 @@ impl Engine {
 
     /// Drops a ready job that has expired, and drops or buries one that is too late for its topic. One that is not due any more, or
     /// may have expired, waits. At most [`DUE_PER_ENTRY_MAX`] jobs are put away so in an entry, without the expired ones.
-    fn before_delivery(&mut self, slot: Slot, store: &mut impl JobStore) -> Delivery {
-        if self.drop_expired(slot, store) {
+    fn before_delivery(&mut self, slot: Slot) -> Delivery {
+        if self.drop_expired(slot) {
             return Delivery::Gone;
         }
-        let job = &self.jobs[slot];
-        let is_due = self.clock.reached(job.due()) && !self.is_expired(job);
-        let verdict = if is_due { self.when_granted(slot) } else { Verdict::InTime };
+        let job = &self.engine.jobs[slot];
+        let is_due = self.engine.clock.reached(job.due()) && !job.is_expired(self.engine.clock);
+        let verdict =
+            if is_due { self.engine.topics.when_granted(job, self.engine.clock) } else { Verdict::InTime };
         if is_due && verdict == Verdict::InTime {
             return Delivery::InTime;
         }
-        if self.put_away_in_entry >= DUE_PER_ENTRY_MAX {
+        if self.put_away >= DUE_PER_ENTRY_MAX {
             return Delivery::NotNow;
         }
-        self.put_away_in_entry += 1;
+        self.put_away += 1;
         if !is_due {
-            self.put_away(slot);
+            self.engine.put_away(slot);
             return Delivery::Gone;
         }
-        self.carry_out_verdict(slot, verdict, store);
+        self.carry_out_verdict(slot, verdict);
         if verdict == Verdict::Bury { Delivery::Buried } else { Delivery::Gone }
     }
 
     /// The first job in turn of a topic that may give one.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
-        let found = self.topics.find(topic).filter(|found| found.can_deliver(self.clock.stamp))?;
+        let found =
+            self.engine.topics.find(topic).filter(|found| found.can_deliver(self.engine.clock.stamp))?;
         found.ready.first().map(|rank| Reverse((*rank, topic)))
     }
 
     fn grant(&mut self, slot: Slot, session: SessionId, holder: SessionId) -> Grant {
-        self.last_fence += 1;
-        let fence = Fence(self.last_fence);
-        let (clock, keeps_history) = (self.clock, self.keeps_history());
-        self.change(slot, |job| {
+        let fence = self.engine.numbers.next_fence();
+        let (clock, keeps_history) = (self.engine.clock, self.engine.members.know_history());
+        self.engine.change(slot, |job| {
             job.state = JobState::Reserved;
             if keeps_history {
                 job.note_held(session, clock.stamp.0);
@@ -214,23 +212,9 @@ impl Engine {
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);
         });
-        let grant = self.granted(slot);
-        self.topics.note_grant(grant.topic);
+        let grant = self.engine.granted(slot);
+        self.engine.topics.note_grant(grant.topic);
         grant
-    }
-
-    /// The lease on a reserved job.
-    pub(super) fn granted(&self, slot: Slot) -> Grant {
-        let job = &self.jobs[slot];
-        Grant {
-            lease: Lease { job: job.id, fence: job.fence() },
-            topic: job.topic,
-            priority: job.priority,
-            attempts: job.attempts,
-            due: self.clock.as_wall(job.due()),
-            deadline: crate::types::Millis(job.since),
-            body: job.body,
-        }
     }
 }
 

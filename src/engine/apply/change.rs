@@ -1,0 +1,236 @@
+//! Changes from outside: delete, reschedule, run now and kick, of one job by its id or its key, or of many; and jobs that go to
+//! another topic, for an operator.
+//!
+//! A job that moves keeps its id, its state, its due time and all that happened to it. Its key is unique in its topic, so the hash of
+//! the key is another one there. No key is read for that: the command brings each job's key along.
+
+use super::Applier;
+use crate::engine::command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, TopicSelect};
+use crate::engine::jobs::{Found, Slot};
+use crate::engine::list::meets;
+use crate::engine::outcome::{Outcome, Reject};
+use crate::engine::read::version_of;
+use crate::engine::store::JobStore;
+use crate::types::{Filter, JobId, JobState, Lease, Millis, TopicId, When};
+
+/// Whether a job moves to another topic.
+enum Moves {
+    /// It goes.
+    Goes(Slot),
+    /// Another job has its key there.
+    InTheWay,
+    /// It is not meant, or may not go.
+    Stays,
+}
+
+impl<S: JobStore> Applier<'_, S> {
+    /// Ends a job in any state, or forgets one that is finished. The outcome shows the state that it was in.
+    pub(super) fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        let outcome = self.changed(slot);
+        let job = self.remove(slot);
+        if job.state == JobState::Reserved {
+            self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
+        }
+        Ok(outcome)
+    }
+
+    /// A new due time for a delayed or ready job; it must lie before its expiry. With a `version`, only if it still has that.
+    pub(super) fn reschedule(
+        &mut self,
+        job: &JobSelect<'_>,
+        due: When,
+        version: Option<u64>,
+    ) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        let due = self.engine.clock.resolve(due);
+        let job = &self.engine.jobs[slot];
+        if version.is_some_and(|version| version != version_of(job)) {
+            return Err(Reject::Changed);
+        }
+        match job.state {
+            JobState::Delayed | JobState::Ready => {}
+            JobState::Reserved => return Err(Reject::Reserved),
+            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
+        }
+        if job.expires().is_some_and(|expires| self.engine.clock.expires_before(expires, due)) {
+            return Err(Reject::ExpiresBeforeDue);
+        }
+        let clock = self.engine.clock;
+        self.engine.change(slot, |job| {
+            job.set_due(due);
+            job.set_waiting(clock);
+        });
+        Ok(self.changed(slot))
+    }
+
+    /// A delayed job becomes ready, due now. One that is ready stays as it is.
+    pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        match self.engine.jobs[slot].state {
+            JobState::Delayed => self.make_due(slot),
+            JobState::Ready => {}
+            JobState::Reserved => return Err(Reject::Reserved),
+            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
+        }
+        Ok(self.changed(slot))
+    }
+
+    /// A buried job becomes ready, due now, with all its attempts before it.
+    pub(super) fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let slot = self.select(job).ok_or(Reject::NotFound)?;
+        if self.engine.jobs[slot].state != JobState::Buried {
+            return Err(Reject::WrongState);
+        }
+        self.revive(slot);
+        Ok(self.changed(slot))
+    }
+
+    /// The buried jobs whose turn comes first become ready, as [`Self::kick`] does it with one.
+    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+        let topic = self.engine.existing(topic)?;
+        let mut jobs = 0;
+        while jobs < jobs_max
+            && let Some((.., slot)) = self.engine.topics.existing(topic).buried.first().copied()
+        {
+            self.revive(slot);
+            jobs += 1;
+        }
+        Ok(Outcome::ChangedMany { jobs })
+    }
+
+    /// The job that is meant, which is resident: see `Engine::load_named`.
+    fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
+        self.engine.find(job).and_then(Found::resident)
+    }
+
+    /// Makes a buried job ready, with all its attempts before it.
+    fn revive(&mut self, slot: Slot) {
+        self.engine.change(slot, |job| job.attempts = 0);
+        self.make_due(slot);
+    }
+
+    fn make_due(&mut self, slot: Slot) {
+        let clock = self.engine.clock;
+        self.engine.change(slot, |job| {
+            job.set_due(clock.later(0));
+            job.set_waiting(clock);
+        });
+    }
+
+    fn changed(&self, slot: Slot) -> Outcome {
+        let job = &self.engine.jobs[slot];
+        let (due, version) = (self.engine.clock.as_wall(job.due()), version_of(job));
+        Outcome::Changed { job: job.id, state: job.state, due, version }
+    }
+
+    /// Carries out a command that does the same to many jobs.
+    pub(super) fn change_jobs(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        match command {
+            Command::Bulk { change, jobs, conditions } => {
+                Ok(self.change_many(*change, None, jobs, conditions))
+            }
+            Command::BulkIn { topic, change, jobs, conditions } => {
+                Ok(self.change_many(*change, Some(*topic), jobs, conditions))
+            }
+            Command::Move { from, to, jobs, conditions } => self.move_many(*from, *to, jobs, conditions),
+            _ => unreachable!("it names no jobs to be changed together"),
+        }
+    }
+
+    /// Changes each of these jobs that is there, in this topic if one is named, meets the conditions and may be changed so. They
+    /// were loaded.
+    fn change_many(
+        &mut self,
+        change: BulkChange,
+        topic: Option<TopicSelect<'_>>,
+        jobs: &[JobId],
+        conditions: &Conditions<'_>,
+    ) -> Outcome {
+        let filter = conditions.filter();
+        let mut changed = 0;
+        let Ok(topic) = self.engine.known_or_all(topic) else { return Outcome::ChangedMany { jobs: 0 } };
+        for id in jobs {
+            let Some(Found::Resident(slot)) = self.engine.jobs.find(*id) else { continue };
+            let is_done = match change {
+                BulkChange::Reschedule { due } => self.is_due_at(slot, due),
+                BulkChange::RunNow => self.engine.jobs[slot].state == JobState::Ready,
+                BulkChange::Delete | BulkChange::Kick => false,
+            };
+            if is_done || !meets(&filter, topic, &self.engine.jobs[slot], self.engine.clock) {
+                continue;
+            }
+            let job = JobSelect::Id(*id);
+            let outcome: Result<Outcome, Reject> = match change {
+                BulkChange::Delete => self.delete(&job),
+                BulkChange::Kick => self.kick(&job),
+                BulkChange::RunNow => self.run_now(&job),
+                BulkChange::Reschedule { due } => self.reschedule(&job, When::At(due), None),
+            };
+            changed += u32::from(outcome.is_ok());
+        }
+        Outcome::ChangedMany { jobs: changed }
+    }
+
+    fn is_due_at(&self, slot: Slot, due: Millis) -> bool {
+        self.engine.jobs[slot].due() == self.engine.clock.resolve(When::At(due))
+    }
+
+    /// Moves each of these jobs that is there, meets the conditions and may go. They are resident by now.
+    pub(super) fn move_many(
+        &mut self,
+        from: Option<TopicSelect<'_>>,
+        to: TopicSelect<'_>,
+        jobs: &[KeyedJob<'_>],
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome, Reject> {
+        let (mut moved, mut in_the_way) = (0, 0);
+        let Ok(from) = self.engine.known_or_all(from) else {
+            return Ok(Outcome::Moved { jobs: moved, in_the_way });
+        };
+        let filter = conditions.filter();
+        for job in jobs {
+            match self.may_move(job, from, to, &filter) {
+                Moves::Goes(slot) => {
+                    // Made when the first job goes there: nothing was changed yet if that is refused.
+                    let topic = self.engine.intern(to)?;
+                    let key_hash = job.key.map(|key| self.engine.key_secret.hash(topic, key));
+                    self.engine.move_job(slot, topic, key_hash);
+                    moved += 1;
+                }
+                Moves::InTheWay => in_the_way += 1,
+                Moves::Stays => {}
+            }
+        }
+        Ok(Outcome::Moved { jobs: moved, in_the_way })
+    }
+
+    fn may_move(
+        &self,
+        job: &KeyedJob<'_>,
+        from: Option<TopicId>,
+        to: TopicSelect<'_>,
+        filter: &Filter,
+    ) -> Moves {
+        let Some(Found::Resident(slot)) = self.engine.jobs.find(job.job) else { return Moves::Stays };
+        let found = &self.engine.jobs[slot];
+        let to = self.engine.known(to);
+        if to == Some(found.topic)
+            || found.state == JobState::Reserved
+            || !meets(filter, from, found, self.engine.clock)
+            || !self.is_key_of(job.key, slot)
+        {
+            return Moves::Stays;
+        }
+        let taken = |key| self.engine.jobs.find_key(self.engine.key_secret.hash(to?, key));
+        if job.key.and_then(taken).is_some() { Moves::InTheWay } else { Moves::Goes(slot) }
+    }
+
+    /// Whether this is the key of a job, as far as the state can tell: of a job that is not found by its key it knows nothing.
+    fn is_key_of(&self, key: Option<&[u8]>, slot: Slot) -> bool {
+        let job = &self.engine.jobs[slot];
+        job.key_hash().is_none_or(|key_hash| {
+            key.is_some_and(|key| self.engine.key_secret.hash(job.topic, key) == key_hash)
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Timers that fire, attempts that fail, and jobs that end.
+
+use std::sync::Arc;
+
+use super::Applier;
+use crate::engine::command::TopicSelect;
+use crate::engine::defaults::AfterFailure;
+use crate::engine::events::JobEventKind;
+use crate::engine::job::{DUE_ANEW, Job};
+use crate::engine::jobs::Slot;
+use crate::engine::policy::Verdict;
+use crate::engine::store::JobStore;
+use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
+use crate::types::{BuryReason, JobState, Lease, TopicId};
+
+/// The number and size of the due jobs that one entry has moved so far.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Moved {
+    jobs: usize,
+    /// Of their bodies.
+    bytes: u64,
+}
+
+impl Moved {
+    /// This job moves, too.
+    pub(in crate::engine) fn add(&mut self, job: &Job) {
+        self.jobs += 1;
+        self.bytes += u64::from(job.body.body_bytes);
+    }
+
+    /// Whether the rest is for the entries behind it.
+    pub(in crate::engine) fn is_enough(&self) -> bool {
+        self.jobs >= DUE_PER_ENTRY_MAX || self.bytes >= DUE_BYTES_PER_ENTRY_MAX
+    }
+}
+
+impl<S: JobStore> Applier<'_, S> {
+    /// Fires the timers that are due, as far as one entry does.
+    pub(super) fn move_due(&mut self) -> Result<(), S::Error> {
+        let mut moved = Moved::default();
+        while !moved.is_enough() {
+            let Some(slot) = self.engine.first_due(self.store)? else { break };
+            moved.add(&self.engine.jobs[slot]);
+            self.fire(slot);
+        }
+        Ok(())
+    }
+
+    /// A job's timer fires.
+    fn fire(&mut self, slot: Slot) {
+        let job = &self.engine.jobs[slot];
+        if job.state == JobState::Reserved {
+            self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
+            self.fail_attempt(slot, None);
+        } else if job.state == JobState::Finished {
+            self.end(slot);
+        } else if self.drop_expired(slot) {
+            // Nobody is to have it any more.
+        } else if self.engine.jobs[slot].also_due().is_some_and(|also| !self.engine.clock.reached(also)) {
+            let clock = self.engine.clock;
+            self.engine.change(slot, |job| job.wait_for_later(clock));
+        } else if self.engine.jobs[slot].is_expired(self.engine.clock) {
+            self.engine.put_away(slot);
+        } else if self.engine.jobs[slot].state == JobState::Buried {
+            // It was held as expired, and is not any more.
+            self.engine.change(slot, |job| job.since = 0);
+        } else {
+            let verdict = self.engine.topics.when_due(&self.engine.jobs[slot], self.engine.clock);
+            if !self.carry_out_verdict(slot, verdict) {
+                self.engine.make_wait(slot);
+            }
+        }
+    }
+
+    /// The attempt on a reserved job failed: it is tried again after `delay_ms`, which `None` leaves to its
+    /// backoff, or set aside when no attempt is left.
+    pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>) {
+        if self.drop_expired(slot) {
+            return;
+        }
+        match self.engine.defaults.after_failure(&self.engine.jobs[slot], delay_ms) {
+            AfterFailure::Bury => self.bury_job(slot, BuryReason::AttemptsUsedUp),
+            AfterFailure::Retry => self.engine.make_wait_again(slot),
+            AfterFailure::Wait(wait_ms) => {
+                let clock = self.engine.clock;
+                self.engine.change(slot, |job| job.put_off(clock, wait_ms));
+            }
+        }
+    }
+
+    /// Ends a job: it is gone, whatever its state was.
+    pub(super) fn end(&mut self, slot: Slot) -> Job {
+        let job = self.engine.remove(slot);
+        self.store.forget(job.body);
+        job
+    }
+
+    /// Ends a job that is deleted or replaced. One that is finished is counted already.
+    pub(super) fn remove(&mut self, slot: Slot) -> Job {
+        let job = self.end(slot);
+        if job.state != JobState::Finished {
+            self.engine.topics.totals(job.topic).deleted += 1;
+            self.engine.note_end(&job, JobEventKind::Deleted);
+        }
+        job
+    }
+
+    /// Ends a job if it has expired for sure. Whether it did.
+    pub(super) fn drop_expired(&mut self, slot: Slot) -> bool {
+        let clock = self.engine.clock;
+        let is_over = self.engine.jobs[slot].expires().is_some_and(|expires| clock.surely_reached(expires));
+        if is_over {
+            self.expire(slot);
+        }
+        is_over
+    }
+
+    /// Ends a job that nobody is to have any more.
+    pub(super) fn expire(&mut self, slot: Slot) {
+        let job = self.end(slot);
+        self.engine.topics.totals(job.topic).expired += 1;
+        self.engine.note_end(&job, JobEventKind::Expired);
+    }
+
+    /// Does to a job what its topic says of late ones. Whether it is not for delivery now.
+    pub(super) fn carry_out_verdict(&mut self, slot: Slot, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::InTime => return false,
+            Verdict::Later(due) => self.engine.change(slot, |job| {
+                job.set_delayed(due);
+                job.since = DUE_ANEW;
+            }),
+            Verdict::Bury => self.bury_job(slot, BuryReason::TooLate),
+            Verdict::Drop => self.expire(slot),
+        }
+        true
+    }
+
+    /// A job is set aside, or goes to its topic's dead letters: ready, with all its attempts before it, and not found by its key,
+    /// which may be taken there.
+    pub(super) fn bury_job(&mut self, slot: Slot, reason: BuryReason) {
+        let Some(topic) = self.dead_letters(self.engine.jobs[slot].topic) else {
+            return self.engine.change(slot, |job| job.set_buried(reason));
+        };
+        let now = self.engine.clock.later(0);
+        let text = self.engine.members.know_history().then(|| Arc::from(reason.to_string()));
+        self.engine.change_unnoted(slot, |job| {
+            job.attempts = 0;
+            job.set_due(now);
+            job.set_ready(i128::from(now.at));
+            if let Some(text) = text.filter(|_| job.past().is_none_or(|past| past.reason.is_none())) {
+                job.set_reason(text);
+            }
+        });
+        self.engine.move_job(slot, topic, None);
+        self.engine.note(slot, JobEventKind::Ready);
+    }
+
+    /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.
+    fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
+        let name = self.engine.topics.policy(topic)?.dead_letters.clone()?;
+        self.engine.intern(TopicSelect::Name(name.as_str())).ok().filter(|id| *id != topic)
+    }
+}

@@ -1,0 +1,243 @@
+//! Push: new jobs, keys that exist, and repeats.
+//!
+//! A push with *postpone* under a key that lives changes the job that has it, and makes no new one. The job keeps its id, its
+//! attempts and its past; body, attributes, priority, ttr and due time are those of the push. So what is pushed again and again
+//! becomes due when it was quiet for long enough, or when the cap of the last push says.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Applier;
+use crate::engine::clock::{Clock, Moment, Timeline};
+use crate::engine::command::{Command, NewJob, TopicSelect};
+use crate::engine::events::JobEventKind;
+use crate::engine::idempotency::Remembered;
+use crate::engine::job::{Job, JobExtras};
+use crate::engine::jobs::Slot;
+use crate::engine::outcome::{Outcome, PushOutcome, Reject};
+use crate::engine::repeat::checksum_of;
+use crate::engine::retry::Retry;
+use crate::engine::store::{JobStore, Record};
+use crate::engine::window::{Recall, pack};
+use crate::types::{Attributes, BuryReason, IfExists, JobState, Lease, Millis, SessionId, TopicId};
+
+impl<S: JobStore> Applier<'_, S> {
+    /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before; with another job it
+    /// is refused.
+    pub(super) fn push(
+        &mut self,
+        session: SessionId,
+        sequence: u64,
+        topic: TopicSelect<'_>,
+        jobs: &[NewJob<'_>],
+    ) -> Result<Vec<PushOutcome>, Reject> {
+        if session == SessionId(0) || sequence == 0 {
+            return self.in_topic(topic, |applier, topic| {
+                jobs.iter().map(|job| applier.push_one(topic, job)).collect()
+            });
+        }
+        let mut window = self.engine.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
+        let outcomes = self.in_topic(topic, |applier, topic| {
+            let engine = &applier.engine;
+            let seed = engine.topics.checksum_seed(topic).filter(|_| engine.members.know_checksums());
+            let group = engine.numbers.group();
+            let each = (0..).zip(jobs).map(|(nth, job)| {
+                // The protocol refuses numbers beyond the last one: no two jobs have the same.
+                let sequence = sequence.saturating_add(nth);
+                let checksum = checksum_of(job, seed);
+                match window.recall(sequence, checksum, group) {
+                    Recall::Known(outcome) => outcome,
+                    Recall::Forgotten => PushOutcome::Refused(Reject::OutcomeUnknown, None),
+                    Recall::Reused => PushOutcome::Refused(Reject::SequenceReused, None),
+                    Recall::New => {
+                        let outcome = applier.push_one(topic, job);
+                        window.remember(session, sequence, outcome, checksum);
+                        outcome
+                    }
+                }
+            });
+            each.collect()
+        });
+        self.engine.sessions.put_window(session, window, self.engine.members.know_bounds());
+        outcomes
+    }
+
+    /// Pushes jobs to one topic; an outcome for each. A job whose key was used before has the outcome that it had then. If a
+    /// key was used for another job, no job is pushed.
+    pub(super) fn push_idempotent(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        let &Command::PushIdempotent { owner, key, list_jobs, topic, ref jobs } = command else {
+            unreachable!("it pushes under no key")
+        };
+        let outcomes = self.in_topic(topic, |applier, topic| {
+            let engine = &applier.engine;
+            let seed = engine.topics.checksum_seed(topic);
+            let seed = seed.map(|seed| xxh3_64_with_seed(&list_jobs.to_le_bytes(), seed));
+            let at = engine.clock.stamp;
+            let keyed = (0..).zip(jobs).map(|(nth, job)| {
+                let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
+                let pushed = Remembered { at, owner, key, outcome: 0, checksum };
+                (pushed, engine.idempotent.recall(&pushed, engine.numbers.group()))
+            });
+            let keyed: Vec<_> = keyed.collect();
+            let is_reused = keyed.iter().any(|(_, recall)| *recall == Recall::Reused);
+            let outcomes = keyed.into_iter().zip(jobs).map(|((pushed, recall), job)| match recall {
+                Recall::Known(outcome) => outcome,
+                _ if is_reused => PushOutcome::Refused(Reject::SequenceReused, None),
+                _ => {
+                    let outcome = applier.push_one(topic, job);
+                    // What is refused was not pushed: the same may be tried again.
+                    if !matches!(outcome, PushOutcome::Refused(..)) {
+                        let pushed = Remembered { outcome: pack(outcome), ..pushed };
+                        let engine = &mut *applier.engine;
+                        engine.idempotent.remember(pushed, &mut engine.sum);
+                    }
+                    outcome
+                }
+            });
+            outcomes.collect()
+        });
+        outcomes.map(Outcome::Pushed)
+    }
+
+    /// Pushes jobs to a topic, which is made if it is new and takes one.
+    pub(super) fn in_topic(
+        &mut self,
+        topic: TopicSelect<'_>,
+        push: impl FnOnce(&mut Self, TopicId) -> Vec<PushOutcome>,
+    ) -> Result<Vec<PushOutcome>, Reject> {
+        let is_new = self.engine.existing(topic).is_err();
+        let topic = self.engine.intern(topic)?;
+        let outcomes = push(self, topic);
+        if is_new {
+            self.engine.topics.unmake_empty(topic);
+        }
+        Ok(outcomes)
+    }
+
+    pub(super) fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
+        let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
+        let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
+        let postponed =
+            living.filter(|slot| new.if_exists == IfExists::Postpone && waits(&self.engine.jobs[*slot]));
+        let clock = self.engine.clock;
+        let due = clock.resolve(new.due);
+        let due = postponed
+            .map_or(due, |slot| no_later_than_the_cap(&self.engine.jobs[slot], due, new.attributes, clock));
+        let retry = self.retry(topic, new.attributes, due);
+        let expires = retry.as_ref().and_then(|retry| retry.expires);
+        if expires.is_some_and(|expires| clock.expires_before(expires, due)) {
+            return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
+        }
+        if let Some(slot) = living.filter(|_| postponed.is_none())
+            && let Some(outcome) = self.not_by_key(slot, new.if_exists)
+        {
+            return outcome;
+        }
+        if let Some(outcome) =
+            self.engine.topics.refusal(topic, new.body.len(), living.map(|slot| &self.engine.jobs[slot]))
+        {
+            return outcome;
+        }
+        if let Some(slot) = postponed {
+            return self.postpone(slot, new, due, retry);
+        }
+        if let Some(slot) = living {
+            let job = self.remove(slot);
+            let was_reserved = job.state == JobState::Reserved;
+            self.applied.ended.extend(was_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
+        }
+        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new, &self.engine.members);
+        let id = self.engine.numbers.next_job();
+        let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let mut job = Job {
+            id,
+            due_at: due.at,
+            since: 0,
+            topic,
+            priority,
+            ttr_ms,
+            attempts: 0,
+            changes: 0,
+            body,
+            due_timeline: due.timeline,
+            state: JobState::Delayed,
+            buried: BuryReason::Consumer,
+            defaults: self.engine.defaults.current(),
+            pushed_at: if self.engine.members.know_history() { clock.stamp.0 } else { 0 },
+            extras: JobExtras::new(key_hash, retry),
+        };
+        job.set_waiting(clock);
+        let slot = self.engine.jobs.insert(job);
+        self.engine.enter(slot);
+        self.engine.note(slot, JobEventKind::Pushed);
+        if self.engine.jobs[slot].state == JobState::Ready {
+            self.engine.note(slot, JobEventKind::Ready);
+        }
+        self.engine.topics.totals(topic).pushed += 1;
+        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    /// Gives a job that [waits] everything that a push brings.
+    pub(super) fn postpone(
+        &mut self,
+        slot: Slot,
+        new: &NewJob<'_>,
+        due: Moment,
+        retry: Option<Retry>,
+    ) -> PushOutcome {
+        let (id, before) = (self.engine.jobs[slot].id, self.engine.jobs[slot].body);
+        let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let (clock, defaults) = (self.engine.clock, self.engine.defaults.current());
+        let (ttr_ms, priority) =
+            self.engine.topics.ttr_and_priority(self.engine.jobs[slot].topic, new, &self.engine.members);
+        self.engine.change(slot, |job| {
+            (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
+            job.set_retry(retry);
+            job.set_due(due);
+            job.set_waiting(clock);
+        });
+        self.engine.jobs.note_renewed(id);
+        self.store.forget(before);
+        PushOutcome::Postponed(id)
+    }
+
+    /// Retries and expiry of a new job that is due then: its own, or its topic's.
+    fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
+        let remembers = self.engine.members.know_remembered_jobs();
+        let own = Retry::read(attributes, self.engine.clock, remembers);
+        match self.engine.topics.policy(topic) {
+            Some(policy) => Retry::with_defaults(own, attributes, policy, due),
+            None => own,
+        }
+    }
+
+    /// The key of a new job lives: what the push answers, unless the new job takes the place of the one that has it.
+    fn not_by_key(&self, slot: Slot, if_exists: IfExists) -> Option<PushOutcome> {
+        let job = &self.engine.jobs[slot];
+        let is_reserved = job.state == JobState::Reserved;
+        match if_exists {
+            IfExists::Reject => Some(PushOutcome::Refused(Reject::KeyExists, Some(job.id))),
+            IfExists::Keep => Some(PushOutcome::Kept(job.id)),
+            IfExists::Replace | IfExists::Postpone if is_reserved => {
+                Some(PushOutcome::Refused(Reject::Reserved, Some(job.id)))
+            }
+            IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => None,
+        }
+    }
+}
+
+/// Whether a job can be postponed: it is neither reserved nor buried.
+fn waits(job: &Job) -> bool {
+    matches!(job.state, JobState::Delayed | JobState::Ready)
+}
+
+/// The due time that a push wants for a job, or the latest that these attributes allow. They count from the job's first push,
+/// or from now if it is not known when that was.
+fn no_later_than_the_cap(job: &Job, due: Moment, attributes: &[u8], clock: Clock) -> Moment {
+    let Some(max_ms) = Attributes::postpone_max_of(attributes) else { return due };
+    let first = match job.pushed_at {
+        0 => clock.stamp,
+        pushed_at => Millis(pushed_at),
+    };
+    let cap = Moment { timeline: Timeline::Stamp, at: first.after(max_ms).0 };
+    if clock.as_stamp(due) <= i128::from(cap.at) { due } else { cap }
+}
