@@ -2,15 +2,14 @@
 
 use adjourn::engine::{
     Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, RestoreError, StateMetadata,
-    TopicSelect,
+    TopicOrder,
 };
 use adjourn::types::limits::{
     LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PRODUCER_WINDOW_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
     TOPIC_RETENTION_MS, TOPICS_MAX,
 };
 use adjourn::types::{
-    FEATURE_BOUNDED_STATE, FEATURE_TOPIC_POLICY, GroupId, IfExists, JobId, Millis, PolicyChange, SessionId,
-    SessionSecret, TopicId, When,
+    GroupId, IfExists, JobId, Millis, PolicyChange, SessionId, SessionSecret, Setting, TopicId, When,
 };
 
 use crate::kept_bodies::KeptBodies;
@@ -25,9 +24,9 @@ struct Queue {
 }
 
 impl Queue {
-    fn of_level(level: u32) -> Self {
+    fn new() -> Self {
         let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: 1000 };
-        queue.apply(vec![Command::Genesis { key_secret: [1; 16] }, Command::FeatureLevel { level }]);
+        queue.apply(vec![Command::Genesis { key_secret: [1; 16] }]);
         queue
     }
 
@@ -95,35 +94,30 @@ fn push_same(session: u64, sequence: u64, jobs: usize) -> Command<'static> {
         attributes: &[],
         body: b"",
     };
-    let topic = TopicSelect::Name("t");
+    let topic = "t";
     Command::Push { session: SessionId(session), sequence, topic, jobs: vec![job; jobs] }
 }
 
 #[test]
 fn sessions_that_pushed_are_not_forgotten_for_those_that_did_not() {
-    for level in [FEATURE_BOUNDED_STATE - 1, FEATURE_BOUNDED_STATE] {
-        let mut queue = Queue::of_level(level);
-        let first = queue.open_many(SESSIONS_MAX);
-        let pushed = queue.push(first, 1, 1);
-        let end = first + SESSIONS_MAX as u64;
-        queue.lapse(first..first + 1);
-        queue.stamp += 1;
-        queue.lapse(first + 1..end);
-        // As many come and go.
-        let more = queue.open_many(SESSIONS_MAX);
-        queue.lapse(more..more + SESSIONS_MAX as u64);
-        let is_bounded = level == FEATURE_BOUNDED_STATE;
-        assert_eq!(queue.resumes(first), is_bounded, "at level {level}");
-        if is_bounded {
-            assert_eq!(queue.push(first, 1, 1), pushed, "it is answered as it was");
-        }
-        queue.engine.verify(&mut queue.bodies);
-    }
+    let mut queue = Queue::new();
+    let first = queue.open_many(SESSIONS_MAX);
+    let pushed = queue.push(first, 1, 1);
+    let end = first + SESSIONS_MAX as u64;
+    queue.lapse(first..first + 1);
+    queue.stamp += 1;
+    queue.lapse(first + 1..end);
+    // As many come and go.
+    let more = queue.open_many(SESSIONS_MAX);
+    queue.lapse(more..more + SESSIONS_MAX as u64);
+    assert!(queue.resumes(first));
+    assert_eq!(queue.push(first, 1, 1), pushed, "it is answered as it was");
+    queue.engine.verify(&mut queue.bodies);
 }
 
 #[test]
 fn no_session_is_opened_while_too_many_that_pushed_are_remembered() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     for _ in 0..LAPSED_PRODUCERS_MAX / SESSIONS_MAX {
         let first = queue.open_many(SESSIONS_MAX);
         let sessions = first..first + SESSIONS_MAX as u64;
@@ -143,7 +137,7 @@ fn no_session_is_opened_while_too_many_that_pushed_are_remembered() {
 
 #[test]
 fn a_full_table_of_live_sessions_takes_no_other() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     let first = queue.open_many(SESSIONS_MAX);
     assert_eq!(queue.open(), Err(Reject::SessionQuota));
     assert_eq!(queue.engine.session_room_at(), None);
@@ -155,7 +149,7 @@ fn a_full_table_of_live_sessions_takes_no_other() {
 
 #[test]
 fn the_producers_with_the_most_outcomes_forget_first() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     let producers = OUTCOMES_MAX / PRODUCER_WINDOW_MAX;
     let small = queue.open_many(producers + 1);
     let large = small + 1..small + 1 + producers as u64;
@@ -179,7 +173,7 @@ fn the_producers_with_the_most_outcomes_forget_first() {
 
 #[test]
 fn a_producer_of_one_job_takes_little_memory() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     let count = 4096;
     let first = queue.open_many(count);
     queue.push(first, 1, 1);
@@ -200,7 +194,7 @@ fn pass(queue: &mut Queue, topic: &str) {
         attributes: &[],
         body: b"",
     };
-    let (session, topic) = (SessionId(0), TopicSelect::Name(topic));
+    let (session, topic) = (SessionId(0), topic);
     let pushed = queue.one(Command::Push { session, sequence: 0, topic, jobs: vec![job] });
     let Outcome::Pushed(pushed) = pushed else { panic!("{pushed:?}") };
     let [PushOutcome::Pushed(job)] = pushed[..] else { panic!("{pushed:?}") };
@@ -212,16 +206,16 @@ fn delete(queue: &mut Queue, job: JobId) {
     assert!(matches!(deleted, Outcome::Changed { .. }), "{deleted:?}");
 }
 
-fn pause(topic: TopicSelect<'_>, paused: bool) -> Command<'_> {
+fn pause(topic: &str, paused: bool) -> Command<'_> {
     Command::TopicPause { topic, paused }
 }
 
 #[test]
 fn a_topic_without_jobs_goes_after_a_while_and_leaves_its_counts() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     pass(&mut queue, "idle");
     pass(&mut queue, "paused");
-    let paused = TopicSelect::Name("paused");
+    let paused = "paused";
     assert_eq!(queue.one(pause(paused, true)), Outcome::Done);
     let job = push_same(0, 0, 1);
     queue.one(job.clone());
@@ -238,8 +232,6 @@ fn a_topic_without_jobs_goes_after_a_while_and_leaves_its_counts() {
     assert_eq!((forgotten.pushed, forgotten.deleted), (1, 1));
     queue.engine.verify(&mut queue.bodies);
 
-    // A command with the old number of the topic finds no topic.
-    assert_eq!(queue.one(pause(TopicSelect::Id(TopicId(0)), true)), Outcome::Rejected(Reject::NotFound));
     pass(&mut queue, "idle");
     assert_eq!(queue.engine.topic_id("idle"), Some(TopicId(3)), "a number is not used again");
     assert_eq!(queue.one(pause(paused, false)), Outcome::Done);
@@ -252,27 +244,29 @@ fn a_topic_without_jobs_goes_after_a_while_and_leaves_its_counts() {
 
 #[test]
 fn a_pause_of_no_topic_makes_none() {
-    for level in [FEATURE_BOUNDED_STATE - 1, FEATURE_BOUNDED_STATE] {
-        let mut queue = Queue::of_level(level);
-        let is_bounded = level == FEATURE_BOUNDED_STATE;
-        for paused in [true, false] {
-            let expected = if is_bounded { Outcome::Rejected(Reject::NotFound) } else { Outcome::Done };
-            assert_eq!(queue.one(pause(TopicSelect::Name("t"), paused)), expected);
-        }
-        assert_eq!(queue.engine.topics().count(), usize::from(!is_bounded));
+    let mut queue = Queue::new();
+    for paused in [true, false] {
+        assert_eq!(queue.one(pause("t", paused)), Outcome::Rejected(Reject::NotFound));
     }
+    assert_eq!(queue.engine.topics().count(), 0);
 }
 
 #[test]
 fn the_topic_that_has_been_idle_for_longest_makes_room() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE - 1);
+    let mut queue = Queue::new();
     queue.one(push_same(0, 0, 1));
+    let mut set = PolicyChange::default();
+    set.set.ttr_ms = Some(1000);
+    let (set, unset) =
+        (set.encode(), PolicyChange { unset: [Setting::Ttr].into(), ..PolicyChange::default() });
     for nth in 1..TOPICS_MAX {
-        queue.one(pause(TopicSelect::Name(&format!("topic{nth}")), false));
+        queue.one(Command::TopicPolicy { topic: &format!("topic{nth}"), change: &set });
     }
-    let full = queue.one(pause(TopicSelect::Name("another"), true));
-    assert_eq!(full, Outcome::Rejected(Reject::TopicQuota), "as it was before");
-    queue.one(Command::FeatureLevel { level: FEATURE_BOUNDED_STATE });
+    let full = queue.one(Command::TopicPolicy { topic: "another", change: &set });
+    assert_eq!(full, Outcome::Rejected(Reject::TopicQuota), "all of them have something");
+    for topic in ["topic1", "topic2"] {
+        queue.one(Command::TopicPolicy { topic, change: &unset.encode() });
+    }
     pass(&mut queue, "another");
     assert!(queue.engine.topic_id("t").is_some(), "it has a job");
     assert_eq!(queue.engine.topic_id("topic1"), None);
@@ -283,7 +277,7 @@ fn the_topic_that_has_been_idle_for_longest_makes_room() {
 
 #[test]
 fn a_checkpoint_keeps_numbers_and_counts_of_topics() {
-    let mut queue = Queue::of_level(FEATURE_BOUNDED_STATE);
+    let mut queue = Queue::new();
     pass(&mut queue, "gone");
     queue.stamp += TOPIC_RETENTION_MS;
     pass(&mut queue, "here");
@@ -291,10 +285,8 @@ fn a_checkpoint_keeps_numbers_and_counts_of_topics() {
     let bytes = metadata.encode();
     assert_eq!(StateMetadata::decode(&bytes), Ok(metadata.clone()));
     for cut in 0..bytes.len() {
-        let Ok(cut_off) = StateMetadata::decode(bytes.get(..cut).expect("shorter")) else { continue };
-        let Ok(restored) = cut_off.restore(0).finish() else { continue };
-        let Ok(recounted) = restored.recount(&mut queue.bodies);
-        assert_eq!(recounted, Err(RestoreError::Hash), "cut at {cut}");
+        let cut_off = StateMetadata::decode(bytes.get(..cut).expect("shorter"));
+        assert_eq!(cut_off, Err(RestoreError::Malformed), "cut at {cut}");
     }
     let restored = metadata.restore(0).finish().expect("no jobs");
     restored.verify(&mut queue.bodies);
@@ -307,13 +299,13 @@ fn a_checkpoint_keeps_numbers_and_counts_of_topics() {
 /// The entry that ends the lease would forget the topic to which the job goes.
 #[test]
 fn a_topic_that_a_dead_letter_comes_to_stays() {
-    let mut queue = Queue::of_level(FEATURE_TOPIC_POLICY);
+    let mut queue = Queue::new();
     pass(&mut queue, "failed");
     let mut change = PolicyChange::default();
     change.set.attempts_max = Some(1);
     change.set.dead_letters = Some("failed".parse().expect("a name"));
     let change = change.encode();
-    let topic = TopicSelect::Name("orders");
+    let topic = "orders";
     queue.one(Command::TopicPolicy { topic, change: &change });
     let job = NewJob {
         due: When::After(0),
@@ -326,8 +318,8 @@ fn a_topic_that_a_dead_letter_comes_to_stays() {
     };
     queue.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] });
     let session = queue.open().expect("there is room");
-    let topics = vec![topic];
-    let granted = queue.one(Command::ReserveNamed { session, topics, jobs_max: 1, bytes_max: 1 });
+    let topics = TopicOrder::OfJobs(vec![topic]);
+    let granted = queue.one(Command::Reserve { session, topics, jobs_max: 1, bytes_max: 1 });
     assert!(matches!(granted, Outcome::Granted(grants) if grants.len() == 1));
     queue.stamp += TOPIC_RETENTION_MS;
     queue.apply(Vec::new());

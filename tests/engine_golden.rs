@@ -10,13 +10,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use adjourn::engine::{
-    Command, Engine, Entry, Grant, JobSelect, JobView, NewJob, Outcome, PushOutcome, Share, TopicSelect,
+    Command, Engine, Entry, Grant, JobSelect, JobView, NewJob, Outcome, PushOutcome, Share, TopicOrder,
     TopicView,
 };
 use adjourn::types::limits::PRIORITY_DEFAULT;
 use adjourn::types::{
     AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Late, LateAction, Lease, Millis,
-    PolicyChange, SessionId, SessionSecret, TopicId, TopicPolicy, When,
+    PolicyChange, SessionId, SessionSecret, TopicPolicy, When,
 };
 
 use crate::kept_bodies::{KeptBodies, peek};
@@ -28,17 +28,15 @@ pub(crate) struct Written {
     words: Vec<String>,
     named: BTreeMap<String, String>,
     attributes: Vec<u8>,
-    topics: Vec<TopicId>,
 }
 
-/// Commands between bars, with topic `t` as number 0.
+/// Commands between bars.
 pub(crate) fn commands(script: &str) -> Vec<Written> {
-    let topic = |name: &str| (name == "t").then_some(TopicId(0));
-    script.split('|').map(|command| Written::parse(command, &topic)).collect()
+    script.split('|').map(Written::parse).collect()
 }
 
 impl Written {
-    fn parse(text: &str, topic: &dyn Fn(&str) -> Option<TopicId>) -> Self {
+    fn parse(text: &str) -> Self {
         let (named, mut words): (Vec<&str>, Vec<&str>) =
             text.split_whitespace().partition(|word| word.contains('='));
         let named: BTreeMap<String, String> = named
@@ -47,11 +45,9 @@ impl Written {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let verb = words.remove(0).to_owned();
-        let topics = words.get(1).filter(|_| verb == "reserve");
-        let topics = topics.map(|names| names.split(',').filter_map(topic).collect()).unwrap_or_default();
         let words = words.into_iter().map(str::to_owned).collect();
         let attributes = if verb == "policy" { policy(&named) } else { attributes(&named) };
-        Self { verb, words, named, attributes, topics }
+        Self { verb, words, named, attributes }
     }
 
     pub(crate) fn as_command(&self) -> Command<'_> {
@@ -73,18 +69,12 @@ impl Written {
             "push" => Command::Push {
                 session: SessionId(self.number("session").unwrap_or(0)),
                 sequence: self.number("seq").unwrap_or(0),
-                topic: TopicSelect::Name(self.word(0)),
+                topic: self.word(0),
                 jobs: vec![self.job(); usize::try_from(self.number("count").unwrap_or(1)).expect("few")],
-            },
-            "reserve" if self.named.contains_key("weights") => Command::ReserveWeighted {
-                session: self.session(),
-                shares: self.shares(),
-                jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
-                bytes_max: self.number("bytes").unwrap_or(u64::MAX),
             },
             "reserve" => Command::Reserve {
                 session: self.session(),
-                topics: self.topics.clone(),
+                topics: self.topics(),
                 jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
                 bytes_max: self.number("bytes").unwrap_or(u64::MAX),
             },
@@ -93,25 +83,24 @@ impl Written {
                 leases: self.leases(),
                 delay_ms: self.number("delay"),
                 attempted: self.words.get(1).is_none_or(|word| word != "undelivered"),
+                reason: "",
             },
             "touch" => Command::Touch {
                 leases: self.leases(),
                 ttr_ms: self.number("ttr").map(|ttr| u32::try_from(ttr).expect("short")),
             },
-            "bury" => Command::Bury { leases: self.leases() },
+            "bury" => Command::Bury { leases: self.leases(), reason: "" },
             "delete" => Command::Delete { job: self.select() },
-            "reschedule" => Command::Reschedule { job: self.select(), due: self.due() },
+            "reschedule" => Command::Reschedule { job: self.select(), due: self.due(), version: None },
             "runnow" => Command::RunNow { job: self.select() },
             "kickmany" => Command::KickMany {
-                topic: TopicSelect::Name(self.word(0)),
+                topic: self.word(0),
                 jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
             },
             "kick" => Command::Kick { job: self.select() },
-            "policy" => {
-                Command::TopicPolicy { topic: TopicSelect::Name(self.word(0)), change: &self.attributes }
-            }
-            "pause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: true },
-            "unpause" => Command::TopicPause { topic: TopicSelect::Name(self.word(0)), paused: false },
+            "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
+            "pause" => Command::TopicPause { topic: self.word(0), paused: true },
+            "unpause" => Command::TopicPause { topic: self.word(0), paused: false },
             other => panic!("no command {other:?}"),
         }
     }
@@ -143,13 +132,21 @@ impl Written {
 
     fn select(&self) -> JobSelect<'_> {
         match self.word(0).split_once('/') {
-            Some((topic, key)) => JobSelect::Key { topic: TopicSelect::Name(topic), key: key.as_bytes() },
+            Some((topic, key)) => JobSelect::Key { topic, key: key.as_bytes() },
             None => JobSelect::Id(JobId(self.word(0).parse().expect("a job's number"))),
         }
     }
 
     fn leases(&self) -> Vec<Lease> {
         self.word(0).split(',').map(|lease| lease.parse().expect("a lease")).collect()
+    }
+
+    fn topics(&self) -> TopicOrder<'_> {
+        if self.named.contains_key("weights") {
+            TopicOrder::OfShares(self.shares())
+        } else {
+            TopicOrder::OfJobs(self.word(1).split(',').collect())
+        }
     }
 
     /// Weights and standings are in the order of the topics; a topic without a standing is not ahead.
@@ -162,7 +159,7 @@ impl Written {
         let topics = self.word(1).split(',').zip(numbers("weights")).zip(standings);
         let share = |((topic, weight), standing)| {
             let weight = u16::try_from(weight).expect("a weight");
-            Share { topic: TopicSelect::Name(topic), weight, standing }
+            Share { topic, weight, standing }
         };
         topics.map(share).collect()
     }
@@ -266,20 +263,9 @@ impl Talk {
     }
 
     fn apply<'a>(&mut self, stamp: u64, lines: &[(&'a str, &str)]) -> Vec<(&'a str, Vec<String>)> {
-        // Topics that earlier commands of the same entry make get the next numbers: entries know numbers only.
-        let mut numbers: BTreeMap<String, u32> =
-            self.engine.topics().map(|view| (view.name.to_string(), view.id.0)).collect();
         let mut commands = Vec::new();
         for (_, text) in lines.iter().filter(|(_, text)| *text != "tick") {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            if let ["push" | "pause" | "unpause" | "policy", name, ..] = words.as_slice()
-                && !numbers.contains_key(*name)
-            {
-                let next = numbers.values().max().map_or(0, |last| last + 1);
-                numbers.insert((*name).to_owned(), next);
-            }
-            let topic = |name: &str| Some(TopicId(numbers.get(name).copied().unwrap_or(99)));
-            commands.push(Written::parse(text, &topic));
+            commands.push(Written::parse(text));
         }
         let entry =
             Entry { stamp: Millis(stamp), commands: commands.iter().map(Written::as_command).collect() };
@@ -335,7 +321,7 @@ impl Talk {
         let time = || Millis(rest.parse().expect("a stamp"));
         match verb {
             "job" => {
-                let written = Written::parse(question, &|_| None);
+                let written = Written::parse(question);
                 let Ok(view) = self.engine.job(&written.select(), &mut self.bodies);
                 vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
             }

@@ -3,12 +3,12 @@
 
 use adjourn::engine::{
     CapturedJob, Command, Engine, Entry, FinishedView, JobSelect, JobView, NewJob, Outcome, Reject, SavedJob,
-    StateMetadata, TopicSelect,
+    StateMetadata, TopicOrder,
 };
 use adjourn::types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
 use adjourn::types::{
-    FEATURE_JOB_HISTORY, GroupId, IfExists, JobHistory, JobId, Lease, Millis, SessionId, SessionSecret,
-    TopicId, When,
+    AttributesBuilder, GroupId, IfExists, JobHistory, JobId, Lease, Millis, PolicyChange, RetryDefaults,
+    SessionId, SessionSecret, TopicId, When,
 };
 
 use crate::formats::frozen;
@@ -27,10 +27,9 @@ struct Queue {
 
 impl Queue {
     /// A founded queue with a live session, and a wall clock that is 5 ms ahead of the stamp.
-    fn of_level(level: u32) -> Self {
+    fn new() -> Self {
         let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: START };
         queue.one(Command::Genesis { key_secret: [1; 16] });
-        queue.one(Command::FeatureLevel { level });
         queue.one(Command::ClockOffset { offset_ms: 5 });
         let opened = queue.one(Command::SessionOpen { secret: SECRET, leases_outlive: true });
         assert_eq!(opened, Outcome::Session { session: SESSION });
@@ -49,29 +48,20 @@ impl Queue {
     }
 
     fn push(&mut self) {
-        let job = NewJob {
-            due: When::After(0),
-            priority: 0,
-            ttr_ms: 60_000,
-            if_exists: IfExists::Reject,
-            key: None,
-            attributes: &[],
-            body: b"body",
-        };
-        let topic = TopicSelect::Name("orders");
-        self.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] });
+        let topic = "orders";
+        self.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![new_job()] });
     }
 
     fn reserve(&mut self) -> Lease {
-        let reserve =
-            Command::Reserve { session: SESSION, topics: vec![TopicId(0)], jobs_max: 1, bytes_max: 1 };
+        let topics = TopicOrder::OfJobs(vec!["orders"]);
+        let reserve = Command::Reserve { session: SESSION, topics, jobs_max: 1, bytes_max: 1 };
         let Outcome::Granted(grants) = self.one(reserve) else { panic!("no grants") };
         grants.first().expect("a job").lease
     }
 
     fn release(&mut self, lease: Lease, delay_ms: u64, reason: &str) {
         let (leases, delay_ms) = (vec![lease], Some(delay_ms));
-        let settled = self.one(Command::ReleaseBecause { leases, delay_ms, attempted: true, reason });
+        let settled = self.one(Command::Release { leases, delay_ms, attempted: true, reason });
         assert_eq!(settled, Outcome::Settled(vec![Ok(())]));
     }
 
@@ -118,6 +108,18 @@ impl Queue {
     }
 }
 
+fn new_job() -> NewJob<'static> {
+    NewJob {
+        due: When::After(0),
+        priority: 0,
+        ttr_ms: 60_000,
+        if_exists: IfExists::Reject,
+        key: None,
+        attributes: &[],
+        body: b"body",
+    }
+}
+
 /// A stamp so long after the start, as the wall clock shows it.
 fn wall(later_ms: u64) -> Millis {
     Millis(START + later_ms + 5)
@@ -125,7 +127,7 @@ fn wall(later_ms: u64) -> Millis {
 
 #[test]
 fn a_job_remembers_its_past() {
-    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY);
+    let mut queue = Queue::new();
     queue.at(10).push();
     let mut expected = JobHistory { pushed: Some(wall(10)), ..JobHistory::default() };
     assert_eq!(queue.history(1), expected);
@@ -141,16 +143,16 @@ fn a_job_remembers_its_past() {
 
     let lease = queue.at(40).reserve();
     expected.reserved_last = Some(wall(40));
-    queue.one(Command::Bury { leases: vec![lease] });
+    queue.one(Command::Bury { leases: vec![lease], reason: "" });
     assert_eq!(queue.history(1), expected, "without a reason the last one stays");
     queue.one(Command::Kick { job: JobSelect::Id(JobId(1)) });
     assert_eq!(queue.history(1), expected, "a kick keeps it");
 
     let lease = queue.at(50).reserve();
     let stale = Lease { fence: adjourn::types::Fence(1), ..lease };
-    let refused = queue.one(Command::BuryBecause { leases: vec![stale], reason: "stale" });
+    let refused = queue.one(Command::Bury { leases: vec![stale], reason: "stale" });
     assert_eq!(refused, Outcome::Settled(vec![Err(Reject::StaleLease)]));
-    queue.one(Command::BuryBecause { leases: vec![lease], reason: "no such address" });
+    queue.one(Command::Bury { leases: vec![lease], reason: "no such address" });
     expected.reserved_last = Some(wall(50));
     expected.reason = Some("no such address".to_owned());
     assert_eq!(queue.history(1), expected);
@@ -171,43 +173,15 @@ fn a_job_remembers_its_past() {
 }
 
 #[test]
-fn below_its_feature_level_nothing_is_kept() {
-    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY - 1);
-    queue.push();
-    let lease = queue.at(20).reserve();
-    queue.release(lease, 0, "nobody proposes this yet");
-    assert_eq!(queue.history(1), JobHistory::default());
-    let lease = queue.reserve();
-    let mut silent = Queue::of_level(FEATURE_JOB_HISTORY - 1);
-    silent.push();
-    let same = silent.at(20).reserve();
-    silent.one(Command::Release { leases: vec![same], delay_ms: Some(0), attempted: true });
-    silent.reserve();
-    assert_eq!(queue.engine.state_hash(), silent.engine.state_hash(), "as older versions have it");
-
-    queue.one(Command::FeatureLevel { level: FEATURE_JOB_HISTORY });
-    queue.release(lease, 0, "a reason");
-    queue.at(70).reserve();
-    let expected = JobHistory {
-        reserved_last: Some(wall(70)),
-        held_by: Some(SESSION),
-        reason: Some("a reason".to_owned()),
-        ..JobHistory::default()
-    };
-    assert_eq!(queue.history(1), expected, "what was before stays unknown");
-    queue.engine.verify(&mut queue.bodies);
-}
-
-#[test]
 fn a_reason_takes_memory_once_it_is_there() {
-    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY);
+    let mut queue = Queue::new();
     for _ in 0..100 {
         queue.push();
     }
     let before = queue.engine.memory_bytes();
     let leases: Vec<Lease> = (0..100).map(|_| queue.reserve()).collect();
     let reason = "x".repeat(REASON_BYTES_MAX);
-    queue.one(Command::BuryBecause { leases, reason: &reason });
+    queue.one(Command::Bury { leases, reason: &reason });
     let grown = queue.engine.memory_bytes() - before;
     assert!((100 * REASON_BYTES_MAX..100 * (REASON_BYTES_MAX + 300)).contains(&grown), "{grown}");
     for id in 1..=100 {
@@ -218,12 +192,7 @@ fn a_reason_takes_memory_once_it_is_there() {
 
 #[test]
 fn a_finished_job_is_shown_for_a_while() {
-    let mut queue = Queue::of_level(FEATURE_JOB_HISTORY - 1);
-    queue.push();
-    let lease = queue.reserve();
-    queue.one(Command::Finish { leases: vec![lease] });
-    assert_eq!(queue.engine.finished_job(JobId(1), Millis(queue.stamp)), None, "it was not recorded");
-    queue.one(Command::FeatureLevel { level: FEATURE_JOB_HISTORY });
+    let mut queue = Queue::new();
     queue.push();
     let lease = queue.reserve();
     queue.release(lease, 0, "again");
@@ -233,14 +202,13 @@ fn a_finished_job_is_shown_for_a_while() {
     let expected = FinishedView { topic: TopicId(0), attempts: 2, at };
     let seen = |queue: &Queue, later_ms| {
         let stamp = Millis(START + 100 + later_ms);
-        queue.engine.finished_job(JobId(2), stamp)
+        queue.engine.finished_job(JobId(1), stamp)
     };
     assert_eq!(seen(&queue, 0), Some(expected));
-    assert_eq!(queue.engine.finished_job(JobId(1), Millis(queue.stamp)), None);
-    let gone = JobSelect::Id(JobId(2));
+    let gone = JobSelect::Id(JobId(1));
     for command in [
         Command::Delete { job: gone },
-        Command::Reschedule { job: gone, due: When::After(0) },
+        Command::Reschedule { job: gone, due: When::After(0), version: None },
         Command::RunNow { job: gone },
         Command::Kick { job: gone },
     ] {
@@ -252,33 +220,52 @@ fn a_finished_job_is_shown_for_a_while() {
     assert_eq!(seen(&queue, FINISHED_WINDOW_MS), None, "though no entry has forgotten it yet");
 }
 
-/// What older versions wrote, and what this one writes, under `tests/formats/`.
+/// As it is under `tests/formats/`: all that a state can have, and jobs in several states.
 #[test]
-fn the_state_in_both_formats() {
-    for (level, job, metadata) in [
-        (FEATURE_JOB_HISTORY - 1, "job-v1.bin", "image-v1.bin"),
-        (FEATURE_JOB_HISTORY, "job-v2.bin", "image-v1-level-3.bin"),
-    ] {
-        let mut queue = Queue::of_level(level);
-        queue.at(10).push();
-        queue.push();
-        let (one, two) = (queue.at(20).reserve(), queue.at(300).reserve());
-        queue.at(301).one(Command::Finish { leases: vec![two] });
-        queue.release(one, 100, "später");
-        let (jobs, today) = queue.captured();
-        let [captured] = &jobs[..] else { panic!("one job") };
-        let mut bytes = Vec::new();
-        captured.saved.encode(&mut bytes);
-        let old = frozen(job, || bytes.clone());
-        assert_eq!(bytes, old, "{job}: the encoder writes other bytes");
-        assert_eq!(SavedJob::decode(&old), Ok((captured.saved.clone(), &[][..])));
-        let old = frozen(metadata, || today.clone());
-        assert_eq!(today, old, "{metadata}: the encoder writes other bytes");
-        let mut restoring = StateMetadata::decode(&old).expect("it decodes").restore(0);
-        restoring.resident(captured.saved.clone(), captured.place).expect("it fits");
-        let restored = restoring.finish().expect("all jobs are there");
-        assert_eq!(restored.state_hash(), queue.engine.state_hash());
-        let finished = restored.finished_job(JobId(2), restored.stamp());
-        assert_eq!(finished.is_some(), level >= FEATURE_JOB_HISTORY);
+fn the_state_in_its_format() {
+    let mut queue = Queue::new();
+    let defaults = RetryDefaults { attempts_max: Some(25), backoff: None };
+    queue.one(Command::RetryDefaults { defaults });
+    let (peer_address, client_address) = ("10.0.0.3:7441", "10.0.0.3:7440");
+    queue.one(Command::MemberSet { node: 3, storage_id: [0x5a; 16], peer_address, client_address });
+    queue.at(10).push();
+    queue.push();
+    let (one, two) = (queue.at(20).reserve(), queue.at(300).reserve());
+    queue.at(301).one(Command::Finish { leases: vec![two] });
+    queue.release(one, 100, "später");
+    let mut set = PolicyChange::default();
+    set.set.per_second_max = Some(7);
+    queue.one(Command::TopicPolicy { topic: "mails", change: &set.encode() });
+    queue.one(Command::TopicPause { topic: "mails", paused: true });
+    let attributes = AttributesBuilder::default().dedupe_retention(HOUR_MS).attempts_max(3).build();
+    let attributes = attributes.expect("built");
+    let job = NewJob { key: Some(b"17"), attributes: attributes.as_bytes(), ..new_job() };
+    queue.one(Command::Push { session: SESSION, sequence: 9, topic: "orders", jobs: vec![job] });
+    let (owner, key, topic) = (5, 7, "mails");
+    queue.one(Command::PushIdempotent { owner, key, list_jobs: 1, topic, jobs: vec![new_job()] });
+    let remembered = queue.reserve();
+    queue.one(Command::Finish { leases: vec![remembered] });
+    queue.one(Command::ClockOffset { offset_ms: 5_000 });
+
+    let (jobs, today) = queue.captured();
+    let mut bytes = Vec::new();
+    for job in &jobs {
+        job.saved.encode(&mut bytes);
     }
+    let old = frozen("jobs-v1.bin", || bytes.clone());
+    assert_eq!(bytes, old, "the encoder writes other bytes");
+    let metadata = frozen("state-v1.bin", || today.clone());
+    assert_eq!(today, metadata, "the encoder writes other bytes");
+    let mut restoring = StateMetadata::decode(&metadata).expect("it decodes").restore(0);
+    let mut rest = &old[..];
+    for job in &jobs {
+        let (saved, behind) = SavedJob::decode(rest).expect("it decodes");
+        assert_eq!(saved, job.saved);
+        restoring.resident(saved, job.place).expect("it fits");
+        rest = behind;
+    }
+    let restored = restoring.finish().expect("all jobs are there");
+    assert_eq!(restored.state_hash(), queue.engine.state_hash());
+    assert_eq!(restored.metadata(), queue.engine.metadata());
+    restored.verify(&mut queue.bodies);
 }

@@ -12,7 +12,7 @@ pub(crate) mod steps;
 use std::collections::BTreeSet;
 
 use adjourn::engine::{
-    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicSelect, TopicView,
+    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicOrder, TopicView,
 };
 use adjourn::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn::types::{
@@ -100,6 +100,7 @@ impl Both {
         assert_eq!(self.engine.stamp(), Millis(self.model.stamp));
         assert_eq!(self.engine.clock_offset_ms(), self.model.offset);
         assert_eq!(self.engine.has_genesis(), self.model.genesis);
+        assert_eq!(self.engine.feature_level(), self.model.feature_level);
         assert_eq!(self.engine.jobs(), self.model.jobs.len() as u64);
         assert_eq!(self.bodies.len(), self.model.jobs.len(), "a record is kept for each job");
         self.compare_topics();
@@ -127,7 +128,7 @@ impl Both {
             assert_eq!(found, self.model.finished_view(finished), "{finished:?}");
         }
         for (topic, key) in TOPICS.into_iter().flat_map(|topic| KEYS.map(|key| (topic, key))) {
-            let select = JobSelect::Key { topic: TopicSelect::Name(topic), key };
+            let select = JobSelect::Key { topic, key };
             let Ok(found) = self.engine.job(&select, &mut self.bodies);
             assert_eq!(found.map(|view| view.id.0), self.model.select(&select).ok());
         }
@@ -261,7 +262,7 @@ fn push_after(delays_ms: impl Iterator<Item = u64>, body: &[u8]) -> Command<'_> 
         body,
     };
     let jobs = delays_ms.map(job).collect();
-    Command::Push { session: SessionId(0), sequence: 0, topic: TopicSelect::Name("orders"), jobs }
+    Command::Push { session: SessionId(0), sequence: 0, topic: "orders", jobs }
 }
 
 #[test]
@@ -337,7 +338,7 @@ fn extreme_values_do_no_harm() {
     let push = |session, due, attributes: &'static [u8]| Command::Push {
         session: SessionId(session),
         sequence: u64::MAX - 1,
-        topic: TopicSelect::Name("t"),
+        topic: "t",
         jobs: vec![
             NewJob {
                 due,
@@ -351,9 +352,9 @@ fn extreme_values_do_no_harm() {
             3
         ],
     };
-    let reserve = |topics: &[u32]| Command::Reserve {
+    let reserve = || Command::Reserve {
         session: SessionId(1),
-        topics: topics.iter().copied().map(TopicId).collect(),
+        topics: TopicOrder::OfJobs(vec!["t", " no topic "]),
         jobs_max: u32::MAX,
         bytes_max: u64::MAX,
     };
@@ -365,14 +366,13 @@ fn extreme_values_do_no_harm() {
             let secret = SessionSecret::default();
             let mut commands = vec![Command::SessionOpen { secret, leases_outlive: false }];
             commands.push(Command::ClockOffset { offset_ms });
-            commands.push(Command::TopicPause { topic: TopicSelect::Name(" no topic "), paused: true });
-            commands.push(Command::TopicPause { topic: TopicSelect::Id(TopicId(u32::MAX)), paused: true });
+            commands.push(Command::TopicPause { topic: " no topic ", paused: true });
             for due in &whens {
                 commands.push(push(1, *due, &[]));
                 commands.push(push(0, *due, &[9, 0, 255, 255, 1]));
-                commands.push(reserve(&[0, u32::MAX]));
-                let job = JobSelect::Key { topic: TopicSelect::Name("t"), key: b"" };
-                commands.push(Command::Reschedule { job, due: *due });
+                commands.push(reserve());
+                let job = JobSelect::Key { topic: "t", key: b"" };
+                commands.push(Command::Reschedule { job, due: *due, version: None });
                 commands.push(Command::Delete { job });
             }
             let Ok(applied) = engine.apply(&Entry { stamp: Millis(stamp), commands }, &mut bodies);

@@ -1,16 +1,14 @@
-//! Jobs that are remembered after their finish: in the state, in a checkpoint, and in no way below the feature level.
+//! Jobs that are remembered after their finish: in the state and in a checkpoint.
 
 use adjourn::engine::{
     CapturedJob, Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, SavedJob,
-    StateMetadata, TopicSelect,
+    StateMetadata, TopicOrder,
 };
 use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DUE_PER_ENTRY_MAX, TOPIC_RETENTION_MS};
 use adjourn::types::{
-    AttributesBuilder, FEATURE_REMEMBERED_JOBS, GroupId, IfExists, JobId, JobState, Millis, SessionId,
-    SessionSecret, TopicId, When,
+    AttributesBuilder, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
 };
 
-use crate::formats::frozen;
 use crate::kept_bodies::KeptBodies;
 
 const START: u64 = 1_790_000_000_000;
@@ -23,10 +21,9 @@ struct Queue {
 }
 
 impl Queue {
-    fn of_level(level: u32) -> Self {
+    fn new() -> Self {
         let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: START };
         queue.one(Command::Genesis { key_secret: [1; 16] });
-        queue.one(Command::FeatureLevel { level });
         queue.one(Command::SessionOpen { secret: SessionSecret([3; 16]), leases_outlive: true });
         queue
     }
@@ -57,7 +54,7 @@ impl Queue {
             attributes: attributes.as_bytes(),
             body: b"charge",
         };
-        let topic = TopicSelect::Name("orders");
+        let topic = "orders";
         match self.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] }) {
             Outcome::Pushed(outcomes) => *outcomes.first().expect("one"),
             other => panic!("{other:?}"),
@@ -66,7 +63,7 @@ impl Queue {
 
     /// Reserves the first jobs and finishes them.
     fn finish(&mut self, jobs_max: u32) {
-        let (session, topics) = (SessionId(1), vec![TopicId(0)]);
+        let (session, topics) = (SessionId(1), TopicOrder::OfJobs(vec!["orders"]));
         let reserve = Command::Reserve { session, topics, jobs_max, bytes_max: u64::MAX };
         let Outcome::Granted(grants) = self.one(reserve) else { panic!("no grants") };
         assert_eq!(grants.len(), jobs_max as usize);
@@ -94,11 +91,11 @@ impl Queue {
     }
 }
 
-const KEY: JobSelect<'_> = JobSelect::Key { topic: TopicSelect::Name("orders"), key: b"17" };
+const KEY: JobSelect<'_> = JobSelect::Key { topic: "orders", key: b"17" };
 
 #[test]
 fn a_finished_job_keeps_its_key_until_its_time_is_over() {
-    let mut queue = Queue::of_level(FEATURE_REMEMBERED_JOBS);
+    let mut queue = Queue::new();
     let first = JobId(1);
     assert_eq!(queue.push(IfExists::Reject, b"17", DAY_MS), PushOutcome::Pushed(first));
     queue.finish(1);
@@ -109,7 +106,7 @@ fn a_finished_job_keeps_its_key_until_its_time_is_over() {
     for command in [
         Command::Kick { job: KEY },
         Command::RunNow { job: KEY },
-        Command::Reschedule { job: KEY, due: When::After(0) },
+        Command::Reschedule { job: KEY, due: When::After(0), version: None },
     ] {
         assert_eq!(queue.one(command), Outcome::Rejected(Reject::WrongState));
     }
@@ -126,7 +123,7 @@ fn a_finished_job_keeps_its_key_until_its_time_is_over() {
 
 #[test]
 fn a_remembered_job_is_replaced_and_forgotten_on_demand() {
-    let mut queue = Queue::of_level(FEATURE_REMEMBERED_JOBS);
+    let mut queue = Queue::new();
     for (nth, mode) in (1..).zip([IfExists::Replace, IfExists::ReplaceReserved, IfExists::Postpone]) {
         let before = queue.state(KEY).map(|(id, _)| id);
         let pushed = queue.push(mode, b"17", DAY_MS);
@@ -142,7 +139,7 @@ fn a_remembered_job_is_replaced_and_forgotten_on_demand() {
 
 #[test]
 fn many_are_forgotten_in_steps_and_none_for_longer_than_the_limit() {
-    let mut queue = Queue::of_level(FEATURE_REMEMBERED_JOBS);
+    let mut queue = Queue::new();
     let many = u32::try_from(DUE_PER_ENTRY_MAX + 3).expect("some");
     for nth in 0..many {
         queue.push_quietly(&nth.to_le_bytes(), u64::MAX);
@@ -157,20 +154,8 @@ fn many_are_forgotten_in_steps_and_none_for_longer_than_the_limit() {
 }
 
 #[test]
-fn below_the_level_nothing_is_remembered() {
-    let mut queue = Queue::of_level(FEATURE_REMEMBERED_JOBS - 1);
-    queue.push(IfExists::Reject, b"17", DAY_MS);
-    queue.push(IfExists::Reject, b"18", DAY_MS);
-    queue.finish(1);
-    assert_eq!((queue.state(KEY), queue.counts()), (None, [0, 1, 0, 0]));
-    queue.one(Command::FeatureLevel { level: FEATURE_REMEMBERED_JOBS });
-    queue.finish(1);
-    assert_eq!(queue.counts(), [0, 2, 0, 0], "nor what was pushed then");
-}
-
-#[test]
 fn a_remembered_job_in_a_checkpoint() {
-    let mut queue = Queue::of_level(FEATURE_REMEMBERED_JOBS);
+    let mut queue = Queue::new();
     queue.push(IfExists::Reject, b"17", DAY_MS);
     queue.pass(20);
     queue.finish(1);
@@ -178,9 +163,7 @@ fn a_remembered_job_in_a_checkpoint() {
     let [captured] = &jobs[..] else { panic!("one job") };
     let mut bytes = Vec::new();
     captured.saved.encode(&mut bytes);
-    let old = frozen("job-v3.bin", || bytes.clone());
-    assert_eq!(bytes, old, "the encoder writes other bytes");
-    let (saved, rest) = SavedJob::decode(&old).expect("it decodes");
+    let (saved, rest) = SavedJob::decode(&bytes).expect("it decodes");
     assert_eq!((&saved, rest), (&captured.saved, &[][..]));
     let mut restoring = StateMetadata::decode(&metadata).expect("it was just encoded").restore(0);
     restoring.resident(saved, captured.place).expect("it fits");
@@ -200,7 +183,7 @@ impl Queue {
         let (due, if_exists) = (When::After(0), IfExists::Reject);
         let (attributes, key) = (attributes.as_bytes(), Some(key));
         let job = NewJob { due, priority: 0, ttr_ms: 60_000, if_exists, key, attributes, body: b"" };
-        let topic = TopicSelect::Name("orders");
+        let topic = "orders";
         let push = Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job] };
         let Ok(_) =
             self.engine.apply(&Entry { stamp: Millis(self.stamp), commands: vec![push] }, &mut self.bodies);

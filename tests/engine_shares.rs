@@ -3,7 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 use adjourn::engine::{
-    Command, Engine, Entry, NewJob, Outcome, PushOutcome, Reject, StateMetadata, TopicSelect,
+    Command, Engine, Entry, NewJob, Outcome, PushOutcome, Reject, StateMetadata, TopicOrder,
 };
 use adjourn::types::limits::{FINISHED_WINDOW_MAX, IDEMPOTENT_LIST_JOBS_MAX, IDEMPOTENT_PUSHES_MAX};
 use adjourn::types::{FEATURE_LEVEL, GroupId, IfExists, Lease, Millis, SessionId, SessionSecret, When};
@@ -38,7 +38,7 @@ impl Queue {
     }
 
     fn push(&mut self, owner: u64, key: u128, jobs: usize) -> Vec<PushOutcome> {
-        let (topic, list_jobs) = (TopicSelect::Name("t"), u32::try_from(jobs).expect("few"));
+        let (topic, list_jobs) = ("t", u32::try_from(jobs).expect("few"));
         match self.one(Command::PushIdempotent { owner, key, list_jobs, topic, jobs: vec![job(); jobs] }) {
             Outcome::Pushed(outcomes) => outcomes,
             other => panic!("{other:?}"),
@@ -47,10 +47,10 @@ impl Queue {
 
     /// Leases on new jobs of a topic.
     fn reserve(&mut self, topic: &str, jobs: usize) -> Vec<Lease> {
-        let topic = TopicSelect::Name(topic);
         self.one(Command::Push { session: SessionId(0), sequence: 0, topic, jobs: vec![job(); jobs] });
         let (session, jobs_max) = (self.session, u32::try_from(jobs).expect("few"));
-        match self.one(Command::ReserveNamed { session, topics: vec![topic], jobs_max, bytes_max: 1 << 40 }) {
+        let topics = TopicOrder::OfJobs(vec![topic]);
+        match self.one(Command::Reserve { session, topics, jobs_max, bytes_max: 1 << 40 }) {
             Outcome::Granted(grants) => grants.iter().map(|grant| grant.lease).collect(),
             other => panic!("{other:?}"),
         }

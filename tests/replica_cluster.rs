@@ -7,8 +7,8 @@
 mod copied;
 mod disk;
 mod history;
+mod levels;
 mod lost_state;
-mod modes;
 mod rig;
 mod set_clocks;
 mod state_trust;

@@ -90,25 +90,6 @@ fn every_mistake_is_shown_with_its_line_and_its_reason() {
 }
 
 #[test]
-fn the_keys_of_earlier_tokens_are_told_what_to_do_and_not_shown() {
-    for (text, line) in [
-        ("auth_tokens = [\"hunter2\"]", "line 1"),
-        ("node = 1\n\nauth_tokens = [\n  \"hunter2\",\n", "line 3"),
-        ("node = 1\n  auth_tokens_file=\"hunter2\"", "line 2"),
-        ("\"auth_tokens\" = hunter2", "line 1"),
-    ] {
-        let refused = refusal(text);
-        assert!(refused.contains(line), "{text:?}: {refused}");
-        assert!(
-            refused.ends_with("is replaced by tokens_file: `adjourn token create` makes that file"),
-            "{refused}"
-        );
-        assert!(!refused.contains("hunter2"), "{refused}");
-    }
-    assert!(refusal("# auth_tokens = 1\nauth_tokenz = 1").contains("unknown field"));
-}
-
-#[test]
 fn retries_have_defaults_or_none() {
     let read = |text: &str| {
         let (_directory, path) = file(text);

@@ -186,8 +186,6 @@ impl Client {
 
     /// As [`release`](Self::release), and says why: [`get`](Self::get) shows the text as the job's last reason until another one
     /// comes. It has at most [`REASON_BYTES_MAX`] bytes; an empty one is none.
-    ///
-    /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version that does not know this.
     pub async fn release_because(
         &self,
         leases: Vec<Lease>,

@@ -43,9 +43,6 @@ impl Client {
     /// Does the same to the jobs that match, at most as many as the step says. Go on with the [cursor](Step::cursor) that it
     /// returns, and the same filter and change, until it is empty; a program that stops between two steps, or lost an answer, goes on
     /// with the last cursor that it has. A job that does not match any more when its turn comes is left alone.
-    ///
-    /// [`ErrorCode::Unsupported`](crate::protocol::ErrorCode::Unsupported) while a member of the cluster runs a version that
-    /// does not know this.
     pub async fn bulk(&self, bulk: Bulk) -> Result<Step, ClientError> {
         let answer = self.submit(Request::Bulk(bulk), |response| match response {
             Response::Bulked { jobs, in_the_way, cursor } => Ok(Step { jobs, in_the_way, cursor }),

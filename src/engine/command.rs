@@ -1,7 +1,8 @@
 //! Commands: the instructions in the log.
 //!
 //! A command is not a request: requests change with the protocol, commands are replayed for years. A field is only
-//! ever added in a new version of the [entry](super::entry) encoding.
+//! ever added in a new version of the [entry](super::entry) encoding. A topic is named: its number may be gone when the command is
+//! applied.
 
 #![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{
     BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
-    SessionSecret, States, TopicId, When,
+    SessionSecret, States, When,
 };
 
 /// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
@@ -57,19 +58,18 @@ pub enum Command<'a> {
         /// Sequence of the first job; 0: repeats are not recognised.
         sequence: u64,
         /// Where they belong; created if it is new.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// The jobs.
         #[serde(borrow)]
         jobs: Vec<NewJob<'a>>,
     },
-    /// Ready jobs for one consumer, in the order (priority, due, id) across the topics. The session must be live; topics that
-    /// are paused or not known have none.
+    /// Ready jobs for one consumer. The session must be live; topics that are paused or not known have none.
     Reserve {
         /// The consumer.
         session: SessionId,
-        /// The topics to reserve from.
-        topics: Vec<TopicId>,
+        /// The topics to reserve from, and which of them gives the next job.
+        #[serde(borrow)]
+        topics: TopicOrder<'a>,
         /// The maximum number of jobs.
         jobs_max: u32,
         /// No further job is added once their bodies have reached this size in bytes.
@@ -86,9 +86,11 @@ pub enum Command<'a> {
         leases: Vec<Lease>,
         /// When next; `None` follows the backoff.
         delay_ms: Option<u64>,
-        /// False when the work was not begun: the attempt is taken back. A delay is the time until the next one, from the feature
-        /// level [`FEATURE_PARKING`](crate::types::FEATURE_PARKING) on.
+        /// False when the work was not begun: the attempt is taken back. A delay is the time until the next one.
         attempted: bool,
+        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes; empty
+        /// for none.
+        reason: &'a str,
     },
     /// Leases start anew.
     Touch {
@@ -101,6 +103,8 @@ pub enum Command<'a> {
     Bury {
         /// Leases on the jobs to bury.
         leases: Vec<Lease>,
+        /// As in [`Self::Release`].
+        reason: &'a str,
     },
     /// Removes a job in any state. A lease on it ends.
     Delete {
@@ -115,6 +119,8 @@ pub enum Command<'a> {
         job: JobSelect<'a>,
         /// When it is due now.
         due: When,
+        /// The [version](super::JobView::version) that the job has to have, if any.
+        version: Option<u64>,
     },
     /// A delayed job becomes ready, due now. One that is ready stays as it is.
     RunNow {
@@ -128,12 +134,10 @@ pub enum Command<'a> {
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// Stops or starts the reserving of a topic's jobs. Below the feature level
-    /// [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) it creates the topic if it is new.
+    /// Stops or starts the reserving of a topic's jobs.
     TopicPause {
         /// The topic to pause or resume.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// Stops it.
         paused: bool,
     },
@@ -164,74 +168,15 @@ pub enum Command<'a> {
     /// again. It needs the feature level [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
     KickMany {
         /// The topic of the buried jobs.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// The maximum number of jobs to kick.
         jobs_max: u32,
     },
-    /// As [`Self::Reserve`], of topics that commands before it in the log may make. It needs the feature level
-    /// [`FEATURE_RESERVE_NAMED`](crate::types::FEATURE_RESERVE_NAMED).
-    ReserveNamed {
-        /// The consumer.
-        session: SessionId,
-        /// The topics to reserve from.
-        #[serde(borrow)]
-        topics: Vec<TopicSelect<'a>>,
-        /// The maximum number of jobs.
-        jobs_max: u32,
-        /// No further job is added once their bodies have reached this size in bytes.
-        bytes_max: u64,
-    },
-    /// As [`Self::Release`], and says why. It needs the feature level
-    /// [`FEATURE_JOB_HISTORY`](crate::types::FEATURE_JOB_HISTORY).
-    ReleaseBecause {
-        /// The leases that end.
-        leases: Vec<Lease>,
-        /// When next; `None` follows the backoff.
-        delay_ms: Option<u64>,
-        /// See [`Self::Release`].
-        attempted: bool,
-        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes.
-        reason: &'a str,
-    },
-    /// As [`Self::Bury`], and says why. It needs the feature level
-    /// [`FEATURE_JOB_HISTORY`](crate::types::FEATURE_JOB_HISTORY).
-    BuryBecause {
-        /// The leases that end.
-        leases: Vec<Lease>,
-        /// As in [`Self::ReleaseBecause`].
-        reason: &'a str,
-    },
-    /// As [`Self::ReserveNamed`], but topics give jobs by their shares; within one the order is the usual one. It needs the
-    /// feature level [`FEATURE_RESERVE_WEIGHTED`](crate::types::FEATURE_RESERVE_WEIGHTED).
-    ReserveWeighted {
-        /// The consumer.
-        session: SessionId,
-        /// From which topics, and how much of each.
-        #[serde(borrow)]
-        shares: Vec<Share<'a>>,
-        /// The maximum number of jobs.
-        jobs_max: u32,
-        /// No further job is added once their bodies have reached this size in bytes.
-        bytes_max: u64,
-    },
-    /// The same change to many jobs: to each of them that is there, meets the conditions and may be changed so. It needs the
-    /// feature level [`FEATURE_BULK`](crate::types::FEATURE_BULK).
+    /// The same change to many jobs: to each of them that is there, meets the conditions and may be changed so.
     Bulk {
-        /// What to do.
-        change: BulkChange,
-        /// To which jobs.
-        jobs: Vec<JobId>,
-        /// Conditions that each job must meet when this is applied.
+        /// In which topic the jobs have to be; `None` for any.
         #[serde(borrow)]
-        conditions: Conditions<'a>,
-    },
-    /// As [`Self::Bulk`], to jobs that are in one topic when this is applied: jobs move. It needs the feature level
-    /// [`FEATURE_MOVE`](crate::types::FEATURE_MOVE).
-    BulkIn {
-        /// In which topic the jobs have to be.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: Option<&'a str>,
         /// What to do.
         change: BulkChange,
         /// To which jobs.
@@ -241,14 +186,13 @@ pub enum Command<'a> {
         conditions: Conditions<'a>,
     },
     /// Jobs go to another topic, with all that is known of them. Left alone are those that are reserved, and those whose key
-    /// lives there. It needs the feature level [`FEATURE_MOVE`](crate::types::FEATURE_MOVE).
+    /// lives there.
     Move {
         /// In which topic the jobs have to be; `None` for any.
         #[serde(borrow)]
-        from: Option<TopicSelect<'a>>,
+        from: Option<&'a str>,
         /// Where they go; created if it is new and a job goes there.
-        #[serde(borrow)]
-        to: TopicSelect<'a>,
+        to: &'a str,
         /// Which jobs.
         #[serde(borrow)]
         jobs: Vec<KeyedJob<'a>>,
@@ -256,25 +200,20 @@ pub enum Command<'a> {
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
-    /// A topic without jobs is forgotten, with its settings; its number is never used again. It needs the feature level
-    /// [`FEATURE_TOPIC_DELETE`](crate::types::FEATURE_TOPIC_DELETE).
+    /// A topic without jobs is forgotten, with its settings; its number is never used again.
     TopicDelete {
         /// The topic to forget.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
     },
-    /// Changes what a topic decides for its jobs; the topic is made if it is new. It needs the feature level
-    /// [`FEATURE_TOPIC_POLICY`](crate::types::FEATURE_TOPIC_POLICY).
+    /// Changes what a topic decides for its jobs; the topic is made if it is new.
     TopicPolicy {
         /// Whose policy changes.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// As [`PolicyChange::encode`](crate::types::PolicyChange::encode) writes it.
         #[serde(with = "serde_bytes", borrow)]
         change: &'a [u8],
     },
-    /// New jobs of one topic, known by a key. It needs the feature level
-    /// [`FEATURE_IDEMPOTENT_PUSH`](crate::types::FEATURE_IDEMPOTENT_PUSH).
+    /// New jobs of one topic, known by a key.
     PushIdempotent {
         /// Whose key it is.
         owner: u64,
@@ -283,22 +222,10 @@ pub enum Command<'a> {
         /// How many jobs the list has of which these are all, or a part: a key is used for one list.
         list_jobs: u32,
         /// Where they belong; created if it is new.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// The jobs.
         #[serde(borrow)]
         jobs: Vec<NewJob<'a>>,
-    },
-    /// As [`Self::Reschedule`], of a job that has not changed. It needs the feature level
-    /// [`FEATURE_VERSIONS`](crate::types::FEATURE_VERSIONS).
-    RescheduleIf {
-        /// The job to reschedule.
-        #[serde(borrow)]
-        job: JobSelect<'a>,
-        /// When it is due now.
-        due: When,
-        /// See [`JobView::version`](super::JobView::version).
-        version: u64,
     },
     /// The defaults for retries of the jobs that are pushed from here on, as the leader's configuration has them.
     RetryDefaults {
@@ -396,25 +323,35 @@ impl<'a> Conditions<'a> {
     }
 }
 
+/// Which of several topics gives the next job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TopicOrder<'a> {
+    /// That with the first job in the order (priority, due, id).
+    OfJobs(#[serde(borrow)] Vec<&'a str>),
+    /// Each in its turn, by its share; within one the order is the usual one.
+    OfShares(#[serde(borrow)] Vec<Share<'a>>),
+}
+
+impl<'a> TopicOrder<'a> {
+    /// The names of the topics.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        let (topics, shares) = match self {
+            Self::OfJobs(topics) => (&topics[..], &[][..]),
+            Self::OfShares(shares) => (&[][..], &shares[..]),
+        };
+        topics.iter().copied().chain(shares.iter().map(|share| share.topic))
+    }
+}
+
 /// A topic's part in a weighted reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share<'a> {
     /// Which topic.
-    #[serde(borrow)]
-    pub topic: TopicSelect<'a>,
+    pub topic: &'a str,
     /// Its weight among those that have a job.
     pub weight: u16,
     /// How far it is ahead of its turn (negative: it has had more) when the reserve begins.
     pub standing: i64,
-}
-
-/// Names a topic. Older versions proposed numbers; a number may be gone when its command is applied, a name never is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TopicSelect<'a> {
-    /// Its number in the state.
-    Id(TopicId),
-    /// Its name, which is valid.
-    Name(&'a str),
 }
 
 /// Names a job.
@@ -425,8 +362,7 @@ pub enum JobSelect<'a> {
     /// By the user's.
     Key {
         /// The key's topic.
-        #[serde(borrow)]
-        topic: TopicSelect<'a>,
+        topic: &'a str,
         /// The key.
         #[serde(with = "serde_bytes", borrow)]
         key: &'a [u8],

@@ -1,7 +1,7 @@
 //! The element of the log: a stamp and a batch of commands, the unit of group commit.
 //!
 //! Encoding, little-endian: version `u8`, stamp `u64`, number of commands `u32`, then each command in
-//! bincode 1.3 with varint integers. A decoder accepts every version up to its own.
+//! bincode 1.3 with varint integers. A decoder accepts this version alone.
 
 use bincode::Options;
 use serde::Deserialize as _;
@@ -117,8 +117,8 @@ fn options() -> impl Options {
 #[expect(clippy::indexing_slicing, reason = "lengths are known here")]
 mod tests {
     use super::*;
-    use crate::engine::command::{NewJob, TopicSelect};
-    use crate::types::{Fence, IfExists, JobId, Lease, PolicyChange, SessionId, TopicId, When};
+    use crate::engine::command::{NewJob, TopicOrder};
+    use crate::types::{Fence, IfExists, JobId, Lease, PolicyChange, SessionId, When};
 
     fn commands() -> Vec<Command<'static>> {
         let job = NewJob {
@@ -131,13 +131,13 @@ mod tests {
             body: b"close it",
         };
         vec![
-            Command::Push {
+            Command::Push { session: SessionId(3), sequence: 1, topic: "orders", jobs: vec![job] },
+            Command::Reserve {
                 session: SessionId(3),
-                sequence: 1,
-                topic: TopicSelect::Name("orders"),
-                jobs: vec![job],
+                topics: TopicOrder::OfJobs(vec!["orders"]),
+                jobs_max: 1,
+                bytes_max: 1,
             },
-            Command::Reserve { session: SessionId(3), topics: vec![TopicId(0)], jobs_max: 1, bytes_max: 1 },
             Command::Finish { leases: vec![Lease { job: JobId(1), fence: Fence(2) }] },
         ]
     }
@@ -159,7 +159,7 @@ mod tests {
     fn a_policy_of_a_newer_version_is_refused_with_its_entry() {
         let entry = |change: &[u8]| {
             let mut builder = EntryBuilder::default();
-            builder.push(&Command::TopicPolicy { topic: TopicSelect::Name("orders"), change });
+            builder.push(&Command::TopicPolicy { topic: "orders", change });
             builder.finish(Millis(1))
         };
         let known = PolicyChange::default().encode();

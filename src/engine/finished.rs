@@ -16,7 +16,7 @@ pub(super) struct Finish {
     pub(super) lease: Lease,
     /// Of its job.
     pub(super) topic: TopicId,
-    /// How often its job was attempted; 0 if that was not recorded.
+    /// How often its job was attempted.
     pub(super) attempts: u32,
 }
 

@@ -98,32 +98,23 @@ impl Element {
 }
 
 /// The hash of a job's record. Where its body lies does not count.
-///
-/// A job without a recorded push time and history has the same hash as before these were recorded.
 pub(super) fn of_job(job: &Job) -> u128 {
-    const PUSHED_AT: u32 = 1 << 16;
     const PAST: u32 = 1 << 17;
     const REASON: u32 = 1 << 18;
     const CHANGED: u32 = 1 << 19;
     let mut element = Element::new(Kind::Job);
-    let (past, pushed_at) = (job.past(), (job.pushed_at != 0).then_some(job.pushed_at));
+    let past = job.past();
     let reason = past.and_then(|past| past.reason.as_ref());
     let flag = |is_there, flag| if is_there { flag } else { 0 };
-    let parts = flag(pushed_at.is_some(), PUSHED_AT)
-        | flag(past.is_some(), PAST)
-        | flag(reason.is_some(), REASON)
-        | flag(job.changes != 0, CHANGED);
+    let parts = flag(past.is_some(), PAST) | flag(reason.is_some(), REASON) | flag(job.changes != 0, CHANGED);
     let kinds = u32::from(job.state as u8) | u32::from(job.buried as u8) << 8 | parts;
     let timeline = u32::from(job.due_timeline.number()) | u32::from(job.defaults) << 8;
     element.pair(kinds, timeline).word(job.due_at);
-    element.word(job.id.0).word(job.since).word(job.fence().0).word(job.holder().0);
+    element.word(job.id.0).word(job.pushed_at).word(job.since).word(job.fence().0).word(job.holder().0);
     element.pair(job.topic.0, job.priority).pair(job.ttr_ms, job.attempts);
     element.pair(job.body.body_bytes, job.body.checksum);
     if job.changes != 0 {
         element.word(job.changes.into());
-    }
-    if let Some(pushed_at) = pushed_at {
-        element.word(pushed_at);
     }
     if let Some(past) = past {
         element.word(past.reserved_first).word(past.reserved_last).word(past.held_by.0);
@@ -149,11 +140,7 @@ pub(super) fn of_job(job: &Job) -> u128 {
 /// The hash of one remembered push.
 pub(super) fn of_pushed(session: SessionId, sequence: u64, outcome: u64, checksum: u32) -> u128 {
     let mut element = Element::new(Kind::Pushed);
-    element.word(session.0).word(sequence).word(outcome);
-    if checksum != 0 {
-        element.word(checksum.into());
-    }
-    element.hash()
+    element.word(session.0).word(sequence).word(outcome).word(checksum.into()).hash()
 }
 
 /// The hash of one remembered finish.

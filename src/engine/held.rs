@@ -13,7 +13,7 @@ pub(super) struct Held {
     past: Past,
 }
 
-/// The leases that a job had, and why the last one of them ended that had a reason. Times are stamps; 0 is not known.
+/// The leases that a job had, and why the last one of them ended that had a reason. Times are stamps; 0 before the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Past {
     pub(super) reserved_first: u64,
@@ -54,12 +54,10 @@ impl Job {
         }
     }
 
-    /// A session is given a lease on it. Of a job that was pushed before any of this was recorded, it is not known whether it
-    /// is the first one.
+    /// A session is given a lease on it.
     pub(super) fn note_held(&mut self, session: SessionId, stamp: u64) {
-        let is_known = self.pushed_at != 0;
         self.change_held(|held| {
-            if is_known && held.past.reserved_last == 0 {
+            if held.past.reserved_last == 0 {
                 held.past.reserved_first = stamp;
             }
             (held.past.reserved_last, held.past.held_by) = (stamp, session);

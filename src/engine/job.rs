@@ -40,7 +40,7 @@ pub(super) struct Job {
     pub(super) buried: BuryReason,
     /// The queue's defaults when it was pushed.
     pub(super) defaults: DefaultsNumber,
-    /// When it was pushed, as a stamp; 0 if that is not known.
+    /// When it was pushed, as a stamp; 0 of a [placeholder](super::SavedJob::stand_in), of which it is not known.
     pub(super) pushed_at: u64,
     /// What most jobs do not have.
     pub(super) extras: Option<Box<JobExtras>>,

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::command::TopicSelect;
 use super::jobs::Slot;
 use super::outcome::JobView;
 use super::{Engine, NoSuchTopic};
 use crate::types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
-use crate::types::{Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId};
+use crate::types::{
+    Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId, TopicName,
+};
 
 /// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
 const WINDOW_JOBS: usize = 65_536;
@@ -304,5 +305,5 @@ impl<W> Listing<W> {
 }
 
 fn filter_topic(engine: &Engine, filter: &Filter) -> Result<Option<TopicId>, NoSuchTopic> {
-    engine.known_or_all(filter.topic.as_ref().map(|name| TopicSelect::Name(name.as_str())))
+    engine.known_or_all(filter.topic.as_ref().map(TopicName::as_str))
 }

@@ -8,11 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
 use super::outcome::Reject;
-use crate::types::limits::LAPSE_LEASES_MAX;
-use crate::types::{
-    FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, FEATURE_SEQUENCE_CHECK,
-    FEATURE_TOPIC_POLICY, Member,
-};
+use crate::types::Member;
 
 /// The members and what they can do together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,37 +59,6 @@ impl Members {
 
     pub(super) fn feature_level(&self) -> u32 {
         self.feature_level
-    }
-
-    /// Whether the state is to keep the stricter bounds, which all members know.
-    pub(super) fn know_bounds(&self) -> bool {
-        self.feature_level >= FEATURE_BOUNDED_STATE
-    }
-
-    /// Whether the state records what happens to jobs, which all members know.
-    pub(super) fn know_history(&self) -> bool {
-        self.feature_level >= FEATURE_JOB_HISTORY
-    }
-
-    /// Whether finished jobs are remembered for as long as they say, which all members know.
-    pub(super) fn know_remembered_jobs(&self) -> bool {
-        self.feature_level >= FEATURE_REMEMBERED_JOBS
-    }
-
-    /// Whether jobs may leave some of their settings to their topic.
-    pub(super) fn know_policies(&self) -> bool {
-        self.feature_level >= FEATURE_TOPIC_POLICY
-    }
-
-    /// Whether sessions remember what was pushed under a sequence.
-    pub(super) fn know_checksums(&self) -> bool {
-        self.feature_level >= FEATURE_SEQUENCE_CHECK
-    }
-
-    /// How many leases one command gives back of a session that ends. All of them where there may be members that know no
-    /// better.
-    pub(super) fn lapse_leases_max(&self) -> usize {
-        if self.know_bounds() { LAPSE_LEASES_MAX } else { usize::MAX }
     }
 
     /// Each member, by its number.

@@ -98,7 +98,7 @@ pub mod store;
 
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Moment, Timeline};
-pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
+pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};
 pub use listing::{Listed, Listing};
@@ -201,23 +201,19 @@ impl Engine {
 
     /// Brings the sum of the state hash up to date with what the entry changed. Returns the topics that are gone.
     fn end_entry(&mut self) -> Vec<(TopicId, TopicName)> {
-        let idle_since = self.members.know_bounds().then_some(self.clock.stamp);
-        self.topics.settle(idle_since, &mut self.sum);
+        self.topics.settle(self.clock.stamp, &mut self.sum);
         self.sessions.settle(&mut self.sum);
         self.topics.take_gone()
     }
 
-    /// The topic that a command names; made if it is named and new.
-    fn intern(&mut self, topic: TopicSelect<'_>) -> Result<TopicId, Reject> {
-        match topic {
-            TopicSelect::Id(_) => self.existing(topic),
-            TopicSelect::Name(name) => self.topics.intern(name, &mut self.sum),
-        }
+    /// The topic that a command names; made if it is new.
+    fn intern(&mut self, topic: &str) -> Result<TopicId, Reject> {
+        self.topics.intern(topic, &mut self.sum)
     }
 
     /// The topic that a command names, if it is there.
-    fn existing(&self, topic: TopicSelect<'_>) -> Result<TopicId, Reject> {
-        self.known(topic).filter(|id| self.topics.find(*id).is_some()).ok_or(Reject::NotFound)
+    fn existing(&self, topic: &str) -> Result<TopicId, Reject> {
+        self.topics.id(topic).ok_or(Reject::NotFound)
     }
 
     /// The job that is meant.
@@ -225,23 +221,15 @@ impl Engine {
         match job {
             JobSelect::Id(id) => self.jobs.find(*id),
             JobSelect::Key { topic, key } => {
-                let topic = self.known(*topic)?;
+                let topic = self.topics.id(topic)?;
                 self.jobs.find_key(self.key_secret.hash(topic, key))
             }
         }
     }
 
     /// The topic that is meant, or all of them: `None`.
-    fn known_or_all(&self, topic: Option<TopicSelect<'_>>) -> Result<Option<TopicId>, NoSuchTopic> {
-        topic.map(|topic| self.known(topic).ok_or(NoSuchTopic)).transpose()
-    }
-
-    /// The number of the topic that is meant; it may be that of none.
-    fn known(&self, topic: TopicSelect<'_>) -> Option<TopicId> {
-        match topic {
-            TopicSelect::Id(id) => Some(id),
-            TopicSelect::Name(name) => self.topics.id(name),
-        }
+    fn known_or_all(&self, topic: Option<&str>) -> Result<Option<TopicId>, NoSuchTopic> {
+        topic.map(|topic| self.topics.id(topic).ok_or(NoSuchTopic)).transpose()
     }
 }
 
@@ -256,10 +244,10 @@ impl Engine {
     where
         S: JobStore<Error: std::fmt::Debug>,
     {
-        let topic = self.intern(TopicSelect::Name(topic)).expect("there is room");
+        let topic = self.intern(topic).expect("there is room");
         self.load_named(&Command::Delete { job: JobSelect::Id(job) }, store).expect("read");
         let slot = self.jobs.resident(job).expect("it is there");
         self.move_job(slot, topic, None);
-        self.topics.settle(None, &mut self.sum);
+        self.topics.settle(self.clock.stamp, &mut self.sum);
     }
 }

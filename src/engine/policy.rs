@@ -15,7 +15,6 @@ use super::clock::{Clock, Moment, Timeline};
 use super::command::NewJob;
 use super::hash::Element;
 use super::job::{DUE_ANEW, Job};
-use super::members::Members;
 use super::outcome::{PushOutcome, Reject};
 use super::topics::Topics;
 use crate::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
@@ -35,12 +34,9 @@ pub(super) struct Rule {
     late_ns: u64,
 }
 
-/// What a checkpoint says of a topic once it has a policy, or jobs whose bytes are counted.
+/// A rule as a checkpoint stores it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedRule {
-    pub(super) topic: TopicId,
-    /// Of the bodies of its jobs, as far as they are counted.
-    pub(super) bytes: u64,
     delivery_ns: u64,
     late_ns: u64,
     /// As [`TopicPolicy::encode`] writes it.
@@ -123,28 +119,28 @@ impl Rule {
         element.word(xxh3_64(&self.policy.encode())).word(self.delivery_ns).word(self.late_ns);
     }
 
-    pub(super) fn save(&self, topic: TopicId, bytes: u64) -> SavedRule {
+    pub(super) fn save(&self) -> SavedRule {
         let Self { delivery_ns, late_ns, .. } = *self;
-        SavedRule { topic, bytes, delivery_ns, late_ns, policy: self.policy.encode() }
+        SavedRule { delivery_ns, late_ns, policy: self.policy.encode() }
     }
 }
 
 impl SavedRule {
-    /// Of a topic without a policy.
-    pub(super) fn of_bytes(topic: TopicId, bytes: u64) -> Self {
-        Self { topic, bytes, delivery_ns: 0, late_ns: 0, policy: Vec::new() }
-    }
-
-    /// Whether its policy can be read.
+    /// Whether its policy can be read, and says anything.
     pub(super) fn is_valid(&self) -> bool {
-        PolicyChange::decode(&self.policy).is_ok()
+        self.policy().is_some()
     }
 
-    /// The rule, if there is one.
+    fn policy(&self) -> Option<TopicPolicy> {
+        let PolicyChange { set, unset } = PolicyChange::decode(&self.policy).ok()?;
+        (!set.is_empty() && unset.is_empty()).then_some(set)
+    }
+
+    /// The rule; `None` if it is not valid.
     pub(super) fn rule(&self) -> Option<Box<Rule>> {
-        let policy = PolicyChange::decode(&self.policy).ok()?.set;
+        let policy = self.policy()?;
         let Self { delivery_ns, late_ns, .. } = *self;
-        (!policy.is_empty()).then(|| Box::new(Rule { policy, delivery_ns, late_ns }))
+        Some(Box::new(Rule { policy, delivery_ns, late_ns }))
     }
 }
 
@@ -169,17 +165,15 @@ impl Topics {
         self.find(topic)?.rule.as_deref()
     }
 
-    /// Time to run and priority of a new job. It may leave its priority to its topic if `members` know that.
-    pub(super) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>, members: &Members) -> (u32, u32) {
+    /// Time to run and priority of a new job: its own, or its topic's.
+    pub(super) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>) -> (u32, u32) {
         let policy = self.policy(topic);
         let ttr_ms = match new.ttr_ms {
             0 => policy.and_then(|policy| policy.ttr_ms).unwrap_or(TTR_MS_DEFAULT),
             ttr_ms => ttr_ms,
         };
         let priority = match new.priority {
-            PRIORITY_UNSAID if members.know_policies() => {
-                policy.and_then(|policy| policy.priority).unwrap_or(PRIORITY_DEFAULT)
-            }
+            PRIORITY_UNSAID => policy.and_then(|policy| policy.priority).unwrap_or(PRIORITY_DEFAULT),
             priority => priority,
         };
         (ttr_ms, priority)
@@ -264,13 +258,9 @@ impl Topics {
 }
 
 impl Job {
-    /// Its share of the bytes of its topic: 0 if it was pushed before they were counted, or is finished.
+    /// Its share of the bytes of its topic: none once it is finished.
     pub(super) fn counted_bytes(&self) -> u64 {
-        if self.pushed_at == 0 || self.state == JobState::Finished {
-            0
-        } else {
-            u64::from(self.body.body_bytes)
-        }
+        if self.state == JobState::Finished { 0 } else { u64::from(self.body.body_bytes) }
     }
 }
 

@@ -243,7 +243,7 @@ impl Engine {
         self.topics.policy(topic)
     }
 
-    /// Bytes of the bodies of a topic's jobs, without those that were pushed before this was counted.
+    /// Bytes of the bodies of a topic's jobs.
     pub fn topic_bytes(&self, topic: TopicId) -> u64 {
         self.topics.find(topic).map_or(0, |topic| topic.bytes)
     }
@@ -273,9 +273,9 @@ impl Engine {
         self.defaults.get(self.defaults.current())
     }
 
-    /// The job with this id if it was finished not too long ago, by the time of `stamp`, and if that was recorded.
+    /// The job with this id if it was finished not too long ago, by the time of `stamp`.
     pub fn finished_job(&self, job: JobId, stamp: Millis) -> Option<FinishedView> {
-        let finish = self.finished.find(job, stamp).filter(|finish| finish.attempts > 0)?;
+        let finish = self.finished.find(job, stamp)?;
         self.topics.find(finish.topic)?;
         Some(FinishedView { topic: finish.topic, attempts: finish.attempts, at: self.wall(finish.at) })
     }

@@ -14,21 +14,18 @@ pub(super) struct Retry {
     pub(super) backoff: Option<Backoff>,
     /// Of the encoded attributes, so that they count in the state hash.
     pub(super) digest: u64,
-    /// How long the job is remembered after it was finished, in milliseconds; 0 for not at all. A saved job has it behind its
-    /// history.
-    #[serde(skip)]
+    /// How long the job is remembered after it was finished, in milliseconds; 0 for not at all.
     pub(super) retention_ms: u64,
 }
 
 impl Retry {
-    /// Reads it from encoded attributes; `None` when they say nothing of it. That the job is to be remembered counts only with
-    /// `remembers`.
-    pub(super) fn read(attributes: &[u8], clock: Clock, remembers: bool) -> Option<Self> {
+    /// Reads it from encoded attributes; `None` when they say nothing of it.
+    pub(super) fn read(attributes: &[u8], clock: Clock) -> Option<Self> {
         if attributes.is_empty() {
             return None;
         }
         let policy = Attributes::policy_of(attributes);
-        let retention_ms = if remembers { Attributes::dedupe_retention_of(attributes) } else { 0 };
+        let retention_ms = Attributes::dedupe_retention_of(attributes);
         if policy == crate::types::Policy::default() && retention_ms == 0 {
             return None;
         }

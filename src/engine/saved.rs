@@ -1,10 +1,4 @@
 //! A job as a chunk or a page stores it: everything that is hashed, and nothing about its location.
-//!
-//! There are three versions. Version 1 has no number in front of it. Version 2 begins with a byte 255, which no job of
-//! version 1 can begin with, and the number 2; after the fields of version 1 it has the job's
-//! [history](SavedHistory). Version 3 adds how long the job is [remembered](SavedRetention) once it is finished; only
-//! version 3 can hold a finished job. A job is written in the lowest version that holds all that is known of it, so
-//! older versions can read a state of their feature level.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
@@ -41,15 +35,10 @@ pub struct SavedJob {
     checksum: u32,
     key_hash: Option<KeyHash>,
     retry: Option<Retry>,
-    /// Stands behind the rest in version 2.
-    #[serde(skip)]
     history: SavedHistory,
-    /// Stands behind that in version 3.
-    #[serde(skip)]
-    retention: SavedRetention,
 }
 
-/// When it was pushed and reserved, and by whom; zeros where that is not known. Times are stamps.
+/// When it was pushed and reserved, and by whom; zeros where it was not. Times are stamps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedHistory {
     pushed_at: u64,
@@ -59,15 +48,6 @@ struct SavedHistory {
     /// A text; empty for none.
     reason: Vec<u8>,
 }
-
-/// How long it is remembered after it was finished, in milliseconds; 0 for not at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct SavedRetention(u64);
-
-/// The first byte of every version but the first: bincode begins no number with it.
-const VERSIONED: u8 = 255;
-const WITH_HISTORY: u8 = 2;
-const WITH_RETENTION: u8 = 3;
 
 /// Bytes are no saved job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,9 +73,8 @@ impl SavedJob {
             body_bytes: job.body.body_bytes,
             checksum: job.body.checksum,
             key_hash: job.key_hash(),
-            retry: job.retry().map(|retry| Retry { retention_ms: 0, ..retry.clone() }),
+            retry: job.retry().cloned(),
             history: SavedHistory::of(job),
-            retention: SavedRetention(job.retention_ms()),
         }
     }
 
@@ -120,7 +99,6 @@ impl SavedJob {
         };
         job.set_lease(self.fence, self.holder);
         job.set_past(self.history.past());
-        job.set_retention(self.retention.0);
         job
     }
 
@@ -196,7 +174,6 @@ impl SavedJob {
             key_hash,
             retry: None,
             history: SavedHistory::default(),
-            retention: SavedRetention::default(),
         }
     }
 
@@ -207,10 +184,8 @@ impl SavedJob {
 
     /// A job that is finished is one that is remembered, for a time within the limit.
     fn remembers_what_it_may(&self) -> bool {
-        let SavedRetention(retention_ms) = self.retention;
-        let is_remembered = self.retry.is_some() && retention_ms > 0;
-        retention_ms <= DEDUPE_RETENTION_MS_MAX
-            && (is_remembered || (retention_ms == 0 && self.state != JobState::Finished))
+        let retention_ms = self.retry.as_ref().map_or(0, |retry| retry.retention_ms);
+        retention_ms <= DEDUPE_RETENTION_MS_MAX && (retention_ms > 0 || self.state != JobState::Finished)
     }
 
     /// What it adds to the state hash.
@@ -220,48 +195,20 @@ impl SavedJob {
 
     /// Appends it to `bytes`.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        let version = match (self.history == SavedHistory::default(), self.retention.0) {
-            (true, 0) => 1,
-            (false, 0) => WITH_HISTORY,
-            _ => WITH_RETENTION,
-        };
-        if version >= WITH_HISTORY {
-            bytes.extend([VERSIONED, version]);
-        }
-        append(bytes, self);
-        if version >= WITH_HISTORY {
-            append(bytes, &self.history);
-        }
-        if version >= WITH_RETENTION {
-            append(bytes, &self.retention);
-        }
+        let written = options().serialize_into(bytes, self);
+        written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
     }
 
     /// Reads one that stands at the beginning of `bytes`, and what follows it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
-        let (version, mut rest) = match bytes {
-            [VERSIONED, version @ (WITH_HISTORY | WITH_RETENTION), rest @ ..] => (*version, rest),
-            _ => (1, bytes),
-        };
+        let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
-        let mut saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        if version >= WITH_HISTORY {
-            saved.history = SavedHistory::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        }
-        if version >= WITH_RETENTION {
-            saved.retention = SavedRetention::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        }
+        let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
         if !saved.history.is_valid() || !saved.remembers_what_it_may() {
             return Err(SavedJobError);
         }
         Ok((saved, rest))
     }
-}
-
-/// Appends to the existing bytes.
-fn append(bytes: &mut Vec<u8>, saved: &impl Serialize) {
-    let written = options().serialize_into(bytes, saved);
-    written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
 }
 
 impl SavedHistory {
@@ -397,25 +344,14 @@ mod tests {
         assert_eq!(job(|saved| saved.history.reason = vec![0xff]), Err(SavedJobError));
         assert_eq!(job(|saved| saved.state = JobState::Finished), Err(SavedJobError));
         let remembered = |saved: &mut SavedJob| {
-            saved.retry = Some(Retry { retention_ms: 0, ..Retry::default() });
-            (saved.state, saved.retention) = (JobState::Finished, SavedRetention(1));
+            saved.retry = Some(Retry { retention_ms: 1, ..Retry::default() });
+            saved.state = JobState::Finished;
         };
         assert_eq!(job(remembered), Ok(()));
-        assert_eq!(
-            job(|saved| saved.retention = SavedRetention(1)),
-            Err(SavedJobError),
-            "it is nowhere kept"
-        );
         let longer = |saved: &mut SavedJob| {
-            saved.retry = Some(Retry::default());
-            saved.retention = SavedRetention(DEDUPE_RETENTION_MS_MAX + 1);
+            saved.retry = Some(Retry { retention_ms: DEDUPE_RETENTION_MS_MAX + 1, ..Retry::default() });
         };
         assert_eq!(job(longer), Err(SavedJobError));
-        assert_eq!(
-            SavedJob::decode(&[VERSIONED, WITH_RETENTION + 1, 0, 0]),
-            Err(SavedJobError),
-            "a later version"
-        );
     }
 
     proptest! {

@@ -1,7 +1,8 @@
-//! The topics as a checkpoint stores them: names, counts and numbers.
+//! The topics as a checkpoint stores them.
 
 use serde::{Deserialize, Serialize};
 
+use super::policy::SavedRule;
 use super::state_metadata::TopicCounts;
 use super::topics::TopicTotals;
 use crate::types::{Millis, TopicId, TopicName};
@@ -9,6 +10,7 @@ use crate::types::{Millis, TopicId, TopicName};
 /// A topic as it is written to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedTopic {
+    pub(super) id: TopicId,
     pub(super) name: String,
     pub(super) paused: bool,
     pub(super) delayed: u64,
@@ -16,6 +18,19 @@ pub(super) struct SavedTopic {
     pub(super) reserved: u64,
     pub(super) buried: u64,
     pub(super) totals: TopicTotals,
+    pub(super) idle_since: Option<Millis>,
+    /// Of the bodies of its jobs.
+    pub(super) bytes: u64,
+    pub(super) rule: Option<SavedRule>,
+}
+
+/// Every topic, by its number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SavedTopics {
+    pub(super) known: Vec<SavedTopic>,
+    /// The number of the next one.
+    pub(super) next: u32,
+    pub(super) forgotten: TopicTotals,
 }
 
 impl SavedTopic {
@@ -25,42 +40,22 @@ impl SavedTopic {
     }
 
     /// What it counts.
-    pub(super) fn counts(&self, id: TopicId) -> Option<TopicCounts> {
-        let Self { paused, delayed, ready, reserved, buried, .. } = *self;
+    pub(super) fn counts(&self) -> Option<TopicCounts> {
+        let Self { id, paused, delayed, ready, reserved, buried, .. } = *self;
         Some(TopicCounts { id, name: self.name()?, paused, delayed, ready, reserved, buried })
     }
 }
 
-/// What a checkpoint says in addition once topics may be forgotten; empty before that, as in older checkpoints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SavedNumbers {
-    /// The number of each saved topic, and since when it is idle. Without these they are numbered from 0.
-    pub(super) topics: Vec<(TopicId, Option<Millis>)>,
-    pub(super) next: u32,
-    pub(super) forgotten: TopicTotals,
-}
-
-impl SavedNumbers {
-    /// Whether there are this number of topics, in ascending order, with valid numbers.
-    pub(super) fn fit(&self, topics: usize) -> bool {
-        let follow =
-            self.topics.windows(2).all(|pair| pair.first().map(|one| one.0) < pair.last().map(|one| one.0));
-        let last = self.topics.last().is_none_or(|(id, _)| id.0 < self.next);
-        *self == Self::default() || (self.topics.len() == topics && follow && last)
-    }
-
-    /// The number of each of these topics, and since when it is idle.
-    pub(super) fn of<'a>(
-        &'a self,
-        saved: &'a [SavedTopic],
-    ) -> impl Iterator<Item = (TopicId, Option<Millis>)> + 'a {
-        let numbered = if *self == Self::default() { saved.len() } else { 0 };
-        let numbered = (0..).map(TopicId).take(numbered).map(|id| (id, None));
-        self.topics.iter().copied().chain(numbered)
-    }
-
-    /// The number of the next topic.
-    pub(super) fn next(&self, saved: &[SavedTopic]) -> u32 {
-        if *self == Self::default() { u32::try_from(saved.len()).unwrap_or(u32::MAX) } else { self.next }
+impl SavedTopics {
+    /// Whether the numbers rise and were given out, and names and policies can be read. Fails with the first topic whose name
+    /// is none.
+    pub(super) fn check(&self) -> Result<bool, TopicId> {
+        if let Some(nameless) = self.known.iter().find(|topic| topic.name().is_none()) {
+            return Err(nameless.id);
+        }
+        let rise = self.known.is_sorted_by(|one, next| one.id < next.id);
+        let were_given_out = self.known.last().is_none_or(|last| last.id.0 < self.next);
+        let are_readable = self.known.iter().all(|topic| topic.rule.as_ref().is_none_or(SavedRule::is_valid));
+        Ok(rise && were_given_out && are_readable)
     }
 }

@@ -4,9 +4,6 @@
 //! is remembered for [`SESSION_RETENTION_MS`], and counts against a limit of its own, beyond which no session is
 //! opened. All outcomes together are bounded, too: beyond that the sessions with the most of them forget their older
 //! half.
-//!
-//! Below the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) the session that lapsed
-//! first makes room, whatever it pushed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::hash::{Element, Kind, Sum};
 use super::jobs::Slot;
 use super::outcome::{Reject, SessionStatus, SessionView};
+use super::repeat::JobChecksum;
 use super::window::{SavedWindow, Window};
 use crate::types::limits::{
-    LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PUSH_JOBS_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
+    LAPSE_LEASES_MAX, LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PUSH_JOBS_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
 };
 use crate::types::{JobId, Millis, SessionId, SessionSecret};
 
@@ -95,32 +93,25 @@ struct Orders {
 }
 
 impl SavedSession {
-    pub(super) fn id(&self) -> SessionId {
-        self.id
+    /// Whether it can be one of a state whose last session is this one.
+    pub(super) fn is_valid(&self, last: u64) -> bool {
+        self.id.0 <= last && self.window.is_valid()
     }
 }
 
 impl Sessions {
-    /// A new session. When there are too many, the one makes room that lapsed first; of those that pushed, none does if the
-    /// state `is_bounded`.
+    /// A new session. When there are too many, the one makes room that lapsed first; of those that pushed, none does.
     pub(super) fn open(
         &mut self,
         secret: SessionSecret,
         leases_outlive: bool,
-        is_bounded: bool,
         sum: &mut Sum,
     ) -> Result<SessionId, Reject> {
-        let counted = if is_bounded {
-            if self.orders.lapsed_producers.len() >= LAPSED_PRODUCERS_MAX {
-                return Err(Reject::SessionQuota);
-            }
-            self.known.len() - self.orders.lapsed_producers.len()
-        } else {
-            self.known.len()
-        };
-        if counted >= SESSIONS_MAX {
-            let oldest = if is_bounded { self.first_idle(&self.orders.lapsed) } else { self.first_lapsed() };
-            let (_, oldest) = oldest.ok_or(Reject::SessionQuota)?;
+        if self.orders.lapsed_producers.len() >= LAPSED_PRODUCERS_MAX {
+            return Err(Reject::SessionQuota);
+        }
+        if self.known.len() - self.orders.lapsed_producers.len() >= SESSIONS_MAX {
+            let (_, oldest) = self.first_idle(&self.orders.lapsed).ok_or(Reject::SessionQuota)?;
             self.forget(oldest, sum);
         }
         self.last += 1;
@@ -225,16 +216,11 @@ impl Sessions {
     }
 
     /// The session may no longer hold leases. The caller has to give back the first of its leases, by id and at most
-    /// `leases_max`.
-    pub(super) fn lapse(
-        &mut self,
-        id: SessionId,
-        stamp: Millis,
-        leases_max: usize,
-    ) -> Result<Vec<Slot>, Reject> {
+    /// [`LAPSE_LEASES_MAX`].
+    pub(super) fn lapse(&mut self, id: SessionId, stamp: Millis) -> Result<Vec<Slot>, Reject> {
         let leases = self.change(id, |session| {
             session.lapsed = session.lapsed.or(Some(stamp));
-            session.leases.iter().map(|lease| lease.1).take(leases_max).collect()
+            session.leases.iter().map(|lease| lease.1).take(LAPSE_LEASES_MAX).collect()
         });
         leases.ok_or(Reject::SessionUnknown)
     }
@@ -297,11 +283,11 @@ impl Sessions {
         self.change(id, |session| std::mem::take(&mut session.window))
     }
 
-    /// A producer's window is as it is to be. If the state `is_bounded`, others make room for it.
-    pub(super) fn put_window(&mut self, id: SessionId, window: Window, is_bounded: bool) {
+    /// A producer's window is as it is to be. Others make room for it.
+    pub(super) fn put_window(&mut self, id: SessionId, window: Window) {
         self.change(id, |session| session.window = window);
         for _ in 0..HALVED_PER_PUSH_MAX {
-            if !is_bounded || self.orders.outcomes <= OUTCOMES_MAX {
+            if self.orders.outcomes <= OUTCOMES_MAX {
                 return;
             }
             let Some((_, most)) = self.orders.by_outcomes.last().copied() else { return };
@@ -380,7 +366,8 @@ impl Sessions {
 
     /// Bytes that they take in a checkpoint: an estimate.
     pub(super) fn saved_bytes(&self) -> usize {
-        self.known.len() * size_of::<SavedSession>() + self.orders.outcomes * size_of::<u64>()
+        self.known.len() * size_of::<SavedSession>()
+            + self.orders.outcomes * (size_of::<u64>() + size_of::<JobChecksum>())
     }
 
     /// Changes a session, if it exists, and updates its hash.

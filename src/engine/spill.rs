@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
-use super::command::{Command, JobSelect, NewJob, TopicSelect};
+use super::command::{Command, JobSelect, NewJob};
 use super::hash;
 use super::jobs::{Found, Slot};
 use super::outcome::JobView;
@@ -140,10 +140,10 @@ impl Engine {
     /// The place of the spilled job that has the key of each of these new jobs, if one has it.
     pub fn places_of_keys<'a>(
         &'a self,
-        topic: TopicSelect<'_>,
+        topic: &str,
         jobs: &'a [NewJob<'_>],
     ) -> impl Iterator<Item = Option<Place>> + 'a {
-        let topic = self.known(topic).filter(|_| self.jobs.spilled().len() > 0);
+        let topic = self.topics.id(topic).filter(|_| self.jobs.spilled().len() > 0);
         let found = move |job: &NewJob<'_>| self.jobs.find_key(self.key_secret.hash(topic?, job.key?));
         jobs.iter().map(move |job| match found(job)? {
             Found::Spilled(spilled) => Some(self.jobs.spilled().place(spilled)),
@@ -170,17 +170,16 @@ impl Engine {
         };
         match command {
             Command::Push { topic, jobs, .. } | Command::PushIdempotent { topic, jobs, .. } => {
-                if let Some(topic) = self.known(*topic) {
+                if let Some(topic) = self.topics.id(topic) {
                     let keys = jobs.iter().filter_map(|job| job.key);
                     keys.for_each(|key| name(self.jobs.find_key(self.key_secret.hash(topic, key))));
                 }
             }
             Command::Delete { job }
             | Command::Reschedule { job, .. }
-            | Command::RescheduleIf { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
-            Command::Bulk { jobs, .. } | Command::BulkIn { jobs, .. } => {
+            Command::Bulk { jobs, .. } => {
                 for job in jobs {
                     name(self.jobs.find(*job));
                 }

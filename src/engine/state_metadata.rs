@@ -2,7 +2,6 @@
 //! engine.
 
 use bincode::Options as _;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Clock, StepForward};
@@ -12,9 +11,8 @@ use super::idempotency::Remembered;
 use super::key_secret::KeySecret;
 use super::members::Members;
 use super::numbers::{COUNT_MAX, COUNTED_JOBS_MAX, Numbers};
-use super::policy::SavedRule;
 use super::saved::{SavedJob, options};
-use super::saved_topics::{SavedNumbers, SavedTopic};
+use super::saved_topics::{SavedTopic, SavedTopics};
 use super::sessions::SavedSession;
 use super::store::Place;
 use super::{Engine, hash, jobs};
@@ -28,19 +26,6 @@ pub struct StateMetadata {
     head: Head,
     sessions: Vec<SavedSession>,
     tail: Tail,
-    /// Stands behind the rest, and is left out when it is empty: so older versions read a state of their feature level, and
-    /// this one reads theirs.
-    #[serde(skip)]
-    topic_numbers: SavedNumbers,
-    /// Stands behind these, and is left out in the same way.
-    #[serde(skip)]
-    rules: Vec<SavedRule>,
-    /// And behind these.
-    #[serde(skip)]
-    idempotent: Vec<Remembered>,
-    /// And behind these.
-    #[serde(skip)]
-    forward: Option<StepForward>,
 }
 
 /// The fields before the sessions.
@@ -56,13 +41,15 @@ struct Head {
     jobs: u64,
     /// How many of them have a key.
     keyed: u64,
-    topics: Vec<SavedTopic>,
+    topics: SavedTopics,
+    forward: Option<StepForward>,
 }
 
 /// The fields after the sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Tail {
     finished: Vec<Finish>,
+    idempotent: Vec<Remembered>,
     members: Members,
     defaults: Defaults,
     /// The running sum of the state hash, jobs included.
@@ -169,13 +156,16 @@ impl StateMetadata {
             jobs: engine.jobs(),
             keyed: engine.jobs.keyed() as u64,
             topics: engine.topics.save(),
+            forward: engine.clock.forward,
         };
-        let finished = engine.finished.all().copied().collect();
-        let (members, defaults) = (engine.members.clone(), engine.defaults.clone());
-        let tail = Tail { finished, members, defaults, sum: engine.sum };
-        let (topic_numbers, rules) = (engine.topics.save_numbers(), engine.topics.save_rules());
-        let (idempotent, forward) = (engine.idempotent.all().copied().collect(), engine.clock.forward);
-        Self { head, sessions: Vec::new(), tail, topic_numbers, rules, idempotent, forward }
+        let tail = Tail {
+            finished: engine.finished.all().copied().collect(),
+            idempotent: engine.idempotent.all().copied().collect(),
+            members: engine.members.clone(),
+            defaults: engine.defaults.clone(),
+            sum: engine.sum,
+        };
+        Self { head, sessions: Vec::new(), tail }
     }
 
     /// As bytes.
@@ -190,28 +180,12 @@ impl StateMetadata {
     pub fn decode(bytes: &[u8]) -> Result<Self, RestoreError> {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
-        let mut metadata = Self::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)?;
-        if !rest.is_empty() {
-            metadata.topic_numbers = next(&mut rest)?;
-        }
-        if !rest.is_empty() {
-            metadata.rules = next(&mut rest)?;
-        }
-        if !rest.is_empty() {
-            metadata.idempotent = next(&mut rest)?;
-        }
-        if !rest.is_empty() {
-            metadata.forward = next(&mut rest)?;
-        }
+        let metadata = Self::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)?;
         if !rest.is_empty() {
             return Err(RestoreError::Malformed);
         }
-        let nameless = metadata.numbered().find(|(_, topic)| topic.name().is_none()).map(|(id, _)| id);
-        match nameless {
-            Some(id) => Err(RestoreError::TopicName(id.0)),
-            None if metadata.counts() => Ok(metadata),
-            None => Err(RestoreError::Counts),
-        }
+        let topics_fit = metadata.head.topics.check().map_err(|topic| RestoreError::TopicName(topic.0))?;
+        if topics_fit && metadata.counts() { Ok(metadata) } else { Err(RestoreError::Counts) }
     }
 
     /// Whether all numbers were given out, and leave room for more.
@@ -219,10 +193,8 @@ impl StateMetadata {
         self.head.last_job <= COUNTED_JOBS_MAX
             && self.head.last_fence <= COUNT_MAX
             && self.head.last_session <= COUNT_MAX
-            && self.topic_numbers.fit(self.head.topics.len())
             && self.tail.defaults.are_valid()
-            && self.rules.iter().all(SavedRule::is_valid)
-            && self.sessions.iter().all(|session| session.id().0 <= self.head.last_session)
+            && self.sessions.iter().all(|session| session.is_valid(self.head.last_session))
             && self.tail.finished.iter().all(|one| one.is_within(self.head.last_job, self.head.last_fence))
     }
 
@@ -243,11 +215,7 @@ impl StateMetadata {
 
     /// The topics, by number.
     pub fn topics(&self) -> impl Iterator<Item = TopicCounts> + '_ {
-        self.numbered().filter_map(|(id, topic)| topic.counts(id))
-    }
-
-    fn numbered(&self) -> impl Iterator<Item = (TopicId, &SavedTopic)> {
-        self.topic_numbers.of(&self.head.topics).map(|(id, _)| id).zip(&self.head.topics)
+        self.head.topics.known.iter().filter_map(SavedTopic::counts)
     }
 
     /// Begins to restore the state. All its jobs have to follow.
@@ -257,13 +225,13 @@ impl StateMetadata {
         let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
         let mut engine = Engine::new(self.head.group);
         let (stamp, offset_ms) = (self.head.stamp, self.head.clock_offset_ms);
-        engine.clock = Clock { stamp, offset_ms, forward: self.forward };
+        engine.clock = Clock { stamp, offset_ms, forward: self.head.forward };
         engine.key_secret = KeySecret(self.head.key_secret);
         engine.numbers = Numbers::restored(self.head.group, self.head.last_job, self.head.last_fence);
-        engine.topics.restore(&self.head.topics, &self.topic_numbers, &self.rules, self.head.stamp);
+        engine.topics.restore(&self.head.topics, self.head.stamp);
         engine.sessions.restore(self.head.last_session, &self.sessions);
         engine.finished.restore(&self.tail.finished);
-        engine.idempotent.restore(&self.idempotent);
+        engine.idempotent.restore(&self.tail.idempotent);
         engine.members.clone_from(&self.tail.members);
         engine.defaults.clone_from(&self.tail.defaults);
         engine.jobs.reserve(room(self.head.jobs), room(self.head.keyed));
@@ -278,25 +246,9 @@ impl PartialMetadata {
     }
 
     fn new(metadata: &StateMetadata, missing: usize) -> Self {
-        let StateMetadata { head, tail, topic_numbers, rules, idempotent, forward, .. } = metadata;
-        let mut bytes = encoded(head);
+        let mut bytes = encoded(&metadata.head);
         bytes.extend(encoded(&(missing as u64)));
-        let mut tail = encoded(tail);
-        // Each part only if it, or one behind it, is there.
-        let later = [forward.is_some(), !idempotent.is_empty(), !rules.is_empty()];
-        let is_any_of = |parts: usize| later.iter().take(parts).any(|is_there| *is_there);
-        if *topic_numbers != SavedNumbers::default() || is_any_of(3) {
-            tail.extend(encoded(topic_numbers));
-        }
-        if is_any_of(3) {
-            tail.extend(encoded(rules));
-        }
-        if is_any_of(2) {
-            tail.extend(encoded(idempotent));
-        }
-        if is_any_of(1) {
-            tail.extend(encoded(forward));
-        }
+        let tail = encoded(&metadata.tail);
         Self { bytes, tail, missing }
     }
 
@@ -353,12 +305,6 @@ impl CapturedSessions {
     pub fn memory_bytes(&self) -> usize {
         self.bytes.len()
     }
-}
-
-/// Decodes a value from the beginning of `rest`, and leaves the bytes after it.
-fn next<T: DeserializeOwned>(rest: &mut &[u8]) -> Result<T, RestoreError> {
-    let mut decoder = bincode::Deserializer::with_reader(rest, options());
-    T::deserialize(&mut decoder).map_err(|_| RestoreError::Malformed)
 }
 
 fn encoded(saved: &impl Serialize) -> Vec<u8> {
@@ -425,7 +371,7 @@ impl Restoring {
             return Err(RestoreError::Jobs { expected: metadata.head.jobs, found });
         }
         // The spilled jobs are counted, and in the sum, without having been looked at.
-        let counted = engine.topics.restore_delayed(&metadata.head.topics, &metadata.rules);
+        let counted = engine.topics.restore_delayed(&metadata.head.topics);
         counted.map_err(|topic| RestoreError::TopicJobs(topic.0))?;
         engine.sum = metadata.tail.sum;
         Ok(engine)

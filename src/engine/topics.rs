@@ -1,7 +1,6 @@
 //! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
 //!
-//! From the feature level [`FEATURE_BOUNDED_STATE`](crate::types::FEATURE_BOUNDED_STATE) on, a topic is idle while
-//! it has no job, no policy, and is not paused. It is removed [`TOPIC_RETENTION_MS`] later, or earlier if another one
+//! A topic is idle while it has no job, no policy, and is not paused. It is removed [`TOPIC_RETENTION_MS`] later, or earlier if another one
 //! needs its place. Its number is never reused, and the queue keeps its totals. A topic without jobs that is deleted goes at
 //! once.
 
@@ -17,7 +16,7 @@ use super::jobs::Slot;
 use super::outcome::{Reject, TopicView};
 use super::policy::{Rule, SavedRule, Throttled};
 use super::ready::{ReadyOrder, buried_rank_of, rank_of};
-use super::saved_topics::{SavedNumbers, SavedTopic};
+use super::saved_topics::{SavedTopic, SavedTopics};
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
 
@@ -38,7 +37,7 @@ pub(super) struct Topic {
     pub(super) remembered: u64,
     pub(super) totals: TopicTotals,
     pub(super) rule: Option<Box<Rule>>,
-    /// Bytes of the bodies of its jobs, as far as they are counted.
+    /// Of the bodies of its jobs.
     pub(super) bytes: u64,
     /// Its ready jobs wait for its rate until then.
     throttled_until: Option<Millis>,
@@ -295,21 +294,14 @@ impl Topics {
         named.filter_map(|(_, id)| Some(self.find(*id)?.view(*id)))
     }
 
-    /// Every topic is looked at when the entry ends: those without jobs are idle from now on.
-    pub(super) fn note_all(&mut self) {
-        for id in self.known.keys().copied().collect::<Vec<_>>() {
-            self.touch(id);
-        }
-    }
-
-    /// Brings what changed into the state hash. With a stamp, notes which topics are idle since then.
-    pub(super) fn settle(&mut self, idle_since: Option<Millis>, sum: &mut Sum) {
+    /// Brings what changed into the state hash, and notes which topics are idle since this stamp.
+    pub(super) fn settle(&mut self, stamp: Millis, sum: &mut Sum) {
         for id in std::mem::take(&mut self.changed) {
             let Some(topic) = self.known.get_mut(&id) else { continue };
             match (topic.is_idle(), topic.idle_since) {
                 (true, None) => {
-                    topic.idle_since = idle_since;
-                    self.idle.extend(idle_since.map(|since| (since, id)));
+                    topic.idle_since = Some(stamp);
+                    self.idle.insert((stamp, id));
                 }
                 (false, Some(since)) => {
                     topic.idle_since = None;
@@ -344,69 +336,39 @@ impl Topics {
         element.word(self.next.into()).word(pushed).word(finished).word(deleted).word(expired).hash()
     }
 
-    /// All of them, by number.
-    pub(super) fn save(&self) -> Vec<SavedTopic> {
-        self.known.values().map(Topic::save).collect()
-    }
-
-    /// Their numbers, unless these are as they would be without them.
-    pub(super) fn save_numbers(&self) -> SavedNumbers {
-        if self.idle.is_empty() && self.next as usize == self.known.len() {
-            return SavedNumbers::default();
-        }
-        let topics = self.known.iter().map(|(id, topic)| (*id, topic.idle_since)).collect();
-        SavedNumbers { topics, next: self.next, forgotten: self.forgotten }
-    }
-
-    /// Policies and bytes; empty while there are none.
-    pub(super) fn save_rules(&self) -> Vec<SavedRule> {
-        let save = |(id, topic): (&TopicId, &Topic)| match &topic.rule {
-            Some(rule) => Some(rule.save(*id, topic.bytes)),
-            None => (topic.bytes > 0).then(|| SavedRule::of_bytes(*id, topic.bytes)),
-        };
-        self.known.iter().filter_map(save).collect()
+    /// All of them.
+    pub(super) fn save(&self) -> SavedTopics {
+        let known = self.known.iter().map(|(id, topic)| topic.save(*id)).collect();
+        SavedTopics { known, next: self.next, forgotten: self.forgotten }
     }
 
     /// Restores the saved topics, without their jobs. The saved state hash already includes them.
-    pub(super) fn restore(
-        &mut self,
-        saved: &[SavedTopic],
-        numbers: &SavedNumbers,
-        rules: &[SavedRule],
-        stamp: Millis,
-    ) {
+    pub(super) fn restore(&mut self, saved: &SavedTopics, stamp: Millis) {
         self.stamp = stamp;
-        let mut rules: BTreeMap<TopicId, &SavedRule> = rules.iter().map(|rule| (rule.topic, rule)).collect();
-        for ((id, idle_since), saved) in numbers.of(saved).zip(saved) {
+        for saved in &saved.known {
             let Some(name) = saved.name() else { continue };
-            let mut topic = Topic::new(name);
-            (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, idle_since);
-            topic.rule = rules.remove(&id).and_then(SavedRule::rule);
+            let (id, mut topic) = (saved.id, Topic::new(name));
+            (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, saved.idle_since);
+            topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
             topic.hashed = topic.hash(id);
-            self.idle.extend(idle_since.map(|since| (since, id)));
+            self.idle.extend(topic.idle_since.map(|since| (since, id)));
             self.names.insert(saved.name.as_str().into(), id);
             self.known.insert(id, topic);
         }
-        (self.next, self.forgotten) = (numbers.next(saved), numbers.forgotten);
+        (self.next, self.forgotten) = (saved.next, saved.forgotten);
         self.forgotten_hashed = self.hash_of_forgotten();
     }
 
     /// Counts the spilled jobs with the others, when all resident ones are back. Fails with the topic whose resident jobs are not
     /// those that were saved.
-    pub(super) fn restore_delayed(
-        &mut self,
-        saved: &[SavedTopic],
-        rules: &[SavedRule],
-    ) -> Result<(), TopicId> {
-        let bytes: BTreeMap<TopicId, u64> = rules.iter().map(|rule| (rule.topic, rule.bytes)).collect();
-        for ((id, topic), saved) in self.known.iter_mut().zip(saved) {
-            // A state from before the bytes were counted has none: those of resident jobs count from now on.
-            let bytes = bytes.get(id).copied().unwrap_or(if rules.is_empty() { topic.bytes } else { 0 });
-            if topic.delayed > saved.delayed || topic.bytes > bytes {
+    pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
+        for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
+            if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
                 return Err(*id);
             }
-            (topic.delayed, topic.bytes) = (saved.delayed, bytes);
-            if topic.save() != *saved {
+            (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
+            let found = [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64];
+            if found != [saved.ready, saved.reserved, saved.buried] {
                 return Err(*id);
             }
         }
@@ -484,8 +446,9 @@ impl Topic {
         }
     }
 
-    fn save(&self) -> SavedTopic {
+    fn save(&self, id: TopicId) -> SavedTopic {
         SavedTopic {
+            id,
             name: self.name.as_str().to_owned(),
             paused: self.paused,
             delayed: self.delayed,
@@ -493,6 +456,9 @@ impl Topic {
             reserved: self.reserved,
             buried: self.buried.len() as u64,
             totals: self.totals,
+            idle_since: self.idle_since,
+            bytes: self.bytes,
+            rule: self.rule.as_ref().map(|rule| rule.save()),
         }
     }
 

@@ -5,7 +5,6 @@
 //! cost nothing: a push that comes late fills them. The outcomes before the window are forgotten.
 
 use std::collections::BTreeMap;
-use std::iter;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +21,6 @@ const BLOCK: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     outcome: u64,
-    /// 0 if it is not known.
     checksum: JobChecksum,
 }
 
@@ -59,8 +57,7 @@ struct Undo {
     before: Vec<(u64, Kept)>,
 }
 
-/// A window as it is written to a checkpoint. Behind each run of outcomes may stand one of checksums, which begins at the same
-/// number.
+/// A window as it is written to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedWindow {
     start: u64,
@@ -72,9 +69,12 @@ pub(super) struct SavedWindow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedRun {
     first: u64,
-    /// Of outcomes 8 bytes each, of checksums 4, little-endian.
+    /// 8 bytes each, little-endian.
     #[serde(with = "serde_bytes")]
     outcomes: Vec<u8>,
+    /// 4 bytes each.
+    #[serde(with = "serde_bytes")]
+    checksums: Vec<u8>,
 }
 
 /// The known state of a sequence number.
@@ -107,9 +107,8 @@ impl Window {
         }
         let (block, place) = place(sequence);
         let kept = self.blocks.get(&block).and_then(|block| block.kept(place)).unwrap_or(Kept::HOLE);
-        let is_other = kept.checksum != checksum && kept.checksum != 0 && checksum != 0;
         match unpack(kept.outcome, group) {
-            Some(_) if is_other => Recall::Reused,
+            Some(_) if kept.checksum != checksum => Recall::Reused,
             Some(outcome) => Recall::Known(outcome),
             None => Recall::New,
         }
@@ -192,12 +191,11 @@ impl Window {
     /// Restores a saved window.
     pub(super) fn restore(session: SessionId, saved: &SavedWindow) -> Self {
         let mut window = Self { start: saved.start, length: saved.length, ..Self::default() };
-        for (run, checksums) in saved.runs_of_outcomes() {
-            let (outcomes, _) = run.outcomes.as_chunks();
-            let (known, _) = checksums.map_or(&[][..], |run| &run.outcomes).as_chunks();
-            let checksums = known.iter().map(|bytes| u32::from_le_bytes(*bytes)).chain(iter::repeat(0));
+        for run in &saved.runs {
+            let (outcomes, checksums) = (run.outcomes.as_chunks().0, run.checksums.as_chunks().0);
             for (nth, (outcome, checksum)) in (0..).zip(outcomes.iter().zip(checksums)) {
-                let kept = Kept { outcome: u64::from_le_bytes(*outcome), checksum };
+                let outcome = u64::from_le_bytes(*outcome);
+                let kept = Kept { outcome, checksum: u32::from_le_bytes(*checksum) };
                 window.put(run.first.saturating_add(nth), kept);
             }
         }
@@ -318,44 +316,38 @@ impl Block {
 }
 
 impl SavedWindow {
-    /// How many outcomes it remembers.
-    pub(super) fn count(&self) -> usize {
-        self.runs_of_outcomes().map(|(run, _)| run.outcomes.len() / 8).sum()
+    /// Whether each run is whole, and they rise within the window.
+    pub(super) fn is_valid(&self) -> bool {
+        let mut from = self.start;
+        self.runs.iter().all(|run| {
+            let count = run.outcomes.len() as u64 / 8;
+            let is_whole = count > 0 && run.outcomes.len() % 8 == 0;
+            let fits = is_whole && run.checksums.len() * 2 == run.outcomes.len() && run.first >= from;
+            from = run.first.saturating_add(count);
+            fits && from - self.start <= self.length
+        })
     }
 
-    /// The runs of outcomes, and that of the checksums of each.
-    fn runs_of_outcomes(&self) -> impl Iterator<Item = (&SavedRun, Option<&SavedRun>)> {
-        let mut runs = self.runs.iter().peekable();
-        iter::from_fn(move || {
-            let run = runs.next()?;
-            Some((run, runs.next_if(|next| next.first == run.first)))
-        })
+    /// How many outcomes it remembers.
+    pub(super) fn count(&self) -> usize {
+        self.runs.iter().map(|run| run.outcomes.len() / 8).sum()
     }
 }
 
-/// The runs that these make, in rising order. Where no checksum is known there is no run of them.
+/// The runs that these make, in rising order.
 fn runs_of(kept: impl Iterator<Item = (u64, Kept)>) -> Vec<SavedRun> {
-    let (mut runs, mut checksums) = (Vec::new(), SavedRun::default());
+    let mut runs: Vec<SavedRun> = Vec::new();
     for (sequence, kept) in kept {
         let follows = |run: &SavedRun| run.first.checked_add(run.outcomes.len() as u64 / 8) == Some(sequence);
         if !runs.last().is_some_and(follows) {
-            put_checksums(&mut runs, std::mem::take(&mut checksums));
-            runs.push(SavedRun { first: sequence, outcomes: Vec::new() });
-            checksums.first = sequence;
+            runs.push(SavedRun { first: sequence, ..SavedRun::default() });
         }
         if let Some(run) = runs.last_mut() {
             run.outcomes.extend_from_slice(&kept.outcome.to_le_bytes());
-            checksums.outcomes.extend_from_slice(&kept.checksum.to_le_bytes());
+            run.checksums.extend_from_slice(&kept.checksum.to_le_bytes());
         }
     }
-    put_checksums(&mut runs, checksums);
     runs
-}
-
-fn put_checksums(runs: &mut Vec<SavedRun>, checksums: SavedRun) {
-    if checksums.outcomes.iter().any(|byte| *byte != 0) {
-        runs.push(checksums);
-    }
 }
 
 /// Where a sequence number is kept: in which block, and where in it.
@@ -400,6 +392,7 @@ pub(super) fn unpack(packed: u64, group: GroupId) -> Option<PushOutcome> {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "the runs are there")]
 mod tests {
     use super::*;
 
@@ -465,10 +458,34 @@ mod tests {
         assert_eq!(window.recall(1, 7, GROUP), Recall::New);
         assert_eq!(window.blocks.len(), 1);
         let saved = window.save();
-        assert_eq!(saved.runs.iter().map(|run| run.outcomes.len()).collect::<Vec<_>>(), [8, 4]);
+        let lengths = saved.runs.iter().map(|run| (run.outcomes.len(), run.checksums.len()));
+        assert_eq!(lengths.collect::<Vec<_>>(), [(8, 4)]);
         window.remember(SESSION, last + 2, pushed(0), 7);
         assert_eq!(window.digest().0, 3, "it covers as many as ever");
         assert_eq!(window.recall(2, 7, GROUP), Recall::Forgotten);
+    }
+
+    #[test]
+    fn a_run_that_is_cut_or_elsewhere_is_no_window() {
+        let mut window = Window::default();
+        for sequence in [2, 3, 7] {
+            window.remember(SESSION, sequence, pushed(sequence), 7);
+        }
+        let saved = window.save();
+        assert!(saved.is_valid() && Window::default().save().is_valid());
+        let changes: [fn(&mut SavedWindow); 6] = [
+            |saved| saved.runs[0].checksums.truncate(4),
+            |saved| saved.runs[0].outcomes.truncate(9),
+            |saved| saved.runs[1] = SavedRun { first: 7, ..SavedRun::default() },
+            |saved| saved.runs[0].first = 0,
+            |saved| saved.runs.swap(0, 1),
+            |saved| saved.runs[1].first = u64::MAX,
+        ];
+        for change in changes {
+            let mut other = saved.clone();
+            change(&mut other);
+            assert!(!other.is_valid(), "{other:?}");
+        }
     }
 
     #[test]
@@ -481,26 +498,15 @@ mod tests {
         let window = Window::restore(SESSION, &window.save());
         assert_eq!(window.digest(), before);
         let [known, reused] = [Recall::Known(pushed(1)), Recall::Reused];
-        assert_eq!([7, 8, 0].map(|checksum| window.recall(1, checksum, GROUP)), [known, reused, known]);
-        assert_eq!(window.recall(2, 8, GROUP), Recall::Known(pushed(2)), "of the first one nothing is known");
+        assert_eq!([7, 8, 0].map(|checksum| window.recall(1, checksum, GROUP)), [known, reused, reused]);
+        assert_eq!(
+            [0, 8].map(|checksum| window.recall(2, checksum, GROUP)),
+            [Recall::Known(pushed(2)), reused]
+        );
         assert_eq!(
             [9, 7].map(|checksum| window.recall(3, checksum, GROUP)),
             [Recall::Known(pushed(3)), reused]
         );
-    }
-
-    #[test]
-    fn without_checksums_it_is_saved_as_ever() {
-        let mut window = Window::default();
-        for sequence in [1, 2, 7] {
-            window.remember(SESSION, sequence, pushed(sequence), 0);
-        }
-        let saved = window.save();
-        assert_eq!(
-            saved.runs.iter().map(|run| (run.first, run.outcomes.len())).collect::<Vec<_>>(),
-            [(1, 16), (7, 8)]
-        );
-        assert_eq!((saved.count(), Window::restore(SESSION, &saved).digest()), (3, window.digest()));
     }
 
     #[test]

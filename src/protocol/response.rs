@@ -491,7 +491,7 @@ pub struct TopicSettings {
     pub paused: bool,
     /// Jobs in any state.
     pub jobs: u64,
-    /// Bytes of their bodies, without those of jobs that were pushed before this was counted.
+    /// Bytes of their bodies.
     pub bytes: u64,
 }
 

@@ -1,18 +1,13 @@
 //! What a request names, as a command names it.
 
-use crate::engine::{JobSelect, TopicSelect};
+use crate::engine::JobSelect;
 use crate::protocol::JobRef;
-use crate::types::{TopicName, When};
-
-/// By name: its number might be gone when the command is applied.
-pub(super) fn select_topic(name: &TopicName) -> TopicSelect<'_> {
-    TopicSelect::Name(name.as_str())
-}
+use crate::types::When;
 
 pub(super) fn select_job(job: &JobRef) -> JobSelect<'_> {
     match job {
         JobRef::Id(id) => JobSelect::Id(*id),
-        JobRef::Key { topic, key } => JobSelect::Key { topic: select_topic(topic), key: key.as_bytes() },
+        JobRef::Key { topic, key } => JobSelect::Key { topic: topic.as_str(), key: key.as_bytes() },
     }
 }
 

@@ -11,8 +11,7 @@
 //! 5. `chunks.old` is removed.
 //!
 //! Each name is durable before the next step begins, and each step can be done again. So at every moment there is one whole
-//! state. The file system need do no more than rename; all is on one, and no folder is a mount point. Founding, restoring, recovering, taking over an
-//! older format, and installing a checkpoint of another member all end with this.
+//! state. The file system need do no more than rename; all is on one, and no folder is a mount point. Founding, restoring, recovering, and installing a checkpoint of another member all end with this.
 
 use super::StorageError;
 
@@ -65,12 +64,6 @@ pub(super) fn change_over(folders: &impl Folders) -> Result<Changed, StorageErro
     folders.rename(IDENTITY_NEW, IDENTITY_NEXT)?;
     folders.sync()?;
     complete(folders).map(Option::unwrap_or_default)
-}
-
-/// Takes the decision back. No step was done after it.
-pub(super) fn undecide(folders: &impl Folders) -> Result<(), StorageError> {
-    folders.rename(IDENTITY_NEXT, IDENTITY_NEW)?;
-    folders.sync()
 }
 
 /// Puts the fetched checkpoint in the place of the one that is there. Its content is durable, names included; so is

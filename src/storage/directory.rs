@@ -35,7 +35,6 @@ use super::identity::{FORMAT, Identity, IdentityError};
 use super::journal::JournalSize;
 use super::lock::{self, Lock};
 use super::log::{Found, Log, Place};
-use super::takeover;
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, Vote, chunks, sync};
 
 /// The part of another member's checkpoint that is received so far.
@@ -46,7 +45,7 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// What is logged of call-backs. No part of the queue: it is neither copied nor read here.
 pub const CALL_BACKS: &str = "call-backs";
 
-const OURS: [&str; 17] = [
+const OURS: [&str; 13] = [
     CALL_BACKS,
     IDENTITY,
     IDENTITY_NEW,
@@ -60,10 +59,6 @@ const OURS: [&str; 17] = [
     INCOMING_PULL,
     lock::NAME,
     LOST_AND_FOUND,
-    takeover::VOTE,
-    takeover::WATERMARK,
-    takeover::LOG_MOVE,
-    takeover::LOG_OLD,
 ];
 
 /// A data directory that this process has locked.
@@ -139,10 +134,7 @@ impl Directory {
 
     /// Whether there is something that counts beside the identity.
     fn has_data(&self) -> Result<bool, StorageError> {
-        Ok(self.has(LOG)?
-            || self.has(CHUNKS)?
-            || self.has(takeover::VOTE)?
-            || self.has(takeover::WATERMARK)?)
+        Ok(self.has(LOG)? || self.has(CHUNKS)?)
     }
 
     /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
@@ -298,25 +290,12 @@ impl Directory {
 
     fn read_identity(&self, name: &str) -> Result<Identity, StorageError> {
         match Identity::read(&self.path.join(name))? {
-            Ok((_, found)) if found < FORMAT => {
-                Err(StorageError::OlderFormat { path: self.path.clone(), found })
-            }
-            Ok((identity, _)) => Ok(identity),
+            Ok(identity) => Ok(identity),
             Err(IdentityError::Damaged) => Err(self.damaged(Damage::Identity)),
             Err(IdentityError::Newer(found)) => {
                 Err(StorageError::NewerFormat { path: self.path.clone(), found, known: FORMAT })
             }
         }
-    }
-
-    /// The identity, if it is of a format before this one.
-    pub(super) fn older_identity(&self) -> Result<Option<Identity>, StorageError> {
-        let path = self.path.join(IDENTITY);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let older = |(identity, found): (Identity, u32)| (found < FORMAT).then_some(identity);
-        Ok(Identity::read(&path)?.ok().and_then(older))
     }
 
     fn damaged(&self, damage: Damage) -> StorageError {

@@ -13,8 +13,7 @@
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
 //! manifest, or an older one that an operator put back, must not cost the chunks of the newest.
 //!
-//! A start first takes over a directory of the format before this one, and completes a [change](super::changeover) that was
-//! decided, before it opens anything.
+//! A start completes a [change](super::changeover) that was decided, before it opens anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +25,6 @@ use super::durable::{self, Durable, OnVolume, Volume};
 use super::folder::{DiskFolder, free_bytes};
 use super::identity::Identity;
 use super::journal::JournalSize;
-use super::takeover;
 use super::{LogBase, Recovered, StorageError};
 
 /// Where the data is and whose it must be.
@@ -76,17 +74,12 @@ impl DiskStorage {
     /// The same with a journal of this size.
     pub fn open_with(options: &OpenOptions, size: JournalSize) -> Result<Self, StorageError> {
         let directory = Arc::new(Directory::take(&options.path)?);
-        if let Some(identity) = directory.older_identity()? {
-            options.check(identity)?;
-            takeover::take_over(&directory, identity, size)?;
-        }
         let found = directory.identity()?;
         let OpenOptions { node, cluster_id, storage_id, founder, .. } = *options;
         let identity = found.unwrap_or(Identity { node, cluster_id, storage_id, founder });
         options.check(identity)?;
         if found.is_some() {
             directory.settle()?;
-            takeover::tidy(&directory)?;
         } else {
             directory.found(identity, size)?;
         }

@@ -101,29 +101,6 @@ pub enum StorageError {
         /// The newest that this binary knows.
         known: u32,
     },
-    /// Written by a version that came before.
-    #[error(
-        "{} was written in format {found}, by an earlier version: start the node with this binary once, which takes it over",
-        path.display()
-    )]
-    OlderFormat {
-        /// The data directory.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-    },
-    /// Written by a version that came before, and not to be taken over as it is.
-    #[error(
-        "{} was written by an earlier version and cannot be taken over: {why}. Start the node with the version that wrote \
-         it: that one says what to do",
-        path.display()
-    )]
-    NotTakenOver {
-        /// The data directory.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
     /// Something else lives there.
     #[error(
         "{} is no data directory: it holds {}. Name an empty directory, or one that does not exist yet",
@@ -441,7 +418,6 @@ impl StorageError {
             Self::InUse { .. }
             | Self::OtherNode { .. }
             | Self::NewerFormat { .. }
-            | Self::OlderFormat { .. }
             | Self::NotADataDirectory { .. }
             | Self::NotADirectory { .. }
             | Self::NoData { .. }
@@ -449,7 +425,6 @@ impl StorageError {
             | Self::NotEmpty { .. }
             | Self::NoBackup { .. } => StorageErrorKind::Unusable,
             Self::ShortLog { .. }
-            | Self::NotTakenOver { .. }
             | Self::LostAcknowledged { .. }
             | Self::Damaged { .. }
             | Self::DamagedBackup { .. } => StorageErrorKind::Damaged,

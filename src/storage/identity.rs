@@ -18,8 +18,8 @@ use std::path::Path;
 
 use super::{StorageError, sync};
 
-/// The format of a data directory that this code writes and the newest that it reads.
-pub(super) const FORMAT: u32 = 2;
+/// The format of a data directory.
+pub(super) const FORMAT: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"ADJOURN\0";
 const BYTES: usize = 64;
@@ -65,8 +65,8 @@ impl Identity {
         bytes
     }
 
-    /// Reads an identity, and its format.
-    pub(super) fn decode(bytes: &[u8]) -> Result<(Self, u32), IdentityError> {
+    /// Reads an identity.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, IdentityError> {
         let (header, rest) = bytes.split_at_checked(HEADER_CRC_AT).ok_or(IdentityError::Damaged)?;
         let (header_crc, rest) = rest.split_first_chunk().ok_or(IdentityError::Damaged)?;
         let (magic, version) = header.split_at(MAGIC.len());
@@ -74,7 +74,7 @@ impl Identity {
             return Err(IdentityError::Damaged);
         }
         let version = version.try_into().map(u32::from_le_bytes).map_err(|_| IdentityError::Damaged)?;
-        if version == 0 || version > FORMAT {
+        if version != FORMAT {
             return Err(IdentityError::Newer(version));
         }
         let (covered, crc) = bytes.split_at_checked(CRC_AT).ok_or(IdentityError::Damaged)?;
@@ -92,7 +92,7 @@ impl Identity {
                 _ => return None,
             };
             let (node, cluster_id, storage_id) = (u64::from_le_bytes(*node), *cluster_id, *storage_id);
-            Some((Self { node, cluster_id, storage_id, founder }, version))
+            Some(Self { node, cluster_id, storage_id, founder })
         };
         fields().ok_or(IdentityError::Damaged)
     }
@@ -114,7 +114,7 @@ impl Identity {
     }
 
     /// Reads a file; the outer error is the system's.
-    pub(super) fn read(path: &Path) -> Result<Result<(Self, u32), IdentityError>, StorageError> {
+    pub(super) fn read(path: &Path) -> Result<Result<Self, IdentityError>, StorageError> {
         let bytes = fs::read(path).map_err(|error| StorageError::io("read", path, error))?;
         Ok(Self::decode(&bytes))
     }
@@ -131,10 +131,10 @@ mod tests {
     fn what_is_written_is_read() {
         let bytes = IDENTITY.encode();
         assert_eq!(bytes.len(), BYTES);
-        assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x02\0\0\0");
-        assert_eq!(Identity::decode(&bytes), Ok((IDENTITY, FORMAT)));
+        assert_eq!(bytes[..HEADER_CRC_AT], *b"ADJOURN\0\x01\0\0\0");
+        assert_eq!(Identity::decode(&bytes), Ok(IDENTITY));
         let joined = Identity { founder: false, ..IDENTITY };
-        assert_eq!(Identity::decode(&joined.encode()), Ok((joined, FORMAT)));
+        assert_eq!(Identity::decode(&joined.encode()), Ok(joined));
     }
 
     #[test]
@@ -161,10 +161,11 @@ mod tests {
 
     #[test]
     fn a_later_format_is_told_from_damage_whatever_follows() {
-        let mut bytes = b"ADJOURN\0\x03\0\0\0".to_vec();
+        let later = FORMAT + 1;
+        let mut bytes = [&MAGIC[..], &later.to_le_bytes()].concat();
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(3)));
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(later)));
         bytes.extend_from_slice(b"something else");
-        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(3)));
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Newer(later)));
     }
 }

@@ -29,7 +29,6 @@ pub mod inspect;
 pub mod records;
 pub mod recover;
 pub mod simulated;
-mod takeover;
 
 pub use audit::Depth;
 pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};

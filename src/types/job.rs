@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{FEATURE_PUSH_MODES, Millis, SessionId};
+use super::{Millis, SessionId};
 
 /// Where a job stands.
 ///
@@ -61,8 +61,7 @@ impl fmt::Display for JobState {
     }
 }
 
-/// What happened to a job so far. `None` says that it did not happen, or that it is not known: the queue records it from
-/// feature level [`FEATURE_JOB_HISTORY`](super::FEATURE_JOB_HISTORY) on. Times are those of the wall clock.
+/// What happened to a job so far; `None` where it did not, or where it is not known. Times are those of the wall clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobHistory {
     /// When it was pushed.
@@ -100,14 +99,6 @@ pub enum IfExists {
 }
 
 impl IfExists {
-    /// The feature level that a cluster needs for it.
-    pub fn level(self) -> u32 {
-        match self {
-            Self::Reject | Self::Keep | Self::Replace => 0,
-            Self::ReplaceReserved | Self::Postpone => FEATURE_PUSH_MODES,
-        }
-    }
-
     /// The mode with this number on the wire and on disk.
     pub fn from_u8(number: u8) -> Option<Self> {
         Some(match number {

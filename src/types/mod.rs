@@ -27,12 +27,7 @@ pub use filter::{Filter, ListOrder, Position, States};
 pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
-pub use member::{
-    FEATURE_BOUNDED_STATE, FEATURE_BULK, FEATURE_CALL_BACKS, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY,
-    FEATURE_KICK_MANY, FEATURE_LEVEL, FEATURE_MOVE, FEATURE_PARKING, FEATURE_PUSH_MODES,
-    FEATURE_REMEMBERED_JOBS, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_SEQUENCE_CHECK,
-    FEATURE_SESSION_HASHES, FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Member,
-};
+pub use member::{FEATURE_KICK_MANY, FEATURE_LEVEL, Member};
 pub use names::{Key, NameError, TopicName, is_host_and_port};
 pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};

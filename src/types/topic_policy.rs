@@ -204,11 +204,6 @@ impl Setting {
         Self::CallBackDelay,
     ];
 
-    /// Whether it says how jobs are called back.
-    pub fn is_of_call_backs(self) -> bool {
-        self as u16 >= Self::CallBackUrl as u16
-    }
-
     /// The setting with this number.
     pub fn from_u16(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|setting| *setting as u16 == number)
@@ -404,12 +399,6 @@ impl PolicyChange {
         self.set = self.set.changed(next);
         self.unset.retain(|setting| next.set.value(*setting).is_none());
         self.unset.extend(&next.unset);
-    }
-
-    /// Whether it changes how jobs are called back.
-    pub fn is_of_call_backs(&self) -> bool {
-        let all = self.set.settings().chain(self.unset.iter().copied());
-        all.into_iter().any(Setting::is_of_call_backs)
     }
 
     /// The change as bytes.

@@ -12,7 +12,7 @@ use super::report::{Pauses, finish};
 use super::rig::Cluster;
 use crate::server_rig::topic;
 
-const PREVIOUS: [&str; 2] = ["--feature-level-max", "1"];
+const PREVIOUS: [&str; 2] = ["--feature-level-max", "0"];
 
 #[test]
 fn what_is_new_waits_until_the_last_member_knows_it() {
@@ -41,12 +41,12 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
         let ClientError::Refused(reply) = refused else { panic!("{refused:?}") };
         assert_eq!(reply.code, ErrorCode::Unsupported);
         assert!(reply.message.contains("every member must run a version that knows"), "{reply}");
-        assert_eq!(cluster.await_voters(3).feature_level, 1);
+        assert_eq!(cluster.await_voters(3).feature_level, 0);
     }
 
     // One after the other comes back as the newest version.
     for number in [1, 2] {
-        assert_eq!(cluster.await_voters(3).feature_level, 1);
+        assert_eq!(cluster.await_voters(3).feature_level, 0);
         stop(&mut cluster, number);
         cluster.start(number);
         load.await_pushes(100);
@@ -69,8 +69,8 @@ fn what_is_new_waits_until_the_last_member_knows_it() {
     assert!(code != Some(0) && log.contains(&newest_data), "{code:?}: {log}");
     cluster.prepare(4);
     cluster.start(4);
-    let refused = cluster.add(4).expect_err("it goes up to level 1");
-    let too_low = format!("goes up to feature level 1, and the cluster is at {FEATURE_LEVEL}");
+    let refused = cluster.add(4).expect_err("it goes up to level 0");
+    let too_low = format!("goes up to feature level 0, and the cluster is at {FEATURE_LEVEL}");
     assert!(refused.message.contains(&too_low), "{refused}");
     cluster.nodes.retain(|node| node.number != 4);
     cluster.arguments = newest;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
 
-use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, Outcome, Reject, TopicSelect};
+use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, Outcome, Reject};
 use adjourn::types::{JobId, When};
 
 use super::model::{Job, Model, State, Time, topic_id};
@@ -10,13 +10,12 @@ use super::model::{Job, Model, State, Time, topic_id};
 impl Model {
     pub(super) fn change_jobs(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
-            Command::Bulk { change, jobs, conditions } => Ok(self.bulk(*change, None, jobs, conditions)),
-            Command::BulkIn { topic, change, jobs, conditions } => {
-                Ok(self.bulk(*change, Some(*topic), jobs, conditions))
+            Command::Bulk { topic, change, jobs, conditions } => {
+                Ok(self.bulk(*change, *topic, jobs, conditions))
             }
-            Command::Move { from, to, jobs, conditions } => self.move_many(*from, *to, jobs, conditions),
-            Command::KickMany { topic, jobs_max } => self.kick_many(*topic, *jobs_max),
-            Command::TopicDelete { topic } => self.delete_topic(*topic),
+            Command::Move { from, to, jobs, conditions } => self.move_many(*from, to, jobs, conditions),
+            Command::KickMany { topic, jobs_max } => self.kick_many(topic, *jobs_max),
+            Command::TopicDelete { topic } => self.delete_topic(topic),
             other => unreachable!("{other:?} changes neither many jobs nor a topic"),
         }
     }
@@ -24,7 +23,7 @@ impl Model {
     fn bulk(
         &mut self,
         change: BulkChange,
-        topic: Option<TopicSelect<'_>>,
+        topic: Option<&str>,
         jobs: &[JobId],
         conditions: &Conditions<'_>,
     ) -> Outcome {
@@ -54,8 +53,8 @@ impl Model {
 
     fn move_many(
         &mut self,
-        from: Option<TopicSelect<'_>>,
-        to: TopicSelect<'_>,
+        from: Option<&str>,
+        to: &str,
         jobs: &[KeyedJob<'_>],
         conditions: &Conditions<'_>,
     ) -> Result<Outcome, Reject> {
@@ -92,7 +91,7 @@ impl Model {
         Ok(Outcome::Moved { jobs: moved, in_the_way })
     }
 
-    pub(super) fn delete_topic(&mut self, topic: TopicSelect<'_>) -> Result<Outcome, Reject> {
+    pub(super) fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
         let topic = self.topic(topic, false)?;
         let jobs = self.jobs.iter().filter(|job| job.topic == topic).count() as u64;
         if jobs > 0 {
@@ -104,11 +103,8 @@ impl Model {
         Ok(Outcome::Done)
     }
 
-    fn topic_of(&self, topic: TopicSelect<'_>) -> Option<usize> {
-        match topic {
-            TopicSelect::Id(id) => Some(id.0 as usize),
-            TopicSelect::Name(name) => self.topics.iter().position(|topic| topic.name == name && !topic.gone),
-        }
+    fn topic_of(&self, topic: &str) -> Option<usize> {
+        self.topics.iter().position(|known| known.name == topic && !known.gone)
     }
 
     fn meets(&self, job: &Job, conditions: &Conditions<'_>) -> bool {

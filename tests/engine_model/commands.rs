@@ -4,11 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicSelect};
+use adjourn::engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicOrder};
 use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
-use adjourn::types::{
-    BuryReason, FEATURE_BOUNDED_STATE, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
-};
+use adjourn::types::{BuryReason, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
 
 use super::model::{Finished, Job, Model, Session, State, Time, topic_id};
 
@@ -37,34 +35,28 @@ impl Model {
                 self.sessions.retain(|known| known.id != session.0);
             }
             Command::Push { session, sequence, topic, jobs } => {
-                return self.push(*session, *sequence, *topic, jobs);
+                return self.push(*session, *sequence, topic, jobs);
             }
             Command::PushIdempotent { owner, key, list_jobs, topic, jobs } => {
-                return self.push_idempotent((*owner, *key, *list_jobs), *topic, jobs);
+                return self.push_idempotent((*owner, *key, *list_jobs), topic, jobs);
             }
-            Command::Reserve { session, topics, jobs_max, bytes_max } => {
-                return self.reserve(*session, topics, *jobs_max, *bytes_max);
-            }
-            Command::ReserveNamed { session, topics, jobs_max, bytes_max } => {
+            Command::Reserve { session, topics: TopicOrder::OfJobs(topics), jobs_max, bytes_max } => {
                 let known: Vec<TopicId> =
-                    topics.iter().filter_map(|topic| self.topic(*topic, false).ok().map(topic_id)).collect();
+                    topics.iter().filter_map(|topic| self.topic(topic, false).ok().map(topic_id)).collect();
                 return self.reserve(*session, &known, *jobs_max, *bytes_max);
             }
-            Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
+            Command::Reserve { session, topics: TopicOrder::OfShares(shares), jobs_max, bytes_max } => {
                 return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max);
             }
             Command::Finish { .. }
             | Command::Release { .. }
             | Command::Touch { .. }
-            | Command::Bury { .. }
-            | Command::ReleaseBecause { .. }
-            | Command::BuryBecause { .. } => return Ok(self.settling(command)),
+            | Command::Bury { .. } => return Ok(self.settling(command)),
             Command::Delete { .. }
             | Command::Reschedule { .. }
-            | Command::RescheduleIf { .. }
             | Command::RunNow { .. }
             | Command::Kick { .. } => return self.change_one(command),
-            Command::TopicPause { topic, paused } => self.pause(*topic, *paused)?,
+            Command::TopicPause { topic, paused } => self.pause(topic, *paused)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
                 let known = self.members.entry(*node).or_insert(*storage_id);
@@ -72,7 +64,7 @@ impl Model {
                     return Err(Reject::MemberChanged);
                 }
             }
-            Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
+            Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
             Command::RetryDefaults { defaults } => self.defaults = Some(defaults.clone()),
             Command::FeatureLevel { level } => self.feature_level = self.feature_level.max(*level),
             many => return self.change_jobs(many),
@@ -87,8 +79,8 @@ impl Model {
         self.members.clear();
     }
 
-    fn pause(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {
-        let topic = self.topic(topic, self.feature_level < FEATURE_BOUNDED_STATE)?;
+    fn pause(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {
+        let topic = self.topic(topic, false)?;
         self.topics[topic].paused = paused;
         Ok(())
     }
@@ -96,8 +88,10 @@ impl Model {
     fn change_one(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
             Command::Delete { job } => self.delete(job),
-            Command::Reschedule { job, due } => self.reschedule(job, *due),
-            Command::RescheduleIf { job, due, version } => self.reschedule_if(job, *due, *version),
+            Command::Reschedule { job, due, version: None } => self.reschedule(job, *due),
+            Command::Reschedule { job, due, version: Some(version) } => {
+                self.reschedule_if(job, *due, *version)
+            }
             Command::RunNow { job } => self.run_now(job),
             Command::Kick { job } => self.kick(job),
             other => unreachable!("{other:?} changes not one job"),
@@ -107,19 +101,13 @@ impl Model {
     fn settling(&mut self, command: &Command<'_>) -> Outcome {
         match command {
             Command::Finish { leases } => self.settle(leases, Self::finish),
-            Command::Release { leases, delay_ms, attempted } => {
-                self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted, ""))
+            Command::Release { leases, delay_ms, attempted, reason } => {
+                self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted, reason))
             }
             Command::Touch { leases, ttr_ms } => {
                 self.settle(leases, |model, lease| model.touch(lease, *ttr_ms))
             }
-            Command::Bury { leases } => self.settle(leases, |model, lease| model.bury(lease, "")),
-            Command::ReleaseBecause { leases, delay_ms, attempted, reason } => {
-                self.settle(leases, |model, lease| model.release(lease, *delay_ms, *attempted, reason))
-            }
-            Command::BuryBecause { leases, reason } => {
-                self.settle(leases, |model, lease| model.bury(lease, reason))
-            }
+            Command::Bury { leases, reason } => self.settle(leases, |model, lease| model.bury(lease, reason)),
             other => unreachable!("{other:?} settles no leases"),
         }
     }
@@ -237,18 +225,12 @@ impl Model {
         }
         self.note_grant(self.find(id).topic);
         self.last_fence += 1;
-        let (fence, stamp, keeps_history) = (self.last_fence, self.stamp, self.keeps_history());
+        let (fence, stamp) = (self.last_fence, self.stamp);
         let job = self.find_mut(id);
         let deadline = stamp + u64::from(job.ttr_ms);
         job.attempts += 1;
-        if keeps_history {
-            // The first reserve of a job from an older level is unknown.
-            let first = match job.past.reserved {
-                Some((first, ..)) => first,
-                None => job.past.pushed.map(|_| stamp),
-            };
-            job.past.reserved = Some((first, stamp, session.0));
-        }
+        let first = job.past.reserved.map_or(stamp, |(first, ..)| first);
+        job.past.reserved = Some((first, stamp, session.0));
         job.state = State::Reserved { fence, deadline, session: session.0 };
         let job = self.find(id);
         Some(Grant {
@@ -296,13 +278,12 @@ impl Model {
             self.remove(job.id);
         }
         self.topics[job.topic].finished += 1;
-        let of = self.keeps_history().then_some((job.topic, job.attempts));
-        self.finished.push(Finished { at: self.stamp, lease, of });
+        self.finished.push(Finished { at: self.stamp, lease, topic: job.topic, attempts: job.attempts });
         Ok(())
     }
 
     fn note_reason(&mut self, lease: Lease, reason: &str) {
-        if self.keeps_history() && !reason.is_empty() {
+        if !reason.is_empty() {
             let kept: String = reason
                 .chars()
                 .scan(0, |bytes, character| {
@@ -425,7 +406,7 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+    pub(super) fn kick_many(&mut self, topic: &str, jobs_max: u32) -> Result<Outcome, Reject> {
         let topic = self.topic(topic, false)?;
         let buried = |job: &&Job| job.topic == topic && matches!(job.state, State::Buried(_));
         let due = |job: &Job| match job.due {

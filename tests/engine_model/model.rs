@@ -5,16 +5,14 @@
 use std::collections::BTreeMap;
 
 use adjourn::engine::{
-    Applied, Entry, FinishedView, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, TopicSelect,
-    wait_ms,
+    Applied, Entry, FinishedView, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, wait_ms,
 };
 use adjourn::types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
 };
 use adjourn::types::{
-    BuryReason, FEATURE_BOUNDED_STATE, FEATURE_JOB_HISTORY, FEATURE_REMEMBERED_JOBS, FEATURE_SEQUENCE_CHECK,
-    Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId, SessionSecret,
-    TopicId, TopicName, When,
+    BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId,
+    SessionSecret, TopicId, TopicName, When,
 };
 
 use super::policies::Rule;
@@ -72,8 +70,8 @@ pub(crate) struct Job {
 /// The recorded history of a job. Times are stamps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Past {
-    pub(crate) pushed: Option<u64>,
-    pub(super) reserved: Option<(Option<u64>, u64, u64)>,
+    pub(crate) pushed: u64,
+    pub(super) reserved: Option<(u64, u64, u64)>,
     pub(super) reason: Option<String>,
 }
 
@@ -82,8 +80,9 @@ pub(crate) struct Past {
 pub(crate) struct Finished {
     pub(crate) at: u64,
     pub(crate) lease: Lease,
-    /// The topic and the attempts of its job, if they were recorded.
-    pub(super) of: Option<(usize, u32)>,
+    /// Of its job.
+    pub(super) topic: usize,
+    pub(super) attempts: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -106,8 +105,8 @@ pub(crate) struct Session {
     pub(crate) secret: SessionSecret,
     pub(crate) outlive: bool,
     pub(crate) lapsed: Option<u64>,
-    /// Outcomes by sequence, and the pushed jobs, if recorded; only numbers from `low` on are known.
-    pub(super) pushes: BTreeMap<u64, (PushOutcome, Option<String>)>,
+    /// Outcomes by sequence, and the pushed jobs; only numbers from `low` on are known.
+    pub(super) pushes: BTreeMap<u64, (PushOutcome, String)>,
     pub(super) low: u64,
     /// One more than the highest number.
     pub(super) high: u64,
@@ -132,7 +131,7 @@ pub(crate) struct Model {
     /// Jobs as they were when their versions were looked at.
     pub(crate) versions: BTreeMap<u64, (u64, Job)>,
     pub(super) members: BTreeMap<u64, [u8; 16]>,
-    pub(super) feature_level: u32,
+    pub(crate) feature_level: u32,
     pub(crate) defaults: Option<RetryDefaults>,
     pub(super) kept: u32,
     pub(super) ended: Vec<Lease>,
@@ -198,7 +197,7 @@ impl Model {
             let topic = &mut self.topics[topic];
             if has_jobs || topic.paused || topic.rule.is_there() {
                 topic.idle_since = None;
-            } else if self.feature_level >= FEATURE_BOUNDED_STATE {
+            } else {
                 topic.idle_since = topic.idle_since.or(Some(self.stamp));
             }
         }
@@ -208,21 +207,9 @@ impl Model {
         u64::try_from((i128::from(stamp) + i128::from(self.offset)).max(0)).expect("fits")
     }
 
-    pub(super) fn remembers_jobs(&self) -> bool {
-        self.feature_level >= FEATURE_REMEMBERED_JOBS
-    }
-
-    pub(super) fn checks_sequences(&self) -> bool {
-        self.feature_level >= FEATURE_SEQUENCE_CHECK
-    }
-
-    pub(super) fn keeps_history(&self) -> bool {
-        self.feature_level >= FEATURE_JOB_HISTORY
-    }
-
     /// The remembered view of a finished job.
     pub(crate) fn finished_view(&self, finished: &Finished) -> Option<FinishedView> {
-        let (topic, attempts) = finished.of?;
+        let Finished { topic, attempts, .. } = *finished;
         let is_lately = finished.at + FINISHED_WINDOW_MS > self.stamp && !self.topics[topic].gone;
         let at = Millis(self.wall(finished.at));
         is_lately.then(|| FinishedView { topic: topic_id(topic), attempts, at })
@@ -231,10 +218,10 @@ impl Model {
     fn history(&self, past: &Past) -> JobHistory {
         let wall = |stamp: u64| Millis(self.wall(stamp));
         let (first, last, session) = past.reserved.map_or((None, None, None), |(first, last, session)| {
-            (first, Some(last), Some(SessionId(session)))
+            (Some(first), Some(last), Some(SessionId(session)))
         });
         JobHistory {
-            pushed: past.pushed.map(wall),
+            pushed: Some(wall(past.pushed)),
             reserved_first: first.map(wall),
             reserved_last: last.map(wall),
             held_by: session,
@@ -491,18 +478,14 @@ impl Model {
         self.sessions.iter_mut().find(|session| session.id == id.0).ok_or(Reject::SessionUnknown)
     }
 
-    pub(super) fn topic(&mut self, topic: TopicSelect<'_>, make: bool) -> Result<usize, Reject> {
-        let found = match topic {
-            TopicSelect::Id(id) => Some(id.0 as usize),
-            TopicSelect::Name(name) => self.topics.iter().position(|topic| topic.name == name && !topic.gone),
-        };
-        let found = found.filter(|id| self.topics.get(*id).is_some_and(|topic| !topic.gone));
-        match (found, topic) {
-            (None, TopicSelect::Name(name)) if make => {
-                self.topics.push(Topic { name: name.to_owned(), ..Topic::default() });
+    pub(super) fn topic(&mut self, topic: &str, make: bool) -> Result<usize, Reject> {
+        let found = self.topics.iter().position(|known| known.name == topic && !known.gone);
+        match found {
+            None if make => {
+                self.topics.push(Topic { name: topic.to_owned(), ..Topic::default() });
                 Ok(self.topics.len() - 1)
             }
-            (found, _) => found.ok_or(Reject::NotFound),
+            found => found.ok_or(Reject::NotFound),
         }
     }
 
@@ -510,7 +493,7 @@ impl Model {
         let found = match job {
             JobSelect::Id(id) => self.jobs.iter().find(|job| job.id == id.0),
             JobSelect::Key { topic, key } => {
-                let topic = self.topic(*topic, false)?;
+                let topic = self.topic(topic, false)?;
                 self.jobs.iter().find(|job| job.topic == topic && job.found_by.as_deref() == Some(*key))
             }
         };

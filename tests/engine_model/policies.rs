@@ -4,11 +4,11 @@
 
 use std::sync::LazyLock;
 
-use adjourn::engine::{NewJob, PushOutcome, Reject, TopicSelect};
+use adjourn::engine::{NewJob, PushOutcome, Reject};
 use adjourn::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use adjourn::types::{
-    Backoff, BackoffCurve, BuryReason, FEATURE_TOPIC_POLICY, Late, LateAction, Policy, PolicyChange,
-    RetryDefaults, Setting, TopicPolicy,
+    Backoff, BackoffCurve, BuryReason, Late, LateAction, Policy, PolicyChange, RetryDefaults, Setting,
+    TopicPolicy,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -86,7 +86,7 @@ impl Rule {
 }
 
 impl Model {
-    pub(super) fn change_policy(&mut self, topic: TopicSelect<'_>, change: &[u8]) -> Result<(), Reject> {
+    pub(super) fn change_policy(&mut self, topic: &str, change: &[u8]) -> Result<(), Reject> {
         let topic = self.topic(topic, true)?;
         let change = PolicyChange::decode(change).expect("it is valid");
         let rule = &mut self.topics[topic].rule;
@@ -105,7 +105,7 @@ impl Model {
     }
 
     pub(crate) fn bytes(&self, topic: usize) -> u64 {
-        let counted = |job: &&Job| job.topic == topic && job.past.pushed.is_some() && is_alive(job);
+        let counted = |job: &&Job| job.topic == topic && is_alive(job);
         self.jobs.iter().filter(counted).map(|job| job.body.len() as u64).sum()
     }
 
@@ -113,7 +113,7 @@ impl Model {
     pub(super) fn resolved(&self, topic: usize, new: &NewJob<'_>, own: Policy, due: Time) -> Resolved {
         let defaults = &self.topics[topic].rule.policy;
         let ttr_ms = if new.ttr_ms == 0 { defaults.ttr_ms.unwrap_or(TTR_MS_DEFAULT) } else { new.ttr_ms };
-        let unsaid = new.priority == PRIORITY_UNSAID && self.feature_level >= FEATURE_TOPIC_POLICY;
+        let unsaid = new.priority == PRIORITY_UNSAID;
         let priority = if unsaid { defaults.priority.unwrap_or(PRIORITY_DEFAULT) } else { new.priority };
         let after_due = |after_ms: u64| match due {
             Time::Stamp(at) => Time::Stamp(at + after_ms),
@@ -141,7 +141,7 @@ impl Model {
         if living.is_none() && policy.jobs_max.is_some_and(|max| jobs >= max) {
             return refused(Reject::TopicFull);
         }
-        let freed = living.filter(|job| job.past.pushed.is_some()).map_or(0, |job| job.body.len() as u64);
+        let freed = living.map_or(0, |job| job.body.len() as u64);
         let bytes = self.bytes(topic) - freed + body as u64;
         if policy.bytes_max.is_some_and(|max| bytes > max) {
             return refused(Reject::TopicFull);
@@ -167,17 +167,17 @@ impl Model {
             self.find_mut(id).state = State::Buried(reason);
             return;
         };
-        let to = self.topic(TopicSelect::Name(name.as_str()), true).expect("there is room");
+        let to = self.topic(name.as_str(), true).expect("there is room");
         if to == from {
             self.find_mut(id).state = State::Buried(reason);
             return;
         }
-        let (stamp, keeps_history) = (self.stamp, self.keeps_history());
+        let stamp = self.stamp;
         let job = self.find_mut(id);
         (job.topic, job.attempts, job.due) = (to, 0, Time::Stamp(stamp));
         job.state = State::Ready { order: stamp };
         job.found_by = None;
-        if keeps_history && job.past.reason.is_none() {
+        if job.past.reason.is_none() {
             job.past.reason = Some(reason.to_string());
         }
         self.topics[from].deleted += 1;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
 
-use adjourn::engine::{NewJob, Outcome, PushOutcome, Reject, TopicSelect};
+use adjourn::engine::{NewJob, Outcome, PushOutcome, Reject};
 use adjourn::types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
 use adjourn::types::{Attributes, Fence, GroupId, IfExists, JobId, Lease, SessionId};
 
@@ -15,7 +15,7 @@ impl Model {
         &mut self,
         session: SessionId,
         sequence: u64,
-        topic: TopicSelect<'_>,
+        topic: &str,
         jobs: &[NewJob<'_>],
     ) -> Result<Outcome, Reject> {
         let guarded = session.0 != 0 && sequence != 0;
@@ -31,12 +31,11 @@ impl Model {
                 continue;
             }
             let number = sequence + nth;
-            let content = self.checks_sequences().then(|| format!("{} {job:?}", self.topics[topic].name));
+            let content = format!("{} {job:?}", self.topics[topic].name);
             let known = self.session(session)?;
-            let is_other = |first: &Option<String>| first.is_some() && content.is_some() && *first != content;
             let outcome = match known.pushes.get(&number) {
                 _ if number < known.low => PushOutcome::Refused(Reject::OutcomeUnknown, None),
-                Some((_, first)) if is_other(first) => PushOutcome::Refused(Reject::SequenceReused, None),
+                Some((_, first)) if *first != content => PushOutcome::Refused(Reject::SequenceReused, None),
                 Some((outcome, _)) => *outcome,
                 None => {
                     let outcome = self.push_one(topic, job);
@@ -53,7 +52,7 @@ impl Model {
     pub(super) fn push_idempotent(
         &mut self,
         (owner, key, list_jobs): (u64, u128, u32),
-        topic: TopicSelect<'_>,
+        topic: &str,
         jobs: &[NewJob<'_>],
     ) -> Result<Outcome, Reject> {
         let topics = self.topics.len();
@@ -109,7 +108,7 @@ impl Model {
         });
         let mut due = self.time(new.due);
         if let (Some(living), Some(max_ms)) = (postponed, Attributes::postpone_max_of(new.attributes)) {
-            let cap = Time::Stamp(living.past.pushed.unwrap_or(self.stamp) + max_ms);
+            let cap = Time::Stamp(living.past.pushed + max_ms);
             due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
         }
         let resolved = self.resolved(topic, new, policy, due);
@@ -159,9 +158,9 @@ impl Model {
             expires,
             policy: policy.clone(),
             changes: 0,
-            retention_ms: self.retention_ms(new),
+            retention_ms: Attributes::dedupe_retention_of(new.attributes),
             state: State::Delayed,
-            past: Past { pushed: self.keeps_history().then_some(self.stamp), ..Past::default() },
+            past: Past { pushed: self.stamp, ..Past::default() },
         });
         self.wait(id.0);
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
@@ -176,14 +175,10 @@ impl Model {
         self.topics[living.topic].deleted += u64::from(!is_finished(&living.state));
     }
 
-    fn retention_ms(&self, new: &NewJob<'_>) -> u64 {
-        if self.remembers_jobs() { Attributes::dedupe_retention_of(new.attributes) } else { 0 }
-    }
-
     fn postpone(&mut self, id: u64, new: &NewJob<'_>, due: Time, resolved: Resolved) -> PushOutcome {
         let Resolved { ttr_ms, priority, expires, policy } = resolved;
         self.kept += 1;
-        let (place, retention_ms) = (self.kept, self.retention_ms(new));
+        let (place, retention_ms) = (self.kept, Attributes::dedupe_retention_of(new.attributes));
         let job = self.find_mut(id);
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
         (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
@@ -194,7 +189,7 @@ impl Model {
 }
 
 impl Session {
-    fn remember(&mut self, number: u64, outcome: PushOutcome, content: Option<String>) {
+    fn remember(&mut self, number: u64, outcome: PushOutcome, content: String) {
         if number >= self.high + PRODUCER_WINDOW_MAX as u64 {
             self.pushes.clear();
             self.low = number;

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicSelect};
+use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
 use adjourn::types::{
-    AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
+    AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, When,
 };
 
 use super::policies::{CHANGES, DEFAULTS};
@@ -72,7 +72,6 @@ pub(crate) enum Action {
         session: u64,
         sequence: u64,
         topic: usize,
-        by_id: bool,
         jobs: Vec<Job>,
     },
     /// Under one of some keys.
@@ -86,14 +85,9 @@ pub(crate) enum Action {
     },
     Reserve {
         session: u64,
-        topics: Vec<u32>,
-        jobs_max: u32,
-        bytes_max: u64,
-    },
-    ReserveNamed {
-        session: u64,
         topics: Vec<usize>,
         jobs_max: u32,
+        bytes_max: u64,
     },
     /// Topics, their weights and standings.
     ReserveWeighted {
@@ -102,12 +96,10 @@ pub(crate) enum Action {
         jobs_max: u32,
     },
     Finish(Vec<usize>),
-    Release(Vec<usize>, Option<u64>, bool),
+    /// With the nth of some reasons.
+    Release(Vec<usize>, Option<u64>, bool, usize),
     Touch(Vec<usize>, Option<u32>),
-    Bury(Vec<usize>),
-    /// As a release, with the nth of some reasons.
-    ReleaseBecause(Vec<usize>, Option<u64>, bool, usize),
-    BuryBecause(Vec<usize>, usize),
+    Bury(Vec<usize>, usize),
     Delete(Which),
     Reschedule(Which, Due),
     /// The nth job from the one that was pushed last, with the version that it had or another one.
@@ -131,8 +123,8 @@ pub(crate) enum Action {
         states: u8,
     },
     DeleteTopic(usize),
-    /// Of which topic, named or by its number, and how many at most.
-    KickMany(usize, bool, u32),
+    /// Of which topic, and how many at most.
+    KickMany(usize, u32),
     Pause(usize, bool),
     /// Of which topic, and which of some changes.
     Policy(usize, usize),
@@ -164,6 +156,10 @@ pub(crate) fn secret(session: u64) -> SessionSecret {
     SessionSecret([u8::try_from(session % 251).expect("small"); 16])
 }
 
+fn share((topic, weight, standing): &(usize, u16, i64)) -> Share<'static> {
+    Share { topic: TOPICS[*topic], weight: *weight, standing: *standing }
+}
+
 impl Known {
     /// The commands of a step; they borrow from data prepared here.
     pub(crate) fn commands(&mut self, actions: &[Action], next_session: u64) -> Vec<Command<'_>> {
@@ -177,21 +173,17 @@ impl Known {
                 let secret = secret(next_session + opened - 1);
                 Command::SessionOpen { secret, leases_outlive: *leases_outlive }
             }
-            Action::Push { session, sequence, topic, by_id, jobs } => {
-                let name = TOPICS[*topic];
-                let topic = TopicId(u32::try_from(*topic).expect("small"));
-                Command::Push {
-                    session: SessionId(*session),
-                    sequence: *sequence,
-                    topic: if *by_id { TopicSelect::Id(topic) } else { TopicSelect::Name(name) },
-                    jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
-                }
-            }
+            Action::Push { session, sequence, topic, jobs } => Command::Push {
+                session: SessionId(*session),
+                sequence: *sequence,
+                topic: TOPICS[*topic],
+                jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
+            },
             Action::PushIdempotent { owner, key, more_jobs, topic, jobs } => Command::PushIdempotent {
                 owner: *owner,
                 key: *key,
                 list_jobs: u32::try_from(jobs.len()).expect("few") + more_jobs,
-                topic: TopicSelect::Name(TOPICS[*topic]),
+                topic: TOPICS[*topic],
                 jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
             },
             action => this.command(action),
@@ -220,48 +212,30 @@ impl Known {
             Action::Close(session) => Command::SessionClose { session: SessionId(*session) },
             Action::Reserve { session, topics, jobs_max, bytes_max } => Command::Reserve {
                 session: SessionId(*session),
-                topics: topics.iter().copied().map(TopicId).collect(),
+                topics: TopicOrder::OfJobs(topics.iter().map(|topic| TOPICS[*topic]).collect()),
                 jobs_max: *jobs_max,
                 bytes_max: *bytes_max,
             },
-            Action::ReserveNamed { session, topics, jobs_max } => Command::ReserveNamed {
+            Action::ReserveWeighted { session, shares, jobs_max } => Command::Reserve {
                 session: SessionId(*session),
-                topics: topics.iter().map(|topic| TopicSelect::Name(TOPICS[*topic])).collect(),
+                topics: TopicOrder::OfShares(shares.iter().map(share).collect()),
                 jobs_max: *jobs_max,
                 bytes_max: 1000,
             },
-            Action::ReserveWeighted { session, shares, jobs_max } => Command::ReserveWeighted {
-                session: SessionId(*session),
-                shares: shares
-                    .iter()
-                    .map(|(topic, weight, standing)| Share {
-                        topic: TopicSelect::Name(TOPICS[*topic]),
-                        weight: *weight,
-                        standing: *standing,
-                    })
-                    .collect(),
-                jobs_max: *jobs_max,
-                bytes_max: 1000,
-            },
-            Action::Finish(_)
-            | Action::Release(..)
-            | Action::Touch(..)
-            | Action::Bury(_)
-            | Action::ReleaseBecause(..)
-            | Action::BuryBecause(..) => self.settling(action),
+            Action::Finish(_) | Action::Release(..) | Action::Touch(..) | Action::Bury(..) => {
+                self.settling(action)
+            }
             Action::RescheduleIf(back, due, right) => {
                 let job = JobId((self.last_job + 1).saturating_sub(*back));
                 let version = self.versions.get(&job).map_or(1, |version| version ^ u64::from(!right));
-                Command::RescheduleIf { job: JobSelect::Id(job), due: self.when(*due), version }
+                Command::Reschedule { job: JobSelect::Id(job), due: self.when(*due), version: Some(version) }
             }
             Action::Delete(_) | Action::Reschedule(..) | Action::RunNow(_) | Action::Kick(_) => {
                 self.one_job(action)
             }
             Action::Bulk { .. } | Action::Move { .. } => self.many(action),
-            Action::KickMany(topic, by_id, jobs_max) => {
-                let id = TopicSelect::Id(TopicId(u32::try_from(*topic).expect("few")));
-                let topic = if *by_id { id } else { TopicSelect::Name(TOPICS[*topic]) };
-                Command::KickMany { topic, jobs_max: *jobs_max }
+            Action::KickMany(topic, jobs_max) => {
+                Command::KickMany { topic: TOPICS[*topic], jobs_max: *jobs_max }
             }
             Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) => Self::of_topic(action),
             Action::Open(_) | Action::Push { .. } | Action::PushIdempotent { .. } => {
@@ -274,7 +248,7 @@ impl Known {
         match action {
             Action::Delete(which) => Command::Delete { job: self.which(which) },
             Action::Reschedule(which, due) => {
-                Command::Reschedule { job: self.which(which), due: self.when(*due) }
+                Command::Reschedule { job: self.which(which), due: self.when(*due), version: None }
             }
             Action::RunNow(which) => Command::RunNow { job: self.which(which) },
             Action::Kick(which) => Command::Kick { job: self.which(which) },
@@ -284,13 +258,11 @@ impl Known {
 
     fn of_topic(action: &Action) -> Command<'static> {
         match action {
-            Action::Pause(topic, paused) => {
-                Command::TopicPause { topic: TopicSelect::Name(TOPICS[*topic]), paused: *paused }
-            }
+            Action::Pause(topic, paused) => Command::TopicPause { topic: TOPICS[*topic], paused: *paused },
             Action::Policy(topic, change) => {
-                Command::TopicPolicy { topic: TopicSelect::Name(TOPICS[*topic]), change: &CHANGES[*change] }
+                Command::TopicPolicy { topic: TOPICS[*topic], change: &CHANGES[*change] }
             }
-            Action::DeleteTopic(topic) => Command::TopicDelete { topic: TopicSelect::Name(TOPICS[*topic]) },
+            Action::DeleteTopic(topic) => Command::TopicDelete { topic: TOPICS[*topic] },
             other => unreachable!("{other:?} is not about a topic"),
         }
     }
@@ -301,8 +273,8 @@ impl Known {
                 self.bulk(*change, *topic, jobs, *states, *attempts, *due)
             }
             Action::Move { from, to, jobs, states } => Command::Move {
-                from: from.map(|from| TopicSelect::Name(TOPICS[from])),
-                to: TopicSelect::Name(TOPICS[*to]),
+                from: from.map(|from| TOPICS[from]),
+                to: TOPICS[*to],
                 jobs: jobs.iter().map(|(back, key)| self.keyed(*back, *key)).collect(),
                 conditions: Conditions { states: *states, ..Conditions::default() },
             },
@@ -313,19 +285,15 @@ impl Known {
     fn settling(&self, action: &Action) -> Command<'_> {
         match action {
             Action::Finish(leases) => Command::Finish { leases: self.leases(leases) },
-            Action::Release(leases, delay_ms, attempted) => {
-                Command::Release { leases: self.leases(leases), delay_ms: *delay_ms, attempted: *attempted }
-            }
-            Action::Touch(leases, ttr_ms) => Command::Touch { leases: self.leases(leases), ttr_ms: *ttr_ms },
-            Action::Bury(leases) => Command::Bury { leases: self.leases(leases) },
-            Action::ReleaseBecause(leases, delay_ms, attempted, reason) => Command::ReleaseBecause {
+            Action::Release(leases, delay_ms, attempted, reason) => Command::Release {
                 leases: self.leases(leases),
                 delay_ms: *delay_ms,
                 attempted: *attempted,
                 reason: &REASONS[*reason],
             },
-            Action::BuryBecause(leases, reason) => {
-                Command::BuryBecause { leases: self.leases(leases), reason: &REASONS[*reason] }
+            Action::Touch(leases, ttr_ms) => Command::Touch { leases: self.leases(leases), ttr_ms: *ttr_ms },
+            Action::Bury(leases, reason) => {
+                Command::Bury { leases: self.leases(leases), reason: &REASONS[*reason] }
             }
             other => unreachable!("{other:?} settles no leases"),
         }
@@ -408,10 +376,7 @@ impl Known {
             reason: None,
         };
         let jobs = jobs.iter().map(|back| JobId((self.last_job + 1).saturating_sub(*back))).collect();
-        match topic.map(|topic| TopicSelect::Name(TOPICS[topic])) {
-            Some(topic) => Command::BulkIn { topic, change, jobs, conditions },
-            None => Command::Bulk { change, jobs, conditions },
-        }
+        Command::Bulk { topic: topic.map(|topic| TOPICS[topic]), change, jobs, conditions }
     }
 
     /// A job with its key, as read by the proposer of a move; or with another key.
@@ -430,9 +395,7 @@ impl Known {
     fn which(&self, which: &Which) -> JobSelect<'static> {
         match *which {
             Which::Back(back) => JobSelect::Id(JobId((self.last_job + 1).saturating_sub(back))),
-            Which::Key(topic, key) => {
-                JobSelect::Key { topic: TopicSelect::Name(TOPICS[topic]), key: KEYS[key] }
-            }
+            Which::Key(topic, key) => JobSelect::Key { topic: TOPICS[topic], key: KEYS[key] },
         }
     }
 }

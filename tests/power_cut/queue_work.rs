@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use adjourn::engine::{Command, JobSelect, NewJob, Outcome, PushOutcome, TopicSelect};
+use adjourn::engine::{Command, JobSelect, NewJob, Outcome, PushOutcome, TopicOrder};
 use adjourn::storage::StorageError;
-use adjourn::types::{IfExists, JobId, When};
+use adjourn::types::{IfExists, JobId, TopicName, When};
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::TestRng;
 
@@ -45,7 +45,6 @@ impl Queue {
             body: &job.body,
         });
         let new = new.collect();
-        let topic = TopicSelect::Name(topic);
         let push = Command::Push { session: adjourn::types::SessionId(0), sequence: 0, topic, jobs: new };
         let outcomes = self.apply(vec![push])?.outcomes;
         let [Outcome::Pushed(outcomes)] = &outcomes[..] else { panic!("{outcomes:?}") };
@@ -78,7 +77,7 @@ impl Queue {
         let chosen = self.some(many, rng);
         let moved = chosen.iter().map(|(id, job)| {
             let job = selected(*id, job, rng);
-            Command::Reschedule { job, due: self.due(rng) }
+            Command::Reschedule { job, due: self.due(rng), version: None }
         });
         let moved = moved.collect();
         self.apply(moved).map(drop)
@@ -87,7 +86,8 @@ impl Queue {
     /// Takes some ready jobs, and settles most of them.
     fn consume(&mut self, rng: &mut TestRng) -> Result<(), StorageError> {
         let session = self.engine.sessions().next().expect("one was opened").id;
-        let topics = self.engine.topics().map(|topic| topic.id).collect();
+        let names: Vec<_> = self.engine.topics().map(|topic| topic.name.clone()).collect();
+        let topics = TopicOrder::OfJobs(names.iter().map(TopicName::as_str).collect());
         let reserve = Command::Reserve { session, topics, jobs_max: 20, bytes_max: 1 << 20 };
         let outcomes = self.apply(vec![reserve])?.outcomes;
         let [Outcome::Granted(grants)] = &outcomes[..] else { panic!("{outcomes:?}") };
@@ -104,8 +104,8 @@ impl Queue {
         let delay_ms = Some(rng.random_range(MINUTE_MS..5 * HOUR_MS));
         self.apply(vec![
             Command::Finish { leases: finished },
-            Command::Release { leases: released, delay_ms, attempted: true },
-            Command::Bury { leases: buried },
+            Command::Release { leases: released, delay_ms, attempted: true, reason: "" },
+            Command::Bury { leases: buried, reason: "" },
         ])?;
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Pushed {
 /// By its key, if it has one, or by its id.
 fn selected<'a>(id: JobId, job: &'a Pushed, rng: &mut TestRng) -> JobSelect<'a> {
     match &job.key {
-        Some(key) if rng.random_ratio(1, 3) => JobSelect::Key { topic: TopicSelect::Name(job.topic), key },
+        Some(key) if rng.random_ratio(1, 3) => JobSelect::Key { topic: job.topic, key },
         _ => JobSelect::Id(id),
     }
 }

@@ -8,7 +8,7 @@ use adjourn::protocol::{
 };
 use adjourn::replica::{ConnectionId, Input, Permit};
 use adjourn::types::limits::RESERVE_JOBS_MAX;
-use adjourn::types::{FEATURE_RESERVE_WEIGHTED, JobId, SessionId, TopicName};
+use adjourn::types::{JobId, SessionId, TopicName};
 
 use super::rig::{GRACE_MS, Rig, hello, jobs};
 
@@ -321,21 +321,6 @@ fn the_share_of_a_topic_without_jobs_goes_to_the_others() {
         rig.settle();
     }
     assert_eq!(rig.topics_of(consumer)[2..], ["a", "none"]);
-}
-
-#[test]
-fn weights_need_members_that_know_them() {
-    let mut rig = Rig::of_level(FEATURE_RESERVE_WEIGHTED - 1);
-    let consumer = rig.connect(1);
-    rig.ask(consumer, 1, poll(jobs(), &[1], 0));
-    rig.ask(consumer, 2, poll(jobs(), &[1], 60_000));
-    let (topics, weights) = (jobs(), vec![1]);
-    rig.ask(consumer, 3, Request::Subscribe(Subscribe { topics, credit_jobs: 1, credit_bytes: 1, weights }));
-    for id in 1..=3 {
-        assert_eq!(rig.refusal(consumer, id), Some(ErrorCode::Unsupported), "request {id}");
-    }
-    rig.ask(consumer, 4, poll(jobs(), &[], 0));
-    assert_eq!(rig.answer(consumer, 4), &Response::Reserved(Vec::new()));
 }
 
 #[test]

@@ -58,7 +58,47 @@ impl Rig {
 
     /// Checkpoints are due when the log has grown by this number of bytes. [`Self::write_checkpoints`] writes them.
     pub(crate) fn with_checkpoints(checkpoint_log_bytes: u64) -> Self {
-        Self::with(checkpoint_log_bytes, FEATURE_LEVEL)
+        let account = MemoryAccount::default();
+        let config = ReplicaConfig {
+            node: 1,
+            cluster_id: [1; 16],
+            storage_id: [3; 16],
+            founder: true,
+            peer_address: String::new(),
+            feature_level_max: FEATURE_LEVEL,
+            entropy: [2; 32],
+            server_name: "crowded".to_owned(),
+            client_address: "here".to_owned(),
+            body_bytes_max: 1 << 20,
+            heartbeat_ms: 10_000,
+            retry_defaults: RetryDefaults::NONE,
+            session_grace_ms: GRACE_MS,
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
+            memory_max_bytes: 0,
+            memory_account: account.clone(),
+            checkpoint_log_bytes,
+        };
+        let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
+        let replica =
+            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
+        let mut rig = Self {
+            replica,
+            at,
+            orders: VecDeque::new(),
+            answers: Vec::new(),
+            answered: 0,
+            audited: Vec::new(),
+            checkpoints: 0,
+            unwritten: None,
+            account,
+            folder: SimulatedFolder::new(0),
+            writer: None,
+            checkpoint_orders: VecDeque::new(),
+        };
+        rig.poll();
+        rig.settle();
+        rig
     }
 
     /// Writes what is to be written of checkpoints, until one is there and nothing is left to do for it.
@@ -96,55 +136,6 @@ impl Rig {
 
     fn writer(&mut self) -> &mut CheckpointWriter<SimulatedFolder> {
         &mut self.writer.as_mut().expect("one has begun").0
-    }
-
-    /// A node that does no more than this feature level allows.
-    pub(crate) fn of_level(level: u32) -> Self {
-        Self::with(64 << 20, level)
-    }
-
-    fn with(checkpoint_log_bytes: u64, feature_level_max: u32) -> Self {
-        let account = MemoryAccount::default();
-        let config = ReplicaConfig {
-            node: 1,
-            cluster_id: [1; 16],
-            storage_id: [3; 16],
-            founder: true,
-            peer_address: String::new(),
-            feature_level_max,
-            entropy: [2; 32],
-            server_name: "crowded".to_owned(),
-            client_address: "here".to_owned(),
-            body_bytes_max: 1 << 20,
-            heartbeat_ms: 10_000,
-            retry_defaults: RetryDefaults::NONE,
-            session_grace_ms: GRACE_MS,
-            output_bytes_max: OUTPUT_BYTES_MAX,
-            uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
-            memory_max_bytes: 0,
-            memory_account: account.clone(),
-            checkpoint_log_bytes,
-        };
-        let at = Now { elapsed_us: 0, wall: Millis(1_790_000_000_000) };
-        let replica =
-            Replica::recover(config, Recovered { first_index: 1, ..Recovered::default() }, None).start(at);
-        let mut rig = Self {
-            replica,
-            at,
-            orders: VecDeque::new(),
-            answers: Vec::new(),
-            answered: 0,
-            audited: Vec::new(),
-            checkpoints: 0,
-            unwritten: None,
-            account,
-            folder: SimulatedFolder::new(0),
-            writer: None,
-            checkpoint_orders: VecDeque::new(),
-        };
-        rig.poll();
-        rig.settle();
-        rig
     }
 
     pub(crate) fn poll(&mut self) {

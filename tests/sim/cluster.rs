@@ -1,7 +1,7 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
 use adjourn::replica::Input;
-use adjourn::types::{FEATURE_KICK_MANY, FEATURE_LEVEL, Millis};
+use adjourn::types::{FEATURE_LEVEL, Millis};
 
 use super::clients::Wish;
 use super::faults::RESIDENT_BYTES;
@@ -113,8 +113,7 @@ impl Plan {
     /// What the version can do that a node begins with.
     pub(super) fn first_feature_level(&self) -> u32 {
         let upgraded = self.cluster.as_ref().is_some_and(|cluster| cluster.upgraded);
-        let older = if self.seed.is_multiple_of(2) { FEATURE_KICK_MANY - 1 } else { FEATURE_LEVEL - 1 };
-        if upgraded { older } else { FEATURE_LEVEL }
+        if upgraded { FEATURE_LEVEL - 1 } else { FEATURE_LEVEL }
     }
 }
 

@@ -11,7 +11,7 @@ use super::failures::FailureLog;
 use super::{JobOutcome, Stage};
 use crate::client::cancellation::{Cancellation, Cancelled, Hold};
 use crate::client::{Client, ClientError};
-use crate::protocol::{ErrorCode, ReleaseKind, SettleResult};
+use crate::protocol::{ReleaseKind, SettleResult};
 use crate::types::Lease;
 use crate::types::limits::{DELAY_MS_MAX, REASON_BYTES_MAX};
 
@@ -142,13 +142,7 @@ impl Work {
 
     async fn release(&self, kind: ReleaseKind, reason: String) {
         self.log(&reason, "the handler failed: the job is released");
-        let settled = match self.client.release_because(vec![self.lease], kind, cut(&reason)).await {
-            // Not every member of the cluster knows reasons yet.
-            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::Unsupported => {
-                self.client.release(vec![self.lease], kind).await
-            }
-            settled => settled,
-        };
+        let settled = self.client.release_because(vec![self.lease], kind, cut(&reason)).await;
         self.report("released", settled);
     }
 

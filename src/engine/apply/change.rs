@@ -5,7 +5,7 @@
 //! the key is another one there. No key is read for that: the command brings each job's key along.
 
 use super::Applier;
-use crate::engine::command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, TopicSelect};
+use crate::engine::command::{BulkChange, Conditions, JobSelect, KeyedJob};
 use crate::engine::jobs::{Found, Slot};
 use crate::engine::list::meets;
 use crate::engine::outcome::{Outcome, Reject};
@@ -87,7 +87,7 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// The buried jobs whose turn comes first become ready, as [`Self::kick`] does it with one.
-    pub(super) fn kick_many(&mut self, topic: TopicSelect<'_>, jobs_max: u32) -> Result<Outcome, Reject> {
+    pub(super) fn kick_many(&mut self, topic: &str, jobs_max: u32) -> Result<Outcome, Reject> {
         let topic = self.engine.existing(topic)?;
         let mut jobs = 0;
         while jobs < jobs_max
@@ -124,26 +124,12 @@ impl<S: JobStore> Applier<'_, S> {
         Outcome::Changed { job: job.id, state: job.state, due, version }
     }
 
-    /// Carries out a command that does the same to many jobs.
-    pub(super) fn change_jobs(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
-        match command {
-            Command::Bulk { change, jobs, conditions } => {
-                Ok(self.change_many(*change, None, jobs, conditions))
-            }
-            Command::BulkIn { topic, change, jobs, conditions } => {
-                Ok(self.change_many(*change, Some(*topic), jobs, conditions))
-            }
-            Command::Move { from, to, jobs, conditions } => self.move_many(*from, *to, jobs, conditions),
-            _ => unreachable!("it names no jobs to be changed together"),
-        }
-    }
-
     /// Changes each of these jobs that is there, in this topic if one is named, meets the conditions and may be changed so. They
     /// were loaded.
-    fn change_many(
+    pub(super) fn change_many(
         &mut self,
         change: BulkChange,
-        topic: Option<TopicSelect<'_>>,
+        topic: Option<&str>,
         jobs: &[JobId],
         conditions: &Conditions<'_>,
     ) -> Outcome {
@@ -179,8 +165,8 @@ impl<S: JobStore> Applier<'_, S> {
     /// Moves each of these jobs that is there, meets the conditions and may go. They are resident by now.
     pub(super) fn move_many(
         &mut self,
-        from: Option<TopicSelect<'_>>,
-        to: TopicSelect<'_>,
+        from: Option<&str>,
+        to: &str,
         jobs: &[KeyedJob<'_>],
         conditions: &Conditions<'_>,
     ) -> Result<Outcome, Reject> {
@@ -205,16 +191,10 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(Outcome::Moved { jobs: moved, in_the_way })
     }
 
-    fn may_move(
-        &self,
-        job: &KeyedJob<'_>,
-        from: Option<TopicId>,
-        to: TopicSelect<'_>,
-        filter: &Filter,
-    ) -> Moves {
+    fn may_move(&self, job: &KeyedJob<'_>, from: Option<TopicId>, to: &str, filter: &Filter) -> Moves {
         let Some(Found::Resident(slot)) = self.engine.jobs.find(job.job) else { return Moves::Stays };
         let found = &self.engine.jobs[slot];
-        let to = self.engine.known(to);
+        let to = self.engine.topics.id(to);
         if to == Some(found.topic)
             || found.state == JobState::Reserved
             || !meets(filter, from, found, self.engine.clock)

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Applier;
-use crate::engine::command::TopicSelect;
 use crate::engine::defaults::AfterFailure;
 use crate::engine::events::JobEventKind;
 use crate::engine::job::{DUE_ANEW, Job};
@@ -116,7 +115,7 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// Ends a job that nobody is to have any more.
-    pub(super) fn expire(&mut self, slot: Slot) {
+    fn expire(&mut self, slot: Slot) {
         let job = self.end(slot);
         self.engine.topics.totals(job.topic).expired += 1;
         self.engine.note_end(&job, JobEventKind::Expired);
@@ -143,12 +142,12 @@ impl<S: JobStore> Applier<'_, S> {
             return self.engine.change(slot, |job| job.set_buried(reason));
         };
         let now = self.engine.clock.later(0);
-        let text = self.engine.members.know_history().then(|| Arc::from(reason.to_string()));
+        let text = Arc::<str>::from(reason.to_string());
         self.engine.change_unnoted(slot, |job| {
             job.attempts = 0;
             job.set_due(now);
             job.set_ready(i128::from(now.at));
-            if let Some(text) = text.filter(|_| job.past().is_none_or(|past| past.reason.is_none())) {
+            if job.past().is_none_or(|past| past.reason.is_none()) {
                 job.set_reason(text);
             }
         });
@@ -159,6 +158,6 @@ impl<S: JobStore> Applier<'_, S> {
     /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.
     fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
         let name = self.engine.topics.policy(topic)?.dead_letters.clone()?;
-        self.engine.intern(TopicSelect::Name(name.as_str())).ok().filter(|id| *id != topic)
+        self.engine.intern(name.as_str()).ok().filter(|id| *id != topic)
     }
 }

@@ -10,7 +10,7 @@ pub(super) use due::Moved;
 pub(super) use reserve::Scratch;
 
 use crate::engine::Engine;
-use crate::engine::command::{Command, TopicSelect};
+use crate::engine::command::Command;
 use crate::engine::entry::Entry;
 use crate::engine::key_secret::KeySecret;
 use crate::engine::numbers::skipped;
@@ -67,9 +67,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
             }
             Command::ClockOffset { offset_ms } => self.engine.clock.set_offset(*offset_ms),
             Command::SessionOpen { secret, leases_outlive } => {
-                let bounded = self.engine.members.know_bounds();
-                let session =
-                    self.engine.sessions.open(*secret, *leases_outlive, bounded, &mut self.engine.sum)?;
+                let session = self.engine.sessions.open(*secret, *leases_outlive, &mut self.engine.sum)?;
                 return Ok(Outcome::Session { session });
             }
             Command::SessionResume { session, secret } => {
@@ -79,44 +77,37 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::SessionLapse { session } => return self.end_session(*session),
             Command::SessionClose { session } => return self.close_session(*session),
             Command::Push { session, sequence, topic, jobs } => {
-                return self.push(*session, *sequence, *topic, jobs).map(Outcome::Pushed);
+                return self.push(*session, *sequence, topic, jobs).map(Outcome::Pushed);
             }
             Command::PushIdempotent { .. } => return self.push_idempotent(command),
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
-                let grants = self.reserve(*session, topics, *jobs_max, *bytes_max)?;
-                return Ok(Outcome::Granted(grants));
+                return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }
             Command::Delete { job } => return self.delete(job),
-            Command::Reschedule { job, due } => return self.reschedule(job, *due, None),
-            Command::RescheduleIf { job, due, version } => return self.reschedule(job, *due, Some(*version)),
+            Command::Reschedule { job, due, version } => return self.reschedule(job, *due, *version),
             Command::RunNow { job } => return self.run_now(job),
             Command::Kick { job } => return self.kick(job),
-            Command::TopicPause { topic, paused } => self.pause_topic(*topic, *paused)?,
-            Command::TopicPolicy { topic, change } => self.change_policy(*topic, change)?,
-            Command::TopicDelete { topic } => return self.delete_topic(*topic),
+            Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
+            Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
+            Command::TopicDelete { topic } => return self.delete_topic(topic),
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let [peer_address, client_address] = [*peer_address, *client_address].map(str::to_owned);
                 let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };
                 self.engine.members.set(member, &mut self.engine.sum)?;
             }
-            Command::FeatureLevel { level } => self.raise_feature_level(*level),
+            Command::FeatureLevel { level } => self.engine.members.raise_feature_level(*level),
             Command::RetryDefaults { defaults } => self.engine.defaults.set(defaults)?,
-            Command::KickMany { topic, jobs_max } => return self.kick_many(*topic, *jobs_max),
-            Command::ReserveNamed { session, topics, jobs_max, bytes_max } => {
-                return self.reserve_named(*session, topics, *jobs_max, *bytes_max);
-            }
+            Command::KickMany { topic, jobs_max } => return self.kick_many(topic, *jobs_max),
             Command::Finish { .. }
             | Command::Release { .. }
             | Command::Touch { .. }
-            | Command::Bury { .. }
-            | Command::ReleaseBecause { .. }
-            | Command::BuryBecause { .. } => return Ok(self.settle(command)),
-            Command::Bulk { .. } | Command::BulkIn { .. } | Command::Move { .. } => {
-                return self.change_jobs(command);
+            | Command::Bury { .. } => return Ok(self.settle(command)),
+            Command::Bulk { topic, change, jobs, conditions } => {
+                return Ok(self.change_many(*change, *topic, jobs, conditions));
             }
-            Command::ReserveWeighted { session, shares, jobs_max, bytes_max } => {
-                return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max);
+            Command::Move { from, to, jobs, conditions } => {
+                return self.move_many(*from, to, jobs, conditions);
             }
         }
         Ok(Outcome::Done)
@@ -129,7 +120,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
     }
 
     /// Changes the settings of a topic, which is made if it is new.
-    fn change_policy(&mut self, topic: TopicSelect<'_>, change: &[u8]) -> Result<(), Reject> {
+    fn change_policy(&mut self, topic: &str, change: &[u8]) -> Result<(), Reject> {
         // An entry with a change that this version cannot read was refused as a whole.
         let change = PolicyChange::decode(change).map_err(|_| Reject::NotFound)?;
         let topic = self.engine.intern(topic)?;
@@ -137,18 +128,14 @@ impl<'a, S: JobStore> Applier<'a, S> {
         Ok(())
     }
 
-    fn pause_topic(&mut self, topic: TopicSelect<'_>, paused: bool) -> Result<(), Reject> {
-        let topic = if self.engine.members.know_bounds() {
-            self.engine.existing(topic)?
-        } else {
-            self.engine.intern(topic)?
-        };
+    fn pause_topic(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {
+        let topic = self.engine.existing(topic)?;
         self.engine.topics.pause(topic, paused);
         Ok(())
     }
 
     /// Its name is free at once. Requests that wait for its jobs then wait for those of the next topic with that name.
-    fn delete_topic(&mut self, topic: TopicSelect<'_>) -> Result<Outcome, Reject> {
+    fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
         let topic = self.engine.existing(topic)?;
         Ok(match self.engine.topics.existing(topic).all_jobs() {
             0 => {
@@ -159,20 +146,10 @@ impl<'a, S: JobStore> Applier<'a, S> {
         })
     }
 
-    /// From the level on at which topics may be forgotten, those without jobs are idle.
-    fn raise_feature_level(&mut self, level: u32) {
-        let was_bounded = self.engine.members.know_bounds();
-        self.engine.members.raise_feature_level(level);
-        if self.engine.members.know_bounds() && !was_bounded {
-            self.engine.topics.note_all();
-        }
-    }
-
     /// A session may hold leases no longer: each counts as a failed attempt. Where it has more of them than one command gives
     /// back, it is done by the same command when that was carried out often enough.
     fn end_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
-        let leases_max = self.engine.members.lapse_leases_max();
-        for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp, leases_max)? {
+        for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp)? {
             let job = &self.engine.jobs[slot];
             self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
             self.fail_attempt(slot, None);

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Applier;
 use crate::engine::clock::{Clock, Moment, Timeline};
-use crate::engine::command::{Command, NewJob, TopicSelect};
+use crate::engine::command::{Command, NewJob};
 use crate::engine::events::JobEventKind;
 use crate::engine::idempotency::Remembered;
 use crate::engine::job::{Job, JobExtras};
@@ -27,7 +27,7 @@ impl<S: JobStore> Applier<'_, S> {
         &mut self,
         session: SessionId,
         sequence: u64,
-        topic: TopicSelect<'_>,
+        topic: &str,
         jobs: &[NewJob<'_>],
     ) -> Result<Vec<PushOutcome>, Reject> {
         if session == SessionId(0) || sequence == 0 {
@@ -38,7 +38,7 @@ impl<S: JobStore> Applier<'_, S> {
         let mut window = self.engine.sessions.take_window(session).ok_or(Reject::SessionUnknown)?;
         let outcomes = self.in_topic(topic, |applier, topic| {
             let engine = &applier.engine;
-            let seed = engine.topics.checksum_seed(topic).filter(|_| engine.members.know_checksums());
+            let seed = engine.topics.checksum_seed(topic);
             let group = engine.numbers.group();
             let each = (0..).zip(jobs).map(|(nth, job)| {
                 // The protocol refuses numbers beyond the last one: no two jobs have the same.
@@ -57,7 +57,7 @@ impl<S: JobStore> Applier<'_, S> {
             });
             each.collect()
         });
-        self.engine.sessions.put_window(session, window, self.engine.members.know_bounds());
+        self.engine.sessions.put_window(session, window);
         outcomes
     }
 
@@ -70,7 +70,7 @@ impl<S: JobStore> Applier<'_, S> {
         let outcomes = self.in_topic(topic, |applier, topic| {
             let engine = &applier.engine;
             let seed = engine.topics.checksum_seed(topic);
-            let seed = seed.map(|seed| xxh3_64_with_seed(&list_jobs.to_le_bytes(), seed));
+            let seed = xxh3_64_with_seed(&list_jobs.to_le_bytes(), seed);
             let at = engine.clock.stamp;
             let keyed = (0..).zip(jobs).map(|(nth, job)| {
                 let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
@@ -99,9 +99,9 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// Pushes jobs to a topic, which is made if it is new and takes one.
-    pub(super) fn in_topic(
+    fn in_topic(
         &mut self,
-        topic: TopicSelect<'_>,
+        topic: &str,
         push: impl FnOnce(&mut Self, TopicId) -> Vec<PushOutcome>,
     ) -> Result<Vec<PushOutcome>, Reject> {
         let is_new = self.engine.existing(topic).is_err();
@@ -113,7 +113,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(outcomes)
     }
 
-    pub(super) fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
+    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
         let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
         let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
         let postponed =
@@ -145,7 +145,7 @@ impl<S: JobStore> Applier<'_, S> {
             let was_reserved = job.state == JobState::Reserved;
             self.applied.ended.extend(was_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
         }
-        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new, &self.engine.members);
+        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new);
         let id = self.engine.numbers.next_job();
         let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
         let mut job = Job {
@@ -162,7 +162,7 @@ impl<S: JobStore> Applier<'_, S> {
             state: JobState::Delayed,
             buried: BuryReason::Consumer,
             defaults: self.engine.defaults.current(),
-            pushed_at: if self.engine.members.know_history() { clock.stamp.0 } else { 0 },
+            pushed_at: clock.stamp.0,
             extras: JobExtras::new(key_hash, retry),
         };
         job.set_waiting(clock);
@@ -177,18 +177,11 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// Gives a job that [waits] everything that a push brings.
-    pub(super) fn postpone(
-        &mut self,
-        slot: Slot,
-        new: &NewJob<'_>,
-        due: Moment,
-        retry: Option<Retry>,
-    ) -> PushOutcome {
+    fn postpone(&mut self, slot: Slot, new: &NewJob<'_>, due: Moment, retry: Option<Retry>) -> PushOutcome {
         let (id, before) = (self.engine.jobs[slot].id, self.engine.jobs[slot].body);
         let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
         let (clock, defaults) = (self.engine.clock, self.engine.defaults.current());
-        let (ttr_ms, priority) =
-            self.engine.topics.ttr_and_priority(self.engine.jobs[slot].topic, new, &self.engine.members);
+        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(self.engine.jobs[slot].topic, new);
         self.engine.change(slot, |job| {
             (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
             job.set_retry(retry);
@@ -202,8 +195,7 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Retries and expiry of a new job that is due then: its own, or its topic's.
     fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
-        let remembers = self.engine.members.know_remembered_jobs();
-        let own = Retry::read(attributes, self.engine.clock, remembers);
+        let own = Retry::read(attributes, self.engine.clock);
         match self.engine.topics.policy(topic) {
             Some(policy) => Retry::with_defaults(own, attributes, policy, due),
             None => own,
@@ -231,13 +223,10 @@ fn waits(job: &Job) -> bool {
 }
 
 /// The due time that a push wants for a job, or the latest that these attributes allow. They count from the job's first push,
-/// or from now if it is not known when that was.
+/// or from now of a placeholder, of which it is not known.
 fn no_later_than_the_cap(job: &Job, due: Moment, attributes: &[u8], clock: Clock) -> Moment {
     let Some(max_ms) = Attributes::postpone_max_of(attributes) else { return due };
-    let first = match job.pushed_at {
-        0 => clock.stamp,
-        pushed_at => Millis(pushed_at),
-    };
+    let first = if job.pushed_at == 0 { clock.stamp } else { Millis(job.pushed_at) };
     let cap = Moment { timeline: Timeline::Stamp, at: first.after(max_ms).0 };
     if clock.as_stamp(due) <= i128::from(cap.at) { due } else { cap }
 }

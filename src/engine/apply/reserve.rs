@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Applier;
-use crate::engine::command::{Share, TopicSelect};
+use crate::engine::command::{Share, TopicOrder};
 use crate::engine::jobs::Slot;
 use crate::engine::outcome::{Grant, Outcome, Reject};
 use crate::engine::policy::Verdict;
@@ -52,18 +52,32 @@ pub(in crate::engine) struct Scratch {
 }
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Grants leases on ready jobs, by (priority, due, id) over all the topics, until there are `jobs_max` of them,
-    /// or their bodies have `bytes_max` bytes. A topic that is paused or not known has none.
+    /// Grants leases on ready jobs until there are `jobs_max` of them, or their bodies have `bytes_max` bytes. A topic that is
+    /// paused or not known has none.
     pub(super) fn reserve(
         &mut self,
         session: SessionId,
-        topics: &[TopicId],
+        topics: &TopicOrder<'_>,
         jobs_max: u32,
         bytes_max: u64,
-    ) -> Result<Vec<Grant>, Reject> {
+    ) -> Result<Outcome, Reject> {
+        match topics {
+            TopicOrder::OfJobs(topics) => self.reserve_in_order(session, topics, jobs_max, bytes_max),
+            TopicOrder::OfShares(shares) => self.reserve_weighted(session, shares, jobs_max, bytes_max),
+        }
+    }
+
+    /// Grants jobs by (priority, due, id) over all the topics.
+    fn reserve_in_order(
+        &mut self,
+        session: SessionId,
+        topics: &[&str],
+        jobs_max: u32,
+        bytes_max: u64,
+    ) -> Result<Outcome, Reject> {
         let holder = self.holder_of(session)?;
         let mut scratch = std::mem::take(&mut self.engine.reserving);
-        scratch.topics.extend_from_slice(topics);
+        scratch.topics.extend(topics.iter().filter_map(|topic| self.engine.topics.id(topic)));
         scratch.topics.sort_unstable();
         scratch.topics.dedup();
         scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
@@ -94,23 +108,11 @@ impl<S: JobStore> Applier<'_, S> {
         scratch.fronts.clear();
         scratch.topics.clear();
         self.engine.reserving = scratch;
-        Ok(grants)
+        Ok(Outcome::Granted(grants))
     }
 
-    /// As [`Self::reserve`], of topics as a command names them.
-    pub(super) fn reserve_named(
-        &mut self,
-        session: SessionId,
-        topics: &[TopicSelect<'_>],
-        jobs_max: u32,
-        bytes_max: u64,
-    ) -> Result<Outcome, Reject> {
-        let topics: Vec<TopicId> = topics.iter().filter_map(|topic| self.engine.known(*topic)).collect();
-        self.reserve(session, &topics, jobs_max, bytes_max).map(Outcome::Granted)
-    }
-
-    /// As [`Self::reserve`], with the topics taking turns by their weights.
-    pub(super) fn reserve_weighted(
+    /// Grants jobs of the topics in turns, by their weights.
+    fn reserve_weighted(
         &mut self,
         session: SessionId,
         shares: &[Share<'_>],
@@ -124,7 +126,7 @@ impl<S: JobStore> Applier<'_, S> {
             .iter()
             .enumerate()
             .filter_map(|(nth, share)| {
-                let topic = self.engine.known(share.topic)?;
+                let topic = self.engine.topics.id(share.topic)?;
                 Some(Candidate { topic, weight: share.weight.into(), nth, front: self.front_slot(topic) })
             })
             .collect();
@@ -202,12 +204,10 @@ impl<S: JobStore> Applier<'_, S> {
 
     fn grant(&mut self, slot: Slot, session: SessionId, holder: SessionId) -> Grant {
         let fence = self.engine.numbers.next_fence();
-        let (clock, keeps_history) = (self.engine.clock, self.engine.members.know_history());
+        let clock = self.engine.clock;
         self.engine.change(slot, |job| {
             job.state = JobState::Reserved;
-            if keeps_history {
-                job.note_held(session, clock.stamp.0);
-            }
+            job.note_held(session, clock.stamp.0);
             job.set_lease(fence, holder);
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);

@@ -17,15 +17,11 @@ impl<S: JobStore> Applier<'_, S> {
     pub(super) fn settle(&mut self, command: &Command<'_>) -> Outcome {
         match command {
             Command::Finish { leases } => self.finish(leases),
-            Command::Release { leases, delay_ms, attempted } => {
-                self.release(leases, *delay_ms, *attempted, "")
-            }
-            Command::ReleaseBecause { leases, delay_ms, attempted, reason } => {
+            Command::Release { leases, delay_ms, attempted, reason } => {
                 self.release(leases, *delay_ms, *attempted, reason)
             }
             Command::Touch { leases, ttr_ms } => self.touch(leases, *ttr_ms),
-            Command::Bury { leases } => self.bury(leases, ""),
-            Command::BuryBecause { leases, reason } => self.bury(leases, reason),
+            Command::Bury { leases, reason } => self.bury(leases, reason),
             _ => unreachable!("it settles no leases"),
         }
     }
@@ -44,7 +40,6 @@ impl<S: JobStore> Applier<'_, S> {
                     retention_ms => self.engine.change(slot, |job| job.set_finished(stamp, retention_ms)),
                 }
                 self.engine.topics.totals(topic).finished += 1;
-                let attempts = if self.engine.members.know_history() { attempts } else { 0 };
                 let finish = Finish { at: stamp, lease, topic, attempts };
                 self.engine.finished.remember(finish, &mut self.engine.sum);
                 Ok(())
@@ -57,7 +52,7 @@ impl<S: JobStore> Applier<'_, S> {
     /// Jobs are given back. Not attempted: the work was not begun, so it does not count, and a delay puts it off. A reason that is
     /// empty is none.
     fn release(&mut self, leases: &[Lease], delay_ms: Option<u64>, attempted: bool, reason: &str) -> Outcome {
-        let reason = self.reason(reason);
+        let reason = kept_reason(reason);
         each(leases, |lease| {
             let slot = self.engine.held(lease).ok_or(Reject::StaleLease)?;
             self.note_reason(slot, reason.as_ref());
@@ -90,7 +85,7 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Jobs are set aside. A reason that is empty is none.
     fn bury(&mut self, leases: &[Lease], reason: &str) -> Outcome {
-        let reason = self.reason(reason);
+        let reason = kept_reason(reason);
         each(leases, |lease| {
             let slot = self.engine.held(lease).ok_or(Reject::StaleLease)?;
             self.note_reason(slot, reason.as_ref());
@@ -99,13 +94,6 @@ impl<S: JobStore> Applier<'_, S> {
             }
             Ok(())
         })
-    }
-
-    /// The text as jobs keep it, unless the state keeps none.
-    fn reason(&self, reason: &str) -> Option<Arc<str>> {
-        let end = reason.floor_char_boundary(REASON_BYTES_MAX);
-        let reason = reason.get(..end).filter(|reason| !reason.is_empty());
-        reason.filter(|_| self.engine.members.know_history()).map(Arc::from)
     }
 
     fn note_reason(&mut self, slot: Slot, reason: Option<&Arc<str>>) {
@@ -117,4 +105,10 @@ impl<S: JobStore> Applier<'_, S> {
 
 fn each(leases: &[Lease], one: impl FnMut(Lease) -> Result<(), Reject>) -> Outcome {
     Outcome::Settled(leases.iter().copied().map(one).collect())
+}
+
+/// The text as jobs keep it.
+fn kept_reason(reason: &str) -> Option<Arc<str>> {
+    let end = reason.floor_char_boundary(REASON_BYTES_MAX);
+    reason.get(..end).filter(|reason| !reason.is_empty()).map(Arc::from)
 }

@@ -5,20 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::clock::LeaderClock;
-use crate::engine::{Engine, Grant, JobView, SessionStatus, TopicTotals, TopicView};
+use crate::engine::{Engine, Grant, JobView, TopicTotals, TopicView};
 use crate::protocol::{
-    Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Response, Resume, TopicReport,
-    TopicSettings, Totals,
+    Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Response, TopicReport, TopicSettings, Totals,
 };
-use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::observe::{CalledBack, OBSERVED_TOPICS_MAX};
-use crate::replica::refusals::not_every_member;
-use crate::replica::secrets::{hash_of, is_hash};
 use crate::storage::{Records, StorageError};
 use crate::types::{
-    Access, Attributes, FEATURE_RESERVE_WEIGHTED, FEATURE_SESSION_HASHES, Filter, JobHistory, JobState, Key,
-    Millis, RetryDefaults, Right, SessionSecret, TopicId, TopicName,
+    Access, Attributes, Filter, JobHistory, JobState, Key, Millis, RetryDefaults, Right, TopicId, TopicName,
 };
 
 /// What the log has led to, and the clock by which it is shown.
@@ -175,12 +170,6 @@ impl State {
         self.engine.topic(topic).map(|topic| topic.name.clone())
     }
 
-    /// Why topics cannot have weights, if they cannot.
-    pub(crate) fn not_by_weights(&self, weights: &[u16]) -> Option<ErrorReply> {
-        let is_known = weights.is_empty() || self.engine.feature_level() >= FEATURE_RESERVE_WEIGHTED;
-        (!is_known).then(not_every_member)
-    }
-
     pub(crate) fn are_paused(&self, topics: &[TopicName]) -> bool {
         topics.iter().all(|name| {
             let topic = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
@@ -206,16 +195,6 @@ impl State {
 
     pub(crate) fn all_totals(&self) -> Totals {
         self.engine.topics().fold(self.forgotten(), |sum, topic| add(sum, &self.totals_of(&topic)))
-    }
-
-    /// What the state has of the secret that a client shows: its hash, or, of a session from a lower feature level, the secret.
-    pub(crate) fn kept_secret(&self, node: &Node, connection: ConnectionId, resume: Resume) -> SessionSecret {
-        let Resume { session, secret } = resume;
-        let access = node.connections.access(connection);
-        let hash = hash_of(secret, access.as_ref().map_or("", |access| &access.token));
-        let is_hashed = self.engine.session_matches(session, &hash) != SessionStatus::Unknown;
-        let may_be_kept = self.engine.feature_level() < FEATURE_SESSION_HASHES || !is_hash(secret);
-        if is_hashed || !may_be_kept { hash } else { secret }
     }
 
     /// Where clients find each member. This node leads.

@@ -1,7 +1,7 @@
 //! How much work was done, and how much something will be.
 
 use super::state::State;
-use crate::engine::{Command, NewJob, Place, TopicSelect};
+use crate::engine::{Command, NewJob, Place};
 use crate::protocol::Request;
 use crate::replica::selects::select_job;
 
@@ -53,7 +53,7 @@ impl State {
     }
 
     /// How many of these jobs one command may have, and how much work it is to read the spilled jobs that have their keys.
-    pub(crate) fn part_of(&self, topic: TopicSelect<'_>, jobs: &[NewJob<'_>]) -> (usize, u64) {
+    pub(crate) fn part_of(&self, topic: &str, jobs: &[NewJob<'_>]) -> (usize, u64) {
         let mut work = 0;
         for (count, place) in (1..).zip(self.engine.places_of_keys(topic, jobs)) {
             work += place.map_or(0, |place| self.work_of_block(place));

@@ -12,12 +12,11 @@ use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
 use crate::replica::group::Group;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
-use crate::replica::refusals::{not_every_member, stopping, too_much_under_way};
-use crate::replica::selects::select_topic;
+use crate::replica::refusals::{stopping, too_much_under_way};
 use crate::replica::stopping::Stop;
 use crate::storage::{Records, StorageError};
 use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
-use crate::types::{FEATURE_BULK, FEATURE_MOVE, JobId, ListOrder, Position};
+use crate::types::{JobId, ListOrder, Position, TopicName};
 
 /// A job that was found, and its key if the change needs that.
 pub(super) type ToChange = (JobId, Option<Vec<u8>>);
@@ -31,10 +30,6 @@ pub(super) enum Found {
 impl Passes {
     /// A step of a change to many jobs.
     pub(super) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
-        let level = if matches!(bulk.change, Change::Move { .. }) { FEATURE_MOVE } else { FEATURE_BULK };
-        if group.state.engine.feature_level() < level {
-            return node.connections.refuse(asker, not_every_member());
-        }
         let order = order(&bulk.change);
         let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
         if after.as_ref().map_or(!bulk.cursor.is_empty(), |after| after.order() != order) {
@@ -79,7 +74,7 @@ pub(super) fn propose(
         return false;
     }
     let conditions = Conditions::of(&bulk.filter);
-    let topic = bulk.filter.topic.as_ref().map(select_topic);
+    let topic = bulk.filter.topic.as_ref().map(TopicName::as_str);
     let reply = Reply::Bulk(asker, cursor);
     let change = match &bulk.change {
         Change::Delete => BulkChange::Delete,
@@ -88,20 +83,13 @@ pub(super) fn propose(
         Change::Reschedule { due } => BulkChange::Reschedule { due: *due },
         Change::Move { to } => {
             let jobs = found.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
-            let command = Command::Move { from: topic, to: select_topic(to), jobs, conditions };
+            let command = Command::Move { from: topic, to: to.as_str(), jobs, conditions };
             proposals.add_command(node, group, &command, reply);
             return true;
         }
     };
     let jobs = found.iter().map(|(job, _)| *job).collect();
-    let command = match topic {
-        // Jobs move: one that was found there may be elsewhere by then.
-        Some(topic) if group.state.engine.feature_level() >= FEATURE_MOVE => {
-            Command::BulkIn { topic, change, jobs, conditions }
-        }
-        _ => Command::Bulk { change, jobs, conditions },
-    };
-    proposals.add_command(node, group, &command, reply);
+    proposals.add_command(node, group, &Command::Bulk { topic, change, jobs, conditions }, reply);
     true
 }
 

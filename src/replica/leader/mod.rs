@@ -105,7 +105,7 @@ impl Leader {
         if !group.state.engine.has_genesis() {
             let key_secret = node.config.entropy.last_chunk().copied().unwrap_or_default();
             self.proposals.add_command(node, group, &Command::Genesis { key_secret }, Reply::Nobody);
-            // Of a new queue, no session is older than what its members can do.
+            // Before the first answer.
             self.changes.raise_feature_level(node, group, &mut self.proposals);
         }
         if group.state.engine.members().is_empty() && group.raft.is_alone() {
@@ -308,7 +308,7 @@ impl Leader {
                 .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
             for turn in turns {
                 let reply = Reply::Turn(turn.waiter, turn.claim);
-                self.proposals.add(&turn.command(), turn.claim.jobs, reply, node.now_us);
+                self.proposals.add(&turn.command(&group.state.engine), turn.claim.jobs, reply, node.now_us);
             }
         }
         for over in self.waiters.take_expired(node.now_us) {

@@ -3,7 +3,7 @@
 use super::Leader;
 use super::proposals::Reply;
 use super::waiters::{Claim, WaiterId};
-use crate::engine::{Applied, Command, Grant, Outcome, PushOutcome, Reject, TopicSelect};
+use crate::engine::{Applied, Command, Grant, Outcome, PushOutcome, Reject};
 use crate::protocol::{ErrorCode, ErrorReply, Leased, PushResult, Response};
 use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
@@ -47,11 +47,8 @@ impl Leader {
 
     /// Settled leases return their credit, whichever session settled them.
     fn note_settled(&mut self, command: &Command<'_>, outcome: &Outcome) {
-        let (Command::Finish { leases }
-        | Command::Release { leases, .. }
-        | Command::Bury { leases }
-        | Command::ReleaseBecause { leases, .. }
-        | Command::BuryBecause { leases, .. }) = command
+        let (Command::Finish { leases } | Command::Release { leases, .. } | Command::Bury { leases, .. }) =
+            command
         else {
             return;
         };
@@ -68,7 +65,7 @@ impl Leader {
 
     /// A topic may make another one from now on, for its dead letters.
     fn note_dead_letters(&mut self, group: &Group, command: &Command<'_>) {
-        if let Command::TopicPolicy { topic: TopicSelect::Name(topic), change } = command
+        if let Command::TopicPolicy { topic, change } = command
             && let Some(to) = PolicyChange::decode(change).ok().and_then(|change| change.set.dead_letters)
         {
             self.token_limits.dead_letters_set(topic, &to, &group.state.engine);
@@ -223,7 +220,7 @@ impl Leader {
             return;
         }
         self.given_back.extend(&leases);
-        let command = Command::Release { leases, delay_ms: None, attempted: false };
+        let command = Command::Release { leases, delay_ms: None, attempted: false, reason: "" };
         self.proposals.add_command(node, group, &command, Reply::Nobody);
     }
 

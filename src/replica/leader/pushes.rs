@@ -18,11 +18,11 @@ use crate::replica::group::Group;
 use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
-use crate::replica::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
-use crate::replica::selects::{at_least, select_topic};
+use crate::replica::refusals::{retry_later, stopping, too_much_under_way};
+use crate::replica::selects::at_least;
 use crate::replica::stopping::Stop;
-use crate::types::limits::{IDEMPOTENT_LIST_JOBS_MAX, PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
-use crate::types::{Access, FEATURE_IDEMPOTENT_PUSH, FEATURE_TOPIC_POLICY, Key, SessionId, When};
+use crate::types::limits::IDEMPOTENT_LIST_JOBS_MAX;
+use crate::types::{Access, Key, SessionId, When};
 
 /// A PUSH that is proposed in parts.
 #[derive(Debug)]
@@ -61,14 +61,7 @@ impl Leader {
         session: SessionId,
         push: Push,
     ) {
-        let of_modes = push.jobs.iter().map(|job| job.if_exists.level()).max();
-        let of_key = push.idempotency.map(|_| FEATURE_IDEMPOTENT_PUSH);
-        let refusal = if of_modes.max(of_key) > Some(group.state.engine.feature_level()) {
-            Some(not_every_member())
-        } else {
-            too_long_a_list(&push).or_else(|| self.no_room_for_jobs(node))
-        };
-        if let Some(refusal) = refusal {
+        if let Some(refusal) = too_long_a_list(&push).or_else(|| self.no_room_for_jobs(node)) {
             return node.connections.refuse(asker, refusal);
         }
         let topic = group.state.engine.topic_id(push.topic.as_str());
@@ -126,20 +119,16 @@ impl Leader {
     fn propose_part(&mut self, node: &mut Node, group: &Group, mut parts: PushParts) {
         let PushParts { asker, session, ref push, .. } = parts;
         let first = parts.results.len();
-        let (ttr_unsaid_ms, priority_unsaid) = match group.state.engine.feature_level() {
-            FEATURE_TOPIC_POLICY.. => (0, PRIORITY_UNSAID),
-            _ => (TTR_MS_DEFAULT, PRIORITY_DEFAULT),
-        };
         let jobs = push.jobs.iter().skip(first).map(|job| NewJob {
             due: at_least(job.due),
-            priority: if job.priority == PRIORITY_UNSAID { priority_unsaid } else { job.priority },
-            ttr_ms: if job.ttr_ms == 0 { ttr_unsaid_ms } else { job.ttr_ms },
+            priority: job.priority,
+            ttr_ms: job.ttr_ms,
             if_exists: job.if_exists,
             key: job.key.as_ref().map(Key::as_bytes),
             attributes: job.attributes.as_bytes(),
             body: &job.body,
         });
-        let (topic, mut jobs) = (select_topic(&push.topic), jobs.collect::<Vec<_>>());
+        let (topic, mut jobs) = (push.topic.as_str(), jobs.collect::<Vec<_>>());
         let (count, work) = group.state.part_of(topic, &jobs);
         let is_whole = first == 0 && count == jobs.len();
         jobs.truncate(count);

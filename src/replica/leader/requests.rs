@@ -1,10 +1,12 @@
 //! From a request to a command, a waiter, or an answer.
 
+use std::num::NonZeroU64;
+
 use super::Leader;
 use super::proposals::Reply;
 use super::pushes::PushParts;
 use super::waiters::{Cancelled, Demand, WaiterId};
-use crate::engine::Command;
+use crate::engine::{Command, TopicOrder};
 use crate::protocol::{
     ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
 };
@@ -15,13 +17,10 @@ use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Phase};
 use crate::replica::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
 use crate::replica::rights::check_rights;
-use crate::replica::selects::{at_least, at_least_ms, select_job, select_topic};
+use crate::replica::selects::{at_least, at_least_ms, select_job};
 use crate::replica::stopping::Stop;
 use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
-use crate::types::{
-    FEATURE_CALL_BACKS, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_PARKING, FEATURE_RESERVE_NAMED,
-    FEATURE_TOPIC_DELETE, FEATURE_TOPIC_POLICY, FEATURE_VERSIONS, Lease, SessionId, TopicId, TopicName,
-};
+use crate::types::{FEATURE_KICK_MANY, Lease, SessionId, TopicId, TopicName};
 
 impl Leader {
     /// A request that the client has the right to.
@@ -115,9 +114,6 @@ impl Leader {
         session: SessionId,
         reserve: &Reserve,
     ) {
-        if let Some(error) = group.state.not_by_weights(&reserve.weights) {
-            return node.connections.refuse(asker, error);
-        }
         if reserve.wait_ms == 0 {
             return self.reserve_now(node, group, asker, session, reserve);
         }
@@ -148,15 +144,14 @@ impl Leader {
         }
         let is_quiet = self.proposals.is_idle() && !group.state.engine.is_overdue(group.state.clock.stamp());
         let engine = &group.state.engine;
-        let known: Vec<TopicId> =
-            reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str())).collect();
+        let mut known = reserve.topics.iter().filter_map(|name| engine.topic_id(name.as_str()));
         let stamp = group.state.clock.stamp();
         let has_job = |topic: &TopicId| engine.available(*topic, 0, stamp) > 0;
         if is_quiet && group.state.are_paused(&reserve.topics) {
             let paused = "every topic that was asked for is paused: resume one, or wait";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Paused, paused));
         }
-        if is_quiet && !known.iter().any(has_job) {
+        if is_quiet && !known.any(|topic| has_job(&topic)) {
             // Nothing is under way that could bring a job: no entry is needed to find out.
             return node.connections.send(asker, Response::Reserved(Vec::new()));
         }
@@ -167,17 +162,11 @@ impl Leader {
             self.waiters.weigh(waiter, &reserve.topics, &reserve.weights);
         }
         let weighed = self.waiters.weighed(waiter);
-        let command = match &weighed {
-            Some((weighing, standings)) => {
-                let shares = weighing.shares(standings);
-                Command::ReserveWeighted { session, shares, jobs_max, bytes_max }
-            }
-            None if engine.feature_level() >= FEATURE_RESERVE_NAMED => {
-                let topics = reserve.topics.iter().map(select_topic).collect();
-                Command::ReserveNamed { session, topics, jobs_max, bytes_max }
-            }
-            None => Command::Reserve { session, topics: known, jobs_max, bytes_max },
+        let topics = match &weighed {
+            Some((weighing, standings)) => TopicOrder::OfShares(weighing.shares(standings)),
+            None => TopicOrder::OfJobs(reserve.topics.iter().map(TopicName::as_str).collect()),
         };
+        let command = Command::Reserve { session, topics, jobs_max, bytes_max };
         self.proposals.add_command(node, group, &command, Reply::Turn(waiter, claim));
     }
 
@@ -189,9 +178,6 @@ impl Leader {
         session: SessionId,
         subscribe: &Subscribe,
     ) {
-        if let Some(error) = group.state.not_by_weights(&subscribe.weights) {
-            return node.connections.refuse(asker, error);
-        }
         if self.subscription(asker).is_some() {
             let twice = "this request id has a subscription: choose another";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, twice));
@@ -279,7 +265,7 @@ impl Leader {
             return node.connections.refuse(asker, not_every_member());
         }
         if let Request::TopicSet(TopicSet { topic, change }) = request {
-            let (topic, change) = (select_topic(topic), &*change.encode());
+            let (topic, change) = (topic.as_str(), &*change.encode());
             return self.proposals.add_command(
                 node,
                 group,
@@ -294,38 +280,30 @@ impl Leader {
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
             Request::Bury { leases, reason } => {
-                let leases = leases.clone();
-                match self.affordable(node, reason.as_deref()) {
-                    Some(reason) => Command::BuryBecause { leases, reason },
-                    None => Command::Bury { leases },
-                }
+                Command::Bury { leases: leases.clone(), reason: self.affordable(node, reason.as_deref()) }
             }
             Request::Delete(reference) => Command::Delete { job: select_job(reference) },
-            Request::Reschedule { job: reference, due, if_version } => {
-                let (job, due) = (select_job(reference), at_least(*due));
-                match if_version {
-                    Some(version) => Command::RescheduleIf { job, due, version: version.get() },
-                    None => Command::Reschedule { job, due },
-                }
-            }
+            Request::Reschedule { job, due, if_version } => Command::Reschedule {
+                job: select_job(job),
+                due: at_least(*due),
+                version: if_version.map(NonZeroU64::get),
+            },
             Request::RunNow(reference) => Command::RunNow { job: select_job(reference) },
             Request::Kick(reference) => Command::Kick { job: select_job(reference) },
             Request::KickMany { topic: name, jobs_max } => {
-                Command::KickMany { topic: select_topic(name), jobs_max: *jobs_max }
+                Command::KickMany { topic: name.as_str(), jobs_max: *jobs_max }
             }
-            Request::Pause { topic: name } => Command::TopicPause { topic: select_topic(name), paused: true },
-            Request::Resume { topic: name } => {
-                Command::TopicPause { topic: select_topic(name), paused: false }
-            }
-            Request::TopicDelete { topic: name } => Command::TopicDelete { topic: select_topic(name) },
+            Request::Pause { topic: name } => Command::TopicPause { topic: name.as_str(), paused: true },
+            Request::Resume { topic: name } => Command::TopicPause { topic: name.as_str(), paused: false },
+            Request::TopicDelete { topic: name } => Command::TopicDelete { topic: name.as_str() },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };
         self.proposals.add_command(node, group, &command, Reply::Request(asker));
     }
 
     /// A reason stays in memory with its job. When that is short, leases are settled without one: settling must go on.
-    fn affordable<'a>(&self, node: &Node, reason: Option<&'a str>) -> Option<&'a str> {
-        reason.filter(|_| !node.memory.is_short_with(self.proposals.bytes()))
+    fn affordable<'a>(&self, node: &Node, reason: Option<&'a str>) -> &'a str {
+        reason.filter(|_| !node.memory.is_short_with(self.proposals.bytes())).unwrap_or_default()
     }
 }
 
@@ -376,29 +354,18 @@ impl Replica {
 fn level_of(request: &Request) -> u32 {
     match request {
         Request::KickMany { .. } => FEATURE_KICK_MANY,
-        Request::TopicSet(set) if set.change.is_of_call_backs() => FEATURE_CALL_BACKS,
-        Request::TopicSet(_) => FEATURE_TOPIC_POLICY,
-        Request::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
-        Request::Reschedule { if_version: Some(_), .. } => FEATURE_VERSIONS,
-        Request::Release { kind: ReleaseKind::Parked(_), .. } => FEATURE_PARKING,
-        Request::Release { reason: Some(_), .. } | Request::Bury { reason: Some(_), .. } => {
-            FEATURE_JOB_HISTORY
-        }
         _ => 0,
     }
 }
 
-fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: Option<&str>) -> Command<'_> {
+fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: &str) -> Command<'_> {
     let (delay_ms, attempted) = match kind {
         ReleaseKind::Backoff => (None, true),
         ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
         ReleaseKind::NotStarted => (None, false),
         ReleaseKind::Parked(delay_ms) => (Some(at_least_ms(delay_ms)), false),
     };
-    match reason {
-        Some(reason) => Command::ReleaseBecause { leases, delay_ms, attempted, reason },
-        None => Command::Release { leases, delay_ms, attempted },
-    }
+    Command::Release { leases, delay_ms, attempted, reason }
 }
 
 fn no_subscription() -> ErrorReply {

@@ -15,7 +15,7 @@ use crate::replica::node::Node;
 use crate::replica::node::connections::{Asker, Connections, Phase};
 use crate::replica::refusals::retry_later;
 use crate::replica::secrets::hash_of;
-use crate::types::{FEATURE_SESSION_HASHES, SessionId, SessionSecret, limits};
+use crate::types::{SessionId, SessionSecret, limits};
 
 /// A client that is refused a session waits at least this long before it tries again, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
@@ -82,7 +82,8 @@ impl Leader {
         let Some(resume) = hello.resume else {
             return self.open(node, group, asker, secret, hello.leases_outlive);
         };
-        let kept = group.state.kept_secret(node, asker.connection, resume);
+        let token = node.connections.access(asker.connection).map(|access| access.token.clone());
+        let kept = hash_of(resume.secret, token.as_deref().unwrap_or_default());
         match group.state.engine.session_matches(resume.session, &kept) {
             SessionStatus::Live { .. } if !self.lapsing.contains(&resume.session) => {
                 self.welcome(node, group, asker, resume.session, resume.secret, Resumed::WithLeases);
@@ -241,9 +242,7 @@ impl Leader {
             let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
             return node.refuse_session(asker, many, SESSION_FULL_MS);
         }
-        let hashes = self.changes.level_to_come(group) >= FEATURE_SESSION_HASHES;
-        let secret = if hashes { hash_of(secret, &access.token) } else { secret };
-        let command = Command::SessionOpen { secret, leases_outlive };
+        let command = Command::SessionOpen { secret: hash_of(secret, &access.token), leases_outlive };
         self.proposals.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
     }
 

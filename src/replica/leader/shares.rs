@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::engine::{Share, TopicSelect};
+use crate::engine::Share;
 use crate::replica::io::ConnectionId;
 use crate::types::TopicName;
 
@@ -34,7 +34,7 @@ pub(super) struct Standings {
 impl Weighing {
     /// The shares of a reserve that begins with these standings.
     pub(super) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
-        let topics = self.topics.iter().map(|topic| TopicSelect::Name(topic.as_str()));
+        let topics = self.topics.iter().map(TopicName::as_str);
         let parts = topics.zip(&self.weights).zip(standings);
         parts
             .map(|((topic, weight), standing)| Share { topic, weight: *weight, standing: *standing })

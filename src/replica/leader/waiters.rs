@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::shares::{Standings, Weighing};
-use crate::engine::Command;
+use crate::engine::{Command, Engine, TopicOrder};
 use crate::replica::io::ConnectionId;
 use crate::replica::node::connections::Asker;
 use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
@@ -113,15 +113,14 @@ pub(super) struct Turn {
 
 impl Turn {
     /// The command to propose.
-    pub(super) fn command(&self) -> Command<'_> {
+    pub(super) fn command<'a>(&'a self, engine: &'a Engine) -> Command<'a> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
-        match &self.weighed {
-            None => Command::Reserve { session, topics: self.topics.clone(), jobs_max, bytes_max },
-            Some((weighing, standings)) => {
-                let shares = weighing.shares(standings);
-                Command::ReserveWeighted { session, shares, jobs_max, bytes_max }
-            }
-        }
+        let name = |topic: &TopicId| Some(engine.topic(*topic)?.name.as_str());
+        let topics = match &self.weighed {
+            None => TopicOrder::OfJobs(self.topics.iter().filter_map(name).collect()),
+            Some((weighing, standings)) => TopicOrder::OfShares(weighing.shares(standings)),
+        };
+        Command::Reserve { session, topics, jobs_max, bytes_max }
     }
 }
 

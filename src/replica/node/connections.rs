@@ -8,7 +8,6 @@ use super::account::{HeldMemory, MemoryAccount, MemoryShare};
 use crate::protocol::{ErrorReply, GoingAway, Kind, Request, RequestId, Response};
 use crate::replica::io::{Arrival, ConnectionId, Output, Permit};
 use crate::replica::leader::pushes::PushParts;
-use crate::replica::secrets::unmarked;
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
 /// A share with less room than this, in bytes, is nearly used up.
@@ -191,7 +190,7 @@ impl Connections {
         let connection = Connection {
             outbox: Outbox { responses: Vec::new(), memory: share.nothing(), answers: 0, unwritten_bytes: 0 },
             share,
-            secret: unmarked(secret),
+            secret,
             access,
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,

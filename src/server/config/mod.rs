@@ -26,9 +26,6 @@ pub use value::{
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
 
-/// Keys of earlier versions, in whose place there is `tokens_file`.
-const REPLACED_KEYS: [&str; 2] = ["auth_tokens", "auth_tokens_file"];
-
 /// The complete configuration of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -220,7 +217,7 @@ pub struct Settings {
     pub found: Option<bool>,
     /// Highest feature level that this node supports
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_FEATURE_LEVEL_MAX", value_name = "N"))]
-    pub feature_level_max: Option<Within<1, { FEATURE_LEVEL as u64 }>>,
+    pub feature_level_max: Option<Within<0, { FEATURE_LEVEL as u64 }>>,
     /// Name that the server reports to clients
     #[cfg_attr(feature = "cli", arg(long, env = "ADJOURN_SERVER_NAME", value_name = "NAME"))]
     pub server_name: Option<ServerName>,
@@ -337,16 +334,6 @@ pub enum ConfigError {
         path: PathBuf,
         /// Line, column and reason.
         source: Box<toml::de::Error>,
-    },
-    /// A key of earlier versions. What it says may be a secret, and is not shown.
-    #[error("{}, line {line}: {key} is replaced by tokens_file: `adjourn token create` makes that file", path.display())]
-    Replaced {
-        /// Path of the file.
-        path: PathBuf,
-        /// Where in it, from 1.
-        line: usize,
-        /// The key.
-        key: &'static str,
     },
     /// Producers who can show no token have none.
     #[error(
@@ -513,15 +500,6 @@ impl Settings {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        // Before it is read as a whole: the text of an error would show the line.
-        for (line, text) in (1..).zip(text.lines()) {
-            let key = text.split('=').next().unwrap_or_default().trim();
-            if let Some(key) =
-                REPLACED_KEYS.iter().find(|replaced| **replaced == key.trim_matches(['"', '\'']))
-            {
-                return Err(ConfigError::Replaced { path: path.to_owned(), line, key });
-            }
-        }
         toml::from_str(&text)
             .map_err(|source| ConfigError::Wrong { path: path.to_owned(), source: Box::new(source) })
     }

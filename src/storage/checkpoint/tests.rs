@@ -8,13 +8,13 @@ mod postponed;
 use super::*;
 use crate::engine::{
     COUNT_MAX, CapturedJob, Command, Entry, IDS_SKIPPED, JobSelect, LAST_JOB_MAX, Listed, Listing, NewJob,
-    Outcome, RestoreError, TopicSelect, ids_floor,
+    Outcome, RestoreError, TopicOrder, ids_floor,
 };
 use crate::storage::audit::audit;
 use crate::storage::folder::SimulatedFolder;
 use crate::storage::{Depth, Fault};
 use crate::types::limits::LAPSE_LEASES_MAX;
-use crate::types::{FEATURE_BOUNDED_STATE, IfExists, Millis, SessionId, SessionSecret, TopicId, When};
+use crate::types::{IfExists, Millis, SessionId, SessionSecret, TopicId, When};
 
 const CHUNK_BYTES: usize = 4 << 10;
 const DAY_MS: u64 = 86_400_000;
@@ -93,7 +93,6 @@ impl Queue {
 
     fn push_to(&mut self, topic: &str, jobs: usize, delay_ms: u64, body_bytes: usize) {
         let body = vec![7; body_bytes];
-        let topic = TopicSelect::Name(topic);
         let jobs = vec![new_job(delay_ms, &body); jobs];
         self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
     }
@@ -412,7 +411,7 @@ fn spilled_jobs_with_large_bodies_are_loaded_a_few_at_a_time() {
 #[expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
-    let (topic, session, sequence) = (TopicSelect::Name("t"), SessionId(0), 0);
+    let (topic, session, sequence) = ("t", SessionId(0), 0);
     let keys: Vec<String> = (0..200).map(|key| format!("key {key}")).collect();
     let jobs: Vec<NewJob<'_>> = keys
         .iter()
@@ -424,7 +423,7 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     let by_key = |key: usize| JobSelect::Key { topic, key: keys[key].as_bytes() };
     let commands = [
         Command::Delete { job: by_key(0) },
-        Command::Reschedule { job: by_key(50), due: When::After(1) },
+        Command::Reschedule { job: by_key(50), due: When::After(1), version: None },
         Command::Push { session, sequence, topic, jobs: [&jobs[100..102], &jobs[100..102]].concat() },
         Command::RunNow { job: by_key(150) },
     ];
@@ -447,15 +446,14 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     assert_eq!(queue.folder.sudden_reads(), sudden);
 }
 
-/// Opens a session with this number of leases, at this feature level.
-fn with_leases(level: u32, leases: usize) -> (Queue, SessionId) {
+/// Opens a session with this number of leases.
+fn with_leases(leases: usize) -> (Queue, SessionId) {
     let mut queue = Queue::new();
-    queue.apply(Command::FeatureLevel { level });
     let secret = SessionSecret([1; 16]);
     let opened = queue.apply(Command::SessionOpen { secret, leases_outlive: false });
     let Outcome::Session { session } = opened else { panic!("{opened:?}") };
     queue.push(leases, 0, 10);
-    let (topics, jobs_max) = (vec![TopicId(0)], u32::try_from(leases).expect("few"));
+    let (topics, jobs_max) = (TopicOrder::OfJobs(vec!["t"]), u32::try_from(leases).expect("few"));
     queue.apply(Command::Reserve { session, topics, jobs_max, bytes_max: u64::MAX });
     assert_eq!(queue.engine.topic(TopicId(0)).expect("it is there").reserved, leases as u64);
     (queue, session)
@@ -464,7 +462,7 @@ fn with_leases(level: u32, leases: usize) -> (Queue, SessionId) {
 #[test]
 fn a_session_with_many_leases_ends_in_steps() {
     const LEASES: usize = 2 * LAPSE_LEASES_MAX + 1;
-    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE, LEASES);
+    let (mut queue, session) = with_leases(LEASES);
     let left = |done: usize| Outcome::Lapsing { leases: (LEASES - done) as u64 };
     assert_eq!(queue.apply(Command::SessionLapse { session }), left(LAPSE_LEASES_MAX));
     assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LAPSE_LEASES_MAX as u64);
@@ -489,19 +487,12 @@ fn a_session_with_many_leases_ends_in_steps() {
 
 #[test]
 fn a_session_that_closes_is_forgotten_with_its_last_lease() {
-    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE, LAPSE_LEASES_MAX + 1);
+    let (mut queue, session) = with_leases(LAPSE_LEASES_MAX + 1);
     assert_eq!(queue.apply(Command::SessionClose { session }), Outcome::Lapsing { leases: 1 });
     assert_eq!(queue.engine.session_count(), 1);
     assert_eq!(queue.apply(Command::SessionClose { session }), Outcome::Done);
     assert_eq!(queue.engine.session_count(), 0);
     queue.engine.verify(&mut queue.records);
-}
-
-#[test]
-fn a_member_of_before_ends_a_session_at_once() {
-    let (mut queue, session) = with_leases(FEATURE_BOUNDED_STATE - 1, LAPSE_LEASES_MAX + 1);
-    assert_eq!(queue.apply(Command::SessionLapse { session }), Outcome::Done);
-    assert_eq!(queue.engine.available(TopicId(0), 0, queue.engine.stamp()), LAPSE_LEASES_MAX as u64 + 1);
 }
 
 /// Whatever fails while something is shown, the spilled jobs come in order afterwards.
@@ -552,7 +543,7 @@ fn a_job_not_spilled_because_its_chunk_went_is_spilled_by_the_next_checkpoint() 
     queue.push(1, 1000, 10);
     let written = queue.checkpoint(Vec::new()).written;
     let job = JobSelect::Id(written.first().expect("there is one").job);
-    queue.apply(Command::Reschedule { job, due: When::After(2 * DAY_MS) });
+    queue.apply(Command::Reschedule { job, due: When::After(2 * DAY_MS), version: None });
     let first = queue.numbers();
     let checkpoint = queue.checkpoint(first);
     assert_eq!((queue.engine.spilled_jobs(), checkpoint.pages.len()), (0, 1));

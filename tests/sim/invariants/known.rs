@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use adjourn::engine::{Command, Entry};
 use adjourn::storage::LogEntry;
-use adjourn::types::{
-    FEATURE_BULK, FEATURE_IDEMPOTENT_PUSH, FEATURE_JOB_HISTORY, FEATURE_KICK_MANY, FEATURE_MOVE,
-    FEATURE_PARKING, FEATURE_RESERVE_NAMED, FEATURE_RESERVE_WEIGHTED, FEATURE_TOPIC_DELETE,
-    FEATURE_TOPIC_POLICY, FEATURE_VERSIONS,
-};
+use adjourn::types::FEATURE_KICK_MANY;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::{Invariant, has_commands};
@@ -48,24 +44,9 @@ impl Invariant for Known {
 fn needs(entry: &LogEntry) -> Result<u32, String> {
     let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
     let needs = decoded.commands.iter().map(|command| match command {
-        Command::Push { jobs, .. } => jobs.iter().map(|job| job.if_exists.level()).max().unwrap_or(1),
-        Command::PushIdempotent { jobs, .. } => {
-            let of_modes = jobs.iter().map(|job| job.if_exists.level()).max();
-            of_modes.unwrap_or(1).max(FEATURE_IDEMPOTENT_PUSH)
-        }
-        Command::RescheduleIf { .. } => FEATURE_VERSIONS,
-        Command::Release { attempted: false, delay_ms: Some(_), .. }
-        | Command::ReleaseBecause { attempted: false, delay_ms: Some(_), .. } => FEATURE_PARKING,
         Command::KickMany { .. } => FEATURE_KICK_MANY,
-        Command::Bulk { .. } => FEATURE_BULK,
-        Command::TopicPolicy { .. } => FEATURE_TOPIC_POLICY,
-        Command::BulkIn { .. } | Command::Move { .. } => FEATURE_MOVE,
-        Command::TopicDelete { .. } => FEATURE_TOPIC_DELETE,
-        Command::ReserveNamed { .. } => FEATURE_RESERVE_NAMED,
-        Command::ReleaseBecause { .. } | Command::BuryBecause { .. } => FEATURE_JOB_HISTORY,
-        Command::ReserveWeighted { .. } => FEATURE_RESERVE_WEIGHTED,
         Command::FeatureLevel { level } => *level,
-        _ => 1,
+        _ => 0,
     });
-    Ok(needs.max().unwrap_or(1))
+    Ok(needs.max().unwrap_or(0))
 }

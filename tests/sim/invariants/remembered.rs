@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use adjourn::protocol::{JobRef, PushResult, Request, Response};
-use adjourn::types::{Attributes, FEATURE_REMEMBERED_JOBS, IfExists, JobId, JobState, Key, TopicName};
+use adjourn::types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -36,8 +36,6 @@ pub(super) struct Remembered {
     finished: BTreeMap<Name, (JobId, Us, Us)>,
     bulks: Bulks,
     jumps: Jumps,
-    /// A node of an older version was there: it is not known from when on jobs are remembered.
-    has_older: bool,
 }
 
 impl Remembered {
@@ -121,8 +119,7 @@ impl Remembered {
         let is_certain = !self.uncertain.contains(name)
             && self.replacing.get(name).is_none_or(BTreeSet::is_empty)
             && !self.deleted.contains(&job)
-            && !self.bulks.meeting(&name.0, Some(&name.1)).any(frees)
-            && !self.has_older;
+            && !self.bulks.meeting(&name.0, Some(&name.1)).any(frees);
         let retention = self.jobs.get(&job).map_or(0, |(_, retention)| *retention);
         let passed = at - finishing + self.jumps.ahead_since(finishing, at) + SLACK;
         if is_certain && job < id && asked > finished && passed < retention {
@@ -140,9 +137,6 @@ impl Invariant for Remembered {
     fn see(&mut self, when: When, seen: &Seen<'_>) -> Result<(), String> {
         self.jumps.see(when, seen);
         match seen {
-            Seen::Started { feature_level_max, .. } => {
-                self.has_older |= *feature_level_max < FEATURE_REMEMBERED_JOBS;
-            }
             Seen::Asked { connection, id, request, .. } => {
                 self.bulks.asked(when.at, (*connection, *id), request);
                 self.asked(when.at, request);

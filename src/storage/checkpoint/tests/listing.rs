@@ -87,7 +87,7 @@ fn filled() -> Queue {
             let delay_ms = (nth % 7) * (DAY_MS + nth);
             let due = if nth % 3 == 0 { When::At(Millis(delay_ms)) } else { When::After(delay_ms) };
             let key = (nth % 4 != 0).then(|| format!("k{}", nth * 7 % 100 + round * 100));
-            let topic = TopicSelect::Name(if nth % 10 == 9 { "rare" } else { "t" });
+            let topic = if nth % 10 == 9 { "rare" } else { "t" };
             let body = vec![7; 100];
             let key = key.as_ref().map(String::as_bytes);
             let jobs = vec![NewJob { due, key, ..new_job(0, &body) }];
@@ -95,16 +95,17 @@ fn filled() -> Queue {
         }
         let granted = queue.apply(Command::Reserve {
             session,
-            topics: vec![TopicId(0), TopicId(1)],
+            topics: TopicOrder::OfJobs(vec!["t", "rare"]),
             jobs_max: 4,
             bytes_max: u64::MAX,
         });
         let Outcome::Granted(grants) = granted else { panic!("{granted:?}") };
         let leases: Vec<_> = grants.iter().map(|grant| grant.lease).collect();
         assert!(leases.len() > 2, "{leases:?}");
-        queue.apply(Command::Bury { leases: leases[..1].to_vec() });
+        queue.apply(Command::Bury { leases: leases[..1].to_vec(), reason: "" });
         let delay_ms = Some(3 * DAY_MS);
-        queue.apply(Command::Release { leases: leases[1..2].to_vec(), delay_ms, attempted: true });
+        let leases = leases[1..2].to_vec();
+        queue.apply(Command::Release { leases, delay_ms, attempted: true, reason: "" });
         queue.checkpoint(Vec::new());
     }
     let view = |queue: &mut Queue, id| queue.view(id).expect("it is there");
@@ -291,8 +292,12 @@ fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
         |_| (),
     );
     let was = count(&queue, &delayed);
-    let bulk =
-        |change, filter| Command::Bulk { change, jobs: all.clone(), conditions: Conditions::of(filter) };
+    let bulk = |change, filter| Command::Bulk {
+        topic: None,
+        change,
+        jobs: all.clone(),
+        conditions: Conditions::of(filter),
+    };
     let outcome = queue.apply(bulk(BulkChange::Delete, &before));
     assert_eq!(outcome, Outcome::ChangedMany { jobs: u32::try_from(near_in_time.len()).expect("few") });
     assert_eq!(count(&queue, &delayed), was - near_in_time.len() as u64);
@@ -366,7 +371,7 @@ fn a_job_that_is_put_off_between_two_pages_comes_where_it_stands_then() {
         assert_eq!(page(&mut queue, &mut listing, 1), [1]);
         assert_eq!(page(&mut queue, &mut listing, 1), [2]);
         let due = When::At(Millis(5 * DAY_MS + DAY_MS / 2));
-        queue.apply(Command::Reschedule { job: JobSelect::Id(JobId(3)), due });
+        queue.apply(Command::Reschedule { job: JobSelect::Id(JobId(3)), due, version: None });
         assert_eq!(page(&mut queue, &mut listing, 9), [4, 5, 3, 6], "spilled: {spilled}");
     }
 }

@@ -11,7 +11,6 @@ impl Queue {
     /// Pushes a job to each topic, with the key `k`.
     fn push_keyed(&mut self, topics: &[&str], delay_ms: u64) {
         for topic in topics {
-            let topic = TopicSelect::Name(topic);
             let jobs = vec![NewJob { key: Some(b"k"), ..new_job(delay_ms, b"x") }];
             self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
         }
@@ -43,14 +42,14 @@ impl Queue {
         let jobs = keys.iter().map(|(job, key)| KeyedJob { job: *job, key: key.as_deref() }).collect();
         let filter = Filter::default();
         let conditions = Conditions::of(&filter);
-        let (from, to) = (Some(TopicSelect::Name(from)), TopicSelect::Name(to));
+        let (from, to) = (Some(from), to);
         let outcome = self.apply(Command::Move { from, to, jobs, conditions });
         self.engine.verify(&mut self.records);
         outcome
     }
 
     fn by_key(&mut self, topic: &str) -> Option<JobView> {
-        let job = JobSelect::Key { topic: TopicSelect::Name(topic), key: b"k" };
+        let job = JobSelect::Key { topic, key: b"k" };
         self.engine.job(&job, &mut self.records).expect("read")
     }
 
@@ -94,7 +93,7 @@ fn spilled_jobs_move_and_are_spilled_again_in_their_new_topic() {
     assert_eq!(queue.keyed("other").len(), 201);
     assert!(queue.keyed("t").is_empty());
     // The queue may forget the old topic: the rows that name it belong to no topic.
-    assert_eq!(queue.apply(Command::TopicDelete { topic: TopicSelect::Name("t") }), Outcome::Done);
+    assert_eq!(queue.apply(Command::TopicDelete { topic: "t" }), Outcome::Done);
     queue.checkpoint(Vec::new());
     queue.is_whole();
 }
@@ -107,7 +106,7 @@ fn resident_jobs_move_while_their_rows_stay_where_they_are() {
     queue.checkpoint(Vec::new());
     assert_eq!(queue.engine.spilled_jobs(), 0);
     assert_eq!(queue.move_all("t", "other"), moved(51, 0));
-    assert_eq!(queue.apply(Command::TopicDelete { topic: TopicSelect::Name("t") }), Outcome::Done);
+    assert_eq!(queue.apply(Command::TopicDelete { topic: "t" }), Outcome::Done);
     // First a new page alone, then new rows.
     queue.checkpoint(Vec::new());
     queue.is_whole();

@@ -7,11 +7,11 @@ const KEY: &[u8] = b"k";
 
 fn postponed(body: &[u8]) -> Command<'_> {
     let job = NewJob { key: Some(KEY), if_exists: IfExists::Postpone, ..new_job(60_000, body) };
-    Command::Push { session: SessionId(0), sequence: 0, topic: TopicSelect::Name("t"), jobs: vec![job] }
+    Command::Push { session: SessionId(0), sequence: 0, topic: "t", jobs: vec![job] }
 }
 
 fn body(queue: &mut Queue) -> Vec<u8> {
-    let job = JobSelect::Key { topic: TopicSelect::Name("t"), key: KEY };
+    let job = JobSelect::Key { topic: "t", key: KEY };
     let view = queue.engine.job(&job, &mut queue.records).expect("read").expect("it is there");
     queue.records.record(view.body).expect("read").body.to_vec()
 }
