@@ -22,7 +22,7 @@ use crate::types::limits::{
     BACKUP_READ_BYTES_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, KICK_JOBS_MAX,
     RESERVE_JOBS_MAX,
 };
-use crate::types::{Filter, GroupId, JobId, Lease, Right, TopicName, When};
+use crate::types::{FEATURE_KICK_MANY, Filter, GroupId, JobId, Lease, Right, TopicName, When};
 
 /// Who answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +63,14 @@ pub const ANY_REQUEST: &[ErrorCode] = &[
 ///
 /// ```text
 /// /// What it does.
-/// Name = opcode, "NAME", Kind, Repeat, [the Right that it needs], [what it may be told beside ANY_REQUEST]
+/// Name = opcode, "NAME", Kind, Repeat, [the Right that it needs], [what it may be told beside ANY_REQUEST] @ FEATURE_LEVEL
 /// ```
 ///
-/// and then nothing, a message that has its own file, or the fields in the order of the wire, numbers with their range.
+/// (without the last word where every member knows it), and then nothing, a message that has its own file, or the fields in the order of the wire, numbers with their range.
 macro_rules! requests {
     ($(
         $(#[$doc:meta])*
-        $name:ident = $number:literal, $text:literal, $kind:ident, $repeat:ident, [$($right:ident)?], [$($code:ident),*]
+        $name:ident = $number:literal, $text:literal, $kind:ident, $repeat:ident, [$($right:ident)?], [$($code:ident),*] $(@ $level:ident)?
         $(($message:ident: $message_type:ty))?
         $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty $(= $range:expr)?,)+ })?
     )+) => {
@@ -104,6 +104,13 @@ macro_rules! requests {
             pub fn right(self) -> Option<Right> {
                 match self {
                     $(Self::$name => None$(.or(Some(Right::$right)))?,)+
+                }
+            }
+
+            /// The feature level that all members must have before it is proposed.
+            pub fn level(self) -> u32 {
+                match self {
+                    $(Self::$name => 0 $(+ $level)?,)+
                 }
             }
 
@@ -261,7 +268,7 @@ requests! {
         topic: TopicName,
     }
     /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
-    KickMany = 0x46, "KICK_MANY", Change, Unsafe, [Manage], [Invalid, Busy, NotFound] {
+    KickMany = 0x46, "KICK_MANY", Change, Unsafe, [Manage], [Invalid, Busy, NotFound] @ FEATURE_KICK_MANY {
         /// The maximum number: 1 to [`KICK_JOBS_MAX`].
         jobs_max: u32 = 1..=KICK_JOBS_MAX,
         /// The topic of the buried jobs.

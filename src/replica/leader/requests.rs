@@ -20,7 +20,7 @@ use crate::replica::rights::check_rights;
 use crate::replica::selects::{at_least, at_least_ms, select_job};
 use crate::replica::stopping::Stop;
 use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
-use crate::types::{FEATURE_KICK_MANY, Lease, SessionId, TopicId, TopicName};
+use crate::types::{Lease, SessionId, TopicId, TopicName};
 
 impl Leader {
     /// A request that the client has the right to.
@@ -261,7 +261,7 @@ impl Leader {
         if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
             return node.connections.refuse(asker, too_much_under_way());
         }
-        if group.state.engine.feature_level() < level_of(request) {
+        if group.state.engine.feature_level() < request.opcode().level() {
             return node.connections.refuse(asker, not_every_member());
         }
         if let Request::TopicSet(TopicSet { topic, change }) = request {
@@ -347,14 +347,6 @@ impl Replica {
             return Some(stopping());
         }
         self.leader.is_none().then(|| self.group.elsewhere(&self.node))
-    }
-}
-
-/// The feature level that a request needs.
-fn level_of(request: &Request) -> u32 {
-    match request {
-        Request::KickMany { .. } => FEATURE_KICK_MANY,
-        _ => 0,
     }
 }
 
