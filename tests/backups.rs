@@ -191,7 +191,7 @@ fn a_backup_is_the_state_of_the_queue_and_says_so() {
 }
 
 #[test]
-fn a_backup_in_an_old_format_is_read() {
+fn a_backup_in_its_format_is_read() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("old.backup");
     let bytes = frozen("backup-v1.bin", || {

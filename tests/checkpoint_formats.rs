@@ -1,5 +1,4 @@
-//! The files of a checkpoint that an older binary wrote, under `tests/formats/chunks-v1/`: today's reads them, and
-//! writes the same.
+//! The files of a checkpoint as they are under `tests/formats/chunks-v1/`: today's code reads them, and writes the same.
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
-//! Bytes on disk that an older binary wrote, under `tests/formats/`: today's reads them, and writes the same.
+//! Bytes on disk, as they are under `tests/formats/`: today's code reads them, and writes the same. See the README there.
 //!
-//! The files are never edited. `ADJOURN_WRITE_FORMATS=1 cargo test --test all formats` writes those that do not
-//! exist, for a new version or a new command.
+//! `ADJOURN_WRITE_FORMATS=1 cargo test --test all` writes those that do not exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
