@@ -20,7 +20,7 @@ mod tail;
 use std::collections::{BTreeMap, VecDeque};
 
 use ::raft::eraftpb::{Entry, EntryType, HardState, MessageType};
-use ::raft::{INVALID_ID, ProgressState, RawNode, Ready, SnapshotStatus, StateRole};
+use ::raft::{INVALID_ID, INVALID_INDEX, ProgressState, RawNode, Ready, SnapshotStatus, StateRole};
 
 use crate::storage::{EntryKind, LogEntry, PersistBatch, Vote};
 use tail::Tail;
@@ -276,6 +276,10 @@ impl Group {
         {
             return Err(LostEntries { known, last });
         }
+        if message.term > self.term() {
+            // A leader elected since may have to commit entries before it has such a checkpoint, with the help of this node.
+            self.node.raft.pending_request_snapshot = INVALID_INDEX;
+        }
         let is_needed = self.campaigning_disabled && self.stands_without_our_entries(&message);
         // From a node that is not a member any more, or a member that speaks before it is one.
         let _passed_over = self.node.step(message);
@@ -390,7 +394,7 @@ impl Group {
 
     /// Asks the leader for a checkpoint to replace this node's log and state. Ignored while a part of the log is not known to be
     /// committed: acknowledged entries must not be lost with it. Until the
-    /// checkpoint is here the leader's entries are refused.
+    /// checkpoint is here, or there is another leader, the leader's entries are refused.
     pub fn request_snapshot(&mut self) {
         if self.installing.is_none() && self.commit() == self.last_index() {
             // Refused without a leader, and after an earlier request.

@@ -406,6 +406,28 @@ fn who_is_too_far_behind_is_offered_a_checkpoint_that_knows_it() {
     assert_eq!(net.groups[&2].members(), &members);
 }
 
+/// It has to commit what it has first, and two voters commit nothing without each other.
+#[test]
+fn who_asks_a_leader_for_a_checkpoint_takes_the_entries_of_the_next_one() {
+    let mut net = Net::of(&[1, 2], &[]);
+    let leader = net.elect();
+    let follower = 3 - leader;
+    net.group(leader).propose(b"one".to_vec()).expect("it leads");
+    net.tick(2 * HEARTBEAT_TICKS);
+    net.group(follower).request_snapshot();
+    net.settle();
+    // It starts again, and does not know that its entries were committed.
+    let (vote, entries) =
+        (Vote { term: net.groups[&leader].term(), vote: leader }, net.logs[&leader].clone());
+    let members = net.groups[&leader].members().clone();
+    net.groups.insert(leader, Group::new(Start { node: leader, vote, members, entries, ..founder() }));
+    net.group(follower).disable_campaigning(true);
+    assert_eq!(net.elect(), leader);
+    net.group(leader).propose(b"two".to_vec()).expect("it leads");
+    net.tick(2 * HEARTBEAT_TICKS);
+    assert_eq!(net.bodies(follower), [b"one", b"two"]);
+}
+
 #[test]
 fn a_leader_that_is_removed_by_what_it_inherited_steps_down() {
     let mut net = Net::of(&[1, 2, 3], &[]);

@@ -261,6 +261,12 @@ fn a_log_that_ends_where_a_checkpoint_is_installed_is_gone() {
     holds(&Plan::of_nodes(41_721_263));
 }
 
+/// Of two voters one has lost its state and waits for a checkpoint; the leader that it asked starts again.
+#[test]
+fn a_member_without_a_state_helps_the_next_leader() {
+    holds(&Plan::of_nodes(2_797_161_523));
+}
+
 #[test]
 fn a_power_cut_at_every_step_of_checkpoints_and_cuts_loses_nothing() {
     let (seed, Run { disk_steps: [_, steps], cut_steps, tally, .. }) = eventful();
