@@ -22,11 +22,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::call_slots::Reputation;
 use super::destination::Origin;
 use super::egress::{Guard, Refusal};
 use super::lookup::Lookup;
 use super::outcome::{Fault, Reply};
-use super::room::Lane;
 use crate::server::config::CallBackConfig;
 use crate::transport::Stream;
 use crate::transport::tls::{Connector, TlsError};
@@ -41,7 +41,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 const IDLE_MAX: Duration = Duration::from_secs(4);
 /// Connections that are kept while no call uses them: each takes a file descriptor.
 const IDLE_LINKS_MAX: usize = 1024;
-/// Names that are looked up at the same time, in each lane.
+/// Names that are looked up at the same time, for destinations of each reputation.
 const LOOKUPS_MAX: usize = 64;
 
 /// By when a call is over.
@@ -61,7 +61,7 @@ pub(super) struct Client {
     idle: Mutex<BTreeMap<Origin, Vec<Idle>>>,
     idle_places: Arc<Semaphore>,
     lookup: Arc<Lookup>,
-    /// By lane: a name server that does not answer holds up its own kind alone.
+    /// By reputation: a name server that does not answer holds up its own kind alone.
     lookups: [Arc<Semaphore>; 2],
 }
 
@@ -131,13 +131,14 @@ impl Client {
     /// Sends a request and takes the reply, by a time.
     pub(super) async fn call(
         &self,
-        lane: Lane,
+        reputation: Reputation,
         origin: &Origin,
         request: &Request<Full<Bytes>>,
         deadline: Deadline,
     ) -> Result<Reply, Fault> {
         let was_sent = AtomicBool::new(false);
-        let called = timeout_at(deadline.by, self.exchange(lane, origin, request, deadline, &was_sent)).await;
+        let called =
+            timeout_at(deadline.by, self.exchange(reputation, origin, request, deadline, &was_sent)).await;
         let fault = match called.unwrap_or(Err(Fault::TimedOut(deadline.within))) {
             Ok(reply) => return Ok(reply),
             Err(fault) => fault,
@@ -156,7 +157,7 @@ impl Client {
 
     async fn exchange(
         &self,
-        lane: Lane,
+        reputation: Reputation,
         origin: &Origin,
         request: &Request<Full<Bytes>>,
         deadline: Deadline,
@@ -173,7 +174,7 @@ impl Client {
             }
             break;
         }
-        let mut link = self.connect(lane, origin).await?;
+        let mut link = self.connect(reputation, origin).await?;
         let response = link.send(request, deadline, was_sent).await?;
         self.read(origin, link, response).await
     }
@@ -205,9 +206,9 @@ impl Client {
         })
     }
 
-    async fn connect(&self, lane: Lane, origin: &Origin) -> Result<Link, Fault> {
+    async fn connect(&self, reputation: Reputation, origin: &Origin) -> Result<Link, Fault> {
         let (mut refusal, mut failure) = (None, None);
-        for address in self.addresses(lane, origin).await? {
+        for address in self.addresses(reputation, origin).await? {
             if let Err(refused) = self.guard.check(origin, address.ip()) {
                 refusal = Some(refused);
                 continue;
@@ -256,13 +257,13 @@ impl Client {
     }
 
     /// The addresses of a host. The system is asked in a thread of its own, as it knows no limit of time.
-    async fn addresses(&self, lane: Lane, origin: &Origin) -> Result<Vec<SocketAddr>, Fault> {
+    async fn addresses(&self, reputation: Reputation, origin: &Origin) -> Result<Vec<SocketAddr>, Fault> {
         let (host, port) = (origin.host.clone(), origin.port);
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         let [proven, probation] = &self.lookups;
-        let lookups = if lane == Lane::Proven { proven } else { probation };
+        let lookups = if reputation == Reputation::Proven { proven } else { probation };
         let looked_up = async {
             // It is never closed.
             let room = Arc::clone(lookups).acquire_owned().await;
@@ -284,7 +285,7 @@ impl Client {
     /// Says for each address of a destination whether it may be called.
     pub(super) async fn check(&self, origin: &Origin) -> Result<Vec<(IpAddr, Result<(), Refusal>)>, Fault> {
         self.guard.check_port(origin)?;
-        let addresses = self.addresses(Lane::Probation, origin).await?;
+        let addresses = self.addresses(Reputation::Probation, origin).await?;
         Ok(addresses.into_iter().map(|found| (found.ip(), self.guard.check(origin, found.ip()))).collect())
     }
 
@@ -397,7 +398,7 @@ mod tests {
         let origin = Origin { is_secure: false, host: "rebound.example".to_owned(), port };
         let call = async || {
             let request = Request::new(Full::new(Bytes::new()));
-            client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await
+            client.call(Reputation::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await
         };
         assert_eq!(call().await.expect("a reply").status, 200);
         for _ in 0..3 {
@@ -419,12 +420,13 @@ mod tests {
         let client = Client::with_lookup(Guard::new(&config), Err(TlsError::NoRoots), Lookup::of_system(), 1);
         let origin = Origin { is_secure: false, host: "127.0.0.1".to_owned(), port };
         let request = Request::new(Full::new(Bytes::new()));
-        let (link, was_sent) = (client.connect(Lane::Proven, &origin).await, AtomicBool::new(false));
+        let (link, was_sent) = (client.connect(Reputation::Proven, &origin).await, AtomicBool::new(false));
         let late = link.expect("connected").send(&request, Deadline::of(Duration::ZERO), &was_sent).await;
         assert!(matches!(late, Err(Fault::TimedOut(_))) && !was_sent.into_inner());
-        let late = client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::ZERO)).await;
+        let late = client.call(Reputation::Proven, &origin, &request, Deadline::of(Duration::ZERO)).await;
         assert!(matches!(late, Err(Fault::Connect(_))), "it costs no attempt: {late:?}");
-        let sent = client.call(Lane::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await;
+        let sent =
+            client.call(Reputation::Proven, &origin, &request, Deadline::of(Duration::from_secs(30))).await;
         assert_eq!((sent.expect("a reply").status.as_u16(), calls.load(Ordering::SeqCst) > 0), (200, true));
     }
 }

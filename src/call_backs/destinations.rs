@@ -8,9 +8,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::breaker::{Admission, Breaker};
+use super::call_slots::{Bodies, CallSlot, CallSlots, Reputation};
 use super::destination::Origin;
 use super::outcome::Health;
-use super::room::{Bodies, Lane, Place, Room};
 use crate::server::Rate;
 
 /// So many are remembered at most. For another one, that is forgotten which was called, or asked for a call, the longest ago.
@@ -76,9 +76,9 @@ struct State {
 
 /// A call that may be made.
 #[derive(Debug)]
-pub(super) struct Pass {
+pub(super) struct CallPermit {
     of: Arc<Known>,
-    pub(super) lane: Lane,
+    pub(super) reputation: Reputation,
     admission: Admission,
     /// The call before it found no place.
     was_cramped: bool,
@@ -90,14 +90,14 @@ pub(super) struct Pass {
 /// What a call takes, until it is dropped.
 #[derive(Debug)]
 struct Places {
-    _of_node: Place,
+    _of_node: CallSlot,
     _share: OwnedSemaphorePermit,
     _unproven: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a call may not be made now: it may be after this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoPass {
+pub(super) enum NotPermitted {
     /// The destination is left alone.
     Open(Duration),
     /// It has as many calls as it may.
@@ -111,8 +111,13 @@ impl Destinations {
     }
 
     /// Whether this destination may be called, with bodies of so many bytes.
-    pub(super) fn pass(&self, origin: &Origin, body_bytes: usize, room: &Room) -> Result<Pass, NoPass> {
-        let Some(of) = self.wanted(origin) else { return Err(NoPass::Full(UNPROVEN_PAUSE)) };
+    pub(super) fn pass(
+        &self,
+        origin: &Origin,
+        body_bytes: usize,
+        room: &CallSlots,
+    ) -> Result<CallPermit, NotPermitted> {
+        let Some(of) = self.wanted(origin) else { return Err(NotPermitted::Full(UNPROVEN_PAUSE)) };
         let mut state = of.state();
         let is_proven = state.breaker.is_proven();
         if is_proven && state.calls >= self.concurrency {
@@ -120,15 +125,16 @@ impl Destinations {
         }
         // One that failed a moment ago may hang from now on.
         let is_steady = state.breaker.is_steady();
-        let lane = if is_steady { Lane::Proven } else { Lane::Probation };
+        let reputation = if is_steady { Reputation::Proven } else { Reputation::Probation };
         let is_first = state.calls == 0 && !state.breaker.has_opened();
         let admission = match state.breaker.admit(Instant::now()) {
-            Admission::Wait(pause) => return Err(NoPass::Open(pause)),
+            Admission::Wait(pause) => return Err(NotPermitted::Open(pause)),
             admission => admission,
         };
         let places = || {
             let unproven = if is_steady { None } else { Some(self.unproven_place(body_bytes, is_first)?) };
-            let (share, of_node) = (self.bodies.take(body_bytes)?, room.take(lane, is_first, body_bytes)?);
+            let (share, of_node) =
+                (self.bodies.take(body_bytes)?, room.take(reputation, is_first, body_bytes)?);
             Some(Places { _of_node: of_node, _share: share, _unproven: unproven })
         };
         let Some(places) = places() else {
@@ -138,7 +144,7 @@ impl Destinations {
         state.calls += 1;
         let was_cramped = std::mem::take(&mut state.is_cramped);
         drop(state);
-        Ok(Pass { of, lane, admission, was_cramped, is_told: false, _places: places })
+        Ok(CallPermit { of, reputation, admission, was_cramped, is_told: false, _places: places })
     }
 
     /// Half of these places, too, are for the first call of a destination.
@@ -249,14 +255,14 @@ impl Known {
 }
 
 impl State {
-    fn full(&mut self, pause: Duration) -> NoPass {
+    fn full(&mut self, pause: Duration) -> NotPermitted {
         self.full_until = Some(Instant::now() + pause);
         self.is_cramped = true;
-        NoPass::Full(pause)
+        NotPermitted::Full(pause)
     }
 }
 
-impl Pass {
+impl CallPermit {
     /// Whether the call shows how the destination is.
     pub(super) fn is_probe(&self) -> bool {
         self.admission == Admission::Probe
@@ -290,7 +296,7 @@ impl Pass {
     }
 }
 
-impl Drop for Pass {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         let mut state = self.of.state();
         state.calls = state.calls.saturating_sub(1);
@@ -304,8 +310,8 @@ impl Drop for Pass {
 mod tests {
     use super::*;
 
-    fn new(concurrency: u32, per_second_max: Option<u32>) -> (Room, Destinations) {
-        let room = Room::new(2048, 0);
+    fn new(concurrency: u32, per_second_max: Option<u32>) -> (CallSlots, Destinations) {
+        let room = CallSlots::new(2048, 0);
         let bodies = room.share_of_topic();
         (room, Destinations::new(concurrency, per_second_max, bodies))
     }
@@ -318,18 +324,18 @@ mod tests {
     async fn one_destination_does_not_hold_up_another() {
         let (room, destinations) = new(2, None);
         let first = destinations.pass(&origin("a"), 0, &room).expect("a probe");
-        assert!(first.is_probe() && first.lane == Lane::Probation);
-        assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NoPass::Open(_))));
+        assert!(first.is_probe() && first.reputation == Reputation::Probation);
+        assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NotPermitted::Open(_))));
         let other = destinations.pass(&origin("b"), 0, &room).expect("a probe");
         assert_eq!(first.ended(Health::Well, None), None);
         let both = [(); 2].map(|()| destinations.pass(&origin("a"), 0, &room).expect("a call"));
-        assert!(both.iter().all(|pass| !pass.is_probe() && pass.lane == Lane::Proven));
-        assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NoPass::Full(_))));
+        assert!(both.iter().all(|pass| !pass.is_probe() && pass.reputation == Reputation::Proven));
+        assert!(matches!(destinations.pass(&origin("a"), 0, &room), Err(NotPermitted::Full(_))));
         drop(both);
         assert!(destinations.pass(&origin("a"), 0, &room).is_ok());
         assert!(other.ended(Health::Absent, None).is_some());
         assert_eq!((destinations.open(), destinations.rests_until(&origin("b")).is_some()), (1, true));
-        assert!(matches!(destinations.pass(&origin("b"), 0, &room), Err(NoPass::Open(_))));
+        assert!(matches!(destinations.pass(&origin("b"), 0, &room), Err(NotPermitted::Open(_))));
     }
 
     #[tokio::test(start_paused = true)]
@@ -337,8 +343,8 @@ mod tests {
         let (room, destinations) = new(2, None);
         destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well, None);
         let hanging = |nth: u32| destinations.pass(&origin(&format!("dead{nth}")), 0, &room);
-        let held: Vec<Pass> = (0..UNPROVEN_MAX).map(|nth| hanging(nth).expect("a probe")).collect();
-        assert!(matches!(hanging(UNPROVEN_MAX), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        let held: Vec<CallPermit> = (0..UNPROVEN_MAX).map(|nth| hanging(nth).expect("a probe")).collect();
+        assert!(matches!(hanging(UNPROVEN_MAX), Err(NotPermitted::Full(UNPROVEN_PAUSE))));
         assert!(destinations.pass(&origin("live"), 0, &room).is_ok());
         assert!(new(2, None).1.pass(&origin("another topic's"), 0, &room).is_ok());
         drop(held);
@@ -350,8 +356,8 @@ mod tests {
         let (room, destinations) = new(2, None);
         destinations.pass(&origin("live"), 0, &room).expect("a probe").ended(Health::Well, None);
         let hanging = |nth: usize| destinations.pass(&origin(&format!("dead{nth}")), 1 << 20, &room);
-        let held: Vec<Pass> = (0..8).map(|nth| hanging(nth).expect("a probe")).collect();
-        assert!(matches!(hanging(8), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        let held: Vec<CallPermit> = (0..8).map(|nth| hanging(nth).expect("a probe")).collect();
+        assert!(matches!(hanging(8), Err(NotPermitted::Full(UNPROVEN_PAUSE))));
         assert!(destinations.rests_until(&origin("dead8")).is_some());
         assert!(destinations.pass(&origin("live"), 1 << 20, &room).is_ok());
         drop(held);
@@ -367,8 +373,8 @@ mod tests {
             assert!(call(nth).expect("a probe").ended(Health::Absent, None).is_some());
         }
         tokio::time::advance(Duration::from_secs(1)).await;
-        let _held: Vec<Pass> = (0..=half).map(|nth| call(nth).expect("a probe")).collect();
-        assert!(matches!(call(half + 1), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        let _held: Vec<CallPermit> = (0..=half).map(|nth| call(nth).expect("a probe")).collect();
+        assert!(matches!(call(half + 1), Err(NotPermitted::Full(UNPROVEN_PAUSE))));
         assert!(destinations.pass(&origin("new"), 0, &room).is_ok());
     }
 
@@ -379,9 +385,9 @@ mod tests {
         call().ended(Health::Well, None);
         let other = call();
         call().ended(Health::Absent, None);
-        assert_eq!((other.lane, call().lane), (Lane::Proven, Lane::Probation));
+        assert_eq!((other.reputation, call().reputation), (Reputation::Proven, Reputation::Probation));
         other.ended(Health::Well, None);
-        assert_eq!(call().lane, Lane::Proven);
+        assert_eq!(call().reputation, Reputation::Proven);
     }
 
     #[tokio::test(start_paused = true)]
@@ -429,7 +435,7 @@ mod tests {
             fail(&nth.to_string());
         }
         let wanted = destinations.pass(&origin("first"), 0, &room);
-        assert!(matches!(wanted, Err(NoPass::Open(_))), "it is wanted again");
+        assert!(matches!(wanted, Err(NotPermitted::Open(_))), "it is wanted again");
         fail("one more");
         fail("and another");
         assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX);
@@ -439,21 +445,21 @@ mod tests {
             assert_eq!(destinations.rests_until(&origin(name)).is_some(), is_left_alone, "{name}");
         }
         assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX, "a question is no call");
-        assert!(matches!(destinations.pass(&origin("hanging"), 0, &room), Err(NoPass::Open(_))));
+        assert!(matches!(destinations.pass(&origin("hanging"), 0, &room), Err(NotPermitted::Open(_))));
         drop(hanging);
     }
 
     #[tokio::test(start_paused = true)]
     async fn where_all_destinations_have_calls_a_new_one_finds_no_place() {
-        let room = Room::new(2 * KEPT_MAX, 0);
+        let room = CallSlots::new(2 * KEPT_MAX, 0);
         let destinations = Destinations::new(1, None, room.share_of_topic());
         let call = |nth: usize| destinations.pass(&origin(&nth.to_string()), 0, &room);
         let well = |nth: usize| {
             call(nth).expect("a probe").ended(Health::Well, None);
             call(nth).expect("a call")
         };
-        let mut held: Vec<Pass> = (0..KEPT_MAX).map(well).collect();
-        assert!(matches!(call(KEPT_MAX), Err(NoPass::Full(UNPROVEN_PAUSE))));
+        let mut held: Vec<CallPermit> = (0..KEPT_MAX).map(well).collect();
+        assert!(matches!(call(KEPT_MAX), Err(NotPermitted::Full(UNPROVEN_PAUSE))));
         held.clear();
         assert!(call(KEPT_MAX).is_ok());
         assert_eq!(destinations.remembered().by_origin.len(), KEPT_MAX);
@@ -462,17 +468,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_topic_takes_a_share_of_the_memory_for_bodies() {
         const BODY: usize = 1 << 20;
-        let room = Room::new(2048, 384 << 20);
+        let room = CallSlots::new(2048, 384 << 20);
         let topics = [(); 2].map(|()| Destinations::new(16, None, room.share_of_topic()));
         let calls = topics.iter().map(|topic| {
             topic.pass(&origin("a"), 0, &room).expect("a probe").ended(Health::Well, None);
-            let passes: Vec<Pass> =
+            let passes: Vec<CallPermit> =
                 (0..16).map_while(|_| topic.pass(&origin("a"), BODY, &room).ok()).collect();
-            assert!(matches!(topic.pass(&origin("a"), BODY, &room), Err(NoPass::Full(NO_PLACE_PAUSE))));
+            assert!(matches!(topic.pass(&origin("a"), BODY, &room), Err(NotPermitted::Full(NO_PLACE_PAUSE))));
             assert!(!topic.takes_more(&origin("a")));
             passes
         });
-        let mut calls: Vec<Vec<Pass>> = calls.collect();
+        let mut calls: Vec<Vec<CallPermit>> = calls.collect();
         assert_eq!(calls.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
         calls.clear();
         let [one, _] = &topics;

@@ -12,11 +12,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
+use super::call_request::NoCallRequest;
 use super::destination::{NotADestination, URL_BYTES_MAX};
-use super::letter::NoLetter;
 use crate::json;
 use crate::protocol::Delivered;
-use crate::types::{Piece, Place, Template};
+use crate::types::{Piece, Placeholder, Template};
 
 /// In which field a form has the number of attempts that failed.
 const FAILED_FIELD: &str = "exp_notify_nums";
@@ -40,12 +40,12 @@ pub(super) struct Filled {
     bytes: Vec<u8>,
     bytes_max: usize,
     /// Why more is refused.
-    too_large: NoLetter,
+    too_large: NoCallRequest,
 }
 
 impl Filled {
     /// An empty one.
-    pub(super) fn new(bytes_max: usize, too_large: NoLetter) -> Self {
+    pub(super) fn new(bytes_max: usize, too_large: NoCallRequest) -> Self {
         Self { bytes: Vec::new(), bytes_max, too_large }
     }
 
@@ -60,23 +60,23 @@ impl Filled {
         template: &Template,
         job: &Delivered,
         within: Within,
-    ) -> Result<(), NoLetter> {
+    ) -> Result<(), NoCallRequest> {
         for piece in template.pieces() {
             match piece {
                 Piece::Text(text) => self.put(text.as_bytes())?,
-                Piece::Place(place) => self.put_value(*place, job, within)?,
+                Piece::Placeholder(place) => self.put_value(*place, job, within)?,
             }
         }
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), NoLetter> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), NoCallRequest> {
         self.check_room(bytes.len())?;
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn check_room(&self, bytes: usize) -> Result<(), NoLetter> {
+    fn check_room(&self, bytes: usize) -> Result<(), NoCallRequest> {
         if bytes > self.bytes_left() { Err(self.too_large.clone()) } else { Ok(()) }
     }
 
@@ -84,29 +84,34 @@ impl Filled {
         self.bytes_max.saturating_sub(self.bytes.len())
     }
 
-    fn put_value(&mut self, place: Place, job: &Delivered, within: Within) -> Result<(), NoLetter> {
+    fn put_value(
+        &mut self,
+        place: Placeholder,
+        job: &Delivered,
+        within: Within,
+    ) -> Result<(), NoCallRequest> {
         let is_in_body = matches!(within, Within::Json | Within::Text);
-        let failed = (place == Place::BodyFormRetries).then(|| job.attempts.saturating_sub(1));
-        if matches!(place, Place::Body | Place::BodyJson | Place::BodyBase64) {
+        let failed = (place == Placeholder::BodyFormRetries).then(|| job.attempts.saturating_sub(1));
+        if matches!(place, Placeholder::Body | Placeholder::BodyJson | Placeholder::BodyBase64) {
             // Every way to write a body takes at least as many bytes as the body.
             self.check_room(job.body.len())?;
         }
         let value = match place {
-            Place::Id => job.lease.job.to_string(),
-            Place::Topic => job.topic.as_str().to_owned(),
-            Place::Key => job.key.as_ref().map(|key| text(key.as_bytes())).unwrap_or_default(),
-            Place::Attempt => job.attempts.to_string(),
-            Place::DueMs => job.due.0.to_string(),
-            Place::Lease => job.lease.to_string(),
-            Place::Body if is_in_body => return self.put(&job.body),
-            Place::Body => text(&job.body),
-            Place::BodyJson if is_in_body => return self.put_json(&String::from_utf8_lossy(&job.body)),
-            Place::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
-            Place::BodyBase64 => BASE64_STANDARD.encode(&job.body),
-            Place::BodyForm | Place::BodyFormRetries if within != Within::Header => {
+            Placeholder::Id => job.lease.job.to_string(),
+            Placeholder::Topic => job.topic.as_str().to_owned(),
+            Placeholder::Key => job.key.as_ref().map(|key| text(key.as_bytes())).unwrap_or_default(),
+            Placeholder::Attempt => job.attempts.to_string(),
+            Placeholder::DueMs => job.due.0.to_string(),
+            Placeholder::Lease => job.lease.to_string(),
+            Placeholder::Body if is_in_body => return self.put(&job.body),
+            Placeholder::Body => text(&job.body),
+            Placeholder::BodyJson if is_in_body => return self.put_json(&String::from_utf8_lossy(&job.body)),
+            Placeholder::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
+            Placeholder::BodyBase64 => BASE64_STANDARD.encode(&job.body),
+            Placeholder::BodyForm | Placeholder::BodyFormRetries if within != Within::Header => {
                 return self.put_form(&job.body, failed);
             }
-            Place::BodyForm | Place::BodyFormRetries => {
+            Placeholder::BodyForm | Placeholder::BodyFormRetries => {
                 let mut form = Self::new(self.bytes_left(), self.too_large.clone());
                 form.put_form(&job.body, failed)?;
                 text(&form.bytes)
@@ -116,25 +121,25 @@ impl Filled {
         let value = match within {
             Within::Path | Within::Query => utf8_percent_encode(&value, IN_URL).to_string(),
             Within::Header => sendable(value.as_bytes()),
-            Within::Json if place != Place::BodyBase64 => json::values::inside_quotes(&value),
+            Within::Json if place != Placeholder::BodyBase64 => json::values::inside_quotes(&value),
             Within::Json | Within::Text => value,
         };
         self.put(value.as_bytes())
     }
 
     /// Adds a text in quotes, as JSON has it.
-    fn put_json(&mut self, text: &str) -> Result<(), NoLetter> {
+    fn put_json(&mut self, text: &str) -> Result<(), NoCallRequest> {
         serde_json::to_writer(&mut *self, text).map_err(|_| self.too_large.clone())
     }
 
     /// Adds the fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object
     /// within it are `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers read.
-    fn put_form(&mut self, body: &[u8], failed: Option<u32>) -> Result<(), NoLetter> {
+    fn put_form(&mut self, body: &[u8], failed: Option<u32>) -> Result<(), NoCallRequest> {
         let mut form = Form { filled: self, name: String::new(), depth: 0, is_begun: false, fault: None };
         let mut json = serde_json::Deserializer::from_slice(body);
         let read = json.deserialize_map(&mut form).and_then(|()| json.end());
         if read.is_err() {
-            return Err(form.fault.unwrap_or(NoLetter::NoForm));
+            return Err(form.fault.unwrap_or(NoCallRequest::NoForm));
         }
         match failed.filter(|failed| *failed > 0) {
             Some(failed) => {
@@ -158,16 +163,16 @@ impl io::Write for Filled {
 }
 
 /// The URL with what the job says in its places. One whose path lacks a value would be another's: that of all orders, perhaps.
-pub(super) fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoLetter> {
+pub(super) fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoCallRequest> {
     let mut filled = Filled::new(URL_BYTES_MAX, NotADestination::TooLong.into());
     for piece in template.pieces() {
         match piece {
             Piece::Text(text) => filled.put(text.as_bytes())?,
-            Piece::Place(place) => {
+            Piece::Placeholder(place) => {
                 let (is_of_query, before) = (filled.bytes.contains(&b'?'), filled.bytes.len());
                 filled.put_value(*place, job, if is_of_query { Within::Query } else { Within::Path })?;
                 if !is_of_query && filled.bytes.len() == before {
-                    return Err(NoLetter::NoValue(place.name()));
+                    return Err(NoCallRequest::NoValue(place.name()));
                 }
             }
         }
@@ -201,11 +206,11 @@ struct Form<'a> {
     depth: usize,
     is_begun: bool,
     /// Why it is not read to its end, if its text is not the reason.
-    fault: Option<NoLetter>,
+    fault: Option<NoCallRequest>,
 }
 
 impl Form<'_> {
-    fn put_field(&mut self, value: &str) -> Result<(), NoLetter> {
+    fn put_field(&mut self, value: &str) -> Result<(), NoCallRequest> {
         if self.is_begun {
             self.filled.put(b"&")?;
         }

@@ -13,10 +13,10 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::uri::InvalidUri;
 use hyper::{Method, Request};
 
+use super::call_slots::Reputation;
 use super::client::{Client, Deadline};
 use super::destination::{Destination, NotADestination, URL_BYTES_MAX};
 use super::outcome::Fault;
-use super::room::Lane;
 use crate::server::config::{CallBackConfig, Egress, PortRange};
 use crate::transport::tls::TlsError;
 use crate::types::HttpUrlError;
@@ -117,7 +117,7 @@ impl Hook {
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
-        let reply = self.client.call(Lane::Proven, origin, &request, Deadline::of(within)).await;
+        let reply = self.client.call(Reputation::Proven, origin, &request, Deadline::of(within)).await;
         let reply = reply.map_err(|fault: Fault| no_reply(&fault))?;
         if reply.status.is_success() { Ok(()) } else { Err(PostError::Refused(reply.status.as_u16())) }
     }

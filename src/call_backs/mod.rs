@@ -5,7 +5,7 @@
 //! again by the next leader when its lease has run out. Only the leader calls.
 //!
 //! ```text
-//!   supervisor -- topics whose settings ask for calls --> topic --> letter --> client --> destination
+//!   supervisor -- topics whose settings ask for calls --> topic --> call_request --> client --> destination
 //!                                                           |                    |
 //!                                        destinations: breaker, rate, room    egress: address of each connection
 //!                                                           v
@@ -13,6 +13,8 @@
 //! ```
 
 mod breaker;
+mod call_request;
+mod call_slots;
 mod client;
 mod counts;
 mod destination;
@@ -20,12 +22,10 @@ mod destinations;
 mod egress;
 mod filled;
 mod hook;
-mod letter;
 mod log;
 mod lookup;
 mod outcome;
 mod pieces;
-mod room;
 mod secrets;
 mod sessions;
 mod settler;
@@ -46,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+use self::call_slots::CallSlots;
 use self::client::Client;
 pub use self::counts::Counted;
 use self::counts::Counts;
@@ -53,7 +54,6 @@ use self::destination::Destination;
 pub use self::hook::{Hook, HookError, Hooks, PostError};
 pub use self::log::Attempt;
 use self::log::Log;
-use self::room::Room;
 use self::secrets::Secrets;
 pub use self::secrets::SecretsError;
 use self::sessions::Sessions;
@@ -121,7 +121,7 @@ struct Shared {
     log: Log,
     looks: Arc<Semaphore>,
     node: u64,
-    room: Room,
+    room: CallSlots,
     counts: Counts,
     /// Topics, and jobs whose calls have not ended or whose outcomes the queue has not answered.
     tasks: TaskTracker,
@@ -185,7 +185,7 @@ impl Prepared {
             sessions: Sessions::default(),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),
             node,
-            room: Room::new(config.calls_per_lane_max, memory_max_bytes),
+            room: CallSlots::new(config.calls_per_lane_max, memory_max_bytes),
             counts: Counts::default(),
             tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),

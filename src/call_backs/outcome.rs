@@ -7,8 +7,8 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde_json::Value as Json;
 
+use super::call_request::Plan;
 use super::client::REPLY_BYTES_MAX;
-use super::letter::Plan;
 use crate::types::limits::REASON_BYTES_MAX;
 use crate::types::{Millis, Part, Refused, Success, Value};
 

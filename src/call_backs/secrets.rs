@@ -24,10 +24,10 @@ const SECRETS_MAX: usize = 8;
 /// The secrets of a node, by name.
 pub(super) struct Secrets {
     path: Option<PathBuf>,
-    held: Mutex<Held>,
+    held: Mutex<LoadedSecrets>,
 }
 
-struct Held {
+struct LoadedSecrets {
     mark: Option<Mark>,
     signers: Arc<BTreeMap<String, Signer>>,
 }
@@ -95,7 +95,7 @@ impl Secrets {
             Some(path) => (Some(Mark::of(path)), signers_of(path)?),
             None => (None, BTreeMap::new()),
         };
-        let held = Mutex::new(Held { mark, signers: Arc::new(signers) });
+        let held = Mutex::new(LoadedSecrets { mark, signers: Arc::new(signers) });
         Ok(Self { path: path.map(Path::to_owned), held })
     }
 
@@ -143,7 +143,7 @@ impl Secrets {
         Some(signatures.collect::<Vec<_>>().join(" "))
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, LoadedSecrets> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::Shared;
+use super::call_request::{CallRequest, Plan};
 use super::client::Deadline;
 use super::destination::{Destination, Origin};
-use super::destinations::{Destinations, NoPass, Pass};
-use super::letter::{Letter, Plan};
+use super::destinations::{CallPermit, Destinations, NotPermitted};
 use super::log::Attempt;
 use super::outcome::{Fault, Reply, Verdict, health, judge};
 use super::settler::Settlement;
@@ -161,17 +161,17 @@ impl Topic {
     /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.
     async fn attempt(&self, job: &Delivered, queue: u128) -> Option<Settlement> {
         let came = Instant::now();
-        let mut letter = match self.plan.letter(job) {
-            Ok(letter) => letter,
+        let mut call = match self.plan.request(job) {
+            Ok(call) => call,
             Err(error) => {
                 self.shared.counts.count("buried");
                 return Some(Settlement::Bury { reason: error.to_string() });
             }
         };
-        let origin = letter.destination.origin.clone();
-        let pass = match self.destinations.pass(&origin, letter.bodies_bytes, &self.shared.room) {
+        let origin = call.destination.origin.clone();
+        let pass = match self.destinations.pass(&origin, call.bodies_bytes, &self.shared.room) {
             Ok(pass) => pass,
-            Err(NoPass::Open(pause) | NoPass::Full(pause)) => {
+            Err(NotPermitted::Open(pause) | NotPermitted::Full(pause)) => {
                 self.changed.notify_one();
                 // It stays ready for others where no other destination is served meanwhile.
                 let pause = if self.only.is_some() { Duration::ZERO } else { pause };
@@ -195,14 +195,14 @@ impl Topic {
             Err(_) => return Some(self.not_tried(job, LOOK_AGAIN)),
         };
         let (begun, at) = (Instant::now(), wall());
-        let called = match self.sign(&mut letter, job, queue) {
-            Ok(()) => self.shared.client.call(pass.lane, &origin, &letter.request, deadline).await,
+        let called = match self.sign(&mut call, job, queue) {
+            Ok(()) => self.shared.client.call(pass.reputation, &origin, &call.request, deadline).await,
             Err(fault) => Err(fault),
         };
         let took = begun.elapsed();
         self.shared.counts.took(took);
         let verdict = judge(&self.plan, &called, wall());
-        let (settlement, outcome) = self.conclude(pass, job, &letter, &called, verdict).await;
+        let (settlement, outcome) = self.conclude(pass, job, &call, &called, verdict).await;
         self.shared.counts.count(outcome);
         let reason = match &settlement {
             Some(
@@ -218,7 +218,7 @@ impl Topic {
             attempt: job.attempts,
             at: json::values::time_text(at),
             method: self.plan.method().to_owned(),
-            url: format!("{origin}{}", letter.request.uri().path()),
+            url: format!("{origin}{}", call.request.uri().path()),
             status: called.as_ref().ok().map(|reply| reply.status.as_u16()),
             outcome: outcome.to_owned(),
             reason,
@@ -254,9 +254,9 @@ impl Topic {
     }
 
     /// Says which job of which queue this is, and signs it.
-    fn sign(&self, letter: &mut Letter, job: &Delivered, queue: u128) -> Result<(), Fault> {
+    fn sign(&self, call: &mut CallRequest, job: &Delivered, queue: u128) -> Result<(), Fault> {
         let (id, timestamp) = (format!("job_{queue:032x}_{}", job.lease.job.0), wall().0 / 1000);
-        let headers = letter.request.headers_mut();
+        let headers = call.request.headers_mut();
         let mut put = |name: &'static str, value: &str| {
             if let Ok(value) = value.parse() {
                 headers.insert(HeaderName::from_static(name), value);
@@ -265,7 +265,7 @@ impl Topic {
         put("webhook-id", &id);
         put("webhook-timestamp", &timestamp.to_string());
         let Some(name) = &self.plan.secrets else { return Ok(()) };
-        let (topic, body) = (self.of.topic.as_str(), &letter.body);
+        let (topic, body) = (self.of.topic.as_str(), &call.body);
         let signature = self.shared.secrets.sign(name, topic, &id, timestamp, body);
         let signature = signature.ok_or_else(|| Fault::NotReady(no_secrets(name, topic)))?;
         put("webhook-signature", &signature);
@@ -275,9 +275,9 @@ impl Topic {
     /// What becomes of the destination and of the job.
     async fn conclude(
         &self,
-        pass: Pass,
+        pass: CallPermit,
         job: &Delivered,
-        letter: &Letter,
+        call: &CallRequest,
         called: &Result<Reply, Fault>,
         verdict: Verdict,
     ) -> (Option<Settlement>, &'static str) {
@@ -285,7 +285,7 @@ impl Topic {
         let asked = called.as_ref().ok().and_then(|reply| reply.pause(wall()));
         let pause = pass.ended(health, asked);
         if let Some(pause) = pause {
-            info!(topic = self.of.topic.as_str(), destination = %letter.destination.origin, pause = ?pause, "a destination fails: it is left alone");
+            info!(topic = self.of.topic.as_str(), destination = %call.destination.origin, pause = ?pause, "a destination fails: it is left alone");
         }
         if is_probe || pause.is_some() {
             self.changed.notify_one();
@@ -297,7 +297,7 @@ impl Topic {
             Verdict::Park { pause: own, reason } => {
                 (Some(returned(pause.unwrap_or(own), job.lease, reason)), "not_tried")
             }
-            Verdict::Gone { reason } if letter.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
+            Verdict::Gone { reason } if call.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
             Verdict::Gone { reason } => {
                 self.pause(&reason).await;
                 // When calls begin again, others come first.

@@ -35,7 +35,7 @@ pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
     let ports = ports(config);
     let wanted = Sockets {
         connections: config.connections_max,
-        doors: ports * config.door_places_max,
+        doors: ports * config.unauthenticated_max,
         call_backs: CALLS_PER_LANE * config.call_backs.calls_per_lane_max,
     };
     let allowed = raise(FILES_MAX + OTHERS + wanted.sum());
@@ -57,12 +57,12 @@ pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
         );
     }
     config.connections_max = sockets.connections;
-    config.door_places_max = (sockets.doors / ports).max(1);
+    config.unauthenticated_max = (sockets.doors / ports).max(1);
     config.call_backs.calls_per_lane_max = (sockets.call_backs / CALLS_PER_LANE).max(1);
     Ok(())
 }
 
-/// Ports with a door of their own, but that for members, which is small.
+/// Ports with slots of their own for unauthenticated connections, but that for members, which is small.
 fn ports(config: &Config) -> usize {
     let others =
         [&config.http_listen, &config.ouqiang_listen, &config.youzan_listen, &config.php_delayqueue_listen];

@@ -9,18 +9,18 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use tokio::time::sleep;
 
-use super::input::visit;
+use super::input::connection;
 use super::memory::{busy, json_bytes_at_most, with_memory};
 use super::problem::Problem;
-use super::streams::{Place, Streams};
+use super::streams::{StreamSlot, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
 use crate::protocol::frame::frame_bytes_max;
 use crate::protocol::{
     Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
 };
-use crate::server::tokens::Guest;
-use crate::server::{HeldMemory, Local, LocalSession, MemoryShare, Stay};
+use crate::server::tokens::AdmittedClient;
+use crate::server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
 use crate::types::{Access, Right};
 
 /// A second try finds the node's new session, or none.
@@ -28,7 +28,7 @@ const TRIES: usize = 2;
 
 /// What all requests share.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct HttpState {
     local: Local,
     call_backs: CallBacks,
     alerts: Alerts,
@@ -39,7 +39,7 @@ pub(crate) struct Desk {
     acts_as: Option<Arc<str>>,
 }
 
-impl Desk {
+impl HttpState {
     /// One that leads to this queue.
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
@@ -67,40 +67,40 @@ impl Desk {
     }
 
     /// A place for one more event stream of this token, if there is one.
-    pub(super) fn stream(&self, token: &str) -> Option<Place> {
+    pub(super) fn stream(&self, token: &str) -> Option<StreamSlot> {
         self.streams.take(token)
     }
 }
 
 /// One connection, and the token that it showed last.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct HttpConnection {
     from: Arc<str>,
-    held: Mutex<Held>,
+    held: Mutex<ConnectionState>,
 }
 
 #[derive(Debug)]
-struct Held {
-    stay: Stay,
+struct ConnectionState {
+    hold: ConnectionHold,
     /// What the request under way takes: its body, then its answer.
     memory: HeldMemory,
-    shown: Option<(Vec<u8>, Arc<Guest>)>,
+    shown: Option<(Vec<u8>, Arc<AdmittedClient>)>,
 }
 
 /// Who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    desk: Desk,
-    guest: Arc<Guest>,
-    visit: Arc<Visit>,
+    state: HttpState,
+    client: Arc<AdmittedClient>,
+    connection: Arc<HttpConnection>,
 }
 
-impl Visit {
+impl HttpConnection {
     /// One that holds this of the server.
-    pub(crate) fn new(stay: Stay) -> Self {
-        let from = stay.address().to_string().into();
-        let memory = stay.memory(&Access::open()).nothing();
-        Self { from, held: Mutex::new(Held { stay, memory, shown: None }) }
+    pub(crate) fn new(hold: ConnectionHold) -> Self {
+        let from = hold.address().to_string().into();
+        let memory = hold.memory(&Access::open()).nothing();
+        Self { from, held: Mutex::new(ConnectionState { hold, memory, shown: None }) }
     }
 
     /// Takes memory for the request under way.
@@ -131,50 +131,50 @@ impl Visit {
         self.lock().memory.share().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets in whoever shows this secret. It is compared with the tokens when it is another than before.
-    fn admit(&self, secret: &[u8], desk: &Desk) -> Result<Arc<Guest>, ErrorReply> {
+    fn admit(&self, secret: &[u8], state: &HttpState) -> Result<Arc<AdmittedClient>, ErrorReply> {
         let mut held = self.lock();
-        if let Some((before, guest)) = &held.shown
+        if let Some((before, client)) = &held.shown
             && before == secret
-            && !guest.has_ended()
+            && !client.has_ended()
         {
-            return Ok(Arc::clone(guest));
+            return Ok(Arc::clone(client));
         }
         // It counts as a connection of that token no longer.
         held.shown = None;
-        let named = desk.acts_as.as_ref().filter(|_| secret.is_empty());
-        let guest = match named {
-            Some(token) => desk.local.admit_as(token)?,
-            None => desk.local.admit(secret, &self.from)?,
+        let named = state.acts_as.as_ref().filter(|_| secret.is_empty());
+        let client = match named {
+            Some(token) => state.local.admit_as(token)?,
+            None => state.local.admit(secret, &self.from)?,
         };
-        let guest = Arc::new(guest);
-        if !held.stay.let_in() {
+        let client = Arc::new(client);
+        if !held.hold.let_in() {
             let message =
                 "the server has as many connections as it may have: try again, or raise connections_max";
             return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
         }
-        held.memory = held.stay.memory(&guest.access()).nothing();
-        held.shown = Some((secret.to_vec(), Arc::clone(&guest)));
-        Ok(guest)
+        held.memory = held.hold.memory(&client.access()).nothing();
+        held.shown = Some((secret.to_vec(), Arc::clone(&client)));
+        Ok(client)
     }
 }
 
 impl<S> FromRequestParts<S> for Caller
 where
     S: Send + Sync,
-    Desk: FromRef<S>,
+    HttpState: FromRef<S>,
 {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let desk = Desk::from_ref(state);
-        let visit = visit(&parts.extensions)?;
-        let guest = visit.admit(secret(&parts.headers), &desk).map_err(unknown)?;
-        let caller = Self { desk, guest, visit };
+        let state = HttpState::from_ref(state);
+        let connection = connection(&parts.extensions)?;
+        let client = connection.admit(secret(&parts.headers), &state).map_err(unknown)?;
+        let caller = Self { state, client, connection };
         caller.wait_for_turn().await;
         Ok(caller)
     }
@@ -201,27 +201,30 @@ impl Caller {
     /// # Errors
     ///
     /// Such callers are not let in.
-    pub(crate) fn without_token(visit: &Arc<Visit>, desk: &Desk) -> Result<Self, ErrorReply> {
-        let guest = visit.admit(b"", desk)?;
-        Ok(Self { desk: desk.clone(), guest, visit: Arc::clone(visit) })
+    pub(crate) fn without_token(
+        connection: &Arc<HttpConnection>,
+        state: &HttpState,
+    ) -> Result<Self, ErrorReply> {
+        let client = connection.admit(b"", state)?;
+        Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
     }
 
     /// Waits until its token's limit lets one more request pass.
     pub(crate) async fn wait_for_turn(&self) {
-        while let Err(wait) = self.guest.room(1) {
+        while let Err(wait) = self.client.room(1) {
             sleep(wait).await;
         }
-        self.guest.took(1);
+        self.client.took(1);
     }
 
     /// What all requests share.
-    pub(crate) fn desk(&self) -> &Desk {
-        &self.desk
+    pub(crate) fn state(&self) -> &HttpState {
+        &self.state
     }
 
     /// What it may do.
     pub(crate) fn access(&self) -> Arc<Access> {
-        self.guest.access()
+        self.client.access()
     }
 
     /// What it may do, if it has this right to some topic. `needs` begins the refusal.
@@ -240,17 +243,17 @@ impl Caller {
 
     /// Waits until its token is changed, revoked or over.
     pub(crate) async fn ended(&self) {
-        self.guest.ended().await;
+        self.client.ended().await;
     }
 
     /// The name of its token; empty where there are none.
     pub(crate) fn token(&self) -> String {
-        self.guest.access().token.clone()
+        self.client.access().token.clone()
     }
 
     /// The largest body that it may push, in bytes.
     pub(crate) fn body_bytes_max(&self) -> usize {
-        self.desk.body_bytes_max.min(self.guest.access().body_bytes_max)
+        self.state.body_bytes_max.min(self.client.access().body_bytes_max)
     }
 
     /// Whether a request can be asked at all.
@@ -270,7 +273,7 @@ impl Caller {
     pub(crate) async fn ask(&self, request: Request) -> Result<Response, Problem> {
         if let Request::Push(push) = &request {
             // Its own limits are the client's affair; a server that is busy is not.
-            self.guest
+            self.client
                 .push(push)
                 .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
         }
@@ -282,7 +285,7 @@ impl Caller {
         tokio::select! {
             biased;
             answered = self.ask_until_answered(request) => self.with_memory(answered?),
-            () = self.guest.ended() => {
+            () = self.client.ended() => {
                 let ended = "the token was changed, revoked or has expired: show another one";
                 Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)))
             }
@@ -293,7 +296,7 @@ impl Caller {
     fn with_memory(&self, answer: Response) -> Result<Response, Problem> {
         let Response::Reserved(jobs) = &answer else { return Ok(answer) };
         let bytes = jobs.iter().map(json_bytes_at_most).sum();
-        if self.visit.take(bytes).is_ok() || jobs.is_empty() {
+        if self.connection.take(bytes).is_ok() || jobs.is_empty() {
             return Ok(answer);
         }
         let leases = jobs.iter().map(|job| job.lease).collect();
@@ -306,7 +309,7 @@ impl Caller {
 
     /// What a reader of events is sent, with the memory that it takes. `None` if there is none.
     pub(super) fn event(&self, text: String) -> Option<Bytes> {
-        self.visit.share().take(text.len()).map(|memory| with_memory(text.into(), memory))
+        self.connection.share().take(text.len()).map(|memory| with_memory(text.into(), memory))
     }
 
     async fn ask_until_answered(&self, request: Request) -> Result<Response, ErrorReply> {
@@ -314,7 +317,7 @@ impl Caller {
         loop {
             tries -= 1;
             let answered = match self.session().await {
-                Ok(session) => session.ask(Some(Arc::clone(&self.visit.from)), request.clone()).await,
+                Ok(session) => session.ask(Some(Arc::clone(&self.connection.from)), request.clone()).await,
                 Err(error) => Err(error),
             };
             match answered {
@@ -325,7 +328,7 @@ impl Caller {
     }
 
     async fn session(&self) -> Result<Arc<LocalSession>, ErrorReply> {
-        self.desk.local.session(&self.guest.access()).await
+        self.state.local.session(&self.client.access()).await
     }
 }
 

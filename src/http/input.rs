@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::caller::Visit;
+use super::caller::HttpConnection;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
 
@@ -46,9 +46,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for JsonBody<
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let visit = visit(request.extensions())?;
+        let connection = connection(request.extensions())?;
         let (parts, body) = request.into_parts();
-        let bytes = read(body, SMALL_BYTES_MAX, &visit).await?;
+        let bytes = read(body, SMALL_BYTES_MAX, &connection).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -100,9 +100,9 @@ where
 /// # Errors
 ///
 /// It came over none.
-pub(crate) fn visit(extensions: &Extensions) -> Result<Arc<Visit>, Problem> {
-    let visit = extensions.get::<Arc<Visit>>().cloned();
-    visit.ok_or_else(|| Problem::malformed("the request came over no connection"))
+pub(crate) fn connection(extensions: &Extensions) -> Result<Arc<HttpConnection>, Problem> {
+    let connection = extensions.get::<Arc<HttpConnection>>().cloned();
+    connection.ok_or_else(|| Problem::malformed("the request came over no connection"))
 }
 
 /// A whole body of at most this size. Its memory is taken as it comes: what was only announced takes none.
@@ -110,7 +110,11 @@ pub(crate) fn visit(extensions: &Extensions) -> Result<Arc<Visit>, Problem> {
 /// # Errors
 ///
 /// It is larger, does not come in time, or breaks off; or there is no memory for it.
-pub(crate) async fn read(body: Body, bytes_max: usize, visit: &Visit) -> Result<Bytes, Problem> {
+pub(crate) async fn read(
+    body: Body,
+    bytes_max: usize,
+    connection: &HttpConnection,
+) -> Result<Bytes, Problem> {
     let too_large = || {
         let message = format!("the request has more than {bytes_max} bytes: send less at once");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message)
@@ -131,7 +135,7 @@ pub(crate) async fn read(body: Body, bytes_max: usize, visit: &Visit) -> Result<
             let Ok(data) = frame.into_data() else { continue };
             let is_small = bytes.len() + data.len() <= SMALL_BYTES;
             if !is_small {
-                visit.take(BODY_COPIES * data.len())?;
+                connection.take(BODY_COPIES * data.len())?;
             }
             bytes.extend_from_slice(&data);
         }

@@ -1,4 +1,4 @@
-//! The port: HTTP/1.1 over the server's door, TLS and limits, and what is refused before a route sees it.
+//! The port: HTTP/1.1 over the server's listener, TLS and limits, and what is refused before a route sees it.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -17,12 +17,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tower_service::Service as _;
 use tracing::debug;
 
-use super::caller::Visit;
+use super::caller::HttpConnection;
 use super::memory;
 use super::patience::Patient;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
-use crate::server::{Local, Visitor};
+use crate::server::{Accepted, Local};
 
 /// Most bytes of a request's line and headers, and read ahead.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -41,7 +41,7 @@ const FOR_BROWSERS: [(&str, &str); 3] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// What visitors of one port find.
+/// What answers the connections of one port.
 #[derive(Clone)]
 pub(super) struct Site {
     router: Router,
@@ -57,13 +57,13 @@ impl Site {
     }
 
     /// Serves one connection to its end.
-    pub(super) async fn serve(self, visitor: Visitor) {
-        let Visitor { stream, stay } = visitor;
-        let (loss, stopping, deadline) = (stay.loss(), stay.stopping(), self.deadline);
-        let visit = Arc::new(Visit::new(stay));
+    pub(super) async fn serve(self, accepted: Accepted) {
+        let Accepted { stream, hold } = accepted;
+        let (loss, stopping, deadline) = (hold.loss(), hold.stopping(), self.deadline);
+        let connection = Arc::new(HttpConnection::new(hold));
         let service = service_fn(move |request| {
-            let (site, visit) = (self.clone(), Arc::clone(&visit));
-            async move { Ok::<_, Infallible>(site.answer(request, visit).await) }
+            let (site, connection) = (self.clone(), Arc::clone(&connection));
+            async move { Ok::<_, Infallible>(site.answer(request, connection).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -85,10 +85,14 @@ impl Site {
         }
     }
 
-    async fn answer(mut self, mut request: Request<Incoming>, visit: Arc<Visit>) -> Response<Body> {
+    async fn answer(
+        mut self,
+        mut request: Request<Incoming>,
+        connection: Arc<HttpConnection>,
+    ) -> Response<Body> {
         // Behind a body of chunks may stand what a proxy has taken for a part of it: nothing more is read.
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
-        request.extensions_mut().insert(Arc::clone(&visit));
+        request.extensions_mut().insert(Arc::clone(&connection));
         let method = request.method().clone();
         let response = match self.check(request.headers()) {
             Ok(()) => match self.router.call(request.map(Body::new)).await {
@@ -97,7 +101,7 @@ impl Site {
             },
             Err(problem) => problem.into_response(),
         };
-        let mut response = memory::answer(response, &visit, &method).await;
+        let mut response = memory::answer(response, &connection, &method).await;
         let headers = response.headers_mut();
         if is_last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));

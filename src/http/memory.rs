@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 
-use super::caller::Visit;
+use super::caller::HttpConnection;
 use super::problem::Problem;
 use crate::protocol::{Applied, Delivered, ErrorCode, ErrorReply};
 use crate::server::HeldMemory;
@@ -44,10 +44,10 @@ pub(super) fn busy() -> ErrorReply {
 
 /// The answer to the request under way, with its memory until it is written. Without memory a large one is not given: then one who
 /// has changed something does not know what became of it, and may ask again.
-pub(super) async fn answer(response: Response, visit: &Visit, method: &Method) -> Response {
+pub(super) async fn answer(response: Response, connection: &HttpConnection, method: &Method) -> Response {
     let Some(bytes) = response.body().size_hint().exact() else { return response };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let (mut memory, has_room) = visit.answered(bytes);
+    let (mut memory, has_room) = connection.answered(bytes);
     if bytes == 0 {
         return response;
     }

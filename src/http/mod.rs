@@ -27,7 +27,7 @@ use tracing::info;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-use self::caller::Desk;
+use self::caller::HttpState;
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 use self::listener::Site;
@@ -113,17 +113,18 @@ impl Http {
     /// The system does not let a port be listened on.
     pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
         let local = running.local();
-        let desk = Desk::new(local.clone(), call_backs, alerts);
+        let state = HttpState::new(local.clone(), call_backs, alerts);
         let need_no_token = local.is_open();
         let older_need_none = need_no_token || self.dialects_token.is_some();
-        let older = desk.clone().acting_as(self.dialects_token);
+        let older = state.clone().acting_as(self.dialects_token);
         if let Some((port, zone)) = self.php_delayqueue {
-            let (address, desk) = (port.address, older.clone());
-            local.accept(port, move |visitor| php_delayqueue::serve(visitor, desk.clone(), zone.clone()))?;
+            let (address, state) = (port.address, older.clone());
+            local
+                .accept(port, move |accepted| php_delayqueue::serve(accepted, state.clone(), zone.clone()))?;
             info!(%address, "listening for producers of php-delayqueue");
         }
         let sites = [
-            (self.api, router(desk), need_no_token, "listening for HTTP"),
+            (self.api, router(state), need_no_token, "listening for HTTP"),
             (
                 self.ouqiang,
                 ouqiang::router(older.clone()),
@@ -137,7 +138,7 @@ impl Http {
             let address = port.address;
             let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
             let site = Site::new(router, &local, hosts);
-            local.accept(port, move |visitor| site.clone().serve(visitor))?;
+            local.accept(port, move |accepted| site.clone().serve(accepted))?;
             info!(%address, "{told}");
         }
         Ok(())
@@ -166,7 +167,7 @@ async fn dialect(
 struct Document;
 
 /// All routes.
-fn router(desk: Desk) -> Router {
+fn router(state: HttpState) -> Router {
     let (router, document) = api_and_document();
     let document: Arc<str> = document.to_pretty_json().unwrap_or_default().into();
     let shown = move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.to_string()));
@@ -177,11 +178,11 @@ fn router(desk: Desk) -> Router {
         .route("/readyz", get(watch::readiness))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
-        .with_state(desk)
+        .with_state(state)
 }
 
 /// The routes of the JSON API, and the document that describes them.
-fn api_and_document() -> (Router<Desk>, utoipa::openapi::OpenApi) {
+fn api_and_document() -> (Router<HttpState>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Document::openapi()).merge(api::routes()).split_for_parts()
 }
 

@@ -14,14 +14,14 @@ pub(super) struct Streams(Arc<Mutex<BTreeMap<String, usize>>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StreamSlot {
     streams: Streams,
     token: String,
 }
 
 impl Streams {
     /// A place for one more, if there is one.
-    pub(super) fn take(&self, token: &str) -> Option<Place> {
+    pub(super) fn take(&self, token: &str) -> Option<StreamSlot> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_token = open.get(token).copied().unwrap_or(0);
         let is_full = open.values().sum::<usize>() >= STREAMS_MAX;
@@ -29,11 +29,11 @@ impl Streams {
             return None;
         }
         open.insert(token.to_owned(), of_token + 1);
-        Some(Place { streams: self.clone(), token: token.to_owned() })
+        Some(StreamSlot { streams: self.clone(), token: token.to_owned() })
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         let mut open = self.streams.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(of_token) = open.get_mut(&self.token) {
@@ -52,11 +52,12 @@ mod tests {
     #[test]
     fn no_token_takes_all_places() {
         let streams = Streams::default();
-        let mut of_a: Vec<Place> = (0..OF_TOKEN_MAX).map(|_| streams.take("a").expect("a place")).collect();
+        let mut of_a: Vec<StreamSlot> =
+            (0..OF_TOKEN_MAX).map(|_| streams.take("a").expect("a place")).collect();
         assert!(streams.take("a").is_none() && streams.take("b").is_some());
         of_a.pop();
         of_a.push(streams.take("a").expect("it is free again"));
-        let others: Vec<Place> = std::iter::from_fn(|| streams.take("")).collect();
+        let others: Vec<StreamSlot> = std::iter::from_fn(|| streams.take("")).collect();
         assert_eq!(others.len(), STREAMS_MAX - OF_TOKEN_MAX);
         assert!(streams.take("b").is_none());
         drop((of_a, others));

@@ -17,7 +17,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use serde::Serialize;
 
-use super::caller::{Caller, Desk};
+use super::caller::{Caller, HttpState};
 use super::problem::Problem;
 use crate::alerts::AlertsSeen;
 use crate::call_backs::CallBacksSeen;
@@ -48,18 +48,18 @@ struct Metrics {
 }
 
 /// `GET /metrics`: whoever may read something sees the node, and the topics that it may read.
-pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<Response, Problem> {
+pub(super) async fn metrics(caller: Caller, State(state): State<HttpState>) -> Result<Response, Problem> {
     let access = caller.with_right(Right::Read, "metrics need")?;
-    let mut call_backs = desk.call_backs().seen();
+    let mut call_backs = state.call_backs().seen();
     call_backs.topics.retain(|(topic, _)| access.has(Right::Read, topic.as_str()));
     call_backs.topics.truncate(OBSERVED_TOPICS_MAX);
-    let observed = desk.local().observe(access).await.ok_or_else(|| Problem::from(hangs()))?;
+    let observed = state.local().observe(access).await.ok_or_else(|| Problem::from(hangs()))?;
     let metrics = Metrics {
         observed,
         call_backs,
-        alerts: desk.alerts().seen(),
-        resident_bytes: desk.local().resident_bytes(),
-        disk_free_bytes: desk.local().disk_free_bytes().await,
+        alerts: state.alerts().seen(),
+        resident_bytes: state.local().resident_bytes(),
+        disk_free_bytes: state.local().disk_free_bytes().await,
     };
     let mut registry = Registry::with_prefix("adjourn");
     registry.register_collector(Box::new(metrics));
@@ -71,16 +71,16 @@ pub(super) async fn metrics(caller: Caller, State(desk): State<Desk>) -> Result<
 }
 
 /// `GET /healthz`: the process lives, and its core answers. It needs no token, and tells nothing else.
-pub(super) async fn health(State(desk): State<Desk>) -> Response {
-    match desk.local().vitals().await {
+pub(super) async fn health(State(state): State<HttpState>) -> Response {
+    match state.local().vitals().await {
         Some(_) => answer(Vec::new()),
         None => answer(vec!["the core does not answer"]),
     }
 }
 
 /// `GET /readyz`: the node can serve whoever comes now. It needs no token either.
-pub(super) async fn readiness(State(desk): State<Desk>) -> Response {
-    let Some(vitals) = desk.local().vitals().await else {
+pub(super) async fn readiness(State(state): State<HttpState>) -> Response {
+    let Some(vitals) = state.local().vitals().await else {
         return answer(vec!["the core does not answer"]);
     };
     let Vitals { has_leader, disk_is_full, memory_is_short } = vitals;

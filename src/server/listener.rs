@@ -1,4 +1,4 @@
-//! Accepts connections, as many as there are places at the door.
+//! Accepts connections, as many as may be unauthenticated at a time.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::connection::{self, ConnectionConfig, Entry};
-use super::door::{Addresses, Counted, Door, Place};
 use super::entropy;
+use super::unauthenticated::{Addresses, Counted, UnauthenticatedLimits, UnauthenticatedSlot};
 use crate::protocol::{ErrorCode, ErrorReply};
 use crate::replica::ConnectionId;
 use crate::types::SessionSecret;
@@ -21,7 +21,7 @@ use crate::types::SessionSecret;
 /// Connections that the system keeps waiting while the server is busy taking others in.
 const BACKLOG: u32 = 1024;
 /// An address that has all these places takes none from itself that it has had for less.
-const DOOR_PATIENCE: Duration = Duration::from_secs(1);
+const SLOT_PATIENCE: Duration = Duration::from_secs(1);
 /// Clients that are being turned away at a time; beyond it they are closed without a word.
 const TURNED_AWAY_MAX: usize = 64;
 /// After an error that will not pass at once, such as no free file descriptor.
@@ -76,14 +76,14 @@ pub(super) async fn accept_clients(listener: TcpListener, config: Arc<Connection
         .await;
 }
 
-/// Accepts until the server stops: hands over those for whom there is a place at the door, and those for whom there is none.
+/// Accepts until the server stops: hands over those that have a slot for unauthenticated connections, and those for which there is none.
 pub(super) async fn accept(
     listener: TcpListener,
     config: &ConnectionConfig,
     with_place: impl Fn(TcpStream, ConnectionId, Entry),
     without_place: impl Fn(TcpStream),
 ) {
-    let door = Door::new(config.door_places_max, DOOR_PATIENCE);
+    let unauthenticated = UnauthenticatedLimits::new(config.unauthenticated_max, SLOT_PATIENCE);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -95,7 +95,7 @@ pub(super) async fn accept(
             Ok((stream, peer)) if stream.set_nodelay(true).is_ok() => {
                 let connection = config.numbers.next();
                 debug!(connection = connection.0, %peer, "connected");
-                match admit(peer.ip(), &config.addresses, &door) {
+                match admit(peer.ip(), &config.addresses, &unauthenticated) {
                     Some((counted, place)) => {
                         let hello_by = Instant::now() + config.frame_deadline;
                         with_place(stream, connection, Entry { address: peer, place, counted, hello_by });
@@ -112,11 +112,15 @@ pub(super) async fn accept(
     }
 }
 
-/// A place at the door for a connection from this address. One from an address that has as many connections as it may takes
+/// A slot for an unauthenticated connection from this address. One from an address that has as many connections as it may takes
 /// no place from others.
-fn admit(from: IpAddr, addresses: &Arc<Addresses>, door: &Arc<Door>) -> Option<(Counted, Place)> {
+fn admit(
+    from: IpAddr,
+    addresses: &Arc<Addresses>,
+    unauthenticated: &Arc<UnauthenticatedLimits>,
+) -> Option<(Counted, UnauthenticatedSlot)> {
     let counted = addresses.count(from)?;
-    Some((counted, door.enter(from)?))
+    Some((counted, unauthenticated.enter(from)?))
 }
 
 /// The numbers of connections. An operator names one by its number: that of another node, or of a time before a restart, is to
@@ -164,13 +168,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_address_that_has_enough_takes_no_place_from_others() {
-        let (addresses, door) = (Addresses::new(2), Door::new(3, Duration::ZERO));
+        let (addresses, unauthenticated) = (Addresses::new(2), UnauthenticatedLimits::new(3, Duration::ZERO));
         let [greedy, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().expect("an address"));
         // Two of its own, and the other's, which would give way to a third.
-        let admitted = [greedy, greedy, other].map(|from| admit(from, &addresses, &door).expect("a place"));
-        assert!(admit(greedy, &addresses, &door).is_none());
+        let admitted =
+            [greedy, greedy, other].map(|from| admit(from, &addresses, &unauthenticated).expect("a place"));
+        assert!(admit(greedy, &addresses, &unauthenticated).is_none());
         assert!(admitted.iter().all(|(_, place)| !place.loss().is_cancelled()));
-        assert!(admit(other, &addresses, &door).is_some(), "who has fewer comes in");
+        assert!(admit(other, &addresses, &unauthenticated).is_some(), "who has fewer comes in");
         assert!(admitted.iter().any(|(_, place)| place.loss().is_cancelled()));
     }
 }

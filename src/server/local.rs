@@ -34,14 +34,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ServerError;
+use super::accepted::{self, Accepted};
 use super::connection::{ConnectionConfig, InputShare};
 use super::core::{BRIEF_BYTES_MAX, ToCore};
 use super::entropy;
 use super::outbox::{Inbox, Outbox};
 use super::peers::Passage;
 use super::ports::Port;
-use super::tokens::Guest;
-use super::visitor::{self, Visitor};
+use super::tokens::AdmittedClient;
 use leader_clock::LeaderClock;
 use leases::{clock_ms, leases_of, release};
 use member::{Line, UNASKED};
@@ -126,7 +126,7 @@ impl Local {
         Self { config, passage, data: data.into(), watchers: Arc::default(), sessions: Arc::default() }
     }
 
-    /// Accepts visitors at a port until the server stops. Each is served in a task of its own.
+    /// Accepts connections at a port until the server stops. Each is served in a task of its own.
     ///
     /// # Errors
     ///
@@ -134,10 +134,10 @@ impl Local {
     pub fn accept<F: Future<Output = ()> + Send + 'static>(
         &self,
         port: Port,
-        serve: impl Fn(Visitor) -> F + Clone + Send + Sync + 'static,
+        serve: impl Fn(Accepted) -> F + Clone + Send + Sync + 'static,
     ) -> Result<(), ServerError> {
         let has_tls = port.has_tls;
-        tokio::spawn(visitor::accept(port.listen()?, Arc::clone(&self.config), has_tls, serve));
+        tokio::spawn(accepted::accept(port.listen()?, Arc::clone(&self.config), has_tls, serve));
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Local {
         self.data.join(CALL_BACKS)
     }
 
-    /// By when a visitor's first request must be complete, and any that was begun.
+    /// By when an accepted connection's first request must be complete, and any that was begun.
     pub fn request_deadline(&self) -> Duration {
         self.config.frame_deadline
     }
@@ -176,7 +176,7 @@ impl Local {
     /// # Errors
     ///
     /// There is no such token, or it has as many connections as it may.
-    pub fn admit(&self, secret: &[u8], from: &str) -> Result<Guest, ErrorReply> {
+    pub fn admit(&self, secret: &[u8], from: &str) -> Result<AdmittedClient, ErrorReply> {
         self.config.tokens.admit(secret).inspect_err(|error| {
             if error.code == ErrorCode::Unauthorised {
                 self.config.audit.login_failed(from.to_owned(), error.message.clone());
@@ -189,7 +189,7 @@ impl Local {
     /// # Errors
     ///
     /// As [`Self::admit`].
-    pub fn admit_as(&self, token: &str) -> Result<Guest, ErrorReply> {
+    pub fn admit_as(&self, token: &str) -> Result<AdmittedClient, ErrorReply> {
         self.config.tokens.admit_as(token)
     }
 

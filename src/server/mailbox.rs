@@ -72,7 +72,7 @@ struct State<A: Actor> {
     /// Some of them are not brief.
     has_long: bool,
     /// Here while it rests. Otherwise somebody has it, and looks for inputs afterwards.
-    resting: Option<Held<A>>,
+    resting: Option<TakenOver<A>>,
     /// When the thread wakes by itself.
     thread_wakes_at: Duration,
     task: Option<Task>,
@@ -96,7 +96,7 @@ enum End {
 }
 
 /// An actor, and the inputs that it has taken out of the mailbox.
-struct Held<A: Actor> {
+struct TakenOver<A: Actor> {
     actor: A,
     inputs: VecDeque<A::Input>,
     goes_on: bool,
@@ -168,7 +168,7 @@ impl<A: Actor> Mailbox<A> {
                 if lone_turns < LONE_TURNS {
                     yield_now().await;
                 }
-                let Turn { inputs, more_wait } = self.run_turn();
+                let Progress { inputs, more_wait } = self.run_turn();
                 lone_turns = if inputs > 1 || more_wait { 0 } else { lone_turns.saturating_add(1) };
                 if !more_wait {
                     break;
@@ -179,13 +179,13 @@ impl<A: Actor> Mailbox<A> {
     }
 
     /// Gives the actor a turn, if it rests and brief inputs wait.
-    fn run_turn(&self) -> Turn {
+    fn run_turn(&self) -> Progress {
         let mut state = self.shared.lock();
         state.tell_task(false);
         if state.inputs.is_empty() || state.has_long {
-            return Turn::default();
+            return Progress::default();
         }
-        let Some(mut held) = state.resting.take_if(|held| held.goes_on) else { return Turn::default() };
+        let Some(mut held) = state.resting.take_if(|held| held.goes_on) else { return Progress::default() };
         state.take_up(&mut held);
         drop(state);
         let inputs = held.inputs.len();
@@ -197,13 +197,13 @@ impl<A: Actor> Mailbox<A> {
             self.shared.thread.notify_one();
         }
         state.resting = Some(held);
-        Turn { inputs, more_wait }
+        Progress { inputs, more_wait }
     }
 }
 
 /// What the task has done.
 #[derive(Default)]
-struct Turn {
+struct Progress {
     /// How many inputs the actor was given.
     inputs: usize,
     /// Others wait.
@@ -213,19 +213,19 @@ struct Turn {
 impl<A: Actor> Runner<A> {
     /// Runs the actor until it does not go on. It has a turn at once.
     pub(super) fn run(self, actor: A) {
-        let mut held = Held { actor, inputs: VecDeque::new(), goes_on: true, wakes_at: Duration::ZERO };
+        let mut held = TakenOver { actor, inputs: VecDeque::new(), goes_on: true, wakes_at: Duration::ZERO };
         self.shared.lock().take_up(&mut held);
         while held.goes_on {
             held.turn(&self.shared);
             held = self.rest(held);
         }
-        let Held { actor, mut inputs, .. } = held;
+        let TakenOver { actor, mut inputs, .. } = held;
         inputs.append(&mut self.shared.close());
         actor.end(inputs);
     }
 
     /// Lets the actor lie in the mailbox until there is something to do for it.
-    fn rest(&self, held: Held<A>) -> Held<A> {
+    fn rest(&self, held: TakenOver<A>) -> TakenOver<A> {
         let mut state = self.shared.lock();
         let mut held = Some(held);
         loop {
@@ -286,7 +286,7 @@ impl<A: Actor> Shared<A> {
 
 impl<A: Actor> State<A> {
     /// The actor is run from here on, with all inputs.
-    fn take_up(&mut self, held: &mut Held<A>) {
+    fn take_up(&mut self, held: &mut TakenOver<A>) {
         if held.inputs.is_empty() {
             mem::swap(&mut held.inputs, &mut self.inputs);
             self.has_long = false;
@@ -308,7 +308,7 @@ impl<A: Actor> State<A> {
     }
 }
 
-impl<A: Actor> Held<A> {
+impl<A: Actor> TakenOver<A> {
     fn turn(&mut self, shared: &Shared<A>) {
         self.goes_on = self.actor.turn(&mut self.inputs, &|| !shared.lock().inputs.is_empty());
         self.wakes_at = self.actor.wakes_at();

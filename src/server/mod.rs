@@ -17,6 +17,7 @@
 
 pub mod config;
 
+mod accepted;
 mod audit;
 mod callers;
 mod checkpoint;
@@ -24,7 +25,6 @@ mod clock;
 mod connection;
 mod core;
 mod disk;
-mod door;
 mod entropy;
 mod listener;
 mod local;
@@ -37,7 +37,7 @@ mod stages;
 mod start;
 mod threads;
 pub mod tokens;
-mod visitor;
+mod unauthenticated;
 
 use std::io;
 use std::net::SocketAddr;
@@ -59,6 +59,7 @@ use crate::replica::{Input, MemoryAccount, ReplayError};
 use crate::storage::folder::SpareFolder;
 use crate::storage::{DiskStorage, StorageError};
 use crate::transport::tls::{Acceptor, Members, TlsError};
+pub use accepted::{Accepted, ConnectionHold};
 use audit::{Audit, Auditor};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
 use clock::Clock;
@@ -68,7 +69,6 @@ use config::{Config, ConfigError};
 use connection::{ConnectionConfig, InputRoom};
 pub use core::Observed;
 use disk::{Chores, Disk, DiskHandle};
-use door::Addresses;
 pub use entropy::NoEntropy;
 use listener::ConnectionNumbers;
 pub use local::{Answering, Local, LocalSession, Vitals};
@@ -81,7 +81,7 @@ pub use stages::{BOUNDS_US, Buckets};
 use start::{Origin, Recovered};
 use threads::Threads;
 use tokens::{TokenError, Tokens};
-pub use visitor::{Stay, Visitor};
+use unauthenticated::Addresses;
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -419,7 +419,7 @@ fn connection_config(
         handshakes: Rate::new(config.handshakes_per_second),
         tokens: Arc::clone(tokens),
         room: Arc::new(Semaphore::new(config.connections_max)),
-        door_places_max: config.door_places_max,
+        unauthenticated_max: config.unauthenticated_max,
         addresses: Addresses::new(config.connections_per_address_max),
         audit,
         body_bytes_max: config.body_bytes_max,

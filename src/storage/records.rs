@@ -57,19 +57,19 @@ pub struct Records {
     retained: Option<Vec<BodyRef>>,
     /// Those of a capture that has ended.
     forgotten: Vec<BodyRef>,
-    chunks: BTreeMap<u32, Held>,
+    chunks: BTreeMap<u32, LiveChunk>,
     /// How often the set of chunks changed.
     generation: u64,
     cache: BlockCache,
     /// Pieces of indexes that were read for single rows.
     heads_read: u64,
     /// The next spilled job of each chunk, on each timeline.
-    fronts: [BinaryHeap<Reverse<Turn>>; 2],
+    fronts: [BinaryHeap<Reverse<SpilledOrder>>; 2],
 }
 
 /// A chunk with at least one needed record.
 #[derive(Debug)]
-struct Held {
+struct LiveChunk {
     chunk: Arc<Chunk>,
     live: Arc<Bits>,
     spilled: Arc<Bits>,
@@ -91,7 +91,7 @@ pub struct ChunkState {
 }
 
 /// Where the next spilled job of a chunk stands among those of the others: time, id, chunk, row.
-type Turn = (u64, JobId, u32, u32);
+type SpilledOrder = (u64, JobId, u32, u32);
 
 impl Default for Records {
     fn default() -> Self {
@@ -162,7 +162,7 @@ impl Records {
     /// From now on until [`Self::end_capture`], records in memory stay in memory. Returns the chunks as they are.
     pub fn begin_capture(&mut self) -> Vec<ChunkState> {
         self.retained.get_or_insert_default();
-        self.chunks.values().filter(|held| held.live.count() > 0).map(Held::state).collect()
+        self.chunks.values().filter(|held| held.live.count() > 0).map(LiveChunk::state).collect()
     }
 
     /// The records that were forgotten since [`Self::begin_capture`] may go: [`Self::free_forgotten`] frees them.
@@ -198,7 +198,7 @@ impl Records {
         let number = chunk.summary().number;
         let split = chunk.first_row_from(Timeline::Wall.number(), 0)?;
         let cursors = [0, split].map(|from| spilled.next_set(from).unwrap_or(chunk.rows()));
-        let mut held = Held { chunk, live, spilled, cursors, split };
+        let mut held = LiveChunk { chunk, live, spilled, cursors, split };
         // The first timeline's rows end where the second's begin.
         held.cursors[0] = held.cursors[0].min(split);
         self.chunks.insert(number, held);
@@ -246,7 +246,7 @@ impl Records {
 
     /// Whether the rows that are no longer needed take more than `least_bytes`, and more than the needed ones.
     pub fn has_waste(&self, least_bytes: u64) -> bool {
-        let bytes = self.chunks.values().map(Held::bytes);
+        let bytes = self.chunks.values().map(LiveChunk::bytes);
         let (live, all) = bytes.fold((0, 0), |sum, (live, all)| (sum.0 + live, sum.1 + all));
         all - live > live.max(least_bytes)
     }
@@ -283,7 +283,7 @@ impl Records {
 
     /// The chunks as they are.
     pub fn chunks(&self) -> impl Iterator<Item = ChunkState> + '_ {
-        self.chunks.values().map(Held::state)
+        self.chunks.values().map(LiveChunk::state)
     }
 
     /// Drops a record wherever it is.
@@ -343,7 +343,7 @@ impl Records {
     }
 }
 
-impl Held {
+impl LiveChunk {
     /// Bytes of its live rows, and of all of it, by and large.
     fn bytes(&self) -> (u64, u64) {
         let all = self.chunk.summary().bytes;

@@ -22,10 +22,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Fresh<T> {
     files: Vec<PathBuf>,
     make: Box<dyn Fn() -> Result<T, TlsError> + Send + Sync>,
-    held: Mutex<Held<T>>,
+    held: Mutex<Loaded<T>>,
 }
 
-struct Held<T> {
+struct Loaded<T> {
     value: Arc<T>,
     marks: Vec<Mark>,
     looked: Instant,
@@ -51,7 +51,7 @@ impl<T: Send + Sync + 'static> Fresh<T> {
     ) -> Result<Arc<Self>, TlsError> {
         // Before the files are read: what changes while they are read is seen at the next look.
         let marks = marks(&files);
-        let held = Held { value: Arc::new(make()?), marks, looked: Instant::now() };
+        let held = Loaded { value: Arc::new(make()?), marks, looked: Instant::now() };
         Ok(Arc::new(Self { files, make: Box::new(make), held: Mutex::new(held) }))
     }
 
@@ -95,7 +95,7 @@ impl<T: Send + Sync + 'static> Fresh<T> {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held<T>> {
+    fn held(&self) -> MutexGuard<'_, Loaded<T>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,6 +32,6 @@ pub use names::{Key, NameError, TopicName, is_host_and_port};
 pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use secret::Secret;
-pub use template::{Piece, Place, Template, TemplateError};
+pub use template::{Piece, Placeholder, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};

@@ -12,12 +12,12 @@ pub enum Piece {
     /// As it is.
     Text(String),
     /// What the job says.
-    Place(Place),
+    Placeholder(Placeholder),
 }
 
 /// What of a job is filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Placeholder {
     /// The job's id.
     Id,
     /// Its topic.
@@ -53,7 +53,7 @@ pub struct TemplateError {
     pub at: usize,
 }
 
-impl Place {
+impl Placeholder {
     /// All of them, by name.
     pub const ALL: [(&'static str, Self); 11] = [
         ("id", Self::Id),
@@ -91,13 +91,13 @@ impl Template {
                 rest = behind;
                 continue;
             };
-            let place = Place::ALL.into_iter().find(|(known, _)| *known == name);
+            let place = Placeholder::ALL.into_iter().find(|(known, _)| *known == name);
             let at = || text.chars().count() - behind.chars().count();
             let (_, place) = place.ok_or_else(|| TemplateError { at: at() })?;
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(Piece::Place(place));
+            pieces.push(Piece::Placeholder(place));
             rest = after;
         }
         plain.push_str(rest);
@@ -110,16 +110,17 @@ impl Template {
     /// Whether it says something else for each job of a topic.
     pub fn differs_by_job(&self) -> bool {
         self.0.iter().any(|piece| match piece {
-            Piece::Place(Place::Topic | Place::Attempt | Place::DueMs) | Piece::Text(_) => false,
-            Piece::Place(
-                Place::Id
-                | Place::Key
-                | Place::Lease
-                | Place::Body
-                | Place::BodyJson
-                | Place::BodyBase64
-                | Place::BodyForm
-                | Place::BodyFormRetries,
+            Piece::Placeholder(Placeholder::Topic | Placeholder::Attempt | Placeholder::DueMs)
+            | Piece::Text(_) => false,
+            Piece::Placeholder(
+                Placeholder::Id
+                | Placeholder::Key
+                | Placeholder::Lease
+                | Placeholder::Body
+                | Placeholder::BodyJson
+                | Placeholder::BodyBase64
+                | Placeholder::BodyForm
+                | Placeholder::BodyFormRetries,
             ) => true,
         })
     }
@@ -147,21 +148,21 @@ mod tests {
         let text = |text: &str| Piece::Text(text.to_owned());
         let read = |text: &str| Template::read(text).map(|template| template.0);
         assert_eq!(read(""), Ok(Vec::new()));
-        assert_eq!(read("{id}"), Ok(vec![Piece::Place(Place::Id)]));
+        assert_eq!(read("{id}"), Ok(vec![Piece::Placeholder(Placeholder::Id)]));
         assert_eq!(
             read(r#"{"id":{id},"x":{"body":{body.json}}}"#),
             Ok(vec![
                 text(r#"{"id":"#),
-                Piece::Place(Place::Id),
+                Piece::Placeholder(Placeholder::Id),
                 text(r#","x":{"body":"#),
-                Piece::Place(Place::BodyJson),
+                Piece::Placeholder(Placeholder::BodyJson),
                 text("}}"),
             ])
         );
         assert_eq!(read("{}{ id }{1}{"), Ok(vec![text("{}{ id }{1}{")]));
         assert_eq!(read("é{jd}"), Err(TemplateError { at: 2 }));
-        for (name, place) in Place::ALL {
-            assert_eq!(read(&format!("{{{name}}}")), Ok(vec![Piece::Place(place)]));
+        for (name, place) in Placeholder::ALL {
+            assert_eq!(read(&format!("{{{name}}}")), Ok(vec![Piece::Placeholder(place)]));
         }
     }
 }

@@ -66,12 +66,12 @@ pub(super) struct AddressJson {
 )]
 pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
     let access = caller.with_right(Right::Read, "attempts need")?;
-    let attempts = caller.desk().call_backs().attempts(id).await.map_err(|error| {
+    let attempts = caller.state().call_backs().attempts(id).await.map_err(|error| {
         let message = format!("the log of call-backs cannot be read: {error}");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unreadable, message)
     })?;
     let seen = attempts.into_iter().filter(|attempt| access.has(Right::Read, &attempt.topic)).collect();
-    let (node, complete) = (caller.desk().call_backs().node(), caller.desk().local().is_alone());
+    let (node, complete) = (caller.state().call_backs().node(), caller.state().local().is_alone());
     ok(&AttemptsJson { attempts: seen, node, complete })
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
 )]
 pub(super) async fn check(caller: Caller, JsonBody(asked): JsonBody<CheckJson>) -> Answer {
     caller.with_right(Right::Manage, "to check a destination needs")?;
-    let checked = caller.desk().call_backs().check(&asked.url).await;
+    let checked = caller.state().call_backs().check(&asked.url).await;
     let addresses = checked.addresses.iter();
     let addresses = addresses
         .map(|(address, refused)| AddressJson { address: address.to_string(), allowed: refused.is_none() });

@@ -25,7 +25,7 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, Wait};
 use super::super::input::QueryOf;
 use super::super::problem::{Problem, ProblemJson};
-use super::super::streams::Place;
+use super::super::streams::StreamSlot;
 use super::Answer;
 use crate::json::values::time_text;
 use crate::json::{TopicJson, TotalsJson};
@@ -123,12 +123,12 @@ struct Wanted {
 pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>) -> Answer {
     let wanted = Wanted::read(query)?;
     caller.with_right(Right::Read, "events need")?;
-    let place = caller.desk().stream(&caller.token()).ok_or_else(|| {
+    let place = caller.state().stream(&caller.token()).ok_or_else(|| {
         let message = "the node, or the token, has as many event streams as it may have: close one";
         Problem::from(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) })
     })?;
     let jobs = if wanted.jobs {
-        let watched = caller.desk().local().job_events().await;
+        let watched = caller.state().local().job_events().await;
         Some(watched.ok_or_else(|| {
             Problem::from(ErrorReply::new(ErrorCode::Busy, "the node does not answer: look at its log"))
         })?)
@@ -202,13 +202,13 @@ struct Stream {
     sender: Sender<Bytes>,
     /// Cancelled when the reader is gone.
     gone: CancellationToken,
-    _place: Place,
+    _place: StreamSlot,
 }
 
 impl Stream {
     /// Sends until the reader is gone, its token ends, or the server stops.
     async fn run(mut self, mut jobs: Option<broadcast::Receiver<JobEvent>>) {
-        let (stopping, gone) = (self.caller.desk().local().stopping(), self.gone.clone());
+        let (stopping, gone) = (self.caller.state().local().stopping(), self.gone.clone());
         let (caller, access) = (self.caller.clone(), self.wanted.of(&self.caller.access()));
         let mut counts = interval(self.wanted.every);
         counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -246,7 +246,7 @@ impl Stream {
 
     async fn counts(&self, access: &Arc<Access>) -> String {
         // A core that does not answer in time may answer the next time.
-        let Some(observed) = self.caller.desk().local().observe(Arc::clone(access)).await else {
+        let Some(observed) = self.caller.state().local().observe(Arc::clone(access)).await else {
             return String::new();
         };
         let Observation { cluster, totals, topics, .. } = &observed.observation;

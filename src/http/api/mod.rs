@@ -21,12 +21,12 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::caller::Desk;
+use super::caller::HttpState;
 use super::problem::Problem;
 use crate::protocol;
 
 /// All routes.
-pub(super) fn routes() -> OpenApiRouter<Desk> {
+pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new()
         .routes(routes!(push::push))
         .routes(routes!(change::get, change::delete))

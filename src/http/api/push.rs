@@ -148,14 +148,14 @@ pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: 
 }
 
 async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
-    let visit = input::visit(request.extensions())?;
+    let connection = input::connection(request.extensions())?;
     let (parts, body) = request.into_parts();
     let is_lines = input::media_type(&parts.headers) == "application/x-ndjson";
     if !is_lines {
         input::check_json(&parts.headers)?;
     }
     let bytes =
-        input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2)), &visit).await?;
+        input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2)), &connection).await?;
     if is_lines {
         return lines(&bytes).map(Brought::Many);
     }

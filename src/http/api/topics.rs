@@ -114,7 +114,7 @@ pub(super) async fn set(
     let call_back = change.set.call_back.clone();
     let set = caller.ask(Request::TopicSet(TopicSet { topic: topic.clone(), change })).await?;
     let warnings = match call_back {
-        Some(call_back) => caller.desk().call_backs().warnings(&topic, &call_back).await,
+        Some(call_back) => caller.state().call_backs().warnings(&topic, &call_back).await,
         None => Vec::new(),
     };
     if warnings.is_empty() { Ok(done(set)) } else { ok(&WarningsJson { warnings }) }

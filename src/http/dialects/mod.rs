@@ -76,9 +76,9 @@ impl fmt::Display for Failure {
 
 /// What a request says.
 async fn read(caller: &Caller, request: Request) -> Result<Fields, Unread> {
-    let visit = input::visit(request.extensions()).map_err(Unread::Body)?;
+    let connection = input::connection(request.extensions()).map_err(Unread::Body)?;
     let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
-    let bytes = input::read(request.into_body(), bytes_max, &visit).await.map_err(Unread::Body)?;
+    let bytes = input::read(request.into_body(), bytes_max, &connection).await.map_err(Unread::Body)?;
     Fields::read(&bytes).ok_or(Unread::Json)
 }
 

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use serde::Serialize;
 
-use super::super::caller::{Caller, Desk};
+use super::super::caller::{Caller, HttpState};
 use super::{Failure, OldJob, Unread, as_go_writes, find, id_of, pop, push, read, remove, topic_from};
 
 /// How long a pop waits for a job.
@@ -44,14 +44,14 @@ struct Shown {
 }
 
 /// All routes.
-pub(crate) fn router(desk: Desk) -> Router {
+pub(crate) fn router(state: HttpState) -> Router {
     Router::new()
         .route("/push", any(push_job))
         .route("/pop", any(pop_job))
         .route("/finish", any(remove_job))
         .route("/delete", any(remove_job))
         .route("/get", any(show_job))
-        .with_state(desk)
+        .with_state(state)
 }
 
 async fn push_job(caller: Caller, request: Request) -> Response {

@@ -17,12 +17,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::super::caller::{Caller, Desk, Visit};
+use super::super::caller::{Caller, HttpConnection, HttpState};
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
 use super::{Failure, key_of, look, push_one, topic_of, unexpected};
 use crate::protocol::{ErrorCode, JobRef, NewJob, Request, Response};
-use crate::server::{Visitor, wall};
+use crate::server::{Accepted, wall};
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
 use crate::types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
 
@@ -56,17 +56,17 @@ struct Producer {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(visitor: Visitor, desk: Desk, zone: TimeZone) {
-    let Visitor { stream, stay } = visitor;
-    let (address, loss, stopping) = (stay.address(), stay.loss(), stay.stopping());
-    let deadline = desk.local().request_deadline();
-    let visit = Arc::new(Visit::new(stay));
+pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) {
+    let Accepted { stream, hold } = accepted;
+    let (address, loss, stopping) = (hold.address(), hold.loss(), hold.stopping());
+    let deadline = state.local().request_deadline();
+    let connection = Arc::new(HttpConnection::new(hold));
     let mut stream = Patient::new(stream, TAKES_WITHIN);
     let serving = async {
         loop {
             let Some(message) = read(&mut stream, deadline).await? else { return Ok(()) };
-            // The place at the door is kept until the first message is there.
-            let caller = match Caller::without_token(&visit, &desk) {
+            // The connection counts as unauthenticated until the first message is there.
+            let caller = match Caller::without_token(&connection, &state) {
                 Ok(caller) => caller,
                 Err(error) => {
                     debug!(%address, %error, "a producer of php-delayqueue is refused");

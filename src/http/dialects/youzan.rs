@@ -8,7 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
-use super::super::caller::{Caller, Desk};
+use super::super::caller::{Caller, HttpState};
 use super::{OldJob, Unread, id_of, pop, push, read, remove};
 
 const TTR_S_MAX: i64 = 604_800;
@@ -23,8 +23,8 @@ struct Answer {
 }
 
 /// The one endpoint: every path is it, with any method.
-pub(crate) fn router(desk: Desk) -> Router {
-    Router::new().fallback(command).with_state(desk)
+pub(crate) fn router(state: HttpState) -> Router {
+    Router::new().fallback(command).with_state(state)
 }
 
 async fn command(caller: Caller, request: Request) -> Response {

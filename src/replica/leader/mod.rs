@@ -190,7 +190,7 @@ impl Leader {
                     self.lapsing.remove(&session);
                     node.connections.refuse(asker, error.clone());
                 }
-                Reply::Turn(waiter, claim) => {
+                Reply::PendingReserve(waiter, claim) => {
                     self.waiters.turn_over(waiter, claim);
                     self.waiters.line_up(waiter);
                     self.propose_held(node, group, claim.session);
@@ -307,7 +307,7 @@ impl Leader {
                 .waiters
                 .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
             for turn in turns {
-                let reply = Reply::Turn(turn.waiter, turn.claim);
+                let reply = Reply::PendingReserve(turn.waiter, turn.claim);
                 self.proposals.add(&turn.command(&group.state.engine), turn.claim.jobs, reply, node.now_us);
             }
         }

@@ -105,7 +105,7 @@ impl Leader {
                 self.session_ended(node, group, session);
                 node.connections.send(asker, response(outcome));
             }
-            Reply::Turn(waiter, claim) => {
+            Reply::PendingReserve(waiter, claim) => {
                 self.granted(node, group, waiter, claim, outcome)?;
                 self.propose_held(node, group, claim.session);
             }

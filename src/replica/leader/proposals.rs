@@ -33,7 +33,7 @@ pub(crate) enum Reply {
     /// A GOODBYE.
     Close(Asker, SessionId),
     /// A reserve for a waiter.
-    Turn(WaiterId, Claim),
+    PendingReserve(WaiterId, Claim),
     /// A lapse that the leader proposed itself.
     Lapse(SessionId),
     /// No request: the leader proposed the command itself.

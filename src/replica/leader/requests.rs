@@ -167,7 +167,7 @@ impl Leader {
             None => TopicOrder::OfJobs(reserve.topics.iter().map(TopicName::as_str).collect()),
         };
         let command = Command::Reserve { session, topics, jobs_max, bytes_max };
-        self.proposals.add_command(node, group, &command, Reply::Turn(waiter, claim));
+        self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
     }
 
     fn subscribe(

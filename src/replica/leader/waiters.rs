@@ -100,7 +100,7 @@ pub(crate) struct Waiters {
 
 /// A reserve to be proposed.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct PendingReserve {
     pub(super) waiter: WaiterId,
     pub(super) session: SessionId,
     pub(super) topics: Vec<TopicId>,
@@ -111,7 +111,7 @@ pub(super) struct Turn {
     weighed: Option<(Arc<Weighing>, Vec<i64>)>,
 }
 
-impl Turn {
+impl PendingReserve {
     /// The command to propose.
     pub(super) fn command<'a>(&'a self, engine: &'a Engine) -> Command<'a> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
@@ -365,7 +365,7 @@ impl Waiters {
         topics: impl IntoIterator<Item = TopicId>,
         available: impl Fn(TopicId) -> u64,
         mut room_bytes: impl FnMut(ConnectionId) -> u64,
-    ) -> Vec<Turn> {
+    ) -> Vec<PendingReserve> {
         let mut turns = Vec::new();
         for topic in topics {
             let claimed = self.claims.get(&topic).copied().unwrap_or(0);
@@ -388,7 +388,7 @@ impl Waiters {
         topic: TopicId,
         left: u64,
         room_bytes: &mut impl FnMut(ConnectionId) -> u64,
-    ) -> Option<Turn> {
+    ) -> Option<PendingReserve> {
         self.leave_lines(id);
         let waiter = self.all.get_mut(&id)?;
         let room_bytes = Some(room_bytes(waiter.asker.connection)).filter(|bytes| *bytes > 0)?;
@@ -405,7 +405,7 @@ impl Waiters {
         *self.reserves.entry(claim.session).or_default() += 1;
         let (session, topics) = (waiter.session, waiter.topics.clone());
         let (bytes_max, weighed) = (bytes_max.min(room_bytes), self.weighed(id));
-        Some(Turn { waiter: id, session, topics, jobs_max, bytes_max, claim, weighed })
+        Some(PendingReserve { waiter: id, session, topics, jobs_max, bytes_max, claim, weighed })
     }
 
     /// The outcome of a turn is known: removes its claim.

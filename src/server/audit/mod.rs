@@ -20,8 +20,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
 use super::clock::wall;
-use super::door::network;
 use super::rate::Rate;
+use super::unauthenticated::network;
 use crate::replica::Audited;
 use crate::types::Millis;
 use file::RotatedFile;
@@ -320,7 +320,7 @@ impl Refusals {
     }
 }
 
-/// Whose an address is, without a port: as the door counts it.
+/// Whose an address is, without a port: as the limits of unauthenticated connections count it.
 fn network_text(address: &str) -> String {
     let parsed = address.parse::<SocketAddr>();
     parsed.map_or_else(|_| address.to_owned(), |address| network(address.ip()).to_string())

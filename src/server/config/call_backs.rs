@@ -29,7 +29,7 @@ pub struct CallBackConfig {
     pub secrets_file: Option<PathBuf>,
     /// The most that the log of attempts takes on the disk, in bytes.
     pub log_bytes: u64,
-    /// Calls at the same time, in each lane, and connections that are kept between calls; no key, but a share of the file
+    /// Calls at the same time to destinations of each reputation, and connections that are kept between calls; no key, but a share of the file
     /// descriptors.
     pub calls_per_lane_max: usize,
 }

@@ -98,7 +98,7 @@ pub struct Config {
     /// Most concurrent connections.
     pub connections_max: usize,
     /// Connections at each port that have not said who they are; no key, but a share of the file descriptors.
-    pub door_places_max: usize,
+    pub unauthenticated_max: usize,
     /// Most concurrent connections from one address; 0 for no limit.
     pub connections_per_address_max: usize,
     /// TLS handshakes a second; further clients wait.
@@ -387,7 +387,7 @@ impl Default for Config {
             peer_tls_ca: None,
             peer_tls_crl: None,
             connections_max: 4096,
-            door_places_max: 1024,
+            unauthenticated_max: 1024,
             connections_per_address_max: 0,
             handshakes_per_second: 1000,
             audit_log: None,

@@ -26,12 +26,12 @@ use tracing::debug;
 use super::audit::Audit;
 use super::clock::Clock;
 use super::core::{CoreMailbox, ToCore};
-use super::door::{Addresses, Counted, Place};
 use super::listener::ConnectionNumbers;
 use super::outbox::{Gauge, Inbox, Outbox};
 use super::peers::Callers;
 use super::rate::Rate;
-use super::tokens::{Guest, Tokens};
+use super::tokens::{AdmittedClient, Tokens};
+use super::unauthenticated::{Addresses, Counted, UnauthenticatedSlot};
 use crate::protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use crate::replica::{ConnectionId, Input, MemoryAccount};
 use crate::transport::Stream;
@@ -61,8 +61,8 @@ pub(super) struct ConnectionConfig {
     pub(super) room: Arc<Semaphore>,
     /// How many connections each address has.
     pub(super) addresses: Arc<Addresses>,
-    /// Places at the door of each port.
-    pub(super) door_places_max: usize,
+    /// Unauthenticated connections of each port.
+    pub(super) unauthenticated_max: usize,
     /// Who was not let in.
     pub(super) audit: Audit,
     /// Largest body, in bytes.
@@ -103,8 +103,8 @@ const LINGER_BYTES_MAX: usize = 16 << 20;
 pub(super) struct Entry {
     /// From where.
     pub(super) address: SocketAddr,
-    /// Its place at the door, until it is let in or its connection has ended.
-    pub(super) place: Place,
+    /// Its slot while it is not authenticated.
+    pub(super) place: UnauthenticatedSlot,
     /// Among the connections of its address.
     pub(super) counted: Counted,
     /// By then its HELLO must be complete, and before it the handshake of TLS.
@@ -112,7 +112,7 @@ pub(super) struct Entry {
 }
 
 /// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops. One that is not let in
-/// keeps its place at the door to the end, and ends when that is given up.
+/// keeps its slot to the end, and ends when that is given up.
 pub(super) async fn serve(
     stream: TcpStream,
     connection: ConnectionId,
@@ -159,7 +159,7 @@ pub(super) async fn serve_callers(
     let Callers { stream, unread, access, node } = callers;
     let from = format!("callers of node {node}");
     talk(stream, connection, CALLERS_IN_FLIGHT_MAX, &config, async |reader| {
-        reader.serve_callers(secret, &from, Guest::vouched(access), unread).await
+        reader.serve_callers(secret, &from, AdmittedClient::vouched(access), unread).await
     })
     .await;
     debug!(connection = connection.0, node, "closed");

@@ -10,9 +10,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::core::{BRIEF_BYTES_MAX, ToCore};
-use super::super::door::Place;
 use super::super::outbox::{Gauge, Outbox, ToBackup};
-use super::super::tokens::Guest;
+use super::super::tokens::AdmittedClient;
+use super::super::unauthenticated::UnauthenticatedSlot;
 use super::ConnectionConfig;
 use super::greeting;
 use super::input::{BUFFER_BYTES_MAX, BYTES_MIN, InputShare};
@@ -50,9 +50,9 @@ pub(super) struct Reader<'a> {
     decoder: FrameDecoder,
     buffer: BytesMut,
     /// Who it is, if that is known before it says so.
-    vouched: Option<Guest>,
-    /// At the door, until it is among those that were let in.
-    place: Option<Place>,
+    vouched: Option<AdmittedClient>,
+    /// Until it is authenticated.
+    place: Option<UnauthenticatedSlot>,
     /// Among all that were let in, until its last word is written.
     room: Option<OwnedSemaphorePermit>,
     /// Largest body, in bytes.
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         &mut self,
         secret: SessionSecret,
         address: SocketAddr,
-        place: Place,
+        place: UnauthenticatedSlot,
         hello_by: Instant,
     ) -> End {
         (self.place, self.frame_by) = (Some(place), Some(hello_by));
@@ -124,10 +124,10 @@ impl<'a> Reader<'a> {
         &mut self,
         secret: SessionSecret,
         from: &str,
-        guest: Guest,
+        client: AdmittedClient,
         unread: BytesMut,
     ) -> End {
-        (self.vouched, self.buffer) = (Some(guest), unread);
+        (self.vouched, self.buffer) = (Some(client), unread);
         self.frame_by = Some(Instant::now() + self.config.frame_deadline);
         let Err(end) = self.converse(secret, from).await;
         end
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
 
     async fn converse(&mut self, secret: SessionSecret, address: &str) -> Result<Infallible, End> {
         let config = self.config;
-        let (id, hello, guest) = tokio::select! {
+        let (id, hello, client) = tokio::select! {
             hello = self.hello(address) => hello?,
             () = config.stopping.cancelled() => {
                 let error = ErrorReply::new(ErrorCode::Stopping, "the server is stopping: connect to it later");
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
             self.room = Some(room);
             self.place = None;
         }
-        let (connection, outbox, access) = (self.connection, self.outbox.clone(), guest.access());
+        let (connection, outbox, access) = (self.connection, self.outbox.clone(), client.access());
         self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
         let (address, in_flight_max) = (address.to_owned(), self.gauge.in_flight_max());
         let arrival = Arrival { secret, access, address, in_flight_max };
@@ -166,15 +166,15 @@ impl<'a> Reader<'a> {
         self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
         tokio::select! {
             biased;
-            () = guest.ended() => {
+            () = client.ended() => {
                 Err(End::Away("the token was changed, revoked or has expired: connect again".to_owned()))
             }
-            end = self.take_turns(&guest) => end,
+            end = self.take_turns(&client) => end,
         }
     }
 
     /// Takes requests as they come, until there is an end.
-    async fn take_turns(&mut self, guest: &Guest) -> Result<Infallible, End> {
+    async fn take_turns(&mut self, client: &AdmittedClient) -> Result<Infallible, End> {
         loop {
             let room = self.gauge.room();
             if room == 0 {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
                 self.frame_by = None;
                 continue;
             }
-            let room = match guest.room(room) {
+            let room = match client.room(room) {
                 Ok(room) => room,
                 Err(wait) => {
                     sleep(wait).await;
@@ -192,37 +192,37 @@ impl<'a> Reader<'a> {
                     continue;
                 }
             };
-            if self.take_requests(room, guest).await? {
+            if self.take_requests(room, client).await? {
                 self.read(self.config.silence_max(self.gauge)).await?;
             }
         }
     }
 
     /// Waits for the first frame, which must be a HELLO that is acceptable.
-    async fn hello(&mut self, address: &str) -> Result<(RequestId, Request, Guest), End> {
+    async fn hello(&mut self, address: &str) -> Result<(RequestId, Request, AdmittedClient), End> {
         loop {
             if let Some(frame) = self.next_frame()? {
                 let id = frame.header.id;
                 let admitted = greeting::check(&frame, self.config).and_then(|hello| {
                     let vouched = self.vouched.take().map(Ok);
-                    let guest = vouched.unwrap_or_else(|| self.config.tokens.admit(&hello.token))?;
-                    Ok((hello, guest))
+                    let client = vouched.unwrap_or_else(|| self.config.tokens.admit(&hello.token))?;
+                    Ok((hello, client))
                 });
-                let (hello, guest) = admitted.map_err(|error| {
+                let (hello, client) = admitted.map_err(|error| {
                     if error.code == ErrorCode::Unauthorised {
                         self.config.audit.login_failed(address.to_owned(), error.message.clone());
                     }
                     End::Refused(id, error)
                 })?;
                 self.gauge.wish_for_heartbeat(hello.heartbeat_ms);
-                return Ok((id, Request::Hello(hello), guest));
+                return Ok((id, Request::Hello(hello), client));
             }
             self.read(self.config.frame_deadline).await?;
         }
     }
 
     /// Decodes at most `room` frames and hands them over. Says whether more bytes are needed to go on.
-    async fn take_requests(&mut self, room: u32, guest: &Guest) -> Result<bool, End> {
+    async fn take_requests(&mut self, room: u32, client: &AdmittedClient) -> Result<bool, End> {
         let mut batch = Batch::default();
         let mut taken = 0;
         let mut end = Ok(());
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
             match self.next_frame() {
                 Ok(Some(frame)) => {
                     taken += 1;
-                    self.sort(&frame, &mut batch, guest);
+                    self.sort(&frame, &mut batch, client);
                 }
                 Ok(None) => {
                     starved = true;
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.gauge.asked(taken);
-        guest.took(taken);
+        client.took(taken);
         let frame_room = if taken > 0 { self.frame_room.take() } else { None };
         if !batch.requests.is_empty() {
             let permit = self.share.hand_over(batch.bytes, frame_room).await;
@@ -261,10 +261,10 @@ impl<'a> Reader<'a> {
         end.map(|()| starved)
     }
 
-    fn sort(&mut self, frame: &Frame, batch: &mut Batch, guest: &Guest) {
+    fn sort(&mut self, frame: &Frame, batch: &mut Batch, client: &AdmittedClient) {
         let id = frame.header.id;
         match Request::decode(frame, self.body_bytes_max) {
-            Ok(Request::Push(push)) if let Err(error) = guest.push(&push) => {
+            Ok(Request::Push(push)) if let Err(error) = client.push(&push) => {
                 batch.answers.push((id, Response::Error(error)));
             }
             Ok(Request::BackupRead { offset, bytes }) if self.outbox.has_backup() => {

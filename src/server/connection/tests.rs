@@ -6,9 +6,9 @@ use std::path::Path;
 use tokio::net::TcpListener;
 
 use super::super::core::CoreRunner;
-use super::super::door::Door;
 use super::super::mailbox;
 use super::super::tokens::SecretHash;
+use super::super::unauthenticated::UnauthenticatedLimits;
 use super::*;
 use crate::protocol::{Hello, Request, VERSION};
 use crate::types::Access;
@@ -18,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longer than any test.
 const LONG: Duration = Duration::from_hours(1);
 
-/// A server's side, with one place at the door, which is not given up.
+/// A server's side, with one slot for an unauthenticated connection, which is not given up.
 struct Rig {
     config: Arc<ConnectionConfig>,
     core: CoreRunner,
-    door: Arc<Door>,
+    unauthenticated: Arc<UnauthenticatedLimits>,
     listener: TcpListener,
 }
 
@@ -38,7 +38,7 @@ impl Rig {
             tokens: Tokens::read(tokens).expect("tokens"),
             room: Arc::new(Semaphore::new(8)),
             addresses: Addresses::new(0),
-            door_places_max: 8,
+            unauthenticated_max: 8,
             audit: Audit::new(None, 1).expect("no file").0,
             body_bytes_max: 1 << 20,
             memory: MemoryAccount::default(),
@@ -50,7 +50,12 @@ impl Rig {
             stopping: CancellationToken::new(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        Self { config: Arc::new(config), core: runner, door: Door::new(1, LONG), listener }
+        Self {
+            config: Arc::new(config),
+            core: runner,
+            unauthenticated: UnauthenticatedLimits::new(1, LONG),
+            listener,
+        }
     }
 
     /// A client, and its connection as it is served.
@@ -58,14 +63,14 @@ impl Rig {
         let address = self.listener.local_addr().expect("an address");
         let client = TcpStream::connect(address).await.expect("connected");
         let (stream, address) = self.listener.accept().await.expect("accepted");
-        let place = self.door.enter(address.ip()).expect("a place");
+        let place = self.unauthenticated.enter(address.ip()).expect("a place");
         let counted = self.config.addresses.count(address.ip()).expect("no limit");
         let entry = Entry { address, place, counted, hello_by };
         (client, serve(stream, ConnectionId(7), SessionSecret([0; 16]), entry, Arc::clone(&self.config)))
     }
 
     fn is_full(&self) -> bool {
-        self.door.enter(IpAddr::from([127, 0, 0, 1])).is_none()
+        self.unauthenticated.enter(IpAddr::from([127, 0, 0, 1])).is_none()
     }
 }
 

@@ -145,7 +145,7 @@ pub enum RefusalCode {
     Malformed = 6,
     /// It is not the node that was dialled.
     OtherNode = 7,
-    /// Too many are at the door.
+    /// Too many connections are not authenticated yet.
     Busy = 8,
     /// It cannot do what the cluster does.
     FeatureLevel = 9,

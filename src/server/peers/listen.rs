@@ -9,12 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use super::super::door::{Door, Place};
+use super::super::unauthenticated::{UnauthenticatedLimits, UnauthenticatedSlot};
 use super::Shared;
 use super::handshake::{self, Accepted, HandshakeError, lock};
 
 /// Connections whose other side is not known yet.
-const AT_THE_DOOR_MAX: usize = 64;
+const UNAUTHENTICATED_MAX: usize = 64;
 /// After an error that will not pass at once, such as no free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Refused nodes come again soon. Each reason is logged at this interval at most.
@@ -24,7 +24,7 @@ const REASONS_MAX: usize = 64;
 
 /// Accepts until the node stops.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let door = Door::new(AT_THE_DOOR_MAX, shared.timing.door);
+    let unauthenticated = UnauthenticatedLimits::new(UNAUTHENTICATED_MAX, shared.timing.slot_patience);
     let complaints = Arc::new(Complaints::default());
     loop {
         let accepted = tokio::select! {
@@ -35,7 +35,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         match accepted {
             Ok((stream, from)) => {
                 // One that finds no place is closed without an answer.
-                if let Some(place) = door.enter(from.ip()) {
+                if let Some(place) = unauthenticated.enter(from.ip()) {
                     let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
                     tokio::spawn(receive(stream, from, place, shared, complaints));
                 }
@@ -51,7 +51,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn receive(
     stream: TcpStream,
     from: SocketAddr,
-    place: Place,
+    place: UnauthenticatedSlot,
     shared: Arc<Shared>,
     complaints: Arc<Complaints>,
 ) {

@@ -67,8 +67,8 @@ pub(super) use snapshot_receiver::Places;
 pub(super) struct Timing {
     /// Until two nodes know each other.
     pub(super) handshake: Duration,
-    /// A place at the door that was had for this long goes to another connection from the same address, if there is no other.
-    pub(super) door: Duration,
+    /// A slot for an unauthenticated connection that was held for this long goes to another connection from the same address, if there is no other.
+    pub(super) slot_patience: Duration,
     /// The longest time between two frames to another node.
     pub(super) ping: Duration,
     /// A node that sends or takes nothing for this time is treated as gone.
@@ -93,7 +93,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(5),
-            door: Duration::from_millis(100),
+            slot_patience: Duration::from_millis(100),
             ping: Duration::from_secs(1),
             silence: Duration::from_secs(3),
             backoff_min: Duration::from_millis(50),

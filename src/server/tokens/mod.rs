@@ -29,11 +29,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Tokens {
     file: Option<PathBuf>,
-    held: Mutex<Held>,
+    held: Mutex<LoadedTokens>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LoadedTokens {
     tokens: Vec<Arc<Token>>,
     /// Of the file as it was read.
     mark: Option<Mark>,
@@ -57,9 +57,9 @@ struct Token {
     ended: CancellationToken,
 }
 
-/// A client that was let in.
+/// A client whose token was accepted.
 #[derive(Debug)]
-pub struct Guest(Arc<Token>);
+pub struct AdmittedClient(Arc<Token>);
 
 impl Tokens {
     /// Reads the file, if there is one.
@@ -75,12 +75,12 @@ impl Tokens {
             }
             None => vec![Token::new(None)],
         };
-        let held = Held { tokens, mark, seen: None, complaint: None };
+        let held = LoadedTokens { tokens, mark, seen: None, complaint: None };
         Ok(Arc::new(Self { file: file.map(Path::to_owned), held: Mutex::new(held) }))
     }
 
     /// Lets a client in that shows the secret of a token. All are compared, whichever matches: the time tells nothing.
-    pub(super) fn admit(&self, shown: &[u8]) -> Result<Guest, ErrorReply> {
+    pub(super) fn admit(&self, shown: &[u8]) -> Result<AdmittedClient, ErrorReply> {
         let (shown, now) = (SecretHash::of(shown), wall());
         let mut found = None;
         for token in &self.held().tokens {
@@ -96,7 +96,7 @@ impl Tokens {
     }
 
     /// Lets in a client that acts as the token of this name.
-    pub(super) fn admit_as(&self, name: &str) -> Result<Guest, ErrorReply> {
+    pub(super) fn admit_as(&self, name: &str) -> Result<AdmittedClient, ErrorReply> {
         let found = self.held().tokens.iter().find(|token| token.access.token == name).cloned();
         let Some(token) = found else {
             let unknown = format!("there is no token {name}, which callers of this port act as: make it");
@@ -105,7 +105,7 @@ impl Tokens {
         Self::let_in(token, wall())
     }
 
-    fn let_in(token: Arc<Token>, now: Millis) -> Result<Guest, ErrorReply> {
+    fn let_in(token: Arc<Token>, now: Millis) -> Result<AdmittedClient, ErrorReply> {
         if token.has_ended(now) {
             let expired = format!(
                 "the token {} has expired: ask whoever runs the server for another",
@@ -115,16 +115,16 @@ impl Tokens {
         }
         let most = token.entry.as_ref().and_then(|entry| entry.limits.connections).unwrap_or(u32::MAX);
         // From here on its drop counts it out again.
-        let guest = Guest(token);
-        if guest.0.connections.fetch_add(1, Ordering::Relaxed) >= most {
+        let client = AdmittedClient(token);
+        if client.0.connections.fetch_add(1, Ordering::Relaxed) >= most {
             let many = format!(
                 "the token {} has as many connections as it may, {most}: close some",
-                guest.0.access.token
+                client.0.access.token
             );
             let error = ErrorReply::new(ErrorCode::Busy, many);
             return Err(ErrorReply { retry_after_ms: 1000, ..error });
         }
-        Ok(guest)
+        Ok(client)
     }
 
     /// Whether there is no file of tokens: then everybody may do everything.
@@ -196,7 +196,7 @@ impl Tokens {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, LoadedTokens> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -211,7 +211,7 @@ fn names_none(path: &Path) -> bool {
     toml::from_str(&text).is_ok_and(|says: Says| says.token.is_some_and(|tokens| tokens.is_empty()))
 }
 
-impl Held {
+impl LoadedTokens {
     /// The mark of a file that was not read yet, if it is the same as at the look before.
     fn settled(&mut self, mark: Mark) -> Option<Mark> {
         let is_settled = self.seen.as_ref() == Some(&mark) && self.mark.as_ref() != Some(&mark);
@@ -276,7 +276,7 @@ impl Token {
     }
 }
 
-impl Guest {
+impl AdmittedClient {
     /// One for whom another member vouches, which sees to its limits.
     pub(super) fn vouched(access: Access) -> Self {
         let token = Token::of(None, access, &Limits::default());
@@ -330,7 +330,7 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for AdmittedClient {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }

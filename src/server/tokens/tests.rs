@@ -41,7 +41,7 @@ impl Rig {
         self.tokens.reload();
     }
 
-    fn admit(&self, secret: &str) -> Result<Guest, String> {
+    fn admit(&self, secret: &str) -> Result<AdmittedClient, String> {
         self.tokens.admit(secret.as_bytes()).map_err(|error| error.message)
     }
 }
@@ -149,16 +149,16 @@ async fn a_changed_file_is_noticed_and_a_token_expires() {
 async fn the_requests_of_all_connections_of_a_token_are_charged() {
     let rig = Rig::new();
     rig.write(&FILE.replace("connections = 2", "requests_per_second = 100"));
-    let guests = [(); 16].map(|()| rig.admit("shop").expect("known"));
+    let clients = [(); 16].map(|()| rig.admit("shop").expect("known"));
     // All see the room before any takes it.
-    assert!(guests.iter().all(|guest| guest.room(100) == Ok(100)));
-    for guest in &guests {
-        guest.took(100);
+    assert!(clients.iter().all(|client| client.room(100) == Ok(100)));
+    for client in &clients {
+        client.took(100);
     }
     tokio::time::advance(Duration::from_secs(14)).await;
-    assert!(guests.iter().all(|guest| guest.room(100).is_err()));
+    assert!(clients.iter().all(|client| client.room(100).is_err()));
     tokio::time::advance(Duration::from_secs(2)).await;
-    assert!(guests.iter().all(|guest| guest.room(100) == Ok(100)));
+    assert!(clients.iter().all(|client| client.room(100) == Ok(100)));
 }
 
 #[test]

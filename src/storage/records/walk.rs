@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use super::{Held, JOBS_PER_PART, Records};
+use super::{JOBS_PER_PART, LiveChunk, Records};
 use crate::engine::{Timeline, WalkFrom, Walked};
 use crate::storage::StorageError;
 use crate::types::{JobId, Millis};
@@ -23,7 +23,7 @@ pub struct Walk {
     /// The chunks that it was begun with.
     generation: Option<u64>,
     /// The next turn of each run.
-    next: BinaryHeap<Reverse<Turn>>,
+    next: BinaryHeap<Reverse<WalkOrder>>,
     /// The runs that are open.
     open: BTreeMap<RunId, Run>,
 }
@@ -32,7 +32,7 @@ pub struct Walk {
 type RunId = (u32, Timeline);
 
 /// A row, or no job's id for a run that is to be read on: nothing in it comes before the time.
-type Turn = (Millis, JobId, RunId);
+type WalkOrder = (Millis, JobId, RunId);
 
 /// No job has this id.
 const READ_ON: JobId = JobId(0);
@@ -120,7 +120,7 @@ impl Records {
 }
 
 /// Reads the next piece of a run.
-fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), StorageError> {
+fn read_on(walk: &mut Walk, held: &LiveChunk, id: RunId, at: Millis) -> Result<(), StorageError> {
     let timeline = id.1;
     let mut run = walk.open.remove(&id).unwrap_or_default();
     let first = if let Some(row) = run.next_row {
@@ -153,7 +153,7 @@ fn read_on(walk: &mut Walk, held: &Held, id: RunId, at: Millis) -> Result<(), St
 }
 
 /// Queues the next turn of a run: one of its rows read so far, or the next read, whose rows come no earlier than `last`.
-fn enqueue(walk: &mut Walk, held: &Held, id: RunId, last: Millis) {
+fn enqueue(walk: &mut Walk, held: &LiveChunk, id: RunId, last: Millis) {
     let Some(run) = walk.open.get(&id) else { return };
     match run.rows.front() {
         Some((at, job, _)) => walk.next.push(Reverse((*at, *job, id))),

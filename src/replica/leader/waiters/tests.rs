@@ -20,7 +20,7 @@ fn roomy(_: ConnectionId) -> u64 {
     u64::MAX
 }
 
-fn sessions(turns: &[Turn]) -> Vec<u64> {
+fn sessions(turns: &[PendingReserve]) -> Vec<u64> {
     turns.iter().map(|turn| turn.session.0).collect()
 }
 

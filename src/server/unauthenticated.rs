@@ -1,9 +1,9 @@
-//! The door of a port: connections that have not proven yet who they are. There are few places, and no address keeps another
+//! Limits of a port on connections that have not proven yet who they are. There are few slots, and no address keeps another
 //! from coming in.
 //!
-//! When all places are taken, the address that has the most of them gives its oldest up, to whoever comes from elsewhere at once,
+//! When all slots are taken, the address that has the most of them gives its oldest up, to whoever comes from elsewhere at once,
 //! to itself after a while. So one who opens many connections and says nothing is in his own way, and a crowd that comes back at
-//! once is not: those who find no place come again.
+//! once is not: those who find no slot come again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,9 +13,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Some places at a port.
+/// The slots of a port.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct UnauthenticatedLimits {
     places_max: usize,
     /// An address does not take a place from itself that it has had for less.
     patience: Duration,
@@ -51,23 +51,23 @@ pub(super) struct Counted {
     address: IpAddr,
 }
 
-/// A place at the door, until it is dropped or given up.
+/// A slot, until it is dropped or given up.
 #[derive(Debug)]
-pub(super) struct Place {
-    door: Arc<Door>,
+pub(super) struct UnauthenticatedSlot {
+    limits: Arc<UnauthenticatedLimits>,
     address: IpAddr,
     number: u64,
     given_up: CancellationToken,
 }
 
-impl Door {
-    /// A door without anybody.
+impl UnauthenticatedLimits {
+    /// With all slots free.
     pub(super) fn new(places_max: usize, patience: Duration) -> Arc<Self> {
         Arc::new(Self { places_max, patience, places: Mutex::default() })
     }
 
     /// A place for a connection from this address; `None` if there is none for it now.
-    pub(super) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<UnauthenticatedSlot> {
         let address = network(from);
         let mut places = self.lock();
         if places.taken >= self.places_max && !places.make_room(address, self.patience) {
@@ -78,7 +78,7 @@ impl Door {
         let taken = Taken { number, since: Instant::now(), given_up: given_up.clone() };
         places.by_address.entry(address).or_default().push_back(taken);
         places.taken += 1;
-        Some(Place { door: Arc::clone(self), address, number, given_up })
+        Some(UnauthenticatedSlot { limits: Arc::clone(self), address, number, given_up })
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
@@ -129,16 +129,16 @@ impl Places {
     }
 }
 
-impl Place {
+impl UnauthenticatedSlot {
     /// Cancelled when another connection has taken this place.
     pub(super) fn loss(&self) -> CancellationToken {
         self.given_up.clone()
     }
 }
 
-impl Drop for Place {
+impl Drop for UnauthenticatedSlot {
     fn drop(&mut self) {
-        self.door.lock().leave(self.address, self.number);
+        self.limits.lock().leave(self.address, self.number);
     }
 }
 
@@ -191,46 +191,46 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    fn is_given_up(place: &Place) -> bool {
+    fn is_given_up(place: &UnauthenticatedSlot) -> bool {
         place.given_up.is_cancelled()
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_has_the_most_places_makes_room_for_others() {
-        let door = Door::new(4, PATIENCE);
-        let silent: Vec<Place> = (0..4).filter_map(|_| door.enter(ip("10.0.0.1"))).collect();
+        let limits = UnauthenticatedLimits::new(4, PATIENCE);
+        let silent: Vec<UnauthenticatedSlot> = (0..4).filter_map(|_| limits.enter(ip("10.0.0.1"))).collect();
         assert_eq!(silent.len(), 4);
-        let first = door.enter(ip("10.0.0.2")).expect("a place");
-        let second = door.enter(ip("10.0.0.3")).expect("a place");
+        let first = limits.enter(ip("10.0.0.2")).expect("a place");
+        let second = limits.enter(ip("10.0.0.3")).expect("a place");
         assert_eq!(silent.iter().map(is_given_up).collect::<Vec<_>>(), [true, true, false, false]);
         assert!(!is_given_up(&first) && !is_given_up(&second));
         // It has as many as anyone may have, and they are young.
-        assert!(door.enter(ip("10.0.0.1")).is_none());
+        assert!(limits.enter(ip("10.0.0.1")).is_none());
         drop(silent);
-        let again: Vec<Place> = (0..9).filter_map(|_| door.enter(ip("10.0.0.1"))).collect();
+        let again: Vec<UnauthenticatedSlot> = (0..9).filter_map(|_| limits.enter(ip("10.0.0.1"))).collect();
         assert_eq!(again.len(), 2, "those that were given up are not counted twice");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_address_takes_its_own_oldest_place_after_a_while() {
-        let door = Door::new(2, PATIENCE);
-        let [first, second] = [(); 2].map(|()| door.enter(ip("10.0.0.1")).expect("a place"));
-        assert!(door.enter(ip("10.0.0.1")).is_none());
+        let limits = UnauthenticatedLimits::new(2, PATIENCE);
+        let [first, second] = [(); 2].map(|()| limits.enter(ip("10.0.0.1")).expect("a place"));
+        assert!(limits.enter(ip("10.0.0.1")).is_none());
         tokio::time::advance(PATIENCE).await;
-        let third = door.enter(ip("10.0.0.1")).expect("a place");
+        let third = limits.enter(ip("10.0.0.1")).expect("a place");
         assert_eq!([is_given_up(&first), is_given_up(&second), is_given_up(&third)], [true, false, false]);
         first.loss().cancelled().await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn in_a_crowd_of_many_addresses_nobody_loses_a_young_place() {
-        let door = Door::new(2, PATIENCE);
-        let first = door.enter(ip("10.0.0.1")).expect("a place");
+        let limits = UnauthenticatedLimits::new(2, PATIENCE);
+        let first = limits.enter(ip("10.0.0.1")).expect("a place");
         tokio::time::advance(PATIENCE / 2).await;
-        let second = door.enter(ip("10.0.0.2")).expect("a place");
-        assert!(door.enter(ip("10.0.0.3")).is_none());
+        let second = limits.enter(ip("10.0.0.2")).expect("a place");
+        assert!(limits.enter(ip("10.0.0.3")).is_none());
         tokio::time::advance(PATIENCE / 2).await;
-        assert!(door.enter(ip("10.0.0.3")).is_some());
+        assert!(limits.enter(ip("10.0.0.3")).is_some());
         assert_eq!([is_given_up(&first), is_given_up(&second)], [true, false]);
     }
 
@@ -248,11 +248,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_addresses_of_a_network_are_one() {
-        let door = Door::new(2, PATIENCE);
-        let _one = door.enter(ip("2001:db8::1")).expect("a place");
-        let _two = door.enter(ip("2001:db8::2:0:0:1")).expect("a place");
-        assert!(door.enter(ip("2001:db8::ffff")).is_none());
-        assert!(door.enter(ip("2001:db8:0:1::1")).is_some());
+        let limits = UnauthenticatedLimits::new(2, PATIENCE);
+        let _one = limits.enter(ip("2001:db8::1")).expect("a place");
+        let _two = limits.enter(ip("2001:db8::2:0:0:1")).expect("a place");
+        assert!(limits.enter(ip("2001:db8::ffff")).is_none());
+        assert!(limits.enter(ip("2001:db8:0:1::1")).is_some());
         assert_eq!(network(ip("::ffff:10.0.0.1")), ip("10.0.0.1"));
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Plan {
 
 /// One call, ready to be sent.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(super) struct CallRequest {
     pub(super) destination: Destination,
     /// Whether the URL is this job's own, and others have other ones.
     pub(super) is_of_job: bool,
@@ -62,7 +62,7 @@ pub(super) struct Letter {
 
 /// Why a job cannot be called back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoLetter {
+pub(super) enum NoCallRequest {
     #[error("the job names no URL: it needs a header {URL_HEADER}")]
     NoUrl,
     #[error("{0}")]
@@ -128,20 +128,20 @@ impl Plan {
     }
 
     /// What is sent for this job.
-    pub(super) fn letter(&self, job: &Delivered) -> Result<Letter, NoLetter> {
+    pub(super) fn request(&self, job: &Delivered) -> Result<CallRequest, NoCallRequest> {
         let own = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(URL_HEADER));
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
         let (url, is_of_job) = match (own, &self.url) {
             (Some(url), _) => (url, true),
             (None, Some(url)) => (filled_url(url, job)?, url.differs_by_job()),
-            (None, None) => return Err(NoLetter::NoUrl),
+            (None, None) => return Err(NoCallRequest::NoUrl),
         };
         let destination = Destination::read(&url)?;
         let within = if self.body_is_json { Within::Json } else { Within::Text };
         let body = match &self.body {
             _ if !self.method.has_body() => Bytes::new(),
             Some(body) => {
-                let mut filled = Filled::new(BODY_BYTES_MAX, NoLetter::TooLarge);
+                let mut filled = Filled::new(BODY_BYTES_MAX, NoCallRequest::TooLarge);
                 filled.fill(body, job, within)?;
                 filled.into_bytes().into()
             }
@@ -154,7 +154,7 @@ impl Plan {
         *request.uri_mut() =
             destination.path.parse().map_err(|_| NotADestination::Url(HttpUrlError::Character))?;
         self.put_headers(job, &destination, &mut request)?;
-        Ok(Letter { destination, is_of_job, request, body, bodies_bytes })
+        Ok(CallRequest { destination, is_of_job, request, body, bodies_bytes })
     }
 
     fn put_headers(
@@ -162,14 +162,14 @@ impl Plan {
         job: &Delivered,
         destination: &Destination,
         request: &mut Request<Full<Bytes>>,
-    ) -> Result<(), NoLetter> {
+    ) -> Result<(), NoCallRequest> {
         let headers = request.headers_mut();
         let mut put = |name: HeaderName, value: &[u8]| match HeaderValue::from_bytes(value) {
             Ok(value) => {
                 headers.insert(name, value);
                 Ok(())
             }
-            Err(_) => Err(NoLetter::Header(name)),
+            Err(_) => Err(NoCallRequest::Header(name)),
         };
         put(HOST, destination.origin.authority().as_bytes())?;
         put(USER_AGENT, concat!("adjourn/", env!("CARGO_PKG_VERSION")).as_bytes())?;
@@ -190,7 +190,7 @@ impl Plan {
         }
         let mut bytes_left = HEADERS_BYTES_MAX;
         for (name, value) in &self.headers {
-            let mut filled = Filled::new(bytes_left, NoLetter::HeadersTooLarge);
+            let mut filled = Filled::new(bytes_left, NoCallRequest::HeadersTooLarge);
             filled.fill(value, job, Within::Header)?;
             let value = filled.into_bytes();
             bytes_left -= value.len();
@@ -228,17 +228,17 @@ pub(super) mod tests {
         CallBack { url: Some(url.to_owned()), ..CallBack::default() }
     }
 
-    fn header<'a>(letter: &'a Letter, name: &str) -> &'a str {
-        letter.request.headers().get(name).map_or("none", |value| value.to_str().expect("ASCII"))
+    fn header<'a>(call: &'a CallRequest, name: &str) -> &'a str {
+        call.request.headers().get(name).map_or("none", |value| value.to_str().expect("ASCII"))
     }
 
     #[test]
     fn a_job_is_sent_as_it_is() {
         let plan = Plan::new(&call_back("http://shop.example:8080/orders/{key}?n={attempt}"));
-        let letter = plan.letter(&job("{\"a\":1}", Attributes::default())).expect("a letter");
-        assert_eq!(letter.destination.origin.to_string(), "http://shop.example:8080");
-        assert_eq!(letter.request.uri(), "/orders/a%20%22b%22%2F%C3%BC?n=2");
-        assert_eq!((letter.request.method().as_str(), &letter.body[..]), ("POST", &b"{\"a\":1}"[..]));
+        let call = plan.request(&job("{\"a\":1}", Attributes::default())).expect("a request");
+        assert_eq!(call.destination.origin.to_string(), "http://shop.example:8080");
+        assert_eq!(call.request.uri(), "/orders/a%20%22b%22%2F%C3%BC?n=2");
+        assert_eq!((call.request.method().as_str(), &call.body[..]), ("POST", &b"{\"a\":1}"[..]));
         for (name, value) in [
             ("host", "shop.example:8080"),
             ("content-type", "application/octet-stream"),
@@ -249,7 +249,7 @@ pub(super) mod tests {
             ("adjourn-due", "2023-11-14T22:13:20.000Z"),
             ("adjourn-lease", "42-7"),
         ] {
-            assert_eq!(header(&letter, name), value, "{name}");
+            assert_eq!(header(&call, name), value, "{name}");
         }
     }
 
@@ -262,35 +262,32 @@ pub(super) mod tests {
             ),
             ..call_back("http://a/")
         };
-        let letter = Plan::new(&said).letter(&job("[\"ü\"]", Attributes::default())).expect("a letter");
-        let body: Value = serde_json::from_slice(&letter.body).expect("JSON");
+        let call = Plan::new(&said).request(&job("[\"ü\"]", Attributes::default())).expect("a request");
+        let body: Value = serde_json::from_slice(&call.body).expect("JSON");
         let expected = serde_json::json!(
             {"id": 42, "key": "a \"b\"/ü", "text": "[\"ü\"]", "raw": ["ü"], "x": BASE64_STANDARD.encode("[\"ü\"]")}
         );
         assert_eq!(body, expected);
-        assert_eq!(header(&letter, "x-key"), "k=a \"b\"/%C3%BC");
-        assert_eq!(header(&letter, "content-type"), "application/vnd.x+json");
+        assert_eq!(header(&call, "x-key"), "k=a \"b\"/%C3%BC");
+        assert_eq!(header(&call, "content-type"), "application/vnd.x+json");
     }
 
     #[test]
     fn fields_become_a_form() {
         let said = CallBack { body: Some("{body.form}".to_owned()), ..call_back("http://a/") };
         let fields = r#"{"a":"x y&z","n":5,"yes":true,"no":null,"o":{"k":[1,{"z":"ü"}]}}"#;
-        let letter = Plan::new(&said).letter(&job(fields, Attributes::default())).expect("a letter");
-        assert_eq!(
-            &letter.body[..],
-            b"a=x%20y%26z&n=5&yes=1&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC"
-        );
-        assert_eq!(header(&letter, "content-type"), "application/x-www-form-urlencoded");
-        let refused = Plan::new(&said).letter(&job("[1]", Attributes::default())).expect_err("no object");
-        assert_eq!(refused, NoLetter::NoForm);
+        let call = Plan::new(&said).request(&job(fields, Attributes::default())).expect("a request");
+        assert_eq!(&call.body[..], b"a=x%20y%26z&n=5&yes=1&o%5Bk%5D%5B0%5D=1&o%5Bk%5D%5B1%5D%5Bz%5D=%C3%BC");
+        assert_eq!(header(&call, "content-type"), "application/x-www-form-urlencoded");
+        let refused = Plan::new(&said).request(&job("[1]", Attributes::default())).expect_err("no object");
+        assert_eq!(refused, NoCallRequest::NoForm);
         let get = CallBack { method: Some(Method::Get), ..call_back("http://a/x?{body.form}") };
-        let letter = Plan::new(&get).letter(&job(r#"{"a":1}"#, Attributes::default())).expect("a letter");
-        assert_eq!((letter.request.uri().to_string().as_str(), letter.body.len()), ("/x?a=1", 0));
+        let call = Plan::new(&get).request(&job(r#"{"a":1}"#, Attributes::default())).expect("a request");
+        assert_eq!((call.request.uri().to_string().as_str(), call.body.len()), ("/x?a=1", 0));
         let again = CallBack { method: Some(Method::Get), ..call_back("http://a/x?{body.form.retries}") };
         let sent = |attempts| {
             let job = Delivered { attempts, ..job(r#"{"a":1}"#, Attributes::default()) };
-            Plan::new(&again).letter(&job).expect("a letter").request.uri().to_string()
+            Plan::new(&again).request(&job).expect("a request").request.uri().to_string()
         };
         assert_eq!((sent(1).as_str(), sent(3).as_str()), ("/x?a=1", "/x?a=1&exp_notify_nums=2"));
     }
@@ -300,60 +297,60 @@ pub(super) mod tests {
         let own =
             || AttributesBuilder::default().header("Call-Back", "http://b/x").build().expect("attributes");
         let origin = |plan: &CallBack, attributes| {
-            Plan::new(plan).letter(&job("", attributes)).map(|letter| letter.destination.origin.to_string())
+            Plan::new(plan).request(&job("", attributes)).map(|call| call.destination.origin.to_string())
         };
         assert_eq!(origin(&call_back("http://a"), own()).as_deref(), Ok("http://a"));
         let may = CallBack { of_job: true, ..call_back("http://a") };
         assert_eq!(origin(&may, own()).as_deref(), Ok("http://b"));
         assert_eq!(origin(&may, Attributes::default()).as_deref(), Ok("http://a"));
         let only = CallBack { of_job: true, ..CallBack::default() };
-        assert_eq!(origin(&only, Attributes::default()), Err(NoLetter::NoUrl));
+        assert_eq!(origin(&only, Attributes::default()), Err(NoCallRequest::NoUrl));
         let bad =
             AttributesBuilder::default().header("call-back", "file:///etc").build().expect("attributes");
         let scheme = NotADestination::Url(HttpUrlError::Scheme);
-        assert_eq!(origin(&only, bad), Err(NoLetter::Destination(scheme)));
+        assert_eq!(origin(&only, bad), Err(NoCallRequest::Destination(scheme)));
     }
 
     #[test]
     fn a_value_leads_to_no_other_path() {
-        let letter = |url: &str, key: Option<&str>| {
+        let call = |url: &str, key: Option<&str>| {
             let key = key.map(|key| key.parse().expect("a key"));
-            let letter =
-                Plan::new(&call_back(url)).letter(&Delivered { key, ..job("", Attributes::default()) });
-            letter.map(|letter| letter.request.uri().to_string())
+            let call =
+                Plan::new(&call_back(url)).request(&Delivered { key, ..job("", Attributes::default()) });
+            call.map(|call| call.request.uri().to_string())
         };
-        let orders = |key| letter("http://a/orders/{key}", key);
-        assert_eq!(orders(None), Err(NoLetter::NoValue("key")));
+        let orders = |key| call("http://a/orders/{key}", key);
+        assert_eq!(orders(None), Err(NoCallRequest::NoValue("key")));
         for key in [".", "..", "../x", "x/..", "x\\..\\y", "a/./b"] {
-            let leaves = Err(NoLetter::Destination(NotADestination::Url(HttpUrlError::Dots)));
+            let leaves = Err(NoCallRequest::Destination(NotADestination::Url(HttpUrlError::Dots)));
             assert_eq!(orders(Some(key)), leaves, "{key}");
         }
-        let beside = letter("http://a/{key}./x", Some("."));
+        let beside = call("http://a/{key}./x", Some("."));
         assert!(beside.is_err(), "together with what stands beside it");
-        assert_eq!(letter("http://a/{body}", Some("k")), Err(NoLetter::NoValue("body")));
+        assert_eq!(call("http://a/{body}", Some("k")), Err(NoCallRequest::NoValue("body")));
         assert_eq!(orders(Some("..17")).as_deref(), Ok("/orders/..17"));
         assert_eq!(orders(Some("%2e%2e")).as_deref(), Ok("/orders/%252e%252e"));
-        assert_eq!(letter("http://a?k={key}&b={body}", None).as_deref(), Ok("/?k=&b="));
-        assert_eq!(letter("http://a?k={key}", Some("..")).as_deref(), Ok("/?k=.."));
+        assert_eq!(call("http://a?k={key}&b={body}", None).as_deref(), Ok("/?k=&b="));
+        assert_eq!(call("http://a?k={key}", Some("..")).as_deref(), Ok("/?k=.."));
     }
 
     #[test]
     fn a_template_makes_no_body_without_a_bound() {
         let body: &'static str = "x".repeat(1 << 20).leak();
-        let letter = |times: usize| {
+        let call = |times: usize| {
             let said = CallBack { body: Some("{body}".repeat(times)), ..call_back("http://a/") };
-            Plan::new(&said).letter(&job(body, Attributes::default()))
+            Plan::new(&said).request(&job(body, Attributes::default()))
         };
-        assert_eq!(letter(16).map(|letter| letter.bodies_bytes), Ok(17 << 20));
-        assert_eq!(letter(17).map(|letter| letter.bodies_bytes), Err(NoLetter::TooLarge));
-        let plain = Plan::new(&call_back("http://a/")).letter(&job(body, Attributes::default()));
-        assert_eq!(plain.map(|letter| letter.bodies_bytes), Ok(1 << 20), "it is the job's own");
+        assert_eq!(call(16).map(|call| call.bodies_bytes), Ok(17 << 20));
+        assert_eq!(call(17).map(|call| call.bodies_bytes), Err(NoCallRequest::TooLarge));
+        let plain = Plan::new(&call_back("http://a/")).request(&job(body, Attributes::default()));
+        assert_eq!(plain.map(|call| call.bodies_bytes), Ok(1 << 20), "it is the job's own");
     }
 
     #[test]
     fn a_url_with_places_is_that_of_one_job() {
         let is_of_job = |url: &str| {
-            Plan::new(&call_back(url)).letter(&job("", Attributes::default())).map(|letter| letter.is_of_job)
+            Plan::new(&call_back(url)).request(&job("", Attributes::default())).map(|call| call.is_of_job)
         };
         assert_eq!(is_of_job("http://a/orders"), Ok(false));
         assert_eq!((is_of_job("http://a/orders/{key}"), is_of_job("http://a/?{id}")), (Ok(true), Ok(true)));
@@ -368,15 +365,15 @@ pub(super) mod tests {
         for items in ["1", "null", "\"x\"", "{\"y\":2}"].map(|item| vec![item; 250_000].join(",")) {
             let body: &'static str = format!("{{\"{name}\":[{items}]}}").leak();
             let form = CallBack { body: Some("{body.form}".to_owned()), ..call_back("http://a/") };
-            let sent = Plan::new(&form).letter(&job(body, Attributes::default()));
+            let sent = Plan::new(&form).request(&job(body, Attributes::default()));
             let in_url =
-                Plan::new(&call_back("http://a/?{body.form}")).letter(&job(body, Attributes::default()));
+                Plan::new(&call_back("http://a/?{body.form}")).request(&job(body, Attributes::default()));
             if items.starts_with("null") {
-                assert_eq!(sent.map(|letter| letter.body), Ok(Bytes::new()), "there is nothing to send");
+                assert_eq!(sent.map(|call| call.body), Ok(Bytes::new()), "there is nothing to send");
             } else {
-                assert_eq!(sent.map(|letter| letter.bodies_bytes), Err(NoLetter::TooLarge));
-                let too_long = NoLetter::Destination(NotADestination::TooLong);
-                assert_eq!(in_url.map(|letter| letter.bodies_bytes), Err(too_long));
+                assert_eq!(sent.map(|call| call.bodies_bytes), Err(NoCallRequest::TooLarge));
+                let too_long = NoCallRequest::Destination(NotADestination::TooLong);
+                assert_eq!(in_url.map(|call| call.bodies_bytes), Err(too_long));
             }
         }
     }
@@ -384,13 +381,13 @@ pub(super) mod tests {
     #[test]
     fn the_values_of_all_headers_have_one_bound() {
         let body: &'static str = "x".repeat(1000).leak();
-        let letter = |headers: usize| {
+        let call = |headers: usize| {
             let lines: Vec<String> = (0..headers).map(|number| format!("X-{number}: {{body}}")).collect();
             let said = CallBack { headers: Some(lines.join("\n")), ..call_back("http://a/") };
-            Plan::new(&said).letter(&job(body, Attributes::default()))
+            Plan::new(&said).request(&job(body, Attributes::default()))
         };
-        assert_eq!(header(&letter(32).expect("a letter"), "x-31").len(), 1000);
-        let refused = letter(33).expect_err("33,000 bytes").to_string();
+        assert_eq!(header(&call(32).expect("a request"), "x-31").len(), 1000);
+        let refused = call(33).expect_err("33,000 bytes").to_string();
         assert_eq!(refused, "the headers to be sent are larger than 32768 bytes");
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that come in at a port for something else than the binary protocol, with the same door, TLS and limits as clients.
+//! Connections that come in at a port for something else than the binary protocol, with the same TLS and limits as clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,38 +9,38 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::connection::{self, ConnectionConfig, Entry};
-use super::door::{Counted, Place};
 use super::listener;
+use super::unauthenticated::{Counted, UnauthenticatedSlot};
 use crate::replica::MemoryShare;
 use crate::transport::Stream;
 use crate::types::Access;
 
-/// One that has come in.
+/// An accepted connection.
 #[derive(Debug)]
-pub struct Visitor {
+pub struct Accepted {
     /// The connection, after the handshake of TLS if the server speaks it.
     pub stream: Stream,
     /// What it holds of the server.
-    pub stay: Stay,
+    pub hold: ConnectionHold,
 }
 
-/// What a visitor holds of the server.
+/// What an accepted connection holds of the server.
 #[derive(Debug)]
-pub struct Stay {
+pub struct ConnectionHold {
     config: Arc<ConnectionConfig>,
     address: SocketAddr,
-    place: Option<Place>,
+    place: Option<UnauthenticatedSlot>,
     loss: CancellationToken,
     room: Option<OwnedSemaphorePermit>,
     _counted: Counted,
 }
 
-/// Accepts visitors until the server stops. Each is served in a task of its own.
+/// Accepts connections until the server stops. Each is served in a task of its own.
 pub(super) async fn accept<F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
     config: Arc<ConnectionConfig>,
     has_tls: bool,
-    serve: impl Fn(Visitor) -> F + Clone + Send + 'static,
+    serve: impl Fn(Accepted) -> F + Clone + Send + 'static,
 ) {
     let with_place = |stream, _, entry| {
         tokio::spawn(receive(stream, entry, config.clone(), has_tls, serve.clone()));
@@ -53,7 +53,7 @@ async fn receive<F: Future<Output = ()> + Send + 'static>(
     entry: Entry,
     config: Arc<ConnectionConfig>,
     has_tls: bool,
-    serve: impl Fn(Visitor) -> F,
+    serve: impl Fn(Accepted) -> F,
 ) {
     let Entry { address, place, counted, hello_by } = entry;
     let loss = place.loss();
@@ -71,13 +71,13 @@ async fn receive<F: Future<Output = ()> + Send + 'static>(
         secured = secure => secured,
     };
     let Some(stream) = secured else { return };
-    let stay = Stay { config, address, place: Some(place), loss, room: None, _counted: counted };
-    serve(Visitor { stream, stay }).await;
+    let hold = ConnectionHold { config, address, place: Some(place), loss, room: None, _counted: counted };
+    serve(Accepted { stream, hold }).await;
     debug!(%address, "closed");
 }
 
-impl Stay {
-    /// Where the visitor is.
+impl ConnectionHold {
+    /// Where the accepted is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -87,7 +87,7 @@ impl Stay {
         self.config.memory.share(access, &self.address.to_string())
     }
 
-    /// Lets the visitor in for good: others take its place at the door no longer. `false` if the server has as many connections as it
+    /// It is authenticated: others take its slot no longer. `false` if the server has as many connections as it
     /// may.
     pub fn let_in(&mut self) -> bool {
         if self.room.is_none() {
@@ -99,7 +99,7 @@ impl Stay {
         self.room.is_some()
     }
 
-    /// Cancelled when another connection has taken the visitor's place at the door, unless it was let in.
+    /// Cancelled when another connection has taken its slot, unless it was authenticated.
     pub fn loss(&self) -> CancellationToken {
         self.loss.clone()
     }
