@@ -9,7 +9,7 @@ use adjourn::client::{
     Cancellation, Cancelled, Client, ClientError, Excess, JobOutcome, Worker, WorkerConfig,
 };
 use adjourn::protocol::{
-    Delivered, ErrorCode, ErrorReply, ReleaseKind, Request, RequestId, Response, SettleResult, Welcome,
+    Delivered, ErrorCode, ReleaseKind, Request, RequestId, Response, SettleResult, Welcome,
 };
 use adjourn::types::limits::REASON_BYTES_MAX;
 use adjourn::types::{JobId, Lease};
@@ -74,8 +74,8 @@ async fn a_job_is_finished_or_released_as_its_handler_ends() {
     let _worker = start(&client, &mut peer, worker(1, 8), jobs, handler).await;
     let expected = [
         Request::Finish { leases: lease(1) },
-        because(2, Some("out of paper")),
-        because(3, Some("the handler panicked: a handler may panic")),
+        because(2, "out of paper"),
+        because(3, "the handler panicked: a handler may panic"),
     ];
     for expected in expected {
         let (id, request) = peer.request().await;
@@ -104,23 +104,20 @@ async fn a_worker_consumes_while_its_subscription_stands() {
 }
 
 /// A release after a failure.
-fn because(job: u64, reason: Option<&str>) -> Request {
+fn because(job: u64, reason: &str) -> Request {
     let (leases, kind) = (lease(job), ReleaseKind::Backoff);
-    Request::Release { leases, kind, reason: reason.map(str::to_owned) }
+    Request::Release { leases, kind, reason: Some(reason.to_owned()) }
 }
 
 #[tokio::test]
-async fn the_text_of_an_error_is_cut_and_left_out_where_reasons_are_not_known() {
+async fn the_text_of_an_error_is_cut() {
     static LONG: LazyLock<String> = LazyLock::new(|| format!("x{}", "ü".repeat(REASON_BYTES_MAX)));
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;
     let handler = async |_, _| Err(LONG.as_str());
     let _worker = start(&client, &mut peer, worker(1, 8), vec![delivered(1, NEVER_MS)], handler).await;
     let (id, request) = peer.request().await;
-    assert_eq!(request, because(1, LONG.get(..REASON_BYTES_MAX - 1)));
-    peer.send(id, Response::Error(ErrorReply::new(ErrorCode::Unsupported, "a member is older"))).await;
-    let (id, request) = peer.request().await;
-    assert_eq!(request, because(1, None), "the job is released all the same");
+    assert_eq!(request, because(1, LONG.get(..REASON_BYTES_MAX - 1).expect("it is longer")));
     peer.send(id, settled(Ok(()))).await;
 }
 
@@ -408,7 +405,7 @@ async fn a_handler_says_when_its_job_is_tried_again_or_that_it_is_not() {
     let expected = [
         Request::Release { leases, kind: ReleaseKind::After(5_000), reason },
         Request::Bury { leases: lease(2), reason: Some("no such address".to_owned()) },
-        because(3, Some("out of paper")),
+        because(3, "out of paper"),
     ];
     for expected in expected {
         let (id, request) = peer.request().await;
@@ -447,7 +444,7 @@ async fn a_handler_that_hangs_is_cancelled_and_its_job_released() {
     let config = WorkerConfig { run_ms_max: 50, ..worker(1, 0) };
     let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
     let (_, request) = peer.request().await;
-    assert_eq!(request, because(1, Some("the handler has run for longer than run_ms_max")));
+    assert_eq!(request, because(1, "the handler has run for longer than run_ms_max"));
     assert_eq!(reasons.recv().await, Some(Cancelled::TooLong));
 }
 
