@@ -113,7 +113,7 @@ impl Client {
             Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
             read => Ok(read?),
         };
-        let idle_max = config.calls_per_lane_max.min(IDLE_LINKS_MAX);
+        let idle_max = config.calls_per_reputation_max.min(IDLE_LINKS_MAX);
         Ok(Self::with_lookup(Guard::new(config), tls, Lookup::of_system(), idle_max))
     }
 

@@ -185,7 +185,7 @@ impl Prepared {
             sessions: Sessions::default(),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),
             node,
-            room: CallSlots::new(config.calls_per_lane_max, memory_max_bytes),
+            room: CallSlots::new(config.calls_per_reputation_max, memory_max_bytes),
             counts: Counts::default(),
             tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),

@@ -17,16 +17,17 @@ const FILES_MIN: usize = 512;
 const OTHERS: usize = 256;
 /// With fewer sockets a server is of no use.
 const SOCKETS_MIN: usize = 64;
-/// Call-backs take descriptors for this many times the calls of a lane: two lanes, and connections that are kept between calls.
-const CALLS_PER_LANE: usize = 3;
+/// Call-backs take descriptors for this many times the calls to destinations of one reputation: there are two, and connections
+/// that are kept between calls.
+const SOCKETS_PER_CALL: usize = 3;
 
 /// How many sockets there may be, by what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sockets {
     /// Of clients that were let in.
     connections: usize,
-    /// Of those at the doors.
-    doors: usize,
+    /// Of unauthenticated connections.
+    unauthenticated: usize,
     call_backs: usize,
 }
 
@@ -35,8 +36,8 @@ pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
     let ports = ports(config);
     let wanted = Sockets {
         connections: config.connections_max,
-        doors: ports * config.unauthenticated_max,
-        call_backs: CALLS_PER_LANE * config.call_backs.calls_per_lane_max,
+        unauthenticated: ports * config.unauthenticated_max,
+        call_backs: SOCKETS_PER_CALL * config.call_backs.calls_per_reputation_max,
     };
     let allowed = raise(FILES_MAX + OTHERS + wanted.sum());
     let Some(sockets) = wanted.within(allowed) else {
@@ -57,8 +58,8 @@ pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
         );
     }
     config.connections_max = sockets.connections;
-    config.unauthenticated_max = (sockets.doors / ports).max(1);
-    config.call_backs.calls_per_lane_max = (sockets.call_backs / CALLS_PER_LANE).max(1);
+    config.unauthenticated_max = (sockets.unauthenticated / ports).max(1);
+    config.call_backs.calls_per_reputation_max = (sockets.call_backs / SOCKETS_PER_CALL).max(1);
     Ok(())
 }
 
@@ -84,7 +85,7 @@ fn raise(wanted: usize) -> usize {
 
 impl Sockets {
     fn sum(self) -> usize {
-        self.connections + self.doors + self.call_backs
+        self.connections + self.unauthenticated + self.call_backs
     }
 
     /// As many as `allowed` descriptors leave room for; `None` if that is too few.
@@ -94,8 +95,13 @@ impl Sockets {
         }
         let files = (allowed / 4).clamp(FILES_MIN, FILES_MAX);
         let left = allowed.checked_sub(files + OTHERS).filter(|left| *left >= SOCKETS_MIN)?;
-        let (doors, call_backs) = (self.doors.min(left / 4), self.call_backs.min(left / 4));
-        Some(Self { connections: self.connections.min(left - doors - call_backs), doors, call_backs })
+        let (unauthenticated, call_backs) =
+            (self.unauthenticated.min(left / 4), self.call_backs.min(left / 4));
+        Some(Self {
+            connections: self.connections.min(left - unauthenticated - call_backs),
+            unauthenticated,
+            call_backs,
+        })
     }
 }
 
@@ -103,17 +109,20 @@ impl Sockets {
 mod tests {
     use super::*;
 
-    const WANTED: Sockets = Sockets { connections: 4096, doors: 1024, call_backs: 6144 };
+    const WANTED: Sockets = Sockets { connections: 4096, unauthenticated: 1024, call_backs: 6144 };
 
     #[test]
     fn storage_and_each_kind_of_socket_has_a_share() {
         assert_eq!(WANTED.within(65536), Some(WANTED));
-        assert_eq!(WANTED.within(1024), Some(Sockets { connections: 128, doors: 64, call_backs: 64 }));
+        assert_eq!(
+            WANTED.within(1024),
+            Some(Sockets { connections: 128, unauthenticated: 64, call_backs: 64 })
+        );
         for allowed in 832..20_000 {
             let sockets = WANTED.within(allowed).expect("enough");
             assert!(sockets.sum() + OTHERS + FILES_MIN <= allowed, "{allowed}: {sockets:?}");
             assert!(
-                sockets.connections >= SOCKETS_MIN / 2 && sockets.doors >= SOCKETS_MIN / 4,
+                sockets.connections >= SOCKETS_MIN / 2 && sockets.unauthenticated >= SOCKETS_MIN / 4,
                 "{sockets:?}"
             );
             let few = Sockets { connections: 10, ..WANTED }.within(allowed).expect("enough");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::job::{Job, JobExtras};
-use crate::types::{Fence, SessionId};
+use crate::types::{Fence, Lease, SessionId};
 
 /// What only jobs have that are, or were, reserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,11 @@ impl Job {
     /// Reserved: the lease's fence.
     pub(super) fn fence(&self) -> Fence {
         self.held().map(|held| held.fence).unwrap_or_default()
+    }
+
+    /// Reserved: its lease.
+    pub(super) fn lease(&self) -> Lease {
+        Lease { job: self.id, fence: self.fence() }
     }
 
     /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.

@@ -360,7 +360,7 @@ impl Engine {
     pub(super) fn granted(&self, slot: Slot) -> Grant {
         let job = &self.jobs[slot];
         Grant {
-            lease: Lease { job: job.id, fence: job.fence() },
+            lease: job.lease(),
             topic: job.topic,
             priority: job.priority,
             attempts: job.attempts,

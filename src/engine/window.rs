@@ -320,17 +320,28 @@ impl SavedWindow {
     pub(super) fn is_valid(&self) -> bool {
         let mut from = self.start;
         self.runs.iter().all(|run| {
-            let count = run.outcomes.len() as u64 / 8;
-            let is_whole = count > 0 && run.outcomes.len() % 8 == 0;
+            let is_whole = run.count() > 0 && run.outcomes.len() % 8 == 0;
             let fits = is_whole && run.checksums.len() * 2 == run.outcomes.len() && run.first >= from;
-            from = run.first.saturating_add(count);
+            from = run.end().unwrap_or(u64::MAX);
             fits && from - self.start <= self.length
         })
     }
 
     /// How many outcomes it remembers.
     pub(super) fn count(&self) -> usize {
-        self.runs.iter().map(|run| run.outcomes.len() / 8).sum()
+        self.runs.iter().map(SavedRun::count).sum()
+    }
+}
+
+impl SavedRun {
+    /// How many outcomes it has.
+    fn count(&self) -> usize {
+        self.outcomes.len() / 8
+    }
+
+    /// The number behind its last one; `None` if there is none.
+    fn end(&self) -> Option<u64> {
+        self.first.checked_add(self.count() as u64)
     }
 }
 
@@ -338,7 +349,7 @@ impl SavedWindow {
 fn runs_of(kept: impl Iterator<Item = (u64, Kept)>) -> Vec<SavedRun> {
     let mut runs: Vec<SavedRun> = Vec::new();
     for (sequence, kept) in kept {
-        let follows = |run: &SavedRun| run.first.checked_add(run.outcomes.len() as u64 / 8) == Some(sequence);
+        let follows = |run: &SavedRun| run.end() == Some(sequence);
         if !runs.last().is_some_and(follows) {
             runs.push(SavedRun { first: sequence, ..SavedRun::default() });
         }

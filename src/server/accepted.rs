@@ -77,7 +77,7 @@ async fn receive<F: Future<Output = ()> + Send + 'static>(
 }
 
 impl ConnectionHold {
-    /// Where the accepted is.
+    /// Where the other end is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

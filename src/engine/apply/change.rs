@@ -11,7 +11,7 @@ use crate::engine::list::meets;
 use crate::engine::outcome::{Outcome, Reject};
 use crate::engine::read::version_of;
 use crate::engine::store::JobStore;
-use crate::types::{Filter, JobId, JobState, Lease, Millis, TopicId, When};
+use crate::types::{Filter, JobId, JobState, Millis, TopicId, When};
 
 /// Whether a job moves to another topic.
 enum Moves {
@@ -24,25 +24,25 @@ enum Moves {
 }
 
 impl<S: JobStore> Applier<'_, S> {
+    /// The job that is meant, which is resident: see `Engine::load_named`.
+    pub(super) fn select(&self, job: &JobSelect<'_>) -> Result<Slot, Reject> {
+        self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)
+    }
+
     /// Ends a job in any state, or forgets one that is finished. The outcome shows the state that it was in.
-    pub(super) fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
-        let slot = self.select(job).ok_or(Reject::NotFound)?;
+    pub(super) fn delete(&mut self, slot: Slot) -> Outcome {
         let outcome = self.changed(slot);
-        let job = self.remove(slot);
-        if job.state == JobState::Reserved {
-            self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
-        }
-        Ok(outcome)
+        self.remove(slot);
+        outcome
     }
 
     /// A new due time for a delayed or ready job; it must lie before its expiry. With a `version`, only if it still has that.
     pub(super) fn reschedule(
         &mut self,
-        job: &JobSelect<'_>,
+        slot: Slot,
         due: When,
         version: Option<u64>,
     ) -> Result<Outcome, Reject> {
-        let slot = self.select(job).ok_or(Reject::NotFound)?;
         let due = self.engine.clock.resolve(due);
         let job = &self.engine.jobs[slot];
         if version.is_some_and(|version| version != version_of(job)) {
@@ -65,8 +65,7 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// A delayed job becomes ready, due now. One that is ready stays as it is.
-    pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
-        let slot = self.select(job).ok_or(Reject::NotFound)?;
+    pub(super) fn run_now(&mut self, slot: Slot) -> Result<Outcome, Reject> {
         match self.engine.jobs[slot].state {
             JobState::Delayed => self.make_due(slot),
             JobState::Ready => {}
@@ -77,8 +76,7 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// A buried job becomes ready, due now, with all its attempts before it.
-    pub(super) fn kick(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
-        let slot = self.select(job).ok_or(Reject::NotFound)?;
+    pub(super) fn kick(&mut self, slot: Slot) -> Result<Outcome, Reject> {
         if self.engine.jobs[slot].state != JobState::Buried {
             return Err(Reject::WrongState);
         }
@@ -97,11 +95,6 @@ impl<S: JobStore> Applier<'_, S> {
             jobs += 1;
         }
         Ok(Outcome::ChangedMany { jobs })
-    }
-
-    /// The job that is meant, which is resident: see `Engine::load_named`.
-    fn select(&self, job: &JobSelect<'_>) -> Option<Slot> {
-        self.engine.find(job).and_then(Found::resident)
     }
 
     /// Makes a buried job ready, with all its attempts before it.
@@ -146,12 +139,11 @@ impl<S: JobStore> Applier<'_, S> {
             if is_done || !meets(&filter, topic, &self.engine.jobs[slot], self.engine.clock) {
                 continue;
             }
-            let job = JobSelect::Id(*id);
-            let outcome: Result<Outcome, Reject> = match change {
-                BulkChange::Delete => self.delete(&job),
-                BulkChange::Kick => self.kick(&job),
-                BulkChange::RunNow => self.run_now(&job),
-                BulkChange::Reschedule { due } => self.reschedule(&job, When::At(due), None),
+            let outcome = match change {
+                BulkChange::Delete => Ok(self.delete(slot)),
+                BulkChange::Kick => self.kick(slot),
+                BulkChange::RunNow => self.run_now(slot),
+                BulkChange::Reschedule { due } => self.reschedule(slot, When::At(due), None),
             };
             changed += u32::from(outcome.is_ok());
         }

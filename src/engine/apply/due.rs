@@ -10,7 +10,7 @@ use crate::engine::jobs::Slot;
 use crate::engine::policy::Verdict;
 use crate::engine::store::JobStore;
 use crate::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
-use crate::types::{BuryReason, JobState, Lease, TopicId};
+use crate::types::{BuryReason, JobState, TopicId};
 
 /// The number and size of the due jobs that one entry has moved so far.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl<S: JobStore> Applier<'_, S> {
     fn fire(&mut self, slot: Slot) {
         let job = &self.engine.jobs[slot];
         if job.state == JobState::Reserved {
-            self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
+            self.applied.ended.push(job.lease());
             self.fail_attempt(slot, None);
         } else if job.state == JobState::Finished {
             self.end(slot);
@@ -94,14 +94,16 @@ impl<S: JobStore> Applier<'_, S> {
         job
     }
 
-    /// Ends a job that is deleted or replaced. One that is finished is counted already.
-    pub(super) fn remove(&mut self, slot: Slot) -> Job {
+    /// Ends a job that is deleted or replaced, and a lease on it. One that is finished is counted already.
+    pub(super) fn remove(&mut self, slot: Slot) {
         let job = self.end(slot);
         if job.state != JobState::Finished {
             self.engine.topics.totals(job.topic).deleted += 1;
             self.engine.note_end(&job, JobEventKind::Deleted);
         }
-        job
+        if job.state == JobState::Reserved {
+            self.applied.ended.push(job.lease());
+        }
     }
 
     /// Ends a job if it has expired for sure. Whether it did.

@@ -16,7 +16,7 @@ use crate::engine::key_secret::KeySecret;
 use crate::engine::numbers::skipped;
 use crate::engine::outcome::{Applied, Outcome, Reject};
 use crate::engine::store::JobStore;
-use crate::types::{Lease, Member, PolicyChange, SessionId};
+use crate::types::{Member, PolicyChange, SessionId};
 
 /// How far ahead of its stamp an entry collects timers, so that no later entry has to collect all of them.
 const PREPARE_AHEAD_MS: u64 = 5000;
@@ -83,10 +83,12 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }
-            Command::Delete { job } => return self.delete(job),
-            Command::Reschedule { job, due, version } => return self.reschedule(job, *due, *version),
-            Command::RunNow { job } => return self.run_now(job),
-            Command::Kick { job } => return self.kick(job),
+            Command::Delete { job } => return Ok(self.delete(self.select(job)?)),
+            Command::Reschedule { job, due, version } => {
+                return self.reschedule(self.select(job)?, *due, *version);
+            }
+            Command::RunNow { job } => return self.run_now(self.select(job)?),
+            Command::Kick { job } => return self.kick(self.select(job)?),
             Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
             Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
             Command::TopicDelete { topic } => return self.delete_topic(topic),
@@ -150,8 +152,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
     /// back, it is done by the same command when that was carried out often enough.
     fn end_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
         for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp)? {
-            let job = &self.engine.jobs[slot];
-            self.applied.ended.push(Lease { job: job.id, fence: job.fence() });
+            self.applied.ended.push(self.engine.jobs[slot].lease());
             self.fail_attempt(slot, None);
         }
         Ok(match self.engine.sessions.lease_count(session) as u64 {

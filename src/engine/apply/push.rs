@@ -18,7 +18,7 @@ use crate::engine::repeat::checksum_of;
 use crate::engine::retry::Retry;
 use crate::engine::store::{JobStore, Record};
 use crate::engine::window::{Recall, pack};
-use crate::types::{Attributes, BuryReason, IfExists, JobState, Lease, Millis, SessionId, TopicId};
+use crate::types::{Attributes, BuryReason, IfExists, JobState, Millis, SessionId, TopicId};
 
 impl<S: JobStore> Applier<'_, S> {
     /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before; with another job it
@@ -104,12 +104,12 @@ impl<S: JobStore> Applier<'_, S> {
         topic: &str,
         push: impl FnOnce(&mut Self, TopicId) -> Vec<PushOutcome>,
     ) -> Result<Vec<PushOutcome>, Reject> {
-        let is_new = self.engine.existing(topic).is_err();
-        let topic = self.engine.intern(topic)?;
-        let outcomes = push(self, topic);
-        if is_new {
-            self.engine.topics.unmake_empty(topic);
+        if let Some(known) = self.engine.topics.id(topic) {
+            return Ok(push(self, known));
         }
+        let new = self.engine.intern(topic)?;
+        let outcomes = push(self, new);
+        self.engine.topics.unmake_empty(new);
         Ok(outcomes)
     }
 
@@ -141,9 +141,7 @@ impl<S: JobStore> Applier<'_, S> {
             return self.postpone(slot, new, due, retry);
         }
         if let Some(slot) = living {
-            let job = self.remove(slot);
-            let was_reserved = job.state == JobState::Reserved;
-            self.applied.ended.extend(was_reserved.then(|| Lease { job: job.id, fence: job.fence() }));
+            self.remove(slot);
         }
         let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new);
         let id = self.engine.numbers.next_job();

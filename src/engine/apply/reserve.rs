@@ -43,6 +43,28 @@ enum Delivery {
     NotNow,
 }
 
+/// What a reserve grants, and to whom.
+struct Granting {
+    session: SessionId,
+    /// The session that gives the leases back at its end; 0 if they outlive it.
+    holder: SessionId,
+    jobs_max: u32,
+    bytes_max: u64,
+    grants: Vec<Grant>,
+    /// Of their bodies.
+    bytes: u64,
+    /// Jobs that were not granted, and are not ready any more.
+    gone: usize,
+}
+
+impl Granting {
+    fn wants_more(&self) -> bool {
+        self.grants.len() < self.jobs_max as usize
+            && self.bytes < self.bytes_max
+            && self.gone < DUE_PER_ENTRY_MAX
+    }
+}
+
 /// Kept between calls for its memory alone.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Scratch {
@@ -61,65 +83,45 @@ impl<S: JobStore> Applier<'_, S> {
         jobs_max: u32,
         bytes_max: u64,
     ) -> Result<Outcome, Reject> {
-        match topics {
-            TopicOrder::OfJobs(topics) => self.reserve_in_order(session, topics, jobs_max, bytes_max),
-            TopicOrder::OfShares(shares) => self.reserve_weighted(session, shares, jobs_max, bytes_max),
-        }
+        let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
+        let holder = if live.leases_outlive { SessionId(0) } else { session };
+        let granting =
+            Granting { session, holder, jobs_max, bytes_max, grants: Vec::new(), bytes: 0, gone: 0 };
+        Ok(match topics {
+            TopicOrder::OfJobs(topics) => self.reserve_in_order(topics, granting),
+            TopicOrder::OfShares(shares) => self.reserve_weighted(shares, granting),
+        })
     }
 
     /// Grants jobs by (priority, due, id) over all the topics.
-    fn reserve_in_order(
-        &mut self,
-        session: SessionId,
-        topics: &[&str],
-        jobs_max: u32,
-        bytes_max: u64,
-    ) -> Result<Outcome, Reject> {
-        let holder = self.holder_of(session)?;
+    fn reserve_in_order(&mut self, topics: &[&str], mut granting: Granting) -> Outcome {
         let mut scratch = std::mem::take(&mut self.engine.reserving);
         scratch.topics.extend(topics.iter().filter_map(|topic| self.engine.topics.id(topic)));
         scratch.topics.sort_unstable();
         scratch.topics.dedup();
         scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
 
-        let mut grants = Vec::new();
-        let (mut bytes, mut gone) = (0, 0);
-        while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
-            let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop() else { break };
-            // It may have expired, if more came due at once than one entry moves.
-            match self.before_delivery(slot) {
-                Delivery::InTime => {
-                    let grant = self.grant(slot, session, holder);
-                    bytes += u64::from(grant.body.body_bytes);
-                    grants.push(grant);
-                }
-                Delivery::Gone => gone += 1,
+        while granting.wants_more()
+            && let Some(Reverse(((.., slot), topic))) = scratch.fronts.pop()
+        {
+            match self.deliver(slot, &mut granting) {
+                Delivery::InTime | Delivery::Gone => scratch.fronts.extend(self.front(topic)),
                 Delivery::Buried => {
-                    gone += 1;
                     // It may be among the dead letters now, in another one of these topics.
                     scratch.fronts.clear();
                     scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
-                    continue;
                 }
                 Delivery::NotNow => break,
             }
-            scratch.fronts.extend(self.front(topic));
         }
         scratch.fronts.clear();
         scratch.topics.clear();
         self.engine.reserving = scratch;
-        Ok(Outcome::Granted(grants))
+        Outcome::Granted(granting.grants)
     }
 
     /// Grants jobs of the topics in turns, by their weights.
-    fn reserve_weighted(
-        &mut self,
-        session: SessionId,
-        shares: &[Share<'_>],
-        jobs_max: u32,
-        bytes_max: u64,
-    ) -> Result<Outcome, Reject> {
-        let holder = self.holder_of(session)?;
+    fn reserve_weighted(&mut self, shares: &[Share<'_>], mut granting: Granting) -> Outcome {
         let mut standings: Vec<i64> =
             shares.iter().map(|share| share.standing.clamp(-STANDING_MAX, STANDING_MAX)).collect();
         let mut candidates: Vec<Candidate> = shares
@@ -130,20 +132,13 @@ impl<S: JobStore> Applier<'_, S> {
                 Some(Candidate { topic, weight: share.weight.into(), nth, front: self.front_slot(topic) })
             })
             .collect();
-        let mut grants = Vec::new();
-        let (mut bytes, mut gone) = (0, 0);
-        while grants.len() < jobs_max as usize && bytes < bytes_max && gone < DUE_PER_ENTRY_MAX {
-            let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings) else { break };
-            match self.before_delivery(slot) {
-                Delivery::InTime => {
-                    take_turn(&candidates, &mut standings, nth);
-                    let grant = self.grant(slot, session, holder);
-                    bytes += u64::from(grant.body.body_bytes);
-                    grants.push(grant);
-                }
-                Delivery::Gone => gone += 1,
+        while granting.wants_more()
+            && let Some((topic, slot, nth)) = furthest_ahead(&candidates, &standings)
+        {
+            match self.deliver(slot, &mut granting) {
+                Delivery::InTime => take_turn(&candidates, &mut standings, nth),
+                Delivery::Gone => {}
                 Delivery::Buried => {
-                    gone += 1;
                     for candidate in &mut candidates {
                         candidate.front = self.front_slot(candidate.topic);
                     }
@@ -157,13 +152,22 @@ impl<S: JobStore> Applier<'_, S> {
         }
         let moved = |(standing, share): (i64, &Share<'_>)| standing.saturating_sub(share.standing);
         let advances = standings.into_iter().zip(shares).map(moved).collect();
-        Ok(Outcome::GrantedByShares { grants, advances })
+        Outcome::GrantedByShares { grants: granting.grants, advances }
     }
 
-    /// The session that gives the leases of this session back at its end; 0 if its leases outlive it.
-    fn holder_of(&mut self, session: SessionId) -> Result<SessionId, Reject> {
-        let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
-        Ok(if live.leases_outlive { SessionId(0) } else { session })
+    /// Grants a ready job, unless it may not be delivered now: it may have expired, if more came due at once than one entry moves.
+    fn deliver(&mut self, slot: Slot, granting: &mut Granting) -> Delivery {
+        let delivery = self.before_delivery(slot);
+        match delivery {
+            Delivery::InTime => {
+                let grant = self.grant(slot, granting.session, granting.holder);
+                granting.bytes += u64::from(grant.body.body_bytes);
+                granting.grants.push(grant);
+            }
+            Delivery::Gone | Delivery::Buried => granting.gone += 1,
+            Delivery::NotNow => {}
+        }
+        delivery
     }
 
     fn front_slot(&self, topic: TopicId) -> Option<Slot> {

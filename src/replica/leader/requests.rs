@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 use super::Leader;
 use super::proposals::Reply;
 use super::pushes::PushParts;
+use super::shares::topic_order;
 use super::waiters::{Cancelled, Demand, WaiterId};
-use crate::engine::{Command, TopicOrder};
+use crate::engine::Command;
 use crate::protocol::{
     ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
 };
@@ -162,10 +163,7 @@ impl Leader {
             self.waiters.weigh(waiter, &reserve.topics, &reserve.weights);
         }
         let weighed = self.waiters.weighed(waiter);
-        let topics = match &weighed {
-            Some((weighing, standings)) => TopicOrder::OfShares(weighing.shares(standings)),
-            None => TopicOrder::OfJobs(reserve.topics.iter().map(TopicName::as_str).collect()),
-        };
+        let topics = topic_order(weighed.as_ref(), reserve.topics.iter().map(TopicName::as_str));
         let command = Command::Reserve { session, topics, jobs_max, bytes_max };
         self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
     }

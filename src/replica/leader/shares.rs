@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::engine::Share;
+use crate::engine::{Share, TopicOrder};
 use crate::replica::io::ConnectionId;
 use crate::types::TopicName;
 
@@ -22,7 +22,18 @@ pub(super) struct Weighing {
 }
 
 /// A list, and how far each of its topics is ahead.
-type Standing = (Arc<Weighing>, Vec<i64>);
+pub(super) type Standing = (Arc<Weighing>, Vec<i64>);
+
+/// Which topic gives the next job of a reserve: by its standing, or without one the topic of these with the first job.
+pub(super) fn topic_order<'a>(
+    standing: Option<&'a Standing>,
+    topics: impl Iterator<Item = &'a str>,
+) -> TopicOrder<'a> {
+    match standing {
+        Some((weighing, standings)) => TopicOrder::OfShares(weighing.shares(standings)),
+        None => TopicOrder::OfJobs(topics.collect()),
+    }
+}
 
 /// Those of all connections.
 #[derive(Debug, Default)]
@@ -33,7 +44,7 @@ pub(super) struct Standings {
 
 impl Weighing {
     /// The shares of a reserve that begins with these standings.
-    pub(super) fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
+    fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
         let topics = self.topics.iter().map(TopicName::as_str);
         let parts = topics.zip(&self.weights).zip(standings);
         parts

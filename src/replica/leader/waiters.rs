@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::shares::{Standings, Weighing};
-use crate::engine::{Command, Engine, TopicOrder};
+use super::shares::{Standing, Standings, Weighing, topic_order};
+use crate::engine::{Command, Engine};
 use crate::replica::io::ConnectionId;
 use crate::replica::node::connections::Asker;
 use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
@@ -108,7 +108,7 @@ pub(super) struct PendingReserve {
     pub(super) bytes_max: u64,
     pub(super) claim: Claim,
     /// Topics and weights, and how far each is ahead.
-    weighed: Option<(Arc<Weighing>, Vec<i64>)>,
+    weighed: Option<Standing>,
 }
 
 impl PendingReserve {
@@ -116,10 +116,7 @@ impl PendingReserve {
     pub(super) fn command<'a>(&'a self, engine: &'a Engine) -> Command<'a> {
         let Self { session, jobs_max, bytes_max, .. } = *self;
         let name = |topic: &TopicId| Some(engine.topic(*topic)?.name.as_str());
-        let topics = match &self.weighed {
-            None => TopicOrder::OfJobs(self.topics.iter().filter_map(name).collect()),
-            Some((weighing, standings)) => TopicOrder::OfShares(weighing.shares(standings)),
-        };
+        let topics = topic_order(self.weighed.as_ref(), self.topics.iter().filter_map(name));
         Command::Reserve { session, topics, jobs_max, bytes_max }
     }
 }
@@ -221,7 +218,7 @@ impl Waiters {
     }
 
     /// The shares of a reserve that is proposed for a waiter with weights.
-    pub(super) fn weighed(&self, id: WaiterId) -> Option<(Arc<Weighing>, Vec<i64>)> {
+    pub(super) fn weighed(&self, id: WaiterId) -> Option<Standing> {
         let waiter = self.all.get(&id)?;
         let weighing = waiter.weighing.as_ref()?;
         Some((Arc::clone(weighing), self.standings.of(waiter.asker.connection, weighing)))

@@ -31,7 +31,7 @@ pub struct CallBackConfig {
     pub log_bytes: u64,
     /// Calls at the same time to destinations of each reputation, and connections that are kept between calls; no key, but a share of the file
     /// descriptors.
-    pub calls_per_lane_max: usize,
+    pub calls_per_reputation_max: usize,
 }
 
 /// Which addresses may be called.
@@ -79,7 +79,7 @@ impl Default for CallBackConfig {
             ca: None,
             secrets_file: None,
             log_bytes: LOG_BYTES_DEFAULT,
-            calls_per_lane_max: 2048,
+            calls_per_reputation_max: 2048,
         }
     }
 }
