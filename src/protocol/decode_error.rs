@@ -137,9 +137,9 @@ impl DecodeError {
             | Self::Attributes(AttributeError::Malformed(_)) => ErrorCode::Malformed,
             Self::TooMany { .. }
             | Self::TooLong { .. }
-            | Self::Attributes(AttributeError::TooLarge | AttributeError::HeadersTooLarge) => {
-                ErrorCode::TooLarge
-            }
+            | Self::Attributes(
+                AttributeError::TooLarge | AttributeError::HeadersTooLarge | AttributeError::HeaderName(_),
+            ) => ErrorCode::TooLarge,
             Self::OutOfRange { .. }
             | Self::Weights { .. }
             | Self::Name(_)

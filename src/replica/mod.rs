@@ -48,7 +48,6 @@ use crate::storage::{Recovered, Restored, StorageError};
 use group::Group;
 use leader::Leader;
 use node::Node;
-use node::peers::Verdict;
 use stopping::Stop;
 
 /// The interval at which the wall clock is compared, to notice that somebody set it.
@@ -301,13 +300,11 @@ impl Replica {
         let Self { node, group, leader, .. } = self;
         node.look_at_clocks(now);
         let Some(by_ms) = group.state.clock.advance(now) else { return };
-        // Among several members it counts only if most of their clocks show the same.
-        if group.raft.is_alone() || (leader.is_some() && group.verdict(node) == Verdict::Agreed) {
-            group.state.clock.adopt(by_ms);
-            node.notices.push(Notice::ClockStepped { by_ms });
-            if let Some(leader) = leader {
-                leader.propose_offset(group);
-            }
+        let Some(by_ms) = group.believed_step_ms(node, leader.is_some(), by_ms) else { return };
+        group.state.clock.adopt(by_ms);
+        node.notices.push(Notice::ClockStepped { by_ms });
+        if let Some(leader) = leader {
+            leader.propose_offset(group);
         }
     }
 

@@ -12,6 +12,7 @@
 //! flipped bit in the version is not taken for a file from the future. `origin` is 1 in a directory in which a cluster was
 //! founded, 2 in one that joined a cluster. `crc` covers the 60 bytes before it.
 
+use std::cmp::Ordering;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -74,8 +75,10 @@ impl Identity {
             return Err(IdentityError::Damaged);
         }
         let version = version.try_into().map(u32::from_le_bytes).map_err(|_| IdentityError::Damaged)?;
-        if version != FORMAT {
-            return Err(IdentityError::Newer(version));
+        match version.cmp(&FORMAT) {
+            Ordering::Less => return Err(IdentityError::Damaged),
+            Ordering::Equal => {}
+            Ordering::Greater => return Err(IdentityError::Newer(version)),
         }
         let (covered, crc) = bytes.split_at_checked(CRC_AT).ok_or(IdentityError::Damaged)?;
         if crc32c::crc32c(covered).to_le_bytes() != crc {
@@ -157,6 +160,13 @@ mod tests {
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(Identity::decode(&flipped), Err(IdentityError::Damaged), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn there_is_no_format_before_the_first() {
+        let mut bytes = [&MAGIC[..], &0_u32.to_le_bytes()].concat();
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        assert_eq!(Identity::decode(&bytes), Err(IdentityError::Damaged));
     }
 
     #[test]

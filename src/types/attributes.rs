@@ -136,6 +136,9 @@ pub enum AttributeError {
     /// More headers than the limit.
     #[error("a job's headers take at most {HEADERS_BYTES_MAX} bytes")]
     HeadersTooLarge,
+    /// The length of a header's name does not fit into its byte.
+    #[error("the name of a header takes at most 255 bytes, not {0}")]
+    HeaderName(usize),
     /// The list or a value in it is cut short, out of order or out of range.
     #[error("attribute {0:#06x} is malformed")]
     Malformed(u16),
@@ -310,14 +313,19 @@ impl Attributes {
 #[derive(Clone, Debug, Default)]
 pub struct AttributesBuilder {
     elements: Vec<(u16, Vec<u8>)>,
+    /// What was given and cannot be written.
+    refused: Option<AttributeError>,
 }
 
 impl AttributesBuilder {
     /// Adds a header.
     #[must_use]
-    pub fn header(self, name: &str, value: &str) -> Self {
-        // A name beyond 255 bytes breaks the headers' limit however its length is written.
-        let mut bytes = vec![u8::try_from(name.len()).unwrap_or(u8::MAX)];
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let Ok(length) = u8::try_from(name.len()) else {
+            self.refused.get_or_insert(AttributeError::HeaderName(name.len()));
+            return self;
+        };
+        let mut bytes = vec![length];
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(value.as_bytes());
         self.raw(tag::HEADER, bytes)
@@ -368,6 +376,9 @@ impl AttributesBuilder {
 
     /// The encoded list, checked.
     pub fn build(mut self) -> Result<Attributes, AttributeError> {
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
         self.elements.sort_by_key(|(tag, _)| tag & !tag::CRITICAL);
         let mut bytes = BytesMut::new();
         for (tag, value) in self.elements {
@@ -506,6 +517,10 @@ mod tests {
         assert_eq!(build(tag::EXPIRES, &[1, 1]), Err(AttributeError::Malformed(tag::EXPIRES)));
         let twice = AttributesBuilder::default().attempts_max(1).attempts_max(2).build();
         assert_eq!(twice, Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
+        let longest = AttributesBuilder::default().header(&"n".repeat(255), "v").build().unwrap();
+        assert_eq!(longest.headers().collect::<Vec<_>>(), [("n".repeat(255).as_str(), "v")]);
+        let longer = AttributesBuilder::default().header(&"n".repeat(256), "v").build();
+        assert_eq!(longer, Err(AttributeError::HeaderName(256)));
         let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();
         assert_eq!(large, Err(AttributeError::HeadersTooLarge));
         assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Malformed(0)));

@@ -1,7 +1,7 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
 use adjourn::replica::Input;
-use adjourn::types::{FEATURE_LEVEL, Millis};
+use adjourn::types::FEATURE_LEVEL;
 
 use super::clients::Wish;
 use super::faults::RESIDENT_BYTES;
@@ -11,14 +11,12 @@ use super::plan::{EveryUs, MEMORY_BYTES, Pace, Plan};
 use super::random::Random;
 use super::seen::{End, NodeId, Seen};
 use super::time::{MS, SECOND, Us, WallClock};
-use super::world::{Event, NODE, World, true_wall};
+use super::world::{Event, NODE, World};
 
 /// Where growth is calm, everything else begins when it is over.
 const GROWTH: Us = 4 * SECOND;
 /// Nodes that may be lost for good in one run.
 const REPLACED_MAX: usize = 2;
-/// Clocks that differ by no more agree.
-const AGREE_MS: u64 = 500;
 /// So many wall clocks may be wrong at once, each in its own way or all alike.
 const WRONG_MAX: usize = 3;
 /// Wall clocks of a cluster differ by so much at most, unless somebody sets one: well below what counts as different.
@@ -411,39 +409,6 @@ impl World {
         self.see(&Seen::Set { node, by_ms });
         let now = self.now;
         self.node(node).wall.step(now, by_ms);
-    }
-
-    /// What the wall clocks show, the one that is furthest ahead first.
-    fn walls(&self) -> Vec<Millis> {
-        let among = self.nodes.values().filter(|node| !node.is_gone || self.plan.cluster.is_none());
-        let mut walls: Vec<Millis> = among.map(|node| node.wall.show(self.now)).collect();
-        walls.sort_unstable();
-        walls.reverse();
-        walls
-    }
-
-    /// What the clocks of most nodes show, or more.
-    fn most_walls(&self) -> Millis {
-        let walls = self.walls();
-        walls.get(walls.len() / 2).copied().unwrap_or_default()
-    }
-
-    /// What the first leader may believe when all were down: any clock that agrees with those of most, for only voters count
-    /// to it, and some are learners.
-    pub(super) fn believable_wall(&self) -> Millis {
-        let most = self.most_walls();
-        self.walls().into_iter().find(|wall| wall.0 <= most.0 + AGREE_MS).unwrap_or(most)
-    }
-
-    /// The time that most clocks show if they agree; if not, the time that they would show now if they still agreed.
-    pub(super) fn agreed_wall(&mut self) -> Millis {
-        let walls = self.walls();
-        let agree = |some: &[Millis]| some[0].0 - some[some.len() - 1].0 <= AGREE_MS;
-        let now = true_wall(self.now).0.cast_signed();
-        if walls.windows(walls.len() / 2 + 1).any(agree) {
-            self.agreed_ahead_ms = self.most_walls().0.cast_signed() - now;
-        }
-        Millis((now + self.agreed_ahead_ms).cast_unsigned())
     }
 
     /// Everything that is wrong with the cluster is put right.

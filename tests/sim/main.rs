@@ -20,6 +20,7 @@ mod checkpoint;
 mod chores;
 mod chunks;
 mod clients;
+mod clocks;
 mod cluster;
 mod copied;
 mod disk;
@@ -259,6 +260,12 @@ fn a_machine_that_joins_has_the_clock_of_the_others() {
 #[test]
 fn a_log_that_ends_where_a_checkpoint_is_installed_is_gone() {
     holds(&Plan::of_nodes(41_721_263));
+}
+
+/// A leader was lost while all clocks were three days ahead for a moment; of those that were up later no two agreed.
+#[test]
+fn a_time_that_no_clock_shows_is_not_believed() {
+    holds(&Plan::of_nodes_for_hours(74_391_262));
 }
 
 /// Of two voters one has lost its state and waits for a checkpoint; the leader that it asked starts again.

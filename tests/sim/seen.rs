@@ -120,8 +120,10 @@ pub(super) enum End {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct When {
     pub(super) at: Us,
-    /// What the node's wall clock shows.
+    /// What the node's wall clock shows; among several nodes, what most of them show.
     pub(super) wall: Millis,
+    /// The most that the state may take for the time: this, but among several nodes that do not agree.
+    pub(super) wall_max: Millis,
 }
 
 impl fmt::Display for Seen<'_> {

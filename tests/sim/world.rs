@@ -17,6 +17,7 @@ use adjourn::types::{JobId, Lease, SessionId};
 use bytes::Bytes;
 
 use super::clients::{Act, Board, Client};
+use super::clocks::Agreed;
 use super::cluster::{ClusterPlan, Cuts};
 use super::disk;
 use super::faults::Fault;
@@ -201,8 +202,7 @@ pub(super) struct World {
     pub(super) random: Random,
     pub(super) nodes: BTreeMap<NodeId, Node>,
     pub(super) clients: Vec<Client>,
-    /// How far ahead most wall clocks were when most of them agreed last.
-    pub(super) agreed_ahead_ms: i64,
+    pub(super) agreed: Agreed,
     /// By how much all wall clocks were set, those of nodes that come later included.
     pub(super) all_set_ms: i64,
     /// Each client's connection, and when it wakes.
@@ -245,7 +245,7 @@ impl World {
         let mut world = Self {
             now: 0,
             nodes: [(NODE, node)].into(),
-            agreed_ahead_ms: 0,
+            agreed: Agreed::default(),
             all_set_ms: 0,
             ends: vec![(None, 0); clients.len()],
             clients,
@@ -341,8 +341,8 @@ impl World {
             Ok(true) => return,
             Err(what) => return self.breaks("strangers", what),
         }
-        let wall = self.agreed_wall();
-        let when = When { at: self.now, wall };
+        let (wall, wall_max) = self.agreed_walls();
+        let when = When { at: self.now, wall, wall_max };
         self.teller.see(when, seen);
         for invariant in &mut self.invariants {
             if let Err(what) = invariant.see(when, seen) {

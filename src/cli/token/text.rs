@@ -9,7 +9,7 @@ use crate::server::tokens::{TokenEntry, TokenFile, TokenName};
 
 /// How a file begins that a command makes.
 const HEAD: &str = "\
-# The tokens of a queue. `adjourn token` changes this file; a server that uses it notices within a second. It has hashes of the
+# The tokens of a queue. `adjourn token` changes this file; a server that uses it notices within two seconds. It has hashes of the
 # secrets, no secrets. Comments stay; one right above a token goes with it.
 ";
 /// How a token begins.

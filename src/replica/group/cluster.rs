@@ -9,7 +9,7 @@ use crate::raft::{ELECTION_MS_MIN, MembershipChange, Progress};
 use crate::replica::io::Notice;
 use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
-use crate::replica::node::peers::Verdict;
+use crate::replica::node::peers::{CLOCKS_AGREE_MS, Verdict};
 
 /// The shortest election timeout. A transfer target that does not lead after this time has failed; a member that was
 /// silent for this time is not there.
@@ -263,6 +263,25 @@ impl Group {
     /// What the others' clocks say of this node's.
     pub(crate) fn verdict(&self, node: &Node) -> Verdict {
         node.peers.verdict(node.config.node, self.raft.members(), node.now_us)
+    }
+
+    /// How much counts of a difference of `by_ms` by which this node's clock is ahead of the state's: all of it on a single node, and
+    /// on a leader with whose clock most agree. Where no majority agrees, a state that is ahead of each clock that was seen comes back to
+    /// the first of them: what is due by the wall clock does not come early by a clock that nobody shows.
+    pub(crate) fn believed_step_ms(&self, node: &Node, leads: bool, by_ms: i64) -> Option<i64> {
+        if self.raft.is_alone() {
+            return Some(by_ms);
+        }
+        match self.verdict(node) {
+            Verdict::Agreed if leads => Some(by_ms),
+            Verdict::Open if leads => {
+                let (own, members) = (node.config.node, self.raft.members());
+                let back_ms =
+                    by_ms.saturating_add(node.peers.furthest_ahead_ms(own, members, node.now_us)?);
+                (back_ms < -CLOCKS_AGREE_MS.cast_signed()).then_some(back_ms)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the disk takes longer for a batch than one does that is only slow. Heartbeats would go on all the same, and

@@ -11,7 +11,7 @@ const AUDIT_EVERY: u64 = 64;
 /// The maximum number of kept hashes.
 const AUDITS_KEPT: usize = 256;
 /// Clocks that differ by no more agree, in milliseconds.
-pub(super) const CLOCKS_AGREE_MS: u64 = 500;
+pub(in crate::replica) const CLOCKS_AGREE_MS: u64 = 500;
 /// What a clock showed longer ago says nothing any more, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
 /// A member that fetches a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
@@ -202,6 +202,14 @@ impl Peers {
         behind.map_or(Millis(0), |ahead_ms| Millis(wall.0.saturating_add_signed(*ahead_ms)))
     }
 
+    /// How far the clock is ahead of this node's that is furthest ahead, in milliseconds: of any majority one is right if most are, so no
+    /// clock that is right has gone further. `None` if too few were seen.
+    pub(crate) fn furthest_ahead_ms(&self, own: u64, members: &Membership, now_us: u64) -> Option<i64> {
+        let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
+        let seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
+        seen.iter().max().copied().filter(|_| seen.len() >= members.majority())
+    }
+
     /// A member was offered a checkpoint.
     pub(crate) fn offered(&mut self, node: u64, now_us: u64) {
         self.fetch_by_us.insert(node, now_us + FETCH_BEGINS_US_MAX);
@@ -316,6 +324,14 @@ mod tests {
         assert_eq!(reached(&[(2, -900_000)]), Millis(100_000));
         assert_eq!(reached(&[(2, 3_600_000)]), Millis(1_000_000));
         assert_eq!(reached(&[(4, 0)]), Millis(0), "a learner has no say");
+    }
+
+    #[test]
+    fn no_clock_of_a_majority_has_gone_further() {
+        let furthest = |ahead_ms: &[(u64, i64)]| peers(ahead_ms).furthest_ahead_ms(1, &three(), 5);
+        assert_eq!(furthest(&[(2, 10), (3, 3_600_000)]), Some(3_600_000));
+        assert_eq!(furthest(&[(2, -700_000)]), Some(0));
+        assert_eq!(furthest(&[(4, 0)]), None, "a learner has no say");
     }
 
     #[test]

@@ -20,15 +20,14 @@ const WALL_SLACK_MS: u64 = 1_001;
 /// Clocks that differ by no more agree.
 pub(super) const AGREED_MS: u64 = 500;
 
-/// Among several nodes, a leader knows whether its clock was set for good when it has heard of a majority. Some may be down, or
-/// cut off, for a while.
-const ADOPTED_WITHIN: Us = 20 * SECOND;
-
 /// A node that is alone knows at once that its clock was set. What it had proposed before may be written after that.
 const WRITTEN_WITHIN: Us = 5 * SECOND;
 
 /// A wall clock that was ahead for no longer than this was wrong.
 const GLITCH_MAX: Us = 30 * SECOND;
+
+/// What the state of several nodes may take for the time goes back by less while clocks drift.
+const FALLS_MS: i64 = 100;
 
 /// A wall clock that is set forward by more starts to be ahead anew.
 const STEP_MS: i64 = 1_000;
@@ -45,8 +44,10 @@ pub(super) struct Due {
 /// What the clocks may have shown.
 #[derive(Debug)]
 pub(super) struct Clocks {
-    /// What the wall clock showed before it was set, and when that was.
+    /// What counted before a clock was set back, and when that was.
     walls: Vec<(Us, Millis)>,
+    /// The most that the state may have been ahead, in milliseconds.
+    ahead_max_ms: i64,
     /// How far the wall clock was ahead of the true one since then, in milliseconds.
     ahead: (Us, i64),
     /// The most that it was ahead for longer than a glitch.
@@ -58,15 +59,21 @@ pub(super) struct Clocks {
 impl Clocks {
     pub(super) fn new(among_others: bool) -> Self {
         let (walls, jumps) = (Vec::new(), Jumps::default());
-        Self { walls, ahead: (0, 0), ahead_for_long: None, jumps, among_others }
+        Self { walls, ahead_max_ms: 0, ahead: (0, 0), ahead_for_long: None, jumps, among_others }
     }
 
     pub(super) fn see(&mut self, when: When, seen: &Seen<'_>) {
         self.jumps.see(when, seen);
-        if let Seen::Set { .. } = seen {
+        let true_ms = true_wall(when.at).0.cast_signed();
+        let (ahead_ms, ahead_max_ms) =
+            (when.wall.0.cast_signed() - true_ms, when.wall_max.0.cast_signed() - true_ms);
+        if matches!(seen, Seen::Set { .. }) && !self.among_others {
             self.walls.push((when.at, when.wall));
         }
-        let ahead_ms = when.wall.0.cast_signed() - true_wall(when.at).0.cast_signed();
+        if ahead_max_ms + FALLS_MS < self.ahead_max_ms && self.among_others {
+            self.walls.push((when.at, Millis((true_ms + self.ahead_max_ms).cast_unsigned())));
+        }
+        self.ahead_max_ms = ahead_max_ms;
         let (since, before_ms) = self.ahead;
         let was_set = self.ahead_for_long.is_some() && ahead_ms > before_ms + STEP_MS;
         self.ahead = (if was_set { when.at } else { since }, ahead_ms);
@@ -104,15 +111,11 @@ impl Clocks {
                 passed + self.jumps.ahead_since(due.asked, now.at) >= delay_ms.saturating_mul(MS)
             }
             types::When::At(at) => {
-                // And a clock that was set counts when most of the others have shown theirs.
-                let seen_by = if self.among_others { ADOPTED_WITHIN } else { 0 };
-                let counted = |set: Us| set + seen_by >= since;
-                let since = self.walls.iter().filter(|(set, _)| counted(*set));
-                let since = since.map(|(_, wall)| wall.after(seen_by / MS));
+                let since = self.walls.iter().filter(|(set, _)| *set >= since).map(|(_, wall)| *wall);
                 // Among several nodes, one that was the first to lead after a start may have believed most of the others.
                 let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };
                 let slack_ms = WALL_SLACK_MS + if self.among_others { AGREED_MS + jumped } else { 0 };
-                since.chain([now.wall]).any(|wall| wall.after(slack_ms) >= at)
+                since.chain([now.wall_max]).any(|wall| wall.after(slack_ms) >= at)
             }
         }
     }
