@@ -181,7 +181,7 @@ impl Jobs {
         !self.renewed.contains(&id)
     }
 
-    /// The jobs that became resident lately.
+    /// The jobs that became resident recently.
     pub(super) fn loaded(&self) -> &Loaded {
         &self.loaded
     }

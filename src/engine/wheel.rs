@@ -260,7 +260,7 @@ impl Wheel {
 }
 
 impl Nodes {
-    /// Whether `slot` has a timer.
+    /// True if `slot` has a timer.
     pub(super) fn is_set(&self, slot: u32) -> bool {
         self.0.get(slot as usize).is_some_and(|node| node.home != Home::Nowhere)
     }

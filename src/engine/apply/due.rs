@@ -157,7 +157,7 @@ impl<S: JobStore> Applier<'_, S> {
         self.engine.note(slot, JobEventKind::Ready);
     }
 
-    /// The dead-letter topic of a topic, created if it is new. `None` if the queue has too many topics.
+    /// The dead-letter topic of a topic, created if it is new. `None` without one, or if there are too many topics.
     fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
         let name = self.engine.topics.policy(topic)?.dead_letters.clone()?;
         self.engine.intern(name.as_str()).ok().filter(|id| *id != topic)

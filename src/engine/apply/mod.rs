@@ -149,8 +149,8 @@ impl<'a, S: JobStore> Applier<'a, S> {
         })
     }
 
-    /// Fails the attempts of a session's leases. One command gives back at most
-    /// [`LAPSE_LEASES_MAX`](crate::types::limits::LAPSE_LEASES_MAX) of them: it is proposed again until none is left.
+    /// Lapses a session: each of its leases counts as a failed attempt. One command gives back a limited number of leases:
+    /// the leader repeats it until none is left.
     fn end_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
         for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp)? {
             self.applied.ended.push(self.engine.jobs[slot].lease());

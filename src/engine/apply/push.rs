@@ -41,8 +41,7 @@ impl<S: JobStore> Applier<'_, S> {
             let seed = engine.topics.checksum_seed(topic);
             let group = engine.numbers.group();
             let each = (0..).zip(jobs).map(|(nth, job)| {
-                // The sequence never reaches the last number, or two jobs would share it: the protocol refuses such
-                // numbers.
+                // The protocol refuses numbers that would overflow here, so no two jobs share one.
                 let sequence = sequence.saturating_add(nth);
                 let checksum = checksum_of(job, seed);
                 match window.recall(sequence, checksum, group) {
@@ -175,7 +174,7 @@ impl<S: JobStore> Applier<'_, S> {
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
 
-    /// Replaces everything of a job that [waits] with what the push brings.
+    /// Gives a job that [waits] the body, the settings and the due time of a push.
     fn postpone(&mut self, slot: Slot, new: &NewJob<'_>, due: Moment, retry: Option<Retry>) -> PushOutcome {
         let (id, before) = (self.engine.jobs[slot].id, self.engine.jobs[slot].body);
         let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });

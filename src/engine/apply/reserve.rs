@@ -155,7 +155,7 @@ impl<S: JobStore> Applier<'_, S> {
         Outcome::GrantedByShares { grants: granting.grants, advances }
     }
 
-    /// Grants a ready job, unless it turns out to be expired, late or not due any more.
+    /// Grants a ready job, unless it is expired, late or not due any more: timers beyond an entry's limit fire later.
     fn deliver(&mut self, slot: Slot, granting: &mut Granting) -> Delivery {
         let delivery = self.before_delivery(slot);
         match delivery {
