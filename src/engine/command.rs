@@ -88,8 +88,8 @@ pub enum Command<'a> {
         delay_ms: Option<u64>,
         /// False if the work was not begun: the attempt is not counted, and `delay_ms` only delays the job.
         attempted: bool,
-        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes; empty
-        /// for none.
+        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes; if
+        /// empty, the last one stays.
         reason: &'a str,
     },
     /// Restarts the time of leases.

@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use crate::types::Access;
 
-/// The account is this fraction of a memory limit, within the bounds below, in bytes.
+/// The account is one part in this number of a memory limit, within the bounds below.
 const MEMORY_PART: u64 = 8;
-/// But no less than this, in bytes, and no more.
+/// The bounds of the account, in bytes.
 const BYTES_MIN: usize = 24 << 20;
 const BYTES_MAX: usize = 256 << 20;
 /// The account has room for at least this many of the largest bodies.
 const BODIES_MIN: usize = 8;
-/// This fraction of the account is reserved for shares that hold nothing.
+/// One part in this number of the account is reserved for shares that hold nothing.
 const KEPT_PART: usize = 4;
 
 /// The memory account of a node.

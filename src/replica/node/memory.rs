@@ -22,7 +22,7 @@ pub(crate) struct Memory {
 
 /// The copies of a command in flight: request, entry, log buffer, record.
 const COPIES: u64 = 4;
-/// New chunks are at most this fraction of the limit: a checkpoint takes about five times as much.
+/// New chunks are at most one part in this number of the limit: a checkpoint takes about five times as much.
 const CHUNK_PART: u64 = 64;
 /// The upper and lower bounds of that, in bytes.
 const CHUNK_BYTES_MAX: u64 = 256 << 20;
