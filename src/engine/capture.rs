@@ -1,13 +1,12 @@
-//! A capture: resident jobs and sessions as of one moment, taken in small steps while the engine continues. This is
+//! A capture: resident jobs and sessions as of one moment, taken in small steps while the engine continues. This file has
 //! the part for jobs.
 //!
 //! The slab has pages: small ones at its beginning, where slots are reused often, larger ones after that. A page
 //! without changes since its last capture is not captured again.
 //!
-//! Copy on write. A walk goes over the slots of the other pages; if a job is about to change before the walk has
-//! reached its slot, it is saved first, as it was. So every slot is captured once, in its state at the beginning of
-//! the capture, whatever has happened to it since. A budget bounds the cost of a step, and a change costs at most
-//! one copy of the job.
+//! Copy on write: a walk goes over the slots of the changed pages; a job that is about to change before the walk has
+//! reached its slot is saved first. So each slot is captured once, in its state at the beginning of the capture. A budget
+//! bounds the cost of a step, and a change costs at most one copy of the job.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -26,7 +25,7 @@ use crate::types::JobState;
 /// The number of slots of the first page, as a power of two.
 const SMALLEST_BITS: u32 = 5;
 /// The number of slots of the largest page, as a power of two. The second page is as large as the first, and each later one
-/// twice as large as the one before, up to that.
+/// twice as large as the one before, up to this size.
 const LARGEST_BITS: u32 = 14;
 /// Slots of the largest page.
 pub const PAGE_SLOTS_MAX: usize = 1 << LARGEST_BITS;
@@ -51,67 +50,68 @@ pub(super) fn start_of(page: u32) -> usize {
 
 const PAGE_SLOTS: u32 = 1 << SMALLEST_BITS;
 const LARGEST: u32 = 1 << LARGEST_BITS;
-/// Pages that are twice as large as those before them, and the second.
+/// The number of the last page below the largest size. The pages after it all have the largest size.
 const DOUBLED: u32 = LARGEST_BITS - SMALLEST_BITS;
 
-/// Slots that one job of a step's budget pays for: most of a slab may be empty.
+/// A step may pass this many slots per job of its budget: most of a slab may be empty.
 const SLOTS_PER_JOB: usize = 8;
 
-/// A walk that is under way, or at its end.
+/// A walk, under way or complete.
 #[derive(Debug)]
 pub(super) struct Capture {
-    /// What lay behind was added later.
+    /// The end of the slab when the capture began.
     end: usize,
-    /// The pages to be seen, in order.
+    /// The pages to capture, in ascending order.
     pages: Vec<u32>,
-    /// How many of them were seen: the walk is on the one behind.
+    /// How many of them are complete: the walk is on the next one.
     seen: usize,
     /// The next slot on that page.
     next: usize,
-    /// Bits of slots that changed before the walk came to them.
+    /// One bit per slot that changed before the walk reached it.
     changed: Vec<u64>,
-    /// The old content of changed jobs, by page.
+    /// The saved jobs of those slots, by page.
     saved: BTreeMap<u32, VecDeque<Job>>,
 }
 
-/// A resident job, as it was.
+/// A resident job as it was when the capture began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedJob {
-    /// The page on which it is. Those of one page come one after the other.
+    /// Its page. The jobs of one page are captured together.
     pub page: u32,
-    /// All that the state holds of it.
+    /// Its state.
     pub saved: SavedJob,
-    /// Where its record is.
+    /// The place of its record.
     pub place: Place,
-    /// Its due time, or an earlier expiry. Jobs that are not delayed have none.
+    /// Its due time, or an earlier expiry; `None` if it is not delayed.
     pub delayed_until: Option<Moment>,
-    /// It waits beyond the [horizon](super::HORIZON_MS), so it may be spilled while it has this hash: its share of the state hash.
+    /// Set if it waits beyond the [horizon](super::HORIZON_MS): it may be spilled while it has this hash, its share of the
+    /// state hash.
     pub spillable: Option<u128>,
 }
 
 impl Engine {
-    /// Begins to capture the sessions as they are now, and the resident jobs. Pages that have not changed since their last
-    /// capture are left out, except those named by `again`. Returns the numbers of the pages left out that are not empty.
+    /// Begins to capture sessions and resident jobs as they are now. Pages that have not changed since their last capture
+    /// are left out, except those that `again` names. Returns the numbers of the non-empty pages left out.
     ///
-    /// Only one capture is under way at a time: a new one ends the previous one. The store must keep the records that captured
-    /// jobs refer to until the caller has used them.
+    /// Only one capture is under way at a time: a new one ends the previous one. The store must keep the records that
+    /// captured jobs refer to until the caller has used them.
     pub fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         self.sessions.begin_capture();
         self.jobs.begin_capture(again)
     }
 
-    /// Ends the capture that is under way, or discards a finished one, if there is one.
+    /// Ends the capture, if there is one. The next capture takes its pages again.
     pub fn end_capture(&mut self) {
         self.sessions.end_capture();
         self.jobs.end_capture();
     }
 
-    /// Keeps the captured jobs: the next capture takes only the jobs that have changed since this one began.
+    /// Completes a capture: the next one takes only the jobs that changed after this one began.
     pub fn keep_captured(&mut self) {
         self.jobs.keep_captured();
     }
 
-    /// How many resident jobs the next capture has at least.
+    /// The least number of resident jobs that the next capture visits.
     pub fn changed_jobs(&self) -> u64 {
         self.jobs.changed() as u64
     }
@@ -121,19 +121,21 @@ impl Engine {
         StateMetadata::of(self)
     }
 
-    /// The same, without the sessions: [`Self::capture_sessions`] gives them as they are now, if a capture has just begun.
+    /// As [`Self::metadata`], but without the sessions, which [`Self::capture_sessions`] returns as of the beginning of the
+    /// capture.
     pub fn partial_metadata(&self) -> PartialMetadata {
         PartialMetadata::of(self)
     }
 
-    /// Encodes the next sessions, as they were when the capture began, until they remember `outcomes_max` outcomes. Each counts
-    /// as [`SESSION_OUTCOMES`](super::SESSION_OUTCOMES) more. There is one at least, unless all were captured.
+    /// Encodes the next sessions, as they were when the capture began, until they have `outcomes_max` outcomes. Each
+    /// session counts as [`SESSION_OUTCOMES`](super::SESSION_OUTCOMES) more. Returns at least one session, unless all were
+    /// captured.
     pub fn capture_sessions(&mut self, outcomes_max: usize) -> CapturedSessions {
         CapturedSessions::next_of(self, outcomes_max)
     }
 
-    /// Visits up to `budget` of the resident jobs, as they were when the capture began, and none after one with which their
-    /// bodies come to `bytes_max`. Whether these were the last.
+    /// Visits up to `budget` resident jobs, as they were when the capture began, and stops once their bodies reach
+    /// `bytes_max`. Returns true if all jobs were visited.
     pub fn capture(&mut self, budget: usize, bytes_max: u64, mut visit: impl FnMut(CapturedJob)) -> bool {
         let (mut bytes, clock) = (0, self.clock);
         self.jobs.captured(budget, |page, job| {
@@ -154,7 +156,7 @@ impl Engine {
 }
 
 impl Capture {
-    /// Begins with the first of these pages. `slots` is the number of all slots.
+    /// Begins a walk over `pages`. `slots` is the number of all slots.
     pub(super) fn new(slots: usize, pages: Vec<u32>) -> Self {
         let changed = vec![0; slots.div_ceil(64)];
         let mut walk = Self { end: slots, pages, seen: 0, next: 0, changed, saved: BTreeMap::new() };
@@ -162,7 +164,7 @@ impl Capture {
         walk
     }
 
-    /// The job in this slot, if there is one, is about to change, to leave, or to come.
+    /// Saves a slot's job, if there is one, before it changes, unless the walk has passed the slot.
     pub(super) fn before_change(&mut self, slot: Slot, job: Option<&Job>) {
         let Some(page) = self.ahead_of(slot) else { return };
         let slot = slot as usize;
@@ -173,7 +175,7 @@ impl Capture {
         }
     }
 
-    /// Visits up to `budget` jobs, until `visit` returns false. Whether these were the last.
+    /// Visits up to `budget` jobs, until `visit` returns false. Returns true if the walk is complete.
     pub(super) fn step(
         &mut self,
         slots: &Paged<Option<Job>>,
@@ -210,12 +212,12 @@ impl Capture {
         true
     }
 
-    /// Every page, seen or not.
+    /// All pages of the capture, complete or not.
     pub(super) fn into_pages(self) -> impl Iterator<Item = u32> {
         self.pages.into_iter()
     }
 
-    /// The page on which the walk is.
+    /// The page that the walk is on.
     fn page(&self) -> Option<u32> {
         self.pages.get(self.seen).copied()
     }
@@ -224,7 +226,7 @@ impl Capture {
         self.next = self.page().map_or(self.end, start_of);
     }
 
-    /// The page of a slot, if the walk will come to it.
+    /// The page of a slot, if the walk has yet to reach the slot.
     fn ahead_of(&self, slot: Slot) -> Option<u32> {
         let (at, page) = (slot as usize, page_of(slot));
         let ahead = at >= self.next && at < self.end && self.pages.binary_search(&page).is_ok();

@@ -1,10 +1,10 @@
 //! The two timelines of the state: the stamp, and the wall clock beside it.
 //!
-//! The stamp is elapsed time and never goes back. The wall clock is the stamp and an offset, which changes when
-//! somebody sets the clock. [`When`] selects the timeline.
+//! The stamp is elapsed time and never goes back. The wall clock is the stamp plus an offset, which changes when the
+//! machine's clock is set. [`When`] selects the timeline.
 //!
-//! A clock that was set forward may be wrong, and may be put right again. Jobs that are due by it are delivered. But a job is
-//! ended only when its time has come by the slower clock, too: the one before, for a day.
+//! A clock that was set forward may be wrong and be set back later. It makes jobs due, but for a day no job is ended
+//! (dropped or buried as late) by it alone: that needs the clock from before the step as well.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Timeline {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Stamp, Self::Wall];
 
-    /// The one beside it.
+    /// The other timeline.
     pub(super) fn other(self) -> Self {
         match self {
             Self::Stamp => Self::Wall,
@@ -49,27 +49,27 @@ impl Timeline {
     }
 }
 
-/// A wall clock that was set forward may be wrong for this time, in milliseconds of the stamp.
+/// A step forward of the wall clock may be wrong for this long, in milliseconds of the stamp.
 const DOUBT_MS: u64 = 24 * 3_600_000;
 
-/// A step forward by no more than this is not doubted, in milliseconds: clocks differ by as much.
+/// A step forward of at most this size is trusted, in milliseconds: clocks always differ by that much.
 const SMALL_STEP_MS: i64 = 1_000;
 
-/// The wall clock was set forward.
+/// A step forward of the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StepForward {
-    /// When, as a stamp.
+    /// The stamp at which it was set.
     pub(super) at: Millis,
-    /// The offset before.
+    /// The offset before the step.
     pub(super) before_ms: i64,
 }
 
-/// Where both timelines are now.
+/// The current time on both timelines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub(super) stamp: Millis,
     pub(super) offset_ms: i64,
-    /// The last one, unless it was undone.
+    /// The last step forward, unless it was undone.
     pub(super) forward: Option<StepForward>,
 }
 
@@ -84,7 +84,7 @@ impl Clock {
         Millis(self.stamp.0.saturating_add_signed(self.offset_ms))
     }
 
-    /// What time it is on a timeline.
+    /// The current time on a timeline.
     pub(super) fn now(self, timeline: Timeline) -> u64 {
         match timeline {
             Timeline::Stamp => self.stamp.0,
@@ -92,10 +92,10 @@ impl Clock {
         }
     }
 
-    /// Somebody set the wall clock.
+    /// Follows a change of the wall clock.
     pub(super) fn set_offset(&mut self, offset_ms: i64) {
         if offset_ms.saturating_sub(self.offset_ms) > SMALL_STEP_MS {
-            // As long as a step is doubted, no other one makes it sure.
+            // While a step is doubted, a further step does not make it trusted.
             let before_ms = self.slower_offset_ms();
             self.forward = Some(StepForward { at: self.stamp, before_ms });
         }
@@ -103,41 +103,41 @@ impl Clock {
         self.forward = self.forward.filter(|forward| forward.before_ms < offset_ms);
     }
 
-    /// A moment as a stamp by which it has come for sure: by the wall clock as it is now, and as it was before it was set forward
-    /// less than a day ago.
+    /// The stamp by which a moment has surely come: by the wall clock now, and by the one before a step forward less than a
+    /// day ago.
     pub(super) fn surely(self, moment: Moment) -> i128 {
         let offset_ms = self.slower_offset_ms();
         Self { offset_ms, ..self }.as_stamp(moment)
     }
 
-    /// The stamp at which a moment will have come for sure, if nobody sets the clock until then.
+    /// The stamp at which a moment will surely have come, if the clock is not set until then.
     pub(super) fn sure_at(self, moment: Moment) -> u64 {
         let doubted_until = self.doubted().map_or(u64::MAX, |doubted| doubted.at.after(DOUBT_MS).0);
         let believed = self.as_stamp(moment).max(i128::from(doubted_until));
         u64::try_from(self.surely(moment).min(believed).max(0)).unwrap_or(u64::MAX)
     }
 
-    /// The offset of the slower clock: the one before a step that is doubted, or the one as it is now.
+    /// The offset of the slower clock: the one before a doubted step, or the current one.
     fn slower_offset_ms(self) -> i64 {
         self.doubted().map_or(self.offset_ms, |doubted| doubted.before_ms.min(self.offset_ms))
     }
 
-    /// The last step forward, if it may be wrong.
+    /// The last step forward, while it is doubted.
     fn doubted(self) -> Option<StepForward> {
         self.forward.filter(|forward| forward.at.after(DOUBT_MS) > self.stamp)
     }
 
-    /// Whether a moment has come for sure.
+    /// True if a moment has come for sure: see [`Self::surely`].
     pub(super) fn surely_reached(self, moment: Moment) -> bool {
         self.surely(moment) <= i128::from(self.stamp.0)
     }
 
-    /// Whether a moment has come.
+    /// True if a moment has come by the current clock.
     pub(super) fn reached(self, moment: Moment) -> bool {
         moment.at <= self.now(moment.timeline)
     }
 
-    /// The moment that a producer means.
+    /// Resolves a due time from a client.
     pub(super) fn resolve(self, when: When) -> Moment {
         match when {
             When::After(delay_ms) => self.later(delay_ms),
@@ -150,12 +150,12 @@ impl Clock {
         Moment { timeline: Timeline::Stamp, at: self.stamp.after(delay_ms).0 }
     }
 
-    /// Whether a job that expires then could not be ready first, if it were due at `due`.
+    /// True if a job with this due time would expire before it could become ready.
     pub(super) fn expires_before(self, expires: Moment, due: Moment) -> bool {
         self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp.0))
     }
 
-    /// A moment as a stamp, with the offset as it is now. It may lie before the first stamp there is.
+    /// A moment as a stamp, by the current offset. It may be negative.
     pub(super) fn as_stamp(self, moment: Moment) -> i128 {
         match moment.timeline {
             Timeline::Stamp => i128::from(moment.at),
@@ -163,7 +163,7 @@ impl Clock {
         }
     }
 
-    /// A moment as the wall clock shows it.
+    /// A moment on the wall clock, by the current offset.
     pub(super) fn as_wall(self, moment: Moment) -> Millis {
         match moment.timeline {
             Timeline::Stamp => Millis(moment.at.saturating_add_signed(self.offset_ms)),
@@ -180,7 +180,7 @@ mod tests {
         Clock { stamp: Millis(stamp), ..Clock::default() }
     }
 
-    /// The stamp by which a time of day has come for sure.
+    /// The stamp by which a wall-clock time has surely come.
     fn surely(clock: Clock, wall: u64) -> i128 {
         clock.surely(Moment { timeline: Timeline::Wall, at: wall })
     }

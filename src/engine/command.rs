@@ -1,8 +1,8 @@
-//! Commands: the instructions in the log.
+//! Commands: the instructions in log entries.
 //!
-//! A command is not a request: requests change with the protocol, commands are replayed for years. A field is only
-//! ever added in a new version of the [entry](super::entry) encoding. A topic is named: its number may be gone when the command is
-//! applied.
+//! A command is not a request: requests change with the protocol, commands are replayed for years. New fields come only
+//! with a new version of the [entry](super::entry) encoding. Commands name topics by text, because a topic's number may be
+//! gone when they are applied.
 
 #![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
 
@@ -13,57 +13,57 @@ use crate::types::{
     SessionSecret, States, When,
 };
 
-/// One step of the state. Each has exactly one [`Outcome`](super::Outcome).
+/// One step of the state machine. Each has exactly one [`Outcome`](super::Outcome).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command<'a> {
-    /// The first command of a new queue: the secret under which keys are hashed. A second one is refused, and so is
-    /// one while a job lives.
+    /// The first command of a new queue sets the secret under which keys are hashed. It is rejected if there was one
+    /// before, or while a job exists.
     Genesis {
         /// Drawn at random by the node that founded the queue.
         key_secret: [u8; 16],
     },
-    /// The wall clock is now so far ahead of the stamp (negative: behind it).
+    /// The wall clock was set: its new offset from the stamp.
     ClockOffset {
-        /// Added to a stamp it gives the wall clock, in milliseconds.
+        /// Wall clock minus stamp, in milliseconds.
         offset_ms: i64,
     },
-    /// A new session.
+    /// Opens a session.
     SessionOpen {
-        /// What resuming it must show.
+        /// The secret that a resume must present.
         secret: SessionSecret,
-        /// Its leases run to their deadline when it lapses or closes.
+        /// If true, its leases run to their deadline when it lapses or closes.
         leases_outlive: bool,
     },
-    /// A lapsed session comes back before the queue forgot it.
+    /// Resumes a lapsed session that the queue still remembers.
     SessionResume {
         /// The lapsed session.
         session: SessionId,
-        /// Must be the one it was opened with.
+        /// The secret that the session was opened with.
         secret: SessionSecret,
     },
-    /// A session's grace is over: its leases are given back as failed attempts. It is remembered for a while.
+    /// A session's grace is over: its leases end as failed attempts. The queue remembers the session for a while.
     SessionLapse {
         /// The session that lapses.
         session: SessionId,
     },
-    /// A session said goodbye: as a lapse, and it is forgotten at once.
+    /// A client closed its session: as [`Self::SessionLapse`], but the session is forgotten at once.
     SessionClose {
         /// The session that ends.
         session: SessionId,
     },
-    /// New jobs of one topic. The outcome of a repeated sequence is that of the first time.
+    /// Adds jobs to one topic. A repeated sequence number gets its first outcome.
     Push {
         /// The producer; [`SessionId`] 0 for none.
         session: SessionId,
-        /// Sequence of the first job; 0: repeats are not recognised.
+        /// Sequence number of the first job; 0 if repeats are not to be recognised.
         sequence: u64,
-        /// Where they belong; created if it is new.
+        /// The topic, created if it is new.
         topic: &'a str,
         /// The jobs.
         #[serde(borrow)]
         jobs: Vec<NewJob<'a>>,
     },
-    /// Ready jobs for one consumer. The session must be live; topics that are paused or not known have none.
+    /// Leases ready jobs to a live session. Paused and unknown topics have no jobs.
     Reserve {
         /// The consumer.
         session: SessionId,
@@ -72,34 +72,34 @@ pub enum Command<'a> {
         topics: TopicOrder<'a>,
         /// The maximum number of jobs.
         jobs_max: u32,
-        /// No further job is added once their bodies have reached this size in bytes.
+        /// No job is added once their bodies have reached this size, in bytes.
         bytes_max: u64,
     },
-    /// Jobs are done. One that was finished under the same lease a short time ago is so still.
+    /// Finishes jobs. A repeated finish under the same lease succeeds for a while.
     Finish {
         /// Leases on the finished jobs.
         leases: Vec<Lease>,
     },
-    /// Jobs are given back. The attempt counts as failed: without one left the job is buried.
+    /// Gives jobs back. The attempt counts as failed: a job without an attempt left is buried.
     Release {
         /// Leases on the released jobs.
         leases: Vec<Lease>,
-        /// When next; `None` follows the backoff.
+        /// The delay until the next attempt; `None` follows the backoff.
         delay_ms: Option<u64>,
-        /// False when the work was not begun: the attempt is taken back. A delay is the time until the next one.
+        /// False if the work was not begun: the attempt is not counted, and `delay_ms` only delays the job.
         attempted: bool,
-        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes; empty
-        /// for none.
+        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](crate::types::limits::REASON_BYTES_MAX) bytes; if
+        /// empty, the last one stays.
         reason: &'a str,
     },
-    /// Leases start anew.
+    /// Restarts the time of leases.
     Touch {
         /// Leases to extend.
         leases: Vec<Lease>,
-        /// A new time to run from now on; `None` keeps the job's own.
+        /// The new time to run from now on; `None` uses the job's own.
         ttr_ms: Option<u32>,
     },
-    /// Jobs are set aside.
+    /// Buries jobs.
     Bury {
         /// Leases on the jobs to bury.
         leases: Vec<Lease>,
@@ -112,43 +112,44 @@ pub enum Command<'a> {
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// A new due time for a delayed or ready job, before its expiry. A buried one is kicked first.
+    /// Sets a new due time, before its expiry, for a delayed or ready job. A buried job must be kicked first.
     Reschedule {
         /// The job to reschedule.
         #[serde(borrow)]
         job: JobSelect<'a>,
-        /// When it is due now.
+        /// The new due time.
         due: When,
-        /// The [version](super::JobView::version) that the job has to have, if any.
+        /// The [version](super::JobView::version) that the job must have, if set.
         version: Option<u64>,
     },
-    /// A delayed job becomes ready, due now. One that is ready stays as it is.
+    /// Makes a delayed job ready, due now. A ready one is unchanged.
     RunNow {
         /// The job to make ready.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// A buried job becomes ready, due now; its attempts start at 0 again.
+    /// Makes a buried job ready, due now; its attempts start at 0 again.
     Kick {
         /// The job to kick.
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
-    /// Stops or starts the reserving of a topic's jobs.
+    /// Pauses or resumes a topic: reserve takes no job of a paused one.
     TopicPause {
         /// The topic to pause or resume.
         topic: &'a str,
-        /// Stops it.
+        /// True to pause.
         paused: bool,
     },
-    /// Entries before this one may have been lost, or live on in another queue. The ids, fences and sessions that they gave
-    /// out must not come again: each count goes on at `floor`, or [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is
-    /// there already. The node that goes on is alone: the members are forgotten.
+    /// Continues after entries may have been lost, or a copy of the queue may have gone on. The ids, fences and sessions
+    /// that were given out there must not be given out again: each count continues at `floor`, or
+    /// [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is there already. The members are forgotten: the node continues
+    /// alone.
     SkipIds {
         /// See [`ids_floor`](super::ids_floor).
         floor: u64,
     },
-    /// A member of the cluster is there, or has moved. One that was removed, or has another copy of the data, is refused.
+    /// Adds a member of the cluster, or updates its addresses. A removed member, or another copy of the data, is rejected.
     MemberSet {
         /// Its number.
         node: u64,
@@ -159,84 +160,83 @@ pub enum Command<'a> {
         /// Where clients reach it.
         client_address: &'a str,
     },
-    /// All members can do this much: what needs it may be proposed from here on. A lower level changes nothing.
+    /// All members support this feature level: commands that need it may follow. A lower level changes nothing.
     FeatureLevel {
-        /// The level that all members have.
+        /// The level that all members support.
         level: u32,
     },
-    /// Buried jobs of a topic become ready, due now, the first in the order (priority, due, id); their attempts start at 0
-    /// again. It needs the feature level [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
+    /// Kicks the first buried jobs of a topic, in the order (priority, due, id). Needs the feature level
+    /// [`FEATURE_KICK_MANY`](crate::types::FEATURE_KICK_MANY).
     KickMany {
         /// The topic of the buried jobs.
         topic: &'a str,
         /// The maximum number of jobs to kick.
         jobs_max: u32,
     },
-    /// The same change to many jobs: to each of them that is there, meets the conditions and may be changed so.
+    /// Applies one change to each of these jobs that exists, meets the conditions and is in a state that allows it.
     Bulk {
-        /// In which topic the jobs have to be; `None` for any.
+        /// The topic that the jobs must be in; `None` for any.
         #[serde(borrow)]
         topic: Option<&'a str>,
-        /// What to do.
+        /// The change.
         change: BulkChange,
-        /// To which jobs.
+        /// The jobs to change.
         jobs: Vec<JobId>,
         /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
-    /// Jobs go to another topic, with all that is known of them. Left alone are those that are reserved, and those whose key
-    /// lives there.
+    /// Moves jobs to another topic, with their history. Reserved jobs stay, and jobs whose key exists there.
     Move {
-        /// In which topic the jobs have to be; `None` for any.
+        /// The topic that the jobs must be in; `None` for any.
         #[serde(borrow)]
         from: Option<&'a str>,
-        /// Where they go; created if it is new and a job goes there.
+        /// The new topic, created when the first job moves there.
         to: &'a str,
-        /// Which jobs.
+        /// The jobs to move, with their keys.
         #[serde(borrow)]
         jobs: Vec<KeyedJob<'a>>,
         /// Conditions that each job must meet when this is applied.
         #[serde(borrow)]
         conditions: Conditions<'a>,
     },
-    /// A topic without jobs is forgotten, with its settings; its number is never used again.
+    /// Forgets a topic without jobs, and its settings. Its number is never used again.
     TopicDelete {
         /// The topic to forget.
         topic: &'a str,
     },
-    /// Changes what a topic decides for its jobs; the topic is made if it is new.
+    /// Changes a topic's policy; the topic is created if it is new.
     TopicPolicy {
-        /// Whose policy changes.
+        /// The topic.
         topic: &'a str,
-        /// As [`PolicyChange::encode`](crate::types::PolicyChange::encode) writes it.
+        /// The change, as [`PolicyChange::encode`](crate::types::PolicyChange::encode) writes it.
         #[serde(with = "serde_bytes", borrow)]
         change: &'a [u8],
     },
-    /// New jobs of one topic, known by a key.
+    /// Adds jobs to one topic under an idempotency key.
     PushIdempotent {
-        /// Whose key it is.
+        /// The owner of the key: other owners may use the same one.
         owner: u64,
-        /// Of the first job; the others have those that follow it.
+        /// The key of the first job; the next jobs have the keys that follow.
         key: u128,
-        /// How many jobs the list has of which these are all, or a part: a key is used for one list.
+        /// The number of jobs in the whole list, of which these may be a part: a key belongs to one list.
         list_jobs: u32,
-        /// Where they belong; created if it is new.
+        /// The topic, created if it is new.
         topic: &'a str,
         /// The jobs.
         #[serde(borrow)]
         jobs: Vec<NewJob<'a>>,
     },
-    /// The defaults for retries of the jobs that are pushed from here on, as the leader's configuration has them.
+    /// Sets the retry defaults for jobs that are pushed from now on, from the leader's configuration.
     RetryDefaults {
-        /// For jobs that say nothing, in topics that say nothing.
+        /// They apply where neither job nor topic sets anything.
         defaults: RetryDefaults,
     },
 }
 
 impl Command<'_> {
-    /// Whether this version can read what the command carries in an encoding of its own. If not, it comes from a newer one, and
-    /// to leave it out would make this replica's state differ from the others'.
+    /// True if this version can read the parts of the command that have an encoding of their own. An entry from a newer
+    /// version is refused as a whole: to skip a command would make this replica's state differ from the others'.
     pub(super) fn is_readable(&self) -> bool {
         match self {
             Self::TopicPolicy { change, .. } => PolicyChange::decode(change).is_ok(),
@@ -245,17 +245,17 @@ impl Command<'_> {
     }
 }
 
-/// A job with its key, so that its key's hash for another topic is known without reading its record.
+/// A job with its key, so that the key can be hashed for another topic without reading the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyedJob<'a> {
     /// The job.
     pub job: JobId,
-    /// As it was pushed; `None` if it has none.
+    /// The key that it was pushed with; `None` without one.
     #[serde(with = "serde_bytes", borrow)]
     pub key: Option<&'a [u8]>,
 }
 
-/// What a bulk change does to each job, as the command for one job does.
+/// A change to each of many jobs, as the command for one job makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BulkChange {
     /// Removes it.
@@ -266,20 +266,20 @@ pub enum BulkChange {
     RunNow,
     /// Gives it this due time of the wall clock.
     Reschedule {
-        /// When it is due. A job that is due then already is left alone.
+        /// The new due time. A job that has it already is left alone.
         due: Millis,
     },
 }
 
 /// The conditions of a [`Filter`] that may change while a job lives.
 ///
-/// The proposer of a change has found jobs that match a filter. Some may have changed by the time the command is applied: so each is
-/// checked again, and skipped if it no longer matches.
+/// The proposer has selected jobs by a filter. Some may change before the command is applied, so each is checked again, and
+/// skipped if it no longer matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions<'a> {
     /// As [`States::bits`](crate::types::States::bits) writes them.
     pub states: u8,
-    /// As in the filter, and so are those that follow.
+    /// As in the filter, like the fields below.
     pub due_from: Option<Millis>,
     /// See the filter.
     pub due_before: Option<Millis>,
@@ -295,8 +295,8 @@ pub struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    /// The conditions of a filter that may change while a job lives, but its topic, which a command names by itself. Its key
-    /// does not change.
+    /// The conditions of a filter that may change while a job lives, without the topic, which a command names separately. A
+    /// job's key does not change.
     pub fn of(filter: &'a Filter) -> Self {
         Self {
             states: filter.states.bits(),
@@ -323,12 +323,12 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Which of several topics gives the next job.
+/// How a reserve chooses among several topics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TopicOrder<'a> {
-    /// That with the first job in the order (priority, due, id).
+    /// The first job in the order (priority, due, id) over all topics.
     OfJobs(#[serde(borrow)] Vec<&'a str>),
-    /// Each in its turn, by its share; within one the order is the usual one.
+    /// The topics take turns by their shares; within a topic the usual order holds.
     OfShares(#[serde(borrow)] Vec<Share<'a>>),
 }
 
@@ -343,23 +343,23 @@ impl<'a> TopicOrder<'a> {
     }
 }
 
-/// A topic's part in a weighted reserve.
+/// A topic's share in a weighted reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share<'a> {
-    /// Which topic.
+    /// The topic.
     pub topic: &'a str,
-    /// Its weight among those that have a job.
+    /// Its weight relative to the other topics that have a job.
     pub weight: u16,
-    /// How far it is ahead of its turn (negative: it has had more) when the reserve begins.
+    /// Its credit when the reserve begins: the highest credit gets the next job. Negative if it had more than its share.
     pub standing: i64,
 }
 
-/// Names a job.
+/// Identifies a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobSelect<'a> {
-    /// By the queue's id.
+    /// By its id.
     Id(JobId),
-    /// By the user's.
+    /// By the user's key.
     Key {
         /// The key's topic.
         topic: &'a str,
@@ -369,7 +369,7 @@ pub enum JobSelect<'a> {
     },
 }
 
-/// One job of a push. Its fields were checked before it was proposed.
+/// One job of a push. The proposer has checked its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewJob<'a> {
     /// When it is due.
@@ -378,15 +378,15 @@ pub struct NewJob<'a> {
     pub priority: u32,
     /// How long a lease on it lasts, in milliseconds; 0 leaves it to the topic.
     pub ttr_ms: u32,
-    /// What to do when the key lives.
+    /// What to do if the key exists.
     pub if_exists: IfExists,
-    /// The user's own id.
+    /// The user's key.
     #[serde(with = "serde_bytes", borrow)]
     pub key: Option<&'a [u8]>,
     /// The encoded attributes; empty for none.
     #[serde(with = "serde_bytes", borrow)]
     pub attributes: &'a [u8],
-    /// Opaque.
+    /// The payload.
     #[serde(with = "serde_bytes", borrow)]
     pub body: &'a [u8],
 }

@@ -1,12 +1,12 @@
-//! The cost of commands, for sharing out the time of a node. It is not state, and nothing here depends on a clock:
-//! work is counted in jobs that change, each about a microsecond.
+//! The cost of commands, for dividing a node's time among clients. It is not state and reads no clock: work is counted in
+//! jobs that change, at about a microsecond each.
 
 use super::Engine;
 use super::command::Command;
 use crate::types::limits::LAPSE_LEASES_MAX;
 
 impl Command<'_> {
-    /// How many jobs a command would change now, by and large; what it would read is not counted.
+    /// An estimate of how many jobs a command would change now. Reading is not counted.
     pub fn changes(&self, engine: &Engine) -> u64 {
         let find = |topic| engine.topics.find(engine.topics.id(topic)?);
         let jobs = match self {

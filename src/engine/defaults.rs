@@ -1,7 +1,7 @@
 //! The queue's defaults for retries, which the leader's configuration sets through the log.
 //!
-//! A job keeps the defaults that were in force when it was pushed. So the state keeps every set that ever was, and a job has
-//! the number of its set: one byte, where its own copy would double the memory that it takes.
+//! A job keeps the defaults that were in force when it was pushed. So the state keeps every set of defaults that was ever
+//! in force, and a job stores the number of its set: one byte, where a copy would double its memory.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -11,25 +11,25 @@ use super::outcome::Reject;
 use super::retry::wait_ms;
 use crate::types::{Backoff, RetryDefaults, TopicPolicy};
 
-/// Names a set of defaults in a job; 0 for [`RetryDefaults::NONE`].
+/// The number of a set of defaults in a job; 0 for [`RetryDefaults::NONE`].
 pub(super) type DefaultsNumber = u8;
 
 /// Every set of defaults that was ever in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Defaults {
-    /// By number, from 1; each once.
+    /// The sets by number, from 1; each set once.
     sets: Vec<RetryDefaults>,
     current: DefaultsNumber,
 }
 
-/// What becomes of a job whose attempt failed.
+/// What happens to a job whose attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterFailure {
-    /// No attempt is left.
+    /// It has no attempt left.
     Bury,
-    /// It is ready at once, behind the others; or when it is due.
+    /// It is ready at once, behind the other ready jobs; or when it is due, if that is later.
     Retry,
-    /// It is delayed for so many milliseconds.
+    /// It is delayed for this many milliseconds.
     Wait(u64),
 }
 
@@ -45,17 +45,17 @@ impl Defaults {
         place.and_then(|place| self.sets.get(place)).unwrap_or(&RetryDefaults::NONE)
     }
 
-    /// Whether there is a set with this number.
+    /// True if a set with this number exists.
     pub(super) fn has(&self, number: DefaultsNumber) -> bool {
         usize::from(number) <= self.sets.len()
     }
 
-    /// Whether they can be those of a state.
+    /// True if this is consistent, for decoding a state.
     pub(super) fn are_valid(&self) -> bool {
         self.sets.len() <= usize::from(DefaultsNumber::MAX) && self.has(self.current)
     }
 
-    /// What they add to the state hash.
+    /// Their share of the state hash.
     pub(super) fn digest(&self) -> u64 {
         self.sets.iter().fold(self.current.into(), |digest, set| {
             let RetryDefaults { attempts_max, backoff } = set.clone();
@@ -64,20 +64,20 @@ impl Defaults {
         })
     }
 
-    /// After how many failed attempts a job is buried: as it says, or its topic said, or the queue.
+    /// How many failed attempts bury a job: set by the job, else by its topic, else by the queue.
     pub(super) fn attempts_max(&self, job: &Job) -> Option<u32> {
         let said = job.retry().and_then(|retry| retry.attempts_max);
         said.or(self.get(job.defaults).attempts_max)
     }
 
-    /// How a job waits between attempts: as it says, or its topic said, or the queue.
+    /// How a job waits between attempts: set by the job, else by its topic, else by the queue.
     pub(super) fn backoff<'a>(&'a self, job: &'a Job) -> Option<&'a Backoff> {
         let said = job.retry().and_then(|retry| retry.backoff.as_ref());
         said.or(self.get(job.defaults).backoff.as_ref())
     }
 
-    /// What becomes of a reserved job that is not expired when its attempt fails now. It is tried again after `delay_ms`, which
-    /// `None` leaves to its backoff.
+    /// What happens to a reserved job that has not expired when its attempt fails now. It is retried after `delay_ms`;
+    /// `None` uses its backoff.
     pub(super) fn after_failure(&self, job: &Job, delay_ms: Option<u64>) -> AfterFailure {
         if self.attempts_max(job).is_some_and(|attempts_max| job.attempts >= attempts_max) {
             return AfterFailure::Bury;
@@ -89,7 +89,7 @@ impl Defaults {
         }
     }
 
-    /// Changes those for the jobs that are pushed from now on.
+    /// Sets the defaults for jobs that are pushed from now on.
     pub(super) fn set(&mut self, defaults: &RetryDefaults) -> Result<(), Reject> {
         let known = if *defaults == RetryDefaults::NONE {
             Some(0)

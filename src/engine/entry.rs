@@ -1,7 +1,7 @@
-//! The element of the log: a stamp and a batch of commands, the unit of group commit.
+//! The entry, the element of the log: a stamp and a batch of commands, the unit of group commit.
 //!
 //! Encoding, little-endian: version `u8`, stamp `u64`, number of commands `u32`, then each command in
-//! bincode 1.3 with varint integers. A decoder accepts this version alone.
+//! bincode 1.3 with varint integers. A decoder accepts only this version.
 
 use bincode::Options;
 use serde::Deserialize as _;
@@ -15,16 +15,16 @@ pub const VERSION: u8 = 1;
 /// Bytes before the first command.
 pub const HEADER_BYTES: usize = 1 + 8 + 4;
 
-/// A decoded entry; what it holds lies in the bytes it was decoded from.
+/// A decoded entry, which borrows from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The time that the leader gave it: the only clock that the state knows.
+    /// The time that the leader gave it: the only clock that the state sees.
     pub stamp: Millis,
-    /// In the order in which they are applied.
+    /// The commands, in the order in which they are applied.
     pub commands: Vec<Command<'a>>,
 }
 
-/// Why bytes are no entry.
+/// Why bytes are not an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// Written by a newer version.
@@ -33,12 +33,12 @@ pub enum EntryError {
     /// It has a command that was written by a newer version.
     #[error("log entry with a command that this binary cannot read: use a newer one")]
     Command,
-    /// Cut short, too long or nonsense.
+    /// Truncated, too long or malformed.
     #[error("log entry cannot be decoded")]
     Malformed,
 }
 
-/// Collects commands into an entry, encoded as they come.
+/// Encodes commands into an entry as they are added.
 #[derive(Debug, Default)]
 pub struct EntryBuilder {
     bytes: Vec<u8>,
@@ -57,17 +57,17 @@ impl EntryBuilder {
             .unwrap_or_else(|error| unreachable!("a command in memory always encodes: {error}"));
     }
 
-    /// How many commands it holds.
+    /// The number of commands added.
     pub fn commands(&self) -> u32 {
         self.commands
     }
 
-    /// How long it is, in bytes.
+    /// The entry's length so far, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len().max(HEADER_BYTES)
     }
 
-    /// Stamps it and hands it out; the builder is empty again.
+    /// Stamps and returns the entry, and empties the builder.
     pub fn finish(&mut self, stamp: Millis) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.resize(bytes.len().max(HEADER_BYTES), 0);
@@ -92,7 +92,7 @@ impl<'a> Entry<'a> {
         let (stamp, rest) = rest.split_first_chunk().ok_or(EntryError::Malformed)?;
         let (count, rest) = rest.split_first_chunk().ok_or(EntryError::Malformed)?;
         let count = u32::from_le_bytes(*count) as usize;
-        // A command takes at least one byte. So the count alone never decides how much is allocated.
+        // A command takes at least one byte, so a forged count cannot cause a large allocation.
         if count > rest.len() {
             return Err(EntryError::Malformed);
         }

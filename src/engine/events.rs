@@ -1,6 +1,6 @@
-//! Events: what happens to jobs, for those who watch.
+//! Events: what happens to jobs, for clients that watch.
 //!
-//! They are derived from the state's changes and are no part of it: nothing depends on them, and while nobody watches none are made.
+//! They are derived from changes of the state and are not part of it. While no client watches, none are made.
 
 use super::clock::Clock;
 use super::job::Job;
@@ -12,7 +12,7 @@ use crate::types::{JobId, JobState, Millis, TopicName};
 pub struct JobEvent {
     /// The job.
     pub job: JobId,
-    /// Its topic; a move is told twice, of the old one and of the new one.
+    /// Its topic. A move makes two events, one for the old topic and one for the new.
     pub topic: TopicName,
     /// What happened.
     pub kind: JobEventKind,
@@ -27,23 +27,23 @@ pub struct JobEvent {
 /// What can happen to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEventKind {
-    /// It is new: delayed, or ready if `Ready` comes right after.
+    /// It was pushed: now delayed, or ready if a `Ready` event follows.
     Pushed,
-    /// It waits for a due time, or for another one than before.
+    /// It waits for a due time, or for a new one.
     Delayed,
-    /// It waits for a consumer.
+    /// It is ready for a consumer.
     Ready,
-    /// A consumer has a lease on it.
+    /// A consumer leased it.
     Reserved,
-    /// It is set aside.
+    /// It was set aside.
     Buried,
-    /// It is done.
+    /// It was finished.
     Finished,
     /// It was deleted or replaced.
     Deleted,
-    /// It was dropped because it expired, or because it was late.
+    /// It was dropped because it expired or was late.
     Expired,
-    /// It went from this topic to another, or came from one.
+    /// It was moved from this topic, or to it.
     Moved,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Events {
 }
 
 impl JobEventKind {
-    /// Its name.
+    /// The event's name for clients.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pushed => "pushed",
@@ -82,7 +82,7 @@ impl JobEventKind {
 }
 
 impl Events {
-    /// Makes events from here on, or makes none any more.
+    /// Starts or stops making events.
     pub(super) fn watch(&mut self, is_watched: bool) {
         self.is_watched = is_watched;
     }
@@ -92,12 +92,12 @@ impl Events {
         std::mem::take(&mut self.events)
     }
 
-    /// What a change of this job is compared with, if anybody watches.
+    /// The state of a job before a change, for [`Self::note_change`]; `None` if no client watches.
     pub(super) fn before_change(&self, job: &Job, clock: Clock) -> Option<(JobState, Millis)> {
         self.is_watched.then(|| (job.state, clock.as_wall(job.due())))
     }
 
-    /// Notes a change of a job, unless it is none to those who watch.
+    /// Notes a change of a job, if it changed its state or its due time while delayed.
     pub(super) fn note_change(
         &mut self,
         before: Option<(JobState, Millis)>,
@@ -112,7 +112,7 @@ impl Events {
         }
     }
 
-    /// Notes what happened to a job, if anybody watches.
+    /// Notes what happened to a job, if a client watches.
     pub(super) fn note(&mut self, kind: JobEventKind, job: &Job, clock: Clock, topics: &Topics) {
         if !self.is_watched {
             return;

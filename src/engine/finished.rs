@@ -1,5 +1,5 @@
-//! Recently finished leases, so that a repeated finish gets the same answer, and GET can show that the job was
-//! finished. Each topic has a [share](super::recent) of them: many finishes in one topic make no others forgotten.
+//! Recently finished leases, so that a repeated finish gets the same answer, and GET can show the job as finished. Each
+//! topic has a [share](super::recent) of them: many finishes in one topic do not evict those of others.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,29 +14,29 @@ pub(super) struct Finish {
     /// When it was finished, as a stamp.
     pub(super) at: Millis,
     pub(super) lease: Lease,
-    /// Of its job.
+    /// The topic of its job.
     pub(super) topic: TopicId,
     /// How often its job was attempted.
     pub(super) attempts: u32,
 }
 
-/// Those that are remembered: a job is finished once.
+/// The remembered leases. A job is finished once, so the job id is the key.
 pub(super) type Finished = Recent<Finish>;
 
 impl Finished {
-    /// Whether this lease was finished, not too long ago by the time of `stamp`.
+    /// True if this lease was finished, and is still remembered at `stamp`.
     pub(super) fn has(&self, lease: Lease, stamp: Millis) -> bool {
         self.find(lease.job, stamp).is_some_and(|finish| finish.lease.fence == lease.fence)
     }
 }
 
-/// None yet.
+/// An empty list.
 pub(super) fn none_finished() -> Finished {
     Recent::new(FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS)
 }
 
 impl Finish {
-    /// Whether its numbers were given out, if these are the last ones.
+    /// True if its job id and fence are not greater than the last ones given out.
     pub(super) fn is_within(&self, last_job: u64, last_fence: u64) -> bool {
         self.lease.job.sequence() <= last_job && self.lease.fence.0 <= last_fence
     }

@@ -1,20 +1,20 @@
-//! The free numbers of a list, the lowest first: so the end of the list empties, and can be given back.
+//! The free numbers of a list. The lowest is used first, so that the end of the list empties and its memory can be freed.
 //!
-//! A bit for each number, and a bit for each word of these that has one.
+//! A bitmap of the numbers, and above it a bitmap of its words that are not 0.
 
 #![expect(clippy::indexing_slicing, reason = "words are where the bits above say that they are")]
 
-/// Numbers that are free.
+/// A set of free numbers.
 #[derive(Debug, Default)]
 pub(crate) struct FreeNumbers {
     words: Vec<u64>,
     summary: Vec<u64>,
-    /// No word of the summary before this one has a bit.
+    /// The words of the summary before this one are 0.
     first: usize,
 }
 
 impl FreeNumbers {
-    /// A number is free.
+    /// Marks a number as free.
     pub(crate) fn insert(&mut self, number: u32) {
         let word = number as usize / 64;
         if word >= self.words.len() {
@@ -26,7 +26,7 @@ impl FreeNumbers {
         self.first = self.first.min(word / 64);
     }
 
-    /// Takes the lowest one, if it is below `end`. If it is not, all are forgotten: the list ends there.
+    /// Takes the lowest number if it is below `end`. If it is not, clears the set: the list ends there.
     pub(crate) fn take_below(&mut self, end: usize) -> Option<u32> {
         while *self.summary.get(self.first)? == 0 {
             self.first += 1;

@@ -19,23 +19,23 @@ use crate::types::SessionId;
 pub(super) struct Sum(u128);
 
 impl Sum {
-    /// Something is in the state.
+    /// Adds an element of the state.
     pub(super) fn add(&mut self, element: u128) {
         self.0 = self.0.wrapping_add(element);
     }
 
-    /// Something is no longer.
+    /// Removes an element.
     pub(super) fn subtract(&mut self, element: u128) {
         self.0 = self.0.wrapping_sub(element);
     }
 
-    /// What the sum is when these single values are counted in.
+    /// The sum including an element that is not counted in it.
     pub(super) fn with(self, scalars: u128) -> u128 {
         self.0.wrapping_add(scalars)
     }
 }
 
-/// What an element is.
+/// What an element represents.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Scalars = 1,
@@ -50,7 +50,8 @@ pub(super) enum Kind {
     Idempotent = 10,
 }
 
-/// An element being laid out. Whole words alone: narrower stores that are read back as words cost more than the hash.
+/// An element under construction. It writes whole words only: reading narrower stores back as words costs more than the
+/// hash.
 pub(super) struct Element {
     bytes: [u8; Self::BYTES],
     length: usize,
@@ -97,7 +98,7 @@ impl Element {
     }
 }
 
-/// The hash of a job's record. Where its body lies does not count.
+/// The hash of a job. The place of its record is not included.
 pub(super) fn of_job(job: &Job) -> u128 {
     const PAST: u32 = 1 << 17;
     const REASON: u32 = 1 << 18;

@@ -1,11 +1,11 @@
-//! The part of a job that exists only once it was reserved: its lease, and the history of its leases.
+//! The part of a job that exists only once it was reserved: its lease and the history of its leases.
 
 use std::sync::Arc;
 
 use super::job::{Job, JobExtras};
 use crate::types::{Fence, Lease, SessionId};
 
-/// What only jobs have that are, or were, reserved.
+/// The fields that only a job has that is, or was, reserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     fence: Fence,
@@ -13,34 +13,34 @@ pub(super) struct Held {
     past: Past,
 }
 
-/// The leases that a job had, and why the last one of them ended that had a reason. Times are stamps; 0 before the first one.
+/// A job's past leases, and the last reason with which one ended. Times are stamps; 0 before the first lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Past {
     pub(super) reserved_first: u64,
     pub(super) reserved_last: u64,
-    /// The session that was given the last lease, also one that its leases outlive.
+    /// The session of the last lease, even if the lease outlives the session.
     pub(super) held_by: SessionId,
-    /// Many jobs that are settled together share one text.
+    /// Jobs that are settled together share one text.
     pub(super) reason: Option<Arc<str>>,
 }
 
 impl Job {
-    /// Reserved: the lease's fence.
+    /// The fence of its lease; 0 if it is not reserved.
     pub(super) fn fence(&self) -> Fence {
         self.held().map(|held| held.fence).unwrap_or_default()
     }
 
-    /// Reserved: its lease.
+    /// Its lease; meaningful only while it is reserved.
     pub(super) fn lease(&self) -> Lease {
         Lease { job: self.id, fence: self.fence() }
     }
 
-    /// Reserved: the session that gives the lease back when it ends; 0 when the lease outlives it.
+    /// The session that gives the lease back when it ends; 0 if the lease outlives the session, or the job is not reserved.
     pub(super) fn holder(&self) -> SessionId {
         self.held().map(|held| held.holder).unwrap_or_default()
     }
 
-    /// Its lease from now on; zeros when it has none.
+    /// Sets its lease; zeros remove it.
     pub(super) fn set_lease(&mut self, fence: Fence, holder: SessionId) {
         let lease = (fence, holder);
         if lease != (self.fence(), self.holder()) {
@@ -48,7 +48,7 @@ impl Job {
         }
     }
 
-    /// Its leases so far; `None` if nothing is known of any.
+    /// Its past leases; `None` if it had none.
     pub(super) fn past(&self) -> Option<&Past> {
         self.held().map(|held| &held.past).filter(|past| **past != Past::default())
     }
@@ -59,7 +59,7 @@ impl Job {
         }
     }
 
-    /// A session is given a lease on it.
+    /// Notes that a session got a lease on it.
     pub(super) fn note_held(&mut self, session: SessionId, stamp: u64) {
         self.change_held(|held| {
             if held.past.reserved_last == 0 {
@@ -69,14 +69,14 @@ impl Job {
         });
     }
 
-    /// Why its lease ends.
+    /// Sets the last reason.
     pub(super) fn set_reason(&mut self, reason: Arc<str>) {
         self.change_held(|held| held.past.reason = Some(reason));
     }
 
-    /// Bytes of memory that it takes beside its place in the slab, on account of its leases: an estimate.
+    /// An estimate of the memory that its leases take beside the slab, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
-        /// What an allocation takes of its own, and the counts of a shared text.
+        /// The allocator's overhead, and the reference counts of a shared text.
         const ALLOCATION_BYTES: usize = 16;
         self.held().map_or(0, |held| {
             let reason = held.past.reason.as_ref();
@@ -89,7 +89,7 @@ impl Job {
         self.extras.as_ref()?.held.as_deref()
     }
 
-    /// Nothing stays allocated that is as it would be without.
+    /// Changes the part and frees whatever is back at its default.
     fn change_held(&mut self, change: impl FnOnce(&mut Held)) {
         let mut extras = self.extras.take().unwrap_or_default();
         let mut held = extras.held.take().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Pushes that carried an idempotency key: a repeat gets the answer of the first time.
+//! Pushes with an idempotency key: a repeat gets the first answer.
 //!
-//! A key is a hash that the client, or the server for it, draws from what the caller says. It belongs to an owner, and other
-//! owners may use the same: they neither meet nor see it. The last [`IDEMPOTENT_PUSHES_MAX`] jobs are remembered, each
-//! for [`IDEMPOTENT_PUSH_MS`], with a [share](super::recent) for each owner. Unlike the
-//! [window](super::window) of a session it cannot tell a push that it has forgotten from one that never was.
+//! A key is a hash, made by the client, or by the server from the text that the caller gave. Each key belongs to an owner:
+//! owners may use equal keys without seeing each other's. The queue remembers the last [`IDEMPOTENT_PUSHES_MAX`] jobs for
+//! [`IDEMPOTENT_PUSH_MS`] each, with a [share](super::recent) for each owner. Unlike the [window](super::window) of a
+//! session, it cannot tell a forgotten push from a new one.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,16 +21,16 @@ pub(super) struct Remembered {
     pub(super) at: Millis,
     pub(super) owner: u64,
     pub(super) key: u128,
-    /// As windows pack it.
+    /// In the packed form of a [window](super::window).
     pub(super) outcome: u64,
     pub(super) checksum: JobChecksum,
 }
 
-/// Those that are remembered.
+/// The remembered pushes.
 pub(super) type IdempotentPushes = Recent<Remembered>;
 
 impl IdempotentPushes {
-    /// What became of a key before.
+    /// Looks up the outcome of an earlier push with this key.
     pub(super) fn recall(&self, pushed: &Remembered, group: GroupId) -> Recall {
         match self.find(pushed.key(), pushed.at) {
             None => Recall::New,
@@ -40,7 +40,7 @@ impl IdempotentPushes {
     }
 }
 
-/// None yet.
+/// An empty list.
 pub(super) fn no_pushes() -> IdempotentPushes {
     Recent::new(IDEMPOTENT_PUSHES_MAX, IDEMPOTENT_PUSH_MS)
 }
@@ -61,7 +61,7 @@ impl Happening for Remembered {
         (self.owner, self.key)
     }
 
-    /// Both are hashes already.
+    /// Owner and key are hashes already.
     #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
     fn hash_of((owner, key): (u64, u128)) -> u64 {
         owner ^ key as u64 ^ (key >> 64) as u64

@@ -1,6 +1,6 @@
-//! A hash index in many small tables, so that no single insert has to move all of it.
+//! A hash index in many small tables, so that no single insert has to rehash all of it.
 //!
-//! One table of ten million entries takes half a second to grow. A thousand tables grow one by one.
+//! Growing one table of ten million entries takes half a second. A thousand small tables grow at different times.
 
 #![expect(clippy::indexing_slicing, reason = "a shard's number is below their number")]
 
@@ -8,10 +8,10 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 const SHARDS: usize = 1024;
-/// hashbrown takes the lowest bits for the place in a table and the highest seven for its tags.
+/// hashbrown uses the lowest bits for the place in a table and the highest seven for its tags.
 const SHARD_SHIFT: u32 = 40;
 
-/// Numbers found by a hash of what they stand for.
+/// A set of numbers, each found by the hash of what it identifies.
 #[derive(Debug)]
 pub(super) struct Index {
     shards: Box<[HashTable<u32>]>,
@@ -25,14 +25,14 @@ impl Default for Index {
 }
 
 impl Index {
-    /// How many it holds.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Makes room for this total number, so that filling it moves nothing.
+    /// Makes room for this total number of entries, so that filling it never rehashes.
     pub(super) fn reserve(&mut self, entries: usize, hash_of: impl Fn(u32) -> u64) {
-        // The shards differ by chance: some percent more than the mean.
+        // Shards vary by chance, by a few percent of the mean.
         let each = entries / SHARDS + entries / SHARDS / 16;
         for shard in &mut self.shards {
             shard.reserve(each.saturating_sub(shard.len()), |number| hash_of(*number));
@@ -44,15 +44,14 @@ impl Index {
         self.shards[shard(hash)].find(hash, |number| is(*number)).copied()
     }
 
-    /// Adds a number that is not there yet.
+    /// Adds a number that is not in the index.
     pub(super) fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
         self.shards[shard(hash)].insert_unique(hash, number, |number| hash_of(*number));
         self.len += 1;
     }
 
-    /// Adds many numbers, each with its hash, in a fraction of the time that one after the other takes: all that go into
-    /// one table do so together, while it is in the processor's cache. Ends at a number that is the `same` as one that is
-    /// there, and returns it.
+    /// Adds many numbers, each with its hash, much faster than one by one: those of one table are added together, while it
+    /// is in the processor's cache. Stops at the first number that is the `same` as one in the index, and returns it.
     pub(super) fn insert_all(
         &mut self,
         numbers: &[(u64, u32)],
@@ -70,7 +69,7 @@ impl Index {
         Ok(())
     }
 
-    /// Another number takes the place of this one.
+    /// Replaces a number by another one under the same hash.
     pub(super) fn replace(&mut self, hash: u64, old: u32, new: u32) {
         match self.shards[shard(hash)].find_mut(hash, |number| *number == old) {
             Some(number) => *number = new,
@@ -78,7 +77,7 @@ impl Index {
         }
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub(super) fn remove(&mut self, hash: u64, number: u32) {
         match self.shards[shard(hash)].find_entry(hash, |found| *found == number) {
             Ok(entry) => _ = entry.remove(),
@@ -87,7 +86,7 @@ impl Index {
         self.len -= 1;
     }
 
-    /// Gives back the memory of tables in which there is next to nothing.
+    /// Shrinks the tables that are nearly empty.
     pub(super) fn shrink(&mut self, hash_of: impl Fn(u32) -> u64) {
         for shard in &mut self.shards {
             if shard.len() < shard.capacity() / 8 {
@@ -96,7 +95,7 @@ impl Index {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory of the tables.
     pub(super) fn memory_bytes(&self) -> usize {
         self.shards.iter().map(HashTable::allocation_size).sum()
     }

@@ -1,4 +1,4 @@
-//! A job: what the state knows of it, and what that means.
+//! A job: its fields in the state, and how they are read.
 
 use super::clock::{Moment, Timeline};
 use super::defaults::DefaultsNumber;
@@ -7,46 +7,46 @@ use super::retry::Retry;
 use super::store::BodyRef;
 use crate::types::{BuryReason, JobId, JobState, TopicId};
 
-/// Stands in [`Job::since`] of a delayed job that was late and became due anew: that happens once.
+/// The value of [`Job::since`] of a delayed job that was late and got a new due time: that happens once.
 pub(super) const DUE_ANEW: u64 = 1;
 
-/// Set in [`Job::since`] of a delayed job that waits for [two times](Job::also_due): the rest of it is the second one. No time is
-/// as large.
+/// A flag in [`Job::since`] of a delayed job that waits for [two times](Job::also_due); the other bits are the second time.
+/// No time is that large.
 const ALSO_DUE: u64 = 1 << 63;
 
 /// The 128-bit keyed hash of a topic and a key.
 pub(super) type KeyHash = u128;
 
-/// What the state knows of a job.
+/// A job in the state, without its record.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) id: JobId,
-    /// When it is, or was, [due](Self::due).
+    /// When it is, or was, due: see [`Job::due`].
     pub(super) due_at: u64,
-    /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: when that was,
-    /// as a stamp. Delayed or buried: [`DUE_ANEW`], or see [`Job::held_until`] and [`Job::also_due`].
+    /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: the time
+    /// of the finish, as a stamp. Delayed or buried: 0, [`DUE_ANEW`], or see [`Job::held_until`] and [`Job::also_due`].
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
     pub(super) ttr_ms: u32,
     pub(super) attempts: u32,
-    /// How often it was changed so far.
+    /// Counts its changes.
     pub(super) changes: u32,
     pub(super) body: BodyRef,
-    /// On which timeline `due_at` lies.
+    /// The timeline of `due_at`.
     pub(super) due_timeline: Timeline,
     pub(super) state: JobState,
-    /// Why it is buried; means nothing in another state.
+    /// Why it is buried; meaningless in other states.
     pub(super) buried: BuryReason,
-    /// The queue's defaults when it was pushed.
+    /// The number of the queue's retry defaults at its push.
     pub(super) defaults: DefaultsNumber,
-    /// When it was pushed, as a stamp; 0 of a [placeholder](super::SavedJob::stand_in), of which it is not known.
+    /// When it was pushed, as a stamp; 0 for a [placeholder](super::SavedJob::stand_in), whose push is not known.
     pub(super) pushed_at: u64,
-    /// What most jobs do not have.
+    /// Fields that most jobs do not need.
     pub(super) extras: Option<Box<JobExtras>>,
 }
 
-/// What most jobs do not have.
+/// Fields that most jobs do not need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct JobExtras {
     key_hash: Option<[u64; 2]>,
@@ -70,14 +70,14 @@ impl Job {
         Some(u128::from(low) | u128::from(high) << 64)
     }
 
-    /// Nothing stays allocated that is as it would be without.
+    /// Frees the extras if they are back at their default.
     pub(super) fn set_key_hash(&mut self, key_hash: Option<KeyHash>) {
         let mut extras = self.extras.take().unwrap_or_default();
         extras.key_hash = key_hash.map(halves);
         self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
 
-    /// What its attributes say of retries and expiry.
+    /// Its retry and expiry settings.
     pub(super) fn retry(&self) -> Option<&Retry> {
         self.extras.as_ref()?.retry.as_deref()
     }
@@ -95,7 +95,7 @@ impl Job {
         }
     }
 
-    /// It has other attributes from now on, which say this.
+    /// Sets the retry and expiry settings of its new attributes.
     pub(super) fn set_retry(&mut self, retry: Option<Retry>) {
         let mut extras = self.extras.take().unwrap_or_default();
         extras.retry = retry.map(Box::new);
@@ -107,8 +107,7 @@ impl Job {
         self.retry()?.expires
     }
 
-    /// The time that the wall clock had reached when the job came to where it is. If the clock is set back behind that, the job goes
-    /// back as well.
+    /// The wall-clock time that the job's state rests on. If the clock is set back before it, the job goes back to waiting.
     pub(super) fn reached_wall(&self) -> Option<u64> {
         let reached = match self.state {
             JobState::Ready => Some(self.due()),
@@ -118,14 +117,15 @@ impl Job {
         reached.filter(|moment| moment.timeline == Timeline::Wall).map(|moment| moment.at)
     }
 
-    /// It has expired by a wall clock that was set forward, and is ended at this stamp if the clock has not been set back by then.
+    /// Set if it expired only by a wall clock that was set forward: it is dropped at this stamp if the clock is not set
+    /// back by then.
     pub(super) fn held_until(&self) -> Option<u64> {
         let is_waiting = matches!(self.state, JobState::Delayed | JobState::Buried);
         (is_waiting && self.since > DUE_ANEW && self.since & ALSO_DUE == 0).then_some(self.since)
     }
 
-    /// A delayed job is ready when this time has come as well as its due time. It is on the other timeline: the clock was set back
-    /// after the job was granted, so that its due time lies ahead again, and then it was put off.
+    /// The second time that a delayed job waits for, on the other timeline. It has one if the wall clock was set back after
+    /// it was granted, so that its due time is ahead again, and it was then put off.
     pub(super) fn also_due(&self) -> Option<Moment> {
         let is_both = self.state == JobState::Delayed && self.since & ALSO_DUE != 0;
         is_both.then(|| Moment { timeline: self.due_timeline.other(), at: self.since & !ALSO_DUE })
@@ -137,15 +137,15 @@ impl Job {
 
     /// What a delayed job waits for: its due time, or an earlier expiry.
     pub(super) fn waits_for(&self) -> Moment {
-        // Across the two timelines which of them comes first may change: then it is the due time, and expiry is looked
-        // at when that comes.
+        // On different timelines the order can change: then it waits for the due time, and the expiry is checked when that
+        // comes.
         match self.expires() {
             Some(expires) if expires.timeline == self.due_timeline && expires.at < self.due_at => expires,
             _ => self.due(),
         }
     }
 
-    /// The one timer that its state asks for.
+    /// Its timer, which depends on its state.
     pub(super) fn timer(&self) -> Option<Moment> {
         let by_stamp = |at| Some(Moment { timeline: Timeline::Stamp, at });
         match self.state {
@@ -159,7 +159,7 @@ impl Job {
 }
 
 impl JobExtras {
-    /// Nothing is allocated for a job that has neither.
+    /// Allocates nothing for a job that has neither.
     pub(super) fn new(key_hash: Option<KeyHash>, retry: Option<Retry>) -> Option<Box<Self>> {
         if key_hash.is_none() && retry.is_none() {
             return None;

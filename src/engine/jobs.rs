@@ -1,7 +1,6 @@
-//! The jobs: a slab of small records for resident jobs, and an index over these and the spilled ones, by id and by
-//! key.
+//! The jobs: a slab for resident jobs, and an index by id and by key over resident and spilled ones.
 //!
-//! A slot's number means nothing outside; it is reused when its job is gone, and is not part of the state.
+//! A slot number has no meaning outside the engine: it is reused when its job is gone, and is not part of the state.
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
@@ -18,10 +17,10 @@ use super::spilled::{SpilledJobs, SpilledSlot};
 use super::store::Place;
 use crate::types::{JobId, TopicId};
 
-/// Where a job lies in the slab.
+/// A job's place in the slab.
 pub(super) type Slot = u32;
 
-/// Where a job is found.
+/// Where a job was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// In the slab.
@@ -35,7 +34,7 @@ pub(super) enum Found {
 struct Page {
     /// How many jobs are on it.
     used: u32,
-    /// Whether it is not as it was when it was captured last.
+    /// True if it changed since it was last captured.
     changed: bool,
 }
 
@@ -43,12 +42,12 @@ struct Page {
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     slots: Paged<Option<Job>>,
-    /// Slots that are used again, the lowest first, so that the slab can become shorter. Some may lie behind its end:
-    /// they are forgotten before it grows again.
+    /// Free slots; the lowest is reused first, so that the slab can shrink. Some may be behind its end: they are discarded
+    /// before it grows again.
     free: FreeNumbers,
     /// The state of each page of slots.
     pages: Vec<Page>,
-    /// How many jobs are on pages that changed.
+    /// The number of jobs on changed pages.
     changed: usize,
     spilled: SpilledJobs,
     /// [`handle`]s, by id.
@@ -59,13 +58,13 @@ pub(super) struct Jobs {
     /// The sum of [`Job::held_bytes`] of the resident jobs.
     held_bytes: usize,
     loaded: Loaded,
-    /// Jobs that got another record since the last capture began; not part of the state. The store may use a place again, so the
-    /// place alone does not tell the captured record from the present one.
+    /// Jobs that got a new record since the last capture began; not part of the state. The store may reuse a place, so the
+    /// place alone does not distinguish the captured record from the current one.
     renewed: BTreeSet<JobId>,
 }
 
 impl Jobs {
-    /// How many jobs live.
+    /// How many jobs exist.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
@@ -91,7 +90,7 @@ impl Jobs {
         self.key_hashes.find(table_hash(key_hash), same).map(found)
     }
 
-    /// Takes a job in, whose id and key are not here yet.
+    /// Adds a job whose id and key are not in the index.
     pub(super) fn insert(&mut self, job: Job) -> Slot {
         let (id, key_hash) = (job.id, job.key_hash());
         let slot = self.place(job);
@@ -99,13 +98,13 @@ impl Jobs {
         slot
     }
 
-    /// Takes a spilled job in, as [`Self::place`] does a resident one.
+    /// Adds a spilled job, as [`Self::place`] adds a resident one.
     pub(super) fn place_spilled(&mut self, id: JobId, key_hash: Option<KeyHash>, place: Place) -> u32 {
         handle(self.spilled.insert(id, key_hash, place))
     }
 
-    /// Makes jobs be found that were only placed. One that was there already, with its id or its key, is returned: then
-    /// nothing here is of use any more.
+    /// Indexes jobs that were placed. If the id or the key of one is in the index already, returns its id: then the indexes
+    /// are incomplete and must not be used.
     pub(super) fn index_all(&mut self, handles: &[u32]) -> Result<(), JobId> {
         let (slots, spilled) = (&self.slots, &self.spilled);
         let id = |handle| id_of(slots, spilled, handle);
@@ -130,7 +129,7 @@ impl Jobs {
         self.key_hashes.reserve(keyed, |handle| table_hash_of(slots, spilled, handle));
     }
 
-    /// Takes a job out.
+    /// Removes a job.
     pub(super) fn remove(&mut self, slot: Slot) -> Job {
         let job = self.take(slot);
         self.ids.remove(hash_of_id(job.id), slot);
@@ -140,12 +139,12 @@ impl Jobs {
         job
     }
 
-    /// How many resident jobs are on pages that were changed since they were captured.
+    /// The number of resident jobs on pages that changed since they were captured.
     pub(super) fn changed(&self) -> usize {
         self.changed
     }
 
-    /// Changes a job.
+    /// Changes a job that stays in its topic.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.note_change(slot);
         let job = self.one(slot);
@@ -156,8 +155,8 @@ impl Jobs {
         self.held_bytes = self.held_bytes - before + after;
     }
 
-    /// Puts a job into another topic, under this hash of its key there: one that no job has. `None`: it is not found by its key.
-    /// The caller updates the orders of the topics, and the sums.
+    /// Moves a job to another topic, under this hash of its key there, which no job has; with `None` it is no longer found
+    /// by its key. The caller updates the orders of both topics, and the sums.
     pub(super) fn set_topic(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
         if let Some(old) = self[slot].key_hash() {
             self.key_hashes.remove(table_hash(old), slot);
@@ -172,32 +171,32 @@ impl Jobs {
         }
     }
 
-    /// A job has another record than before.
+    /// Notes that a job got a new record.
     pub(super) fn note_renewed(&mut self, id: JobId) {
         self.renewed.insert(id);
     }
 
-    /// Whether a job has had the same record since the last capture began.
+    /// True if a job still has the record that it had when the last capture began.
     pub(super) fn has_captured_record(&self, id: JobId) -> bool {
         !self.renewed.contains(&id)
     }
 
-    /// The jobs that became resident lately.
+    /// The jobs that became resident recently.
     pub(super) fn loaded(&self) -> &Loaded {
         &self.loaded
     }
 
-    /// Discards the captured copy of a job: the next capture takes it again.
+    /// Makes the next capture visit a job again.
     pub(super) fn recapture(&mut self, slot: Slot) {
         self.note_page(page_of(slot));
     }
 
-    /// Says where a job's record is now. That is no change of the job.
+    /// Sets the place of a job's record. This does not count as a change of the job.
     pub(super) fn set_place(&mut self, slot: Slot, place: Place) {
         self.one(slot).body.place = place;
     }
 
-    /// Takes a spilled job into the slab.
+    /// Makes a spilled job resident.
     pub(super) fn load(&mut self, spilled: SpilledSlot, job: Job) -> Slot {
         let (id, key_hash) = (job.id, job.key_hash());
         debug_assert_eq!(
@@ -212,7 +211,7 @@ impl Jobs {
         slot
     }
 
-    /// Keeps no more of a job than a spilled one needs. Its record is at `place`.
+    /// Makes a resident job spilled: only its id, its key's hash and its place stay in memory.
     pub(super) fn spill(&mut self, slot: Slot, place: Place) {
         let job = self.take(slot);
         let (id, key_hash) = (job.id, job.key_hash());
@@ -228,8 +227,8 @@ impl Jobs {
         &mut self.spilled
     }
 
-    /// Begins to capture the pages that changed, and those that `again` names. What changes on them is saved as it was until
-    /// [`Self::captured`] has seen all of it. Returns the others.
+    /// Begins to capture the changed pages, and those that `again` names. Their jobs are saved before they change, until
+    /// [`Self::captured`] has visited them. Returns the other pages that are not empty.
     pub(super) fn begin_capture(&mut self, again: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         self.end_capture();
         self.renewed.clear();
@@ -254,23 +253,23 @@ impl Jobs {
         }
     }
 
-    /// Hands up to `budget` resident jobs, as they were when the capture began, to `visit`, with the page on which they are and
-    /// page by page, until it returns false. Whether that was the last.
+    /// Visits up to `budget` resident jobs as they were when the capture began, page by page, until `visit` returns false.
+    /// Returns true if all were visited.
     pub(super) fn captured(&mut self, budget: usize, visit: impl FnMut(u32, &Job) -> bool) -> bool {
         self.capture.as_mut().is_none_or(|capture| capture.step(&self.slots, budget, visit))
     }
 
-    /// Keeps the captured jobs: the next capture takes only the jobs that changed after this capture began.
+    /// Completes a capture: the next one takes only the jobs that changed after this one began.
     pub(super) fn keep_captured(&mut self) {
         self.capture = None;
     }
 
-    /// Whether the last pages of the slab hold no job, or many spilled jobs have gone. One empty page is kept, for the next jobs.
+    /// True if the last pages of the slab are empty, or many spilled jobs are gone. One empty page is kept for new jobs.
     pub(super) fn can_shrink(&self) -> bool {
         self.slab_can_shrink() || self.spilled.can_shrink()
     }
 
-    /// Frees some of the memory that [can](Self::can_shrink) be freed. Returns the number of slots left.
+    /// Frees memory if [possible](Self::can_shrink), a page at a time. Returns the number of slots left.
     pub(super) fn shrink(&mut self) -> usize {
         if self.slab_can_shrink() {
             self.pages.pop();
@@ -291,7 +290,7 @@ impl Jobs {
         resident + self.held_bytes + self.spilled.memory_bytes() + indexes
     }
 
-    /// Every resident job, in no order that means anything: for recomputing sums.
+    /// Every resident job, in no particular order: for recomputing sums.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
         (0..).zip(self.slots.iter()).filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
     }
@@ -306,8 +305,7 @@ impl Jobs {
         empty == 2 && self.capture.is_none()
     }
 
-    /// Takes a resident job in, which is not found before it is [indexed](Self::index_all). Returns its handle, which is its
-    /// slot.
+    /// Adds a resident job, which is not found before it is [indexed](Self::index_all). Returns its handle: its slot.
     pub(super) fn place(&mut self, job: Job) -> Slot {
         let slot = self.free.take_below(self.slots.len()).unwrap_or_else(|| {
             self.slots.push(None);
@@ -410,7 +408,7 @@ fn handle(spilled: SpilledSlot) -> u32 {
     SPILLED_BIT | spilled.0
 }
 
-/// What a handle stands for.
+/// What a handle refers to.
 pub(super) fn found(handle: u32) -> Found {
     if handle & SPILLED_BIT == 0 {
         Found::Resident(handle)
@@ -448,13 +446,13 @@ fn live(job: Option<&Job>) -> &Job {
     }
 }
 
-/// Ids are sequential and ours: one multiplication spreads them over both ends of the word.
+/// Ids are sequential and not chosen by clients: one multiplication spreads them over both ends of the word.
 pub(super) fn hash_of_id(id: JobId) -> u64 {
     let spread = id.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     spread ^ spread >> 32
 }
 
-/// Key hashes are spread already, and only the secret would let a client choose them.
+/// A key hash is evenly spread, and without the secret a client cannot choose it.
 #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
 fn table_hash(key_hash: KeyHash) -> u64 {
     key_hash as u64

@@ -1,15 +1,15 @@
-//! The jobs of a list or a count; and the next delayed job of a topic, for a peek.
+//! Listing and counting jobs; and the next delayed job of a topic, for a peek.
 //!
-//! No index has all jobs of a topic in order: one would cost each job more memory than everything else about a
-//! spilled one. So a pass scans every resident job and keeps the first matching ones after the cursor: its *window*.
-//! By due time it then walks over the spilled jobs in the order of their timers, and merges the two; a page ends the walk
-//! where it is full. By id or by key the walk goes to the end, and what matches competes for the window.
+//! No index holds all jobs of a topic in order: it would take more memory per job than everything else about a spilled one.
+//! So a pass scans every resident job and keeps the first matching ones after the cursor: its *window*. By due time it then
+//! walks over the spilled jobs in the order of their timers, and merges the two; the walk stops where a page is full. By id
+//! or by key the walk covers all spilled jobs, and matching ones compete for the window.
 //!
-//! The next page goes on with the same pass. A pass whose window is used up scans again, behind the last job that
-//! it showed, and for a larger window: reading one page costs one page, and reading all of them scans seldom.
+//! The next page continues the same pass. When its window is used up, the pass scans again, after the last job that it
+//! showed and for a larger window. So a single page needs only a small window, and reading all pages rarely scans again.
 //!
-//! A pass scans a bounded number of jobs at once, with other work in between. It finds every job that matches from
-//! its beginning to its end. A job that changes meanwhile is shown once a page, as it is when the page is completed, if
+//! A pass looks at a bounded number of jobs at once, with other work in between. It finds every job that matches from its
+//! beginning to its end. A job that changes meanwhile is shown once per page, in its state when the page is completed, if
 //! it still matches.
 
 use super::Engine;
@@ -22,14 +22,14 @@ use super::spilled::SpilledSlot;
 use super::store::{JobStore, WalkFrom, Walked};
 use crate::types::{Filter, JobId, JobState, ListOrder, Millis, Position, Right, TopicId};
 
-/// To read a job or its key from the store takes as long as to look at this many jobs in memory, and a look more for each
+/// The cost of reading a job or its key from the store, in looks at jobs in memory; and one look more for each
 /// [`BYTES_PER_LOOK`] of its body.
 const READ_LOOKS: usize = 1024;
 const BYTES_PER_LOOK: usize = 16;
-/// To find out whether one may see a job takes as long as to look at this many.
+/// The cost of checking the rights to a job's topic, in looks.
 const RIGHT_LOOKS: usize = 8;
 
-/// A pass while it goes on. It takes as many jobs as it looks at from `budget`, and stops when that is 0.
+/// One step of a pass. Each job that it looks at takes 1 from `budget`; it stops at 0.
 pub(super) struct Pass<'a, S: JobStore> {
     pub(super) engine: &'a Engine,
     pub(super) listing: &'a mut Listing<S::Walk>,
@@ -38,7 +38,7 @@ pub(super) struct Pass<'a, S: JobStore> {
 }
 
 impl<S: JobStore> Pass<'_, S> {
-    /// Goes on until the next job of the page, to the end of the page, or as far as the budget lets it.
+    /// Continues to the next job of the page, to the end of the page, or until the budget is used up.
     pub(super) fn go_on(&mut self) -> Result<Listed, S::Error> {
         if !self.look_at_loaded()? {
             return Ok(Listed::NotYet);
@@ -60,8 +60,8 @@ impl<S: JobStore> Pass<'_, S> {
         self.show_next()
     }
 
-    /// Looks at the jobs that were loaded since the pass began to scan: they may be in slots that it has scanned, and are in
-    /// no row that it will come to. Whether it has looked at all of them.
+    /// Looks at the jobs that became resident since the pass began to scan: the scan may have passed their slots, and the
+    /// walk does not come to them. Returns true if it has looked at all of them.
     fn look_at_loaded(&mut self) -> Result<bool, S::Error> {
         let seen = *self.listing.loaded_seen.get_or_insert(self.engine.jobs.loaded().count());
         for count in seen..self.engine.jobs.loaded().count() {
@@ -75,7 +75,7 @@ impl<S: JobStore> Pass<'_, S> {
                 return Ok(false);
             };
             let position = match self.engine.jobs.find(job) {
-                // A count may miss a job that changes.
+                // A count may miss a job that changes meanwhile.
                 _ if matches!(self.listing.goal, Goal::Count { .. }) => None,
                 None => None,
                 Some(Found::Resident(slot)) => self.wanted_position(&self.engine.jobs[slot])?,
@@ -93,7 +93,7 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(true)
     }
 
-    /// Looks at resident jobs from a slot on. Returns the slot to go on with, if there is one.
+    /// Looks at resident jobs, from a slot on. Returns the slot to continue with; `None` at the end.
     fn scan(&mut self, from: Slot) -> Result<Option<Slot>, S::Error> {
         for (slot, job) in (from..).zip(self.engine.jobs.slots_from(from)) {
             if *self.budget == 0 {
@@ -109,7 +109,7 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(None)
     }
 
-    /// The walk over spilled jobs, if any of them may match. They are all delayed.
+    /// Begins the walk over spilled jobs, if any may match. They are all delayed.
     fn begin_walk(&self) -> Option<S::Walk> {
         let may_match =
             self.listing.filter.states.contains(JobState::Delayed) && self.listing.filter.buried.is_none();
@@ -130,7 +130,7 @@ impl<S: JobStore> Pass<'_, S> {
         }))
     }
 
-    /// Walks over all spilled jobs, if it is time for that. Whether it is at their end.
+    /// Walks over all spilled jobs, if the pass is at that stage. Returns true when the walk is complete.
     fn walk(&mut self) -> Result<bool, S::Error> {
         while let Stage::Walk(walk) = &mut self.listing.stage {
             match self.store.walk_on(walk, self.budget)? {
@@ -149,8 +149,8 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(true)
     }
 
-    /// Walks on to the next spilled job that matches, unless a job of the window comes first or the page has looked at
-    /// enough. Returns whether the next job of the list is known.
+    /// Walks to the next matching spilled job, unless a job of the window comes first or the page has used up its looks.
+    /// Returns true if the next job of the list is known.
     fn look_ahead(&mut self) -> Result<bool, S::Error> {
         while self.listing.ahead.is_none()
             && self.listing.page_end.is_none()
@@ -188,12 +188,12 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(true)
     }
 
-    /// Where a job stands that the walk came to, if it is wanted.
+    /// The position of a job that the walk has reached, if it matches and is wanted.
     fn walked_position(&mut self, at: Millis, job: JobId) -> Result<Option<Position>, S::Error> {
         let spilled = match self.engine.jobs.find(job) {
             None => return Ok(None),
             Some(Found::Spilled(slot)) => slot,
-            // It became resident since those were scanned, or was so, and was counted.
+            // It became resident after the scan, or was resident and is counted.
             Some(Found::Resident(slot)) => match self.listing.goal {
                 Goal::Page { .. } => {
                     return self.wanted_position(&self.engine.jobs[slot]);
@@ -222,13 +222,13 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(self.store.spilled_job(place)?.into_job(place))
     }
 
-    /// Whether the jobs of a topic may be shown.
+    /// True if the caller may see the jobs of a topic.
     fn may_show(&self, topic: TopicId) -> bool {
         let Some(access) = &self.listing.shown_to else { return true };
         self.engine.topics.find(topic).is_some_and(|topic| access.has(Right::Read, topic.name.as_str()))
     }
 
-    /// Where a job stands, if it matches and is wanted.
+    /// The position of a job, if it matches and is wanted.
     fn wanted_position(&mut self, job: &Job) -> Result<Option<Position>, S::Error> {
         if !meets(&self.listing.filter, self.listing.topic, job, self.engine.clock) {
             return Ok(None);
@@ -285,8 +285,8 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(Listed::NotYet)
     }
 
-    /// Shows a job that was found at this position, if it still matches and the page does not have it yet. One that stands
-    /// further behind by now is shown there.
+    /// Shows a job that was found at this position, if it still matches and is not on the page yet. If its position has
+    /// moved on, it is shown there.
     fn show(&mut self, position: &Position, id: JobId) -> Result<Option<JobView>, S::Error> {
         self.listing.after = Some(position.clone());
         let spilled;
@@ -318,7 +318,7 @@ impl<S: JobStore> Pass<'_, S> {
         Ok(Some(self.engine.view(job)))
     }
 
-    /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
+    /// The job to be reserved next: the first ready one, else the one that a [pass](Listing::first_delayed) finds.
     pub(super) fn peek(&mut self) -> Result<Listed, S::Error> {
         let none = Listed::End { next: None, jobs: 0 };
         let Some(id) = self.listing.topic else { return Ok(none) };
@@ -334,13 +334,13 @@ impl<S: JobStore> Pass<'_, S> {
         if matches!(listed, Listed::Job(_)) || !is_gone {
             return Ok(listed);
         }
-        // The job that was found has gone meanwhile, and another one may be the first.
+        // The job that was found is gone, and another one may be first now.
         *self.listing = Listing::first_delayed(id);
         Ok(Listed::NotYet)
     }
 }
 
-/// Where a job stands in an order that does not go by keys.
+/// The position of a job in an order that does not need its key.
 fn unkeyed_position(order: ListOrder, job: &Job, clock: Clock) -> Option<Position> {
     match order {
         ListOrder::Due => Some(Position::Due(list_time(job, clock), job.id)),
@@ -349,7 +349,7 @@ fn unkeyed_position(order: ListOrder, job: &Job, clock: Clock) -> Option<Positio
     }
 }
 
-/// Whether a job meets all conditions of a filter but those on its topic's name and its key.
+/// True if a job meets a filter's conditions, except those on the topic's name and the key.
 pub(super) fn meets(filter: &Filter, topic: Option<TopicId>, job: &Job, clock: Clock) -> bool {
     let at = list_time(job, clock);
     topic.is_none_or(|topic| job.topic == topic)
@@ -362,7 +362,7 @@ pub(super) fn meets(filter: &Filter, topic: Option<TopicId>, job: &Job, clock: C
         && filter.reason.as_ref().is_none_or(|text| has_reason(job, text))
 }
 
-/// The time by which a job is listed: when it is due, or when it expires if it will never be due.
+/// The time by which a job is listed: its due time, or its expiry if that comes first while it is delayed.
 fn list_time(job: &Job, clock: Clock) -> Millis {
     let waits = job.state == JobState::Delayed;
     clock.as_wall(if waits { job.waits_for() } else { job.due() })

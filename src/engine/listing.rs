@@ -1,5 +1,5 @@
-//! A pass over the jobs, for a list or a count: how far it has come, and its *window*, the first matching jobs behind the
-//! cursor. [`Engine::list`] looks at the jobs.
+//! The progress of a pass over the jobs, for a list or a count, and its *window*: the first matching jobs after the cursor.
+//! [`Engine::list`] looks at the jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::types::{
     Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId, TopicName,
 };
 
-/// Jobs in the window of a pass that goes on after its first page. A pass by id or key visits all jobs for each window.
+/// Window of a pass that continues after its first page, in jobs. By id or key, filling it takes a scan of all jobs.
 const WINDOW_JOBS: usize = 65_536;
-/// The same by key: keys take memory, too.
+/// The same by key: keys take memory.
 const WINDOW_JOBS_BY_KEY: usize = 8_192;
-/// A pass that was begun so long ago scans again before its next page. A spilled job stays spilled for longer than
-/// this: see [`HORIZON_MS`](super::HORIZON_MS).
+/// A pass whose window is older than this scans again before its next page. A spilled job stays spilled for longer: see
+/// [`HORIZON_MS`](super::HORIZON_MS).
 const WINDOW_MS_MAX: u64 = 60_000;
 
 /// A pass over the jobs. `W` is the store's walk.
@@ -26,33 +26,33 @@ pub struct Listing<W> {
     pub(super) filter: Filter,
     /// The filter's topic; `None` for all.
     pub(super) topic: Option<TopicId>,
-    /// Shows only jobs of topics that one may read who has this access; `None` for all.
+    /// The access of the caller, who sees only jobs of topics that it may read; `None` for all.
     pub(super) shown_to: Option<Arc<Access>>,
     pub(super) goal: Goal,
     pub(super) order: ListOrder,
-    /// The position of the last job shown; the next one comes after it.
+    /// The position of the last job shown; the next job comes after it.
     pub(super) after: Option<Position>,
-    /// The same when the page began.
+    /// The value of `after` when the page began.
     pub(super) page_after: Option<Position>,
     pub(super) stage: Stage<W>,
     /// The first jobs that were found and not shown yet.
     pub(super) window: BTreeMap<Position, JobId>,
     pub(super) window_max: usize,
-    /// Others were found behind the window.
+    /// Matching jobs were left out because the window was full.
     pub(super) left_out: bool,
     /// When the scan for the window ended.
     pub(super) scanned_at: Millis,
-    /// How many jobs had been [loaded](super::loaded) when the pass looked at those last; `None` before it scans.
+    /// How many jobs had been [loaded](super::loaded) when the pass last looked at them; `None` before the scan.
     pub(super) loaded_seen: Option<u64>,
-    /// All spilled jobs that come before this time are in the window, ahead or shown.
+    /// The spilled jobs before this time are all in the window, in `ahead`, or shown.
     pub(super) walked_to: Millis,
     /// By due time: the next spilled job.
     pub(super) ahead: Option<(Position, JobId)>,
-    /// The page ends here, as it has looked at enough.
+    /// Set if the page ends here because its looks are used up.
     pub(super) page_end: Option<Position>,
-    /// Jobs of this page.
+    /// The jobs on this page.
     pub(super) shown: BTreeSet<JobId>,
-    /// What the page may look at before it ends.
+    /// The looks that are left for this page.
     pub(super) looks_left: usize,
 }
 
@@ -60,39 +60,39 @@ pub struct Listing<W> {
 pub(super) enum Goal {
     /// The next `jobs_left` jobs after the cursor.
     Page { jobs_left: usize },
-    /// How many match.
+    /// Counts the jobs that match.
     Count { jobs: u64 },
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Stage<W> {
-    /// Scans the resident jobs from this slot on.
+    /// Scanning the resident jobs, from this slot on.
     Scan(Slot),
-    /// Walks over all spilled jobs, for the window or to count them.
+    /// Walking over all spilled jobs, to fill the window or to count them.
     Walk(W),
-    /// Shows the window; by due time merged with a walk, if there are spilled jobs left.
+    /// Showing the window; by due time merged with a walk, while spilled jobs are left.
     Show(Option<W>),
 }
 
-/// How far a pass has come.
+/// How far a step of a pass has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// The budget is used up.
     NotYet,
     /// To the next job of the page.
     Job(JobView),
-    /// To its end.
+    /// To the end of the page.
     End {
-        /// Where the next page goes on; `None` if there is none.
+        /// The position after which the next page continues; `None` if this is the last page.
         next: Option<Position>,
-        /// How many jobs were counted, by a [count](Listing::count).
+        /// The result of a [count](Listing::count).
         jobs: u64,
     },
 }
 
 impl<W> Listing<W> {
-    /// Lists up to `jobs_max` jobs behind `after`, a position in the same order. `None` if the filter names a topic that does
-    /// not exist: then no job matches.
+    /// Lists up to `jobs_max` jobs after `after`, a position in the same order. `None` if the filter names a topic that
+    /// does not exist: then no job matches.
     pub fn page(
         engine: &Engine,
         filter: Filter,
@@ -110,7 +110,7 @@ impl<W> Listing<W> {
         Some(Self::of(filter, topic, Goal::Count { jobs: 0 }, ListOrder::Due, None))
     }
 
-    /// The delayed job of a topic that is due first.
+    /// Finds the delayed job of a topic that is due first.
     pub fn first_delayed(topic: TopicId) -> Self {
         let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
         let goal = Goal::Page { jobs_left: 1 };
@@ -147,13 +147,13 @@ impl<W> Listing<W> {
         }
     }
 
-    /// Passes over the jobs of topics that one may not read who has this access, as if there were none.
+    /// Skips the jobs of topics that the holder of `access` may not read.
     #[must_use]
     pub fn shown_to(self, access: Arc<Access>) -> Self {
         Self { shown_to: Some(access), ..self }
     }
 
-    /// Goes on with the next page, behind the one that ended.
+    /// Continues with the next page, after the one that ended.
     pub fn next_page(&mut self, engine: &Engine, jobs_max: usize) {
         self.goal = Goal::Page { jobs_left: jobs_max };
         self.page_after.clone_from(&self.after);
@@ -164,7 +164,7 @@ impl<W> Listing<W> {
         if let Ok(topic) = filter_topic(engine, &self.filter)
             && topic != self.topic
         {
-            // It was forgotten, and another one has its name.
+            // The topic was forgotten, and a new one has its name.
             self.topic = topic;
             self.scan_again();
         }
@@ -173,42 +173,42 @@ impl<W> Listing<W> {
         }
     }
 
-    /// Whether it may have a large window: that of a pass that goes on after its first page.
+    /// True if its window may be large: it has continued after its first page.
     pub fn is_large(&self) -> bool {
         self.window_max > LIST_JOBS_MAX as usize
     }
 
-    /// Whether the window was found too long ago to go on with it.
+    /// True if the window is too old to continue with.
     pub fn is_outdated(&self, engine: &Engine) -> bool {
         engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX)
     }
 
-    /// Whether it found its window later than another pass.
+    /// True if this pass filled its window later than `other`.
     pub fn scanned_later_than(&self, other: &Self) -> bool {
         self.scanned_at > other.scanned_at
     }
 
-    /// From now on this page ends when this many jobs were looked at. For tests: a server goes by [`LIST_LOOKS_MAX`].
+    /// Ends this page after this many looks. For tests: the default is [`LIST_LOOKS_MAX`].
     pub fn set_looks_max(&mut self, looks_max: usize) {
         self.looks_left = looks_max;
     }
 
-    /// Where the pass stands: behind the last job that it showed.
+    /// The position of the last job shown.
     pub fn position(&self) -> Option<&Position> {
         self.after.as_ref()
     }
 
-    /// Whether spilled jobs are merged with the window when it is shown.
+    /// True if spilled jobs are merged with the window while it is shown.
     pub(super) fn merges(&self) -> bool {
         self.order == ListOrder::Due && matches!(self.goal, Goal::Page { .. })
     }
 
-    /// Whether what a walk comes to from `at` on cannot match.
+    /// True if the walk cannot find a match at `at` or later.
     pub(super) fn is_past(&self, at: Millis) -> bool {
         self.filter.due_before.is_some_and(|before| at >= before)
     }
 
-    /// Whether a job at this position is to be shown by this pass, if it matches.
+    /// True if a matching job at this position belongs into the window, or is to be shown.
     pub(super) fn wants(&mut self, position: &Position) -> bool {
         if self.after.as_ref().is_some_and(|after| position <= after) {
             return false;
@@ -221,7 +221,7 @@ impl<W> Listing<W> {
         fits
     }
 
-    /// Takes a job that is [wanted](Self::wants).
+    /// Takes a [wanted](Self::wants) job into the window, or counts it.
     pub(super) fn take(&mut self, position: Position, job: JobId) {
         if let Goal::Count { jobs } = &mut self.goal {
             *jobs += 1;
@@ -234,14 +234,14 @@ impl<W> Listing<W> {
         }
     }
 
-    /// Takes a job that stands further behind by now. Behind a window with jobs left out the next scan finds it.
+    /// Takes a job whose position has moved on. If it comes after a full window, the next scan finds it.
     pub(super) fn put_back(&mut self, position: Position, job: JobId) {
         if !self.left_out || self.window.last_key_value().is_some_and(|(last, _)| position < *last) {
             self.take(position, job);
         }
     }
 
-    /// Scans again behind the last job that was shown: the window is used up, or too old.
+    /// Restarts the scan after the last job that was shown: the window is used up, or too old.
     pub(super) fn scan_again(&mut self) {
         self.stage = Stage::Scan(0);
         self.window.clear();
@@ -252,7 +252,7 @@ impl<W> Listing<W> {
         self.page_end = None;
     }
 
-    /// Ends the page where the walk is, if it has looked at enough and has come further than the one before.
+    /// Ends the page at the walk's time, if the page has used up its looks and is further than the page before.
     pub(super) fn end_page_before(&mut self, at: Millis) {
         let mut end = Position::Due(at, JobId(0));
         if let Some(after) = self.after.as_ref().filter(|after| **after > end) {
@@ -264,7 +264,7 @@ impl<W> Listing<W> {
         }
     }
 
-    /// The first job of the window, if no spilled job that has not been walked over comes before it.
+    /// The first job of the window, if the walk can no longer find a spilled job before it.
     pub(super) fn first_of_window(&self) -> Option<&Position> {
         let (first, _) = self.window.first_key_value()?;
         let is_walked_over = !matches!(self.stage, Stage::Show(Some(_)))
@@ -288,7 +288,7 @@ impl<W> Listing<W> {
         }
     }
 
-    /// Whether a job may stand behind the page that is full.
+    /// True if another job may follow the full page.
     pub(super) fn has_more(&self) -> bool {
         !self.window.is_empty()
             || self.left_out
@@ -296,7 +296,7 @@ impl<W> Listing<W> {
             || self.ahead.is_some()
     }
 
-    /// Whether it takes more than the index of the store to tell if a spilled job matches.
+    /// True if the store's index does not suffice to decide whether a spilled job matches.
     pub(super) fn reads_spilled_jobs(&self) -> bool {
         let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
         let by_record = attempts_min.is_some() || attempts_max.is_some() || reason.is_some();

@@ -1,4 +1,4 @@
-//! The jobs that became resident lately: a pass that has scanned the resident jobs learns here which ones it missed.
+//! The jobs that became resident recently. A pass that has already scanned the resident jobs finds here those it missed.
 //!
 //! Not part of the state: replicas load jobs at different times.
 
@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 
 use crate::types::JobId;
 
-/// Older ones are forgotten, and a pass that did not look at them scans again.
+/// Beyond this number the oldest are forgotten. A pass that did not look at them in time scans again.
 const LOADED_MAX: usize = 65_536;
 
 /// The last jobs that were loaded, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     jobs: VecDeque<JobId>,
-    /// How many were loaded in all.
+    /// The number of jobs ever loaded.
     count: u64,
 }
 
@@ -31,7 +31,7 @@ impl Loaded {
         self.count
     }
 
-    /// The job that was loaded after `count` others; `None` if it is forgotten or there is none.
+    /// The job that was loaded after `count` others; `None` if it is forgotten, or not loaded yet.
     pub(super) fn nth(&self, count: u64) -> Option<JobId> {
         let forgotten = self.count - self.jobs.len() as u64;
         let place = usize::try_from(count.checked_sub(forgotten)?).ok()?;

@@ -1,5 +1,4 @@
-//! The members of the cluster: the addresses of each, and the id of its copy of the data. Who votes is not known
-//! here.
+//! The members of the cluster: their addresses, and the id of each one's copy of the data. Raft knows which of them vote.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +9,17 @@ use super::hash::{Element, Kind, Sum};
 use super::outcome::Reject;
 use crate::types::Member;
 
-/// The members and what they can do together.
+/// The members and their common feature level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Members {
     known: BTreeMap<u64, Member>,
-    /// Numbers of nodes that were members once. They never come again: what such a node promised may be lost.
+    /// Numbers of former members. They are never reused: what such a node acknowledged may be lost.
     removed: BTreeSet<u64>,
     feature_level: u32,
 }
 
 impl Members {
-    /// A member is there, or has moved.
+    /// Adds a member, or updates its addresses.
     pub(super) fn set(&mut self, member: Member, sum: &mut Sum) -> Result<(), Reject> {
         if self.removed.contains(&member.node) {
             return Err(Reject::MemberRemoved);
@@ -35,7 +34,7 @@ impl Members {
         Ok(())
     }
 
-    /// A member is not one any more, and will not be again.
+    /// Removes a member for good.
     pub(super) fn remove(&mut self, node: u64, sum: &mut Sum) {
         if let Some(before) = self.known.remove(&node) {
             sum.subtract(of_member(&before));
@@ -45,14 +44,14 @@ impl Members {
         }
     }
 
-    /// Another cluster begins with this state: it has no members yet.
+    /// Forgets all members: a new cluster begins with this state.
     pub(super) fn clear(&mut self, sum: &mut Sum) {
         sum.subtract(self.hash());
         self.known.clear();
         self.removed.clear();
     }
 
-    /// All members can do this much; never less again.
+    /// Raises the feature level that all members support; it never falls.
     pub(super) fn raise_feature_level(&mut self, level: u32) {
         self.feature_level = self.feature_level.max(level);
     }
@@ -61,7 +60,7 @@ impl Members {
         self.feature_level
     }
 
-    /// Each member, by its number.
+    /// The members, by number.
     pub(super) fn all(&self) -> &BTreeMap<u64, Member> {
         &self.known
     }
@@ -75,7 +74,7 @@ impl Members {
         self.removed.contains(&node)
     }
 
-    /// What they add to the state hash.
+    /// Their share of the state hash.
     pub(super) fn hash(&self) -> u128 {
         let known = self.known.values().map(of_member);
         known.chain(self.removed.iter().copied().map(of_removed)).fold(0, u128::wrapping_add)

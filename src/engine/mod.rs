@@ -4,21 +4,20 @@
 //! clock, no random source, no file, no configuration, and no iteration over a hash map. The same log gives
 //! the same [state hash](Engine::state_hash) on every machine.
 //!
-//! The engine holds a job's metadata and a reference to its body, never the body: see [`JobStore`]. It holds even less of a spilled
-//! job. It does not know who leads, which consumers wait, or where a body is stored.
+//! The engine holds a job's metadata and a reference to its body, never the body: see [`JobStore`]. Of a spilled job it
+//! holds even less. It does not know the leader, the waiting consumers, or where bodies are stored.
 //!
 //! # What an entry does
 //!
-//! 1. The stamp moves forward to the entry's; an older one changes nothing.
-//! 2. Jobs that the wall clock made ready, and that are not due any more as it was set back, wait again, up to the same number. Then
-//!    timers that are due fire, in the order (time, id), up to [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or
-//!    [of bytes of their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX): delayed jobs become ready, leases whose time is
-//!    over end, expired jobs are dropped. The entries after it fire the remaining timers.
-//! 3. A bounded number of old sessions, old finished leases and idle topics is forgotten.
+//! 1. The stamp advances to the entry's. An older stamp changes nothing.
+//! 2. If the wall clock was set back, jobs that are not due any more wait again, up to the same limit. Then due timers
+//!    fire, in the order (time, id), until [a number of jobs](crate::types::limits::DUE_PER_ENTRY_MAX) or [of bytes of
+//!    their bodies](crate::types::limits::DUE_BYTES_PER_ENTRY_MAX) is reached: delayed jobs become ready, expired leases
+//!    end, expired jobs are dropped. The next entries fire the remaining timers.
+//! 3. A bounded number of old sessions, old finished leases, old pushes and idle topics is forgotten.
 //! 4. Each command is carried out, and has one outcome.
-//! 5. A bounded number of timers that come due soon is put in order, so that no single entry has to do that for a
-//!    million of them. This is derived work: it shows in no outcome and in no hash. [`Engine::prepare`] does
-//!    more of it between entries.
+//! 5. A bounded number of timers that come due soon is sorted ahead, so that no single entry has to sort a million of them.
+//!    This affects no outcome and no hash. [`Engine::prepare`] does more of it between entries.
 //!
 //! # The life of a job
 //!
@@ -34,18 +33,19 @@
 //!                                            +------- buried <--------+
 //! ```
 //!
-//! An attempt fails when its lease's time is over, when it is released, and when its session lapses or closes. A
-//! finished job that its attributes ask to remember stays as it is until that time is over, and its key with it. A job that
-//! expires is dropped when that time comes; under a lease, when the lease ends. Delete ends a job in any state.
+//! An attempt fails when its lease expires, when the job is released, and when its session lapses or closes. A finished job
+//! whose attributes ask for it is remembered, with its key, for the time they set. A job that expires is dropped at that
+//! time; under a lease, when the lease ends. Delete ends a job in any state.
 //!
-//! A wall clock that is set back makes a ready job delayed if its due time lies ahead again. One that is set forward past the expiry of a
-//! job makes the job wait, delayed or buried, until it has expired by the clock before as well: see [`clock`].
+//! If the wall clock is set back, a ready job whose due time is ahead again becomes delayed. If it is set forward past a
+//! job's expiry, the job waits, delayed or buried, until it has expired by the clock from before the step as well: see
+//! [`clock`].
 //!
 //! # Invariants
 //!
-//! - A job is in exactly one state, and in exactly what that state asks for: an order of its topic, a
-//!   timer, the leases of its session. All changes go through [`Engine::change`], which takes it out of the one and puts
-//!   it into the other; `verify` recomputes all of it from the jobs.
+//! - A job is in exactly one state, and in exactly the structures that its state needs: an order of its topic, a timer, the
+//!   leases of its session. All changes go through [`Engine::change`], which removes it from the old ones and adds it to
+//!   the new ones; `verify` recomputes all of them from the jobs.
 //! - A job has at most one timer.
 //! - Job ids and fences only grow and are never used again.
 //! - The state hash is the sum of the hashes of its parts; it does not depend on slots, wheels or the order of insertion.
@@ -125,7 +125,7 @@ use crate::types::{GroupId, Millis, TopicId, TopicName};
 
 /// The state of one group.
 ///
-/// A delayed job without a key and without attributes that the engine heeds takes about 120 bytes.
+/// A delayed job without a key and without retry or expiry attributes takes about 120 bytes.
 #[derive(Debug)]
 pub struct Engine {
     numbers: numbers::Numbers,
@@ -140,7 +140,7 @@ pub struct Engine {
     members: members::Members,
     defaults: defaults::Defaults,
     sum: hash::Sum,
-    /// How many jobs were changed: no state.
+    /// The number of changes to jobs so far; not state.
     changes: u64,
     events: events::Events,
     reserving: apply::Scratch,
@@ -169,21 +169,21 @@ impl Engine {
     }
 
     /// Applies one entry: fires the timers that are due at its stamp (a bounded number of jobs, by time and id), then
-    /// carries out each command. An entry with an older stamp than the last one counts as having the last one's.
+    /// carries out each command. If its stamp is older than the last entry's, the last one counts.
     ///
     /// # Errors
     ///
-    /// When a spilled job cannot be read. The entry is then half applied: the state is not to be used any more.
+    /// If a spilled job cannot be read. The entry is then half applied, and the engine must not be used any more.
     pub fn apply<S: JobStore>(&mut self, entry: &Entry<'_>, store: &mut S) -> Result<Applied, S::Error> {
         Applier::new(self, store).apply(entry)
     }
 
-    /// Applies that a node is not a member of the cluster any more, which no command says.
+    /// Removes a member for good. The replica calls this for a membership change in the log, which is not a command.
     pub fn remove_member(&mut self, node: u64) {
         self.members.remove(node, &mut self.sum);
     }
 
-    /// Time goes on to an entry's stamp. Returns the stamp that counts.
+    /// Advances the stamp to an entry's. Returns the stamp in force.
     fn advance(&mut self, stamp: Millis) -> Millis {
         self.clock.stamp = self.clock.stamp.max(stamp);
         self.topics.advance(self.clock.stamp);
@@ -199,24 +199,24 @@ impl Engine {
         self.topics.forget_idle(stamp, &mut self.sum);
     }
 
-    /// Brings the sum of the state hash up to date with what the entry changed. Returns the topics that are gone.
+    /// Updates the sum of the state hash with the entry's changes. Returns the topics that were forgotten.
     fn end_entry(&mut self) -> Vec<(TopicId, TopicName)> {
         self.topics.settle(self.clock.stamp, &mut self.sum);
         self.sessions.settle(&mut self.sum);
         self.topics.take_gone()
     }
 
-    /// The topic that a command names; made if it is new.
+    /// The topic of this name, created if it is new.
     fn intern(&mut self, topic: &str) -> Result<TopicId, Reject> {
         self.topics.intern(topic, &mut self.sum)
     }
 
-    /// The topic that a command names, if it is there.
+    /// The topic of this name, if it exists.
     fn existing(&self, topic: &str) -> Result<TopicId, Reject> {
         self.topics.id(topic).ok_or(Reject::NotFound)
     }
 
-    /// The job that is meant.
+    /// The job that a command names.
     fn find(&self, job: &JobSelect<'_>) -> Option<Found> {
         match job {
             JobSelect::Id(id) => self.jobs.find(*id),
@@ -227,19 +227,19 @@ impl Engine {
         }
     }
 
-    /// The topic that is meant, or all of them: `None`.
+    /// The named topic; `None` for all topics.
     fn known_or_all(&self, topic: Option<&str>) -> Result<Option<TopicId>, NoSuchTopic> {
         topic.map(|topic| self.topics.id(topic).ok_or(NoSuchTopic)).transpose()
     }
 }
 
-/// A command names a topic that does not exist.
+/// A named topic does not exist.
 #[derive(Clone, Copy, Debug)]
 struct NoSuchTopic;
 
 #[cfg(test)]
 impl Engine {
-    /// Moves a job without its key being found any more. Panics if there is no such job.
+    /// Moves a job and makes it unfindable by its key. Panics if there is no such job.
     pub(crate) fn move_without_key<S>(&mut self, job: JobId, topic: &str, store: &mut S)
     where
         S: JobStore<Error: std::fmt::Debug>,

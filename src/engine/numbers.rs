@@ -1,31 +1,30 @@
-//! The numbers that the queue gives out: the ids of jobs, and fences. They only grow, and none is given out twice.
+//! The counters from which job ids and fences are issued. They only grow, so none is issued twice.
 
 use crate::types::{Fence, GroupId, JobId, Millis};
 
-/// How far a skip of ids moves the counts that are beyond its floor: further than any log that was lost can have
-/// moved them.
+/// How far a skip moves counts that are already beyond its floor: further than any lost log can have moved them.
 pub const IDS_SKIPPED: u64 = 1 << 40;
 
-/// No clock makes a [floor](ids_floor) higher than this: the job sequence has 56 bits, and some room is left for those that
-/// count on, and skip on.
+/// The highest [floor](ids_floor) that any wall clock can give. The job sequence has 56 bits: above this floor there is
+/// room for further counting and skips.
 pub const LAST_JOB_MAX: u64 = (1 << 56) - (1 << 48);
 
 /// The highest valid job count. Skipped ids end far below it, so that ids for centuries are left.
 pub const COUNTED_JOBS_MAX: u64 = (1 << 56) - IDS_SKIPPED;
 
-/// The greatest of all other numbers that count up.
+/// The highest valid value of all other counts.
 pub const COUNT_MAX: u64 = 1 << 62;
 
-/// The count at which ids continue after an accepted loss or a restored backup, at this time. All ids issued before,
-/// by this queue or by one made from the same backup, are lower, if the wall clock is right and
-/// the queue has issued at most 16,384 ids in each millisecond since 2020. That is enough until the year 2155.
+/// The count at which ids continue after an accepted loss or a restored backup, at this time. It is above all ids issued
+/// before, by this queue or by one restored from the same backup, if the wall clock is right and the queue has issued at
+/// most 16,384 ids per millisecond since 2020. The count lasts until the year 2155.
 pub fn ids_floor(wall: Millis) -> u64 {
     const YEAR_2020_MS: u64 = 1_577_836_800_000;
     const PER_MS_SHIFT: u32 = 14;
     (wall.0.saturating_sub(YEAR_2020_MS)).min(LAST_JOB_MAX >> PER_MS_SHIFT) << PER_MS_SHIFT
 }
 
-/// The last numbers that were given out in a group.
+/// The last numbers issued in a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     group: GroupId,
@@ -38,7 +37,7 @@ impl Numbers {
         Self::restored(group, 0, 0)
     }
 
-    /// As a checkpoint says.
+    /// The counters as a checkpoint stores them.
     pub(super) fn restored(group: GroupId, last_job: u64, last_fence: u64) -> Self {
         Self { group, last_job, last_fence }
     }
@@ -47,7 +46,7 @@ impl Numbers {
         self.group
     }
 
-    /// The sequence of the job that was pushed last.
+    /// The sequence of the last pushed job.
     pub(super) fn last_job(&self) -> u64 {
         self.last_job
     }
@@ -66,25 +65,25 @@ impl Numbers {
         Fence(self.last_fence)
     }
 
-    /// Goes on at this floor, or [`IDS_SKIPPED`] further where that is higher.
+    /// Continues at `floor`, or [`IDS_SKIPPED`] further if the count is there already.
     pub(super) fn skip(&mut self, floor: u64) {
         let skipped_to = skipped(self.last_job, floor).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
         self.last_job = self.last_job.max(skipped_to);
         self.last_fence = skipped(self.last_fence, floor);
     }
 
-    /// Whether a job with this id was pushed.
+    /// True if a job with this id was pushed.
     pub(super) fn include_job(&self, id: JobId) -> bool {
         id.group() == self.group && (1..=self.last_job).contains(&id.sequence())
     }
 
-    /// Whether a lease with this fence was granted, or it is none.
+    /// True if this fence was issued, or is 0.
     pub(super) fn include_fence(&self, fence: Fence) -> bool {
         fence.0 <= self.last_fence
     }
 }
 
-/// Where a count goes on.
+/// The count after a skip.
 pub(super) fn skipped(last: u64, floor: u64) -> u64 {
     if last < floor { floor } else { last + IDS_SKIPPED }
 }

@@ -1,23 +1,23 @@
-//! The outcomes of commands, and the views for readers.
+//! The outcomes of commands, and views of the state for readers.
 
 use super::store::BodyRef;
 use crate::types::{
     Backoff, BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
 };
 
-/// What applying one entry did.
+/// The result of applying one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// One outcome per command, in order.
     pub outcomes: Vec<Outcome>,
-    /// Leases that ended otherwise than by a settling command that showed them: their time was over, their
-    /// session lapsed or closed, or their job was deleted or replaced.
+    /// Leases that ended without a settling command: they expired, their session lapsed or closed, or their job was deleted
+    /// or replaced.
     pub ended: Vec<Lease>,
-    /// Topics that were forgotten because they had no jobs, or deleted. Their numbers are not used again.
+    /// Topics that were deleted, or forgotten because they were idle. Their numbers are not used again.
     pub topics_gone: Vec<(TopicId, TopicName)>,
 }
 
-/// What one command did.
+/// The result of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Genesis, clock offset, session lapse and close, topic pause and delete.
@@ -29,13 +29,13 @@ pub enum Outcome {
     },
     /// Push: one per job.
     Pushed(Vec<PushOutcome>),
-    /// Reserve: the jobs that are now leased; may be none.
+    /// Reserve: the jobs that are now leased, possibly none.
     Granted(Vec<Grant>),
     /// Weighted reserve.
     GrantedByShares {
-        /// The jobs that are now leased; may be none.
+        /// The jobs that are now leased, possibly none.
         grants: Vec<Grant>,
-        /// How far they have moved the [standing](super::Share::standing) of each share.
+        /// The change to the [standing](super::Share::standing) of each share.
         advances: Vec<i64>,
     },
     /// Finish, release, touch and bury: one per lease.
@@ -48,7 +48,7 @@ pub enum Outcome {
         state: JobState,
         /// When it is due, by the wall clock.
         due: Millis,
-        /// Its [version](JobView::version) now; of a deleted one, the last.
+        /// Its [version](JobView::version) now; for a delete, the last one.
         version: u64,
     },
     /// Kick many and bulk changes: how many jobs were changed.
@@ -56,19 +56,19 @@ pub enum Outcome {
         /// Number of changed jobs.
         jobs: u32,
     },
-    /// Move.
+    /// Move: how many jobs moved, and how many could not.
     Moved {
-        /// How many jobs went.
+        /// Number of moved jobs.
         jobs: u32,
-        /// How many were left where they were, as another job has their key in the topic to which they were to go.
+        /// Number of jobs that stay because another job has their key in the new topic.
         in_the_way: u32,
     },
-    /// Topic delete: it has jobs, and nothing was changed.
+    /// Topic delete: the topic has jobs, and nothing was changed.
     TopicHasJobs {
         /// Number of jobs in the topic.
         jobs: u64,
     },
-    /// Session lapse, session close: the session still holds leases. Further commands have to give them back.
+    /// Session lapse and close: the session still holds leases. The command must be repeated to give them back.
     Lapsing {
         /// Number of leases left.
         leases: u64,
@@ -77,18 +77,18 @@ pub enum Outcome {
     Rejected(Reject),
 }
 
-/// What became of one pushed job.
+/// The result for one pushed job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// In the queue.
+    /// It was added.
     Pushed(JobId),
-    /// Its key lives and it said keep.
+    /// Its key exists and the push asked to keep that job.
     Kept(JobId),
-    /// It replaced the job with its key; the new id.
+    /// It replaced the job with its key, under this new id.
     Replaced(JobId),
-    /// The job with its key took its body and its due time.
+    /// The job with its key took over its body, due time and settings.
     Postponed(JobId),
-    /// Refused; with the job that lives under its key.
+    /// It was refused; with the job that has its key, if that is why.
     Refused(Reject, Option<JobId>),
 }
 
@@ -96,9 +96,9 @@ pub enum PushOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reject {
-    /// A second genesis, or one that comes after the first job.
+    /// A genesis after the first one, or after the first job.
     GenesisTwice = 0,
-    /// The lease is not the one that holds.
+    /// The lease is not the job's current one.
     StaleLease = 1,
     /// The topic has a live job with this key.
     KeyExists = 2,
@@ -108,9 +108,9 @@ pub enum Reject {
     Reserved = 4,
     /// The job is in another state than the command needs.
     WrongState = 5,
-    /// No such session, or not its secret.
+    /// No such session, or a wrong secret.
     SessionUnknown = 6,
-    /// The sequence lies before the producer's window.
+    /// The sequence number lies before the producer's window, so its outcome is forgotten.
     OutcomeUnknown = 7,
     /// The job would expire before it is due.
     ExpiresBeforeDue = 8,
@@ -118,7 +118,7 @@ pub enum Reject {
     TopicQuota = 9,
     /// Too many sessions.
     SessionQuota = 10,
-    /// The node was a member once, and was removed.
+    /// The node is a former member.
     MemberRemoved = 11,
     /// The node is known with another copy of the data.
     MemberChanged = 12,
@@ -128,9 +128,9 @@ pub enum Reject {
     BodyTooLarge = 14,
     /// The sequence number was used for another job.
     SequenceReused = 15,
-    /// The job is not as the command expects it.
+    /// The job is not in the version that the command expects.
     Changed = 16,
-    /// The queue has had too many different defaults for retries.
+    /// The queue has had the maximum number of different retry defaults.
     DefaultsQuota = 17,
 }
 
@@ -168,9 +168,9 @@ pub struct Grant {
     pub lease: Lease,
     /// Its topic.
     pub topic: TopicId,
-    /// A lower number was reserved first.
+    /// Priority; a lower number is reserved first.
     pub priority: u32,
-    /// This one included.
+    /// How often the job was reserved, this time included.
     pub attempts: u32,
     /// When it was due, by the wall clock.
     pub due: Millis,
@@ -185,11 +185,11 @@ pub struct Grant {
 pub struct JobView {
     /// Its id.
     pub id: JobId,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
     /// Its topic.
     pub topic: TopicId,
-    /// A lower number is reserved first.
+    /// Priority; a lower number is reserved first.
     pub priority: u32,
     /// How often it was reserved.
     pub attempts: u32,
@@ -197,17 +197,17 @@ pub struct JobView {
     pub due: Millis,
     /// How long a lease on it lasts.
     pub ttr_ms: u32,
-    /// The lease that holds it and its deadline as a stamp.
+    /// The fence of its lease, and the deadline as a stamp; `None` if it is not reserved.
     pub lease: Option<(Fence, Millis)>,
-    /// After how many failed attempts it is buried; `None` for never.
+    /// It is buried after this many failed attempts; `None` for never.
     pub attempts_max: Option<u32>,
-    /// How it waits between attempts; `None` for not at all.
+    /// The wait between attempts; `None` retries at once.
     pub backoff: Option<Backoff>,
     /// Why it is buried.
     pub buried: Option<BuryReason>,
-    /// What happened to it so far.
+    /// Its history.
     pub history: JobHistory,
-    /// A number that is new after each change of it, and never 0.
+    /// A number that changes with every change of the job; never 0.
     pub version: u64,
     /// Where key, attributes and body are.
     pub body: BodyRef,
@@ -216,7 +216,7 @@ pub struct JobView {
 /// A job that was finished a short time ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinishedView {
-    /// Its topic, which the queue still knows.
+    /// Its topic, which still exists.
     pub topic: TopicId,
     /// How often it was reserved.
     pub attempts: u32,
@@ -224,14 +224,14 @@ pub struct FinishedView {
     pub at: Millis,
 }
 
-/// A topic as readers see it. The counters cost nothing to read.
+/// A topic as readers see it. Reading it is O(1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicView<'a> {
     /// Its number.
     pub id: TopicId,
     /// Its name.
     pub name: &'a TopicName,
-    /// Whether reserving is stopped.
+    /// True if reserve takes no job of it.
     pub paused: bool,
     /// Jobs whose due time lies ahead.
     pub delayed: u64,
@@ -241,7 +241,7 @@ pub struct TopicView<'a> {
     pub reserved: u64,
     /// Jobs set aside.
     pub buried: u64,
-    /// Jobs that are finished and not forgotten yet.
+    /// Finished jobs that are still remembered.
     pub remembered: u64,
     /// Jobs ever pushed, or moved here.
     pub pushed: u64,
@@ -249,25 +249,25 @@ pub struct TopicView<'a> {
     pub finished: u64,
     /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
-    /// Jobs ever dropped because they expired.
+    /// Jobs ever dropped because they expired or were late.
     pub expired: u64,
-    /// When the first ready job in reserving order was due, as a stamp.
+    /// Due time of the first ready job in reserving order, as a stamp.
     pub ready_since: Option<Millis>,
 }
 
-/// What the queue knows of a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionStatus {
-    /// No such session, or not its secret.
+    /// No such session, or a wrong secret.
     Unknown,
-    /// It may hold leases.
+    /// It is live: it may hold leases.
     Live {
-        /// Its leases run to their deadline when it lapses or closes.
+        /// If true, its leases run to their deadline when it lapses or closes.
         leases_outlive: bool,
     },
-    /// Its leases were given back; it may come back.
+    /// It lapsed and gave its leases back; it may be resumed.
     Lapsed {
-        /// Its leases run to their deadline when it lapses or closes: it still has them.
+        /// If true, it kept its leases: they run to their deadline.
         leases_outlive: bool,
     },
 }
@@ -277,6 +277,6 @@ pub enum SessionStatus {
 pub struct SessionView {
     /// Its id.
     pub id: SessionId,
-    /// Its leases run to their deadline when it lapses or closes.
+    /// If true, its leases run to their deadline when it lapses or closes.
     pub leases_outlive: bool,
 }

@@ -1,4 +1,5 @@
-//! A list in pages that never move: growing it copies nothing, and costs no more memory than its content.
+//! A list in pages that never move: growing it copies nothing, apart from a first page that is not full, and allocates at
+//! most one page ahead.
 
 #![expect(clippy::indexing_slicing, reason = "a place that is held elsewhere is there")]
 
@@ -7,7 +8,7 @@ use std::ops::{Index, IndexMut};
 /// Elements of one page.
 pub(super) const PAGE: usize = 1 << 14;
 
-/// A list. All pages but the last are full.
+/// A list of pages; all but the last are full.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
     pages: Vec<Vec<T>>,
@@ -28,7 +29,7 @@ impl<T> Paged<T> {
         if let Some(page) = self.pages.last_mut().filter(|page| page.len() < PAGE) {
             return page.push(element);
         }
-        // The first page may stay small.
+        // The first page starts small: a short list needs little memory.
         let mut page = Vec::with_capacity(if self.pages.is_empty() { 0 } else { PAGE });
         page.push(element);
         self.pages.push(page);
@@ -38,7 +39,7 @@ impl<T> Paged<T> {
         self.pages.get(place / PAGE)?.get(place % PAGE)
     }
 
-    /// Removes what stands from `len` on.
+    /// Removes the elements from `len` on.
     pub(super) fn truncate(&mut self, len: usize) {
         self.pages.truncate(len.div_ceil(PAGE));
         if let Some(last) = self.pages.last_mut().filter(|_| !len.is_multiple_of(PAGE)) {
@@ -46,12 +47,12 @@ impl<T> Paged<T> {
         }
     }
 
-    /// All of it, in order.
+    /// All elements, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.pages.iter().flatten()
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory of the elements.
     pub(super) fn memory_bytes(&self) -> usize {
         self.len() * size_of::<T>()
     }

@@ -1,10 +1,10 @@
-//! Topic policies: what a topic decides for its jobs, and how much of its rates is used.
+//! Topic policies at work: how they decide about jobs, and how much of a rate is used.
 //!
-//! Defaults are resolved when a job is pushed; a later change of the policy does not touch jobs that are there. Limits, rates, and
-//! what happens to late jobs and to jobs that would be buried go by the policy of the moment.
+//! Defaults are resolved when a job is pushed; a later change of the policy does not affect existing jobs. Limits, rates,
+//! late jobs and dead letters follow the current policy.
 //!
-//! Rates follow the generic cell rate algorithm (ITU-T I.371), with the time at which the next delivery would come if all came
-//! evenly as the only state. It tolerates a tenth of a second, less one interval: so slow rates are strict.
+//! Rates use the generic cell rate algorithm (ITU-T I.371), whose only state is the time at which the next delivery would
+//! come if deliveries were evenly spread. It tolerates a tenth of a second, less one interval: so slow rates are strict.
 
 use std::collections::BTreeSet;
 
@@ -25,11 +25,12 @@ const TOLERANCE_NS: u64 = 100_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A topic's policy at work.
+/// A topic's policy and the state of its rates.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     policy: TopicPolicy,
-    /// As stamps in nanoseconds: when the next delivery would come if all came evenly, and when the next late job is to come due.
+    /// As stamps in nanoseconds: the next delivery if deliveries were evenly spread, and the new due time of the next late
+    /// job.
     delivery_ns: u64,
     late_ns: u64,
 }
@@ -44,11 +45,11 @@ pub(super) struct SavedRule {
     policy: Vec<u8>,
 }
 
-/// What becomes of a job that comes due, or would be granted, later than its topic allows.
+/// The decision about a job that comes due or is to be granted, by how late it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     InTime,
-    /// It comes due anew.
+    /// It gets this new due time.
     Later(Moment),
     Bury,
     Drop,
@@ -59,7 +60,7 @@ impl Rule {
         Self { policy, delivery_ns: 0, late_ns: 0 }
     }
 
-    /// A rate that changes begins anew.
+    /// Changes the policy. A rate that changes starts afresh.
     fn change(&mut self, policy: TopicPolicy) {
         if policy.per_second_max != self.policy.per_second_max {
             self.delivery_ns = 0;
@@ -82,14 +83,14 @@ impl Rule {
         until_ns.checked_sub(next_ns).map_or(0, |left_ns| left_ns / interval_ns + 1)
     }
 
-    /// When the rate allows a delivery again; `None` if it is not the rate that holds deliveries back.
+    /// When the rate allows the next delivery; `None` if something else holds deliveries back.
     pub(super) fn free_at(&self, reserved: u64) -> Option<Millis> {
         let interval_ns = self.interval_ns().filter(|_| self.lease_room(reserved) > 0)?;
         let early_ns = TOLERANCE_NS.saturating_sub(interval_ns);
         Some(Millis(self.delivery_ns.saturating_sub(early_ns).div_ceil(NS_PER_MS)))
     }
 
-    /// How many jobs may be granted at this stamp, beside those that are reserved.
+    /// How many more jobs may be granted at this stamp, with `reserved` leased already.
     pub(super) fn room(&self, reserved: u64, stamp: Millis) -> u64 {
         self.lease_room(reserved).min(self.rate_room(stamp))
     }
@@ -98,12 +99,12 @@ impl Rule {
         self.policy.leases_max.map_or(u64::MAX, u64::from).saturating_sub(reserved)
     }
 
-    /// Whether a grant changes it.
+    /// True if grants count against a rate.
     pub(super) fn counts_grants(&self) -> bool {
         self.policy.per_second_max.is_some()
     }
 
-    /// A job is granted at this stamp, if [grants count](Self::counts_grants).
+    /// Counts a grant at this stamp, if [grants count](Self::counts_grants).
     pub(super) fn note_grant(&mut self, stamp: Millis) {
         if let Some(interval_ns) = self.interval_ns() {
             self.delivery_ns = self.delivery_ns.max(nanos(stamp)).saturating_add(interval_ns);
@@ -114,7 +115,7 @@ impl Rule {
         self.policy.per_second_max.map(|jobs| SECOND_NS.div_ceil(u64::from(jobs.max(1))))
     }
 
-    /// Its part of the topic's hash.
+    /// Adds it to the topic's element of the state hash.
     pub(super) fn hash(&self, element: &mut Element) {
         element.word(xxh3_64(&self.policy.encode())).word(self.delivery_ns).word(self.late_ns);
     }
@@ -126,7 +127,7 @@ impl Rule {
 }
 
 impl SavedRule {
-    /// Whether its policy can be read, and says anything.
+    /// True if its policy can be decoded and is not empty.
     pub(super) fn is_valid(&self) -> bool {
         self.policy().is_some()
     }
@@ -165,7 +166,7 @@ impl Topics {
         self.find(topic)?.rule.as_deref()
     }
 
-    /// Time to run and priority of a new job: its own, or its topic's.
+    /// Time to run and priority of a new job: its own, else its topic's, else the default.
     pub(super) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>) -> (u32, u32) {
         let policy = self.policy(topic);
         let ttr_ms = match new.ttr_ms {
@@ -179,7 +180,7 @@ impl Topics {
         (ttr_ms, priority)
     }
 
-    /// How long a job is remembered that is finished now, in milliseconds; 0 for not at all.
+    /// How long a job that finishes now is remembered, in milliseconds; 0 for not at all.
     pub(super) fn retention_ms(&self, job: &Job) -> u64 {
         match job.retention_ms() {
             0 => self.policy(job.topic).and_then(|policy| policy.retention_ms).unwrap_or(0),
@@ -187,7 +188,8 @@ impl Topics {
         }
     }
 
-    /// Why a topic takes no job with a body of this length, if it does not. One that `replaces` another job is no more jobs.
+    /// The refusal if a topic's policy forbids a job with a body of this length. A job that `replaces` another does not add
+    /// to the number of jobs.
     pub(super) fn refusal(
         &self,
         topic: TopicId,
@@ -212,8 +214,8 @@ impl Topics {
         None
     }
 
-    /// What becomes of a job whose due time has come, by how long ago that was for sure: a wall clock that is set forward makes no job
-    /// late.
+    /// Decides about a job that comes due, by how long it has surely been due: a wall clock that is set forward makes no
+    /// job late.
     pub(super) fn when_due(&mut self, job: &Job, clock: Clock) -> Verdict {
         let Some(late) = self.late_action(job, clock) else { return Verdict::InTime };
         match late {
@@ -231,7 +233,7 @@ impl Topics {
         }
     }
 
-    /// The same of one that would be granted: only its first delivery can be late.
+    /// Decides about a job that is to be granted: only its first delivery can be late.
     pub(super) fn when_granted(&self, job: &Job, clock: Clock) -> Verdict {
         match self.late_action(job, clock).filter(|_| job.attempts == 0) {
             Some(LateAction::Bury) => Verdict::Bury,
@@ -249,7 +251,7 @@ impl Topics {
         (late_ms > i128::from(late.after_ms)).then_some(late.then)
     }
 
-    /// How many jobs of a topic a reserve at this stamp could have, if `coming` more were ready by then.
+    /// How many jobs of a topic a reserve at this stamp could get, if `coming` more were ready by then.
     pub(super) fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
         let Some(found) = self.find(topic).filter(|found| !found.paused) else { return 0 };
         let ready = found.ready.len() as u64 + coming;
@@ -258,13 +260,13 @@ impl Topics {
 }
 
 impl Job {
-    /// Its share of the bytes of its topic: none once it is finished.
+    /// Its share of its topic's bytes; 0 once it is finished.
     pub(super) fn counted_bytes(&self) -> u64 {
         if self.state == JobState::Finished { 0 } else { u64::from(self.body.body_bytes) }
     }
 }
 
-/// Topics whose rate holds ready jobs back, by when that ends.
+/// Topics whose rate holds ready jobs back, by the time at which it allows one.
 pub(super) type Throttled = BTreeSet<(Millis, TopicId)>;
 
 fn nanos(stamp: Millis) -> u64 {

@@ -1,6 +1,6 @@
-//! Queries. Nothing here changes anything that is hashed.
+//! Queries. They change nothing that is hashed.
 //!
-//! Some calls take `&mut self`: the timers may collect ahead of an answer, which no outcome ever shows.
+//! Some take `&mut self`: the timers may sort ahead for an answer, which affects no outcome.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl Engine {
         self.clock.at(stamp).wall()
     }
 
-    /// Whether the queue was founded.
+    /// True after the genesis.
     pub fn has_genesis(&self) -> bool {
         self.key_secret.0.is_some()
     }
@@ -61,7 +61,7 @@ impl Engine {
         self.topics.first_from(id).map(|(id, topic)| topic.view(id))
     }
 
-    /// What topics counted that were forgotten because they had no jobs.
+    /// The totals of all topics that were deleted or forgotten.
     pub fn forgotten_topics(&self) -> TopicTotals {
         self.topics.forgotten()
     }
@@ -71,12 +71,12 @@ impl Engine {
         self.topics.views()
     }
 
-    /// The topics behind this name, by name.
+    /// The topics after this name, in the order of names.
     pub fn topics_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {
         self.topics.views_after(name)
     }
 
-    /// The number of the next topic that is made.
+    /// The number that the next new topic gets.
     pub fn next_topic(&self) -> TopicId {
         TopicId(self.topics.next)
     }
@@ -86,14 +86,14 @@ impl Engine {
         self.topics.views().len()
     }
 
-    /// Topics from which a reserve could have a job now.
+    /// Topics from which a reserve could get a job now.
     pub fn deliverable_topics(&self) -> &BTreeSet<TopicId> {
         self.topics.deliverable()
     }
 
-    /// Calls `visit` with the topic of each job that an entry with this stamp would make ready, in the order in
-    /// which it would; of spilled jobs it knows nothing. Returns whether there may be more than one entry moves, or jobs that
-    /// the wall clock does not make ready any more.
+    /// Calls `visit` with the topic of each resident job that an entry with this stamp would make ready, in that order.
+    /// Returns true if there may be more than one entry moves, or jobs that must wait again because the wall clock was set
+    /// back.
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
@@ -108,7 +108,7 @@ impl Engine {
             let ready = match job.state {
                 JobState::Delayed => job.also_due().is_none_or(|also| clock.reached(also)),
                 JobState::Reserved => {
-                    // Another job of its topic may have its place among the leases.
+                    // Its end makes room under its topic's limit on leases, for another job.
                     let retries = matches!(self.defaults.after_failure(job, None), AfterFailure::Retry);
                     retries || self.topics.rule(job.topic).is_some()
                 }
@@ -121,62 +121,63 @@ impl Engine {
         moved.is_enough() || self.timers.too_far(clock).is_some()
     }
 
-    /// Whether an entry with this stamp would move any job: make it ready, or wait again, end its lease or drop it.
+    /// True if an entry with this stamp would move any job: make it ready, or wait again, end its lease or drop it.
     pub fn is_overdue(&mut self, stamp: Millis) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         self.timers.first(clock).is_some() || self.timers.too_far(clock).is_some()
     }
 
-    /// A stamp after `after` at which to look again: no timer fires between the two. It is the first timer's own
-    /// stamp when its job is resident, and a little before it when its job is spilled; `None` if there is no timer. What fires at `after` or before is for [`Engine::is_overdue`] to say.
+    /// A stamp after `after` before which no timer of a resident job fires: the first timer's own if that is soon, else an
+    /// earlier one at which to ask again. `None` without timers. Timers that fire at `after` or before are not considered:
+    /// see [`Engine::is_overdue`].
     pub fn next_deadline_after(&mut self, after: Millis) -> Option<Millis> {
         self.timers.next_after(self.clock.at(after))
     }
 
-    /// Collects the timers until `stamp` in order, in at most `budget` steps of one timer each, so that an entry finds it
-    /// done. Returns whether it is complete. Looking a few seconds ahead of the clock spreads the work; looking hours
-    /// ahead makes setting and cancelling timers of that time cost O(log n).
+    /// Sorts timers up to `stamp` ahead, in at most `budget` steps of one timer each, so that an entry need not. Returns
+    /// true when complete. A few seconds ahead of the clock spread the work; hours ahead would make setting and cancelling
+    /// timers of that time cost O(log n).
     pub fn prepare(&mut self, stamp: Millis, budget: usize) -> bool {
         self.timers.prepare(self.clock.at(stamp), budget)
     }
 
-    /// What a client that shows this secret may expect of a session.
+    /// The status of a session for a client that presents this secret.
     pub fn session_matches(&self, session: SessionId, secret: &SessionSecret) -> SessionStatus {
         self.sessions.status(session, secret)
     }
 
-    /// The sessions that have not lapsed, by id.
+    /// The live sessions, by id.
     pub fn sessions(&self) -> impl Iterator<Item = SessionView> {
         self.sessions.views()
     }
 
-    /// The leases that a session holds, by the ids of their jobs: those with a greater id than `after`. Leases that outlive their
-    /// session belong to no session.
+    /// The leases that a session holds, by job id, for ids greater than `after`. Leases that outlive their session belong
+    /// to none.
     pub fn leases_of(&self, session: SessionId, after: JobId) -> impl Iterator<Item = Grant> {
         self.sessions.leases_of(session, after).map(|slot| self.granted(slot))
     }
 
-    /// How many leases a session holds, without those that outlive it.
+    /// The number of leases that a session holds, without those that outlive it.
     pub fn lease_count(&self, session: SessionId) -> usize {
         self.sessions.lease_count(session)
     }
 
-    /// The sessions that lapsed and still have leases to give back, by id.
+    /// The lapsed sessions that still have leases to give back, by id.
     pub fn lapsing_sessions(&self) -> impl Iterator<Item = SessionId> {
         self.sessions.lapsing()
     }
 
-    /// When there may be room for one more session, as a stamp: one that lapsed is remembered no longer. `None` if none did.
+    /// The stamp at which the queue forgets the next lapsed session, which makes room for a new one. `None` if none lapsed.
     pub fn session_room_at(&self) -> Option<Millis> {
         self.sessions.room_at()
     }
 
-    /// Whether this session has not lapsed.
+    /// True if this session has not lapsed.
     pub fn is_session_live(&self, session: SessionId) -> bool {
         self.sessions.is_live(session)
     }
 
-    /// How many sessions the queue knows, lapsed ones included.
+    /// The number of sessions, lapsed ones included.
     pub fn session_count(&self) -> u64 {
         self.sessions.len() as u64
     }
@@ -196,44 +197,44 @@ impl Engine {
         self.sum.with(scalars.hash())
     }
 
-    /// The members of the cluster, by their numbers: where each is.
+    /// The members of the cluster, by number.
     pub fn members(&self) -> &std::collections::BTreeMap<u64, Member> {
         self.members.all()
     }
 
-    /// The numbers of nodes that were members once, and are not any more.
+    /// The numbers of former members.
     pub fn removed_members(&self) -> impl Iterator<Item = u64> {
         self.members.removed()
     }
 
-    /// Whether a node was a member once, and is not any more.
+    /// True if a node is a former member.
     pub fn was_member(&self, node: u64) -> bool {
         self.members.was_removed(node)
     }
 
-    /// What all members can do.
+    /// The feature level that all members support.
     pub fn feature_level(&self) -> u32 {
         self.members.feature_level()
     }
 
-    /// How many jobs there are, finished ones that are remembered included.
+    /// The number of jobs, including finished ones that are still remembered.
     pub fn jobs(&self) -> u64 {
         self.jobs.len() as u64
     }
 
-    /// How many of them are spilled.
+    /// The number of spilled jobs.
     pub fn spilled_jobs(&self) -> u64 {
         self.jobs.spilled().len() as u64
     }
 
-    /// Bytes of memory that jobs and sessions take, without the jobs' records: an estimate.
+    /// An estimate of the memory of jobs and sessions, without the jobs' records, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let jobs = self.jobs.memory_bytes() + self.timers.memory_bytes() + self.topics.memory_bytes();
         let recent = self.finished.memory_bytes() + self.idempotent.memory_bytes();
         jobs + self.sessions.memory_bytes() + recent
     }
 
-    /// Bytes of memory that [`Engine::metadata`] takes, with its encoding: an estimate.
+    /// An estimate of the memory of [`Engine::metadata`] and its encoding, in bytes.
     pub fn metadata_bytes(&self) -> usize {
         2 * (self.sessions.saved_bytes() + self.topics.saved_bytes())
     }
@@ -248,18 +249,18 @@ impl Engine {
         self.topics.find(topic).map_or(0, |topic| topic.bytes)
     }
 
-    /// How many jobs of a topic a reserve at this stamp could have, if `coming` more were ready by then.
+    /// How many jobs of a topic a reserve at this stamp could get, if `coming` more were ready by then.
     pub fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
         self.topics.available(topic, coming, stamp.max(self.clock.stamp))
     }
 
-    /// Topics that have ready jobs and must wait for their rate, until this stamp at most.
+    /// Topics with ready jobs whose rate allows a delivery at this stamp at the latest.
     pub fn free_by(&self, stamp: Millis) -> impl Iterator<Item = TopicId> {
         self.topics.throttled().range(..=(stamp, TopicId(u32::MAX))).map(|(_, topic)| *topic)
     }
 
-    /// When the first of these topics may give a job again, as a stamp after this one; of those for which `is_wanted` says so.
-    /// Those that may by now wait for something else.
+    /// The first stamp after this one at which the rate of a wanted topic allows a delivery. Some topics may by then wait
+    /// for something else.
     pub fn next_free(&self, stamp: Millis, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
         self.topics
             .throttled()
@@ -268,38 +269,39 @@ impl Engine {
             .map(|(at, _)| *at)
     }
 
-    /// The queue's defaults for the retries of jobs that are pushed now.
+    /// The retry defaults for jobs that are pushed now.
     pub fn retry_defaults(&self) -> &RetryDefaults {
         self.defaults.get(self.defaults.current())
     }
 
-    /// The job with this id if it was finished not too long ago, by the time of `stamp`.
+    /// The finish of this job, if it is still remembered at `stamp`.
     pub fn finished_job(&self, job: JobId, stamp: Millis) -> Option<FinishedView> {
         let finish = self.finished.find(job, stamp)?;
         self.topics.find(finish.topic)?;
         Some(FinishedView { topic: finish.topic, attempts: finish.attempts, at: self.wall(finish.at) })
     }
 
-    /// The topic of a job that may be leased, or was finished not too long ago, by the time of `stamp`. Leases are on resident
-    /// jobs: nothing is read.
+    /// The topic of a job that may be leased, or whose finish is still remembered at `stamp`. Leased jobs are resident, so
+    /// nothing is read from the store.
     pub fn topic_of_leased(&self, job: JobId, stamp: Millis) -> Option<TopicId> {
         let resident = self.jobs.resident(job).map(|slot| self.jobs[slot].topic);
         resident.or_else(|| self.finished_job(job, stamp).map(|finished| finished.topic))
     }
 
-    /// Whether this lease still holds its job.
+    /// True if this lease is the job's current one.
     pub fn holds(&self, lease: Lease) -> bool {
         self.held(lease).is_some()
     }
 
-    /// The job on which this lease is.
+    /// The slot of the job if this lease is its current one.
     pub(super) fn held(&self, lease: Lease) -> Option<Slot> {
         let slot = self.jobs.resident(lease.job)?;
         let job = &self.jobs[slot];
         (job.state == JobState::Reserved && job.fence() == lease.fence).then_some(slot)
     }
 
-    /// How many jobs match, if the counters of topics tell: the filter has no condition but topic and states.
+    /// The number of matching jobs, from the topics' counters. `None` if the filter has other conditions than topic and
+    /// states.
     pub fn count_by_state(&self, filter: &Filter) -> Option<u64> {
         let Filter { topic, states, .. } = filter;
         if *filter != (Filter { topic: topic.clone(), states: *states, ..Filter::default() }) {
@@ -321,7 +323,7 @@ impl Engine {
         })
     }
 
-    /// Goes on with a pass: takes as many jobs as it looks at from `budget`, and stops when that is 0.
+    /// Continues a pass. Each job that it looks at takes 1 from `budget`; it stops at 0.
     pub fn list<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
@@ -331,7 +333,7 @@ impl Engine {
         Pass { engine: self, listing, budget, store }.go_on()
     }
 
-    /// The job that would be reserved next, of those that a [pass](Listing::first_delayed) for a delayed one found.
+    /// The job to be reserved next: the first ready one, else the one that a [pass](Listing::first_delayed) finds.
     pub fn peek<S: JobStore>(
         &self,
         listing: &mut Listing<S::Walk>,
@@ -341,7 +343,7 @@ impl Engine {
         Pass { engine: self, listing, budget, store }.peek()
     }
 
-    /// Makes events from here on, or makes none any more.
+    /// Starts or stops making events.
     pub fn watch_jobs(&mut self, is_watched: bool) {
         self.events.watch(is_watched);
     }
@@ -351,7 +353,7 @@ impl Engine {
         self.events.take()
     }
 
-    /// How many jobs were changed since this engine was made.
+    /// The number of changes to jobs since this engine was created.
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -404,7 +406,7 @@ impl Engine {
     }
 }
 
-/// A number that no other state of this job had, nor one of the job that had its key before.
+/// A number that differs between all states of a job, and from those of an earlier job with its key.
 pub(super) fn version_of(job: &Job) -> u64 {
     xxh3_64_with_seed(&job.id.0.to_le_bytes(), job.changes.into()).max(1)
 }

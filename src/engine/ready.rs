@@ -1,10 +1,9 @@
-//! The orders in which a topic's ready jobs are reserved, its buried ones kicked, and jobs wait again after the wall clock was set
-//! back, for millions of them.
+//! A sorted list for millions of jobs: the order in which a topic's ready jobs are reserved, its buried ones kicked, and
+//! jobs wait again after the wall clock was set back.
 //!
-//! A sorted list in runs: each is a sorted piece of it, found by its first element in a tree. Most jobs become ready
-//! after all others and leave from the front, so runs are filled to the end, and a job costs little more than its
-//! sort key; in a tree of single keys it costs three times as much. An insert in the middle moves at most half of
-//! one run.
+//! The list is a tree of sorted runs, found by their first elements. Most jobs become ready after all others and leave from
+//! the front, so most runs are full, and a job takes little more than its sort key, a third of what a tree of single keys
+//! takes. An insert in the middle moves at most half of one run.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,34 +11,34 @@ use super::job::Job;
 use super::jobs::Slot;
 use crate::types::JobId;
 
-/// A job's turn: priority, place in the order, id; and where it lies.
+/// A job's rank: priority, place in the order, id; and its slot.
 pub(super) type Rank = (u32, u64, JobId, Slot);
 
-/// The turn of a ready job: see [`Job::set_ready`].
+/// The rank of a ready job: see [`Job::set_ready`].
 pub(super) fn rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.since, job.id, slot)
 }
 
-/// The turn of a buried job. Its due time counts as it was given, by either clock: that stays while it is buried,
-/// whatever happens to the clocks.
+/// The rank of a buried job. Its due time is taken as given, on either timeline, so that the rank stays the same when
+/// clocks change.
 pub(super) fn buried_rank_of(job: &Job, slot: Slot) -> Rank {
     (job.priority, job.due_at, job.id, slot)
 }
 
-/// The turn of a job that [rests on the wall clock](Job::reached_wall): by the time that it has reached.
+/// The rank of a job that [rests on the wall clock](Job::reached_wall), by the time that it rests on.
 pub(super) fn reached_rank_of(job: &Job, slot: Slot) -> Option<Rank> {
     job.reached_wall().map(|at| (0, at, job.id, slot))
 }
 
-/// Turns of one run.
+/// Most ranks in one run.
 const RUN_MAX: usize = 512;
-/// A run that has fewer is made one with its neighbour, if both are no more than half of one.
+/// A run with fewer ranks is merged with a neighbour, if both together fill at most half of one.
 const RUN_LEAST: usize = RUN_MAX / 8;
 
-/// Turns in order.
+/// A sorted list of ranks.
 #[derive(Debug, Default)]
 pub(super) struct ReadyOrder {
-    /// By a turn that is no later than the first one of the run and later than all of the run before. None is empty.
+    /// The runs, each under a rank that is at most its first one and greater than all of the run before. No run is empty.
     runs: BTreeMap<Rank, VecDeque<Rank>>,
     len: usize,
 }
@@ -53,22 +52,22 @@ impl ReadyOrder {
         self.len == 0
     }
 
-    /// Whose turn it is.
+    /// The rank that comes first.
     pub(super) fn first(&self) -> Option<&Rank> {
         self.runs.values().next()?.front()
     }
 
-    /// Whose turn comes last.
+    /// The rank that comes last.
     pub(super) fn last(&self) -> Option<&Rank> {
         self.runs.values().next_back()?.back()
     }
 
-    /// All of them, in order.
+    /// All ranks, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Rank> {
         self.runs.values().flatten()
     }
 
-    /// Adds a turn that is not there yet.
+    /// Adds a rank that is not in the list.
     pub(super) fn insert(&mut self, rank: Rank) {
         self.len += 1;
         let Some((key, run)) = self.runs.range_mut(..=rank).next_back() else { return self.prepend(rank) };
@@ -85,7 +84,7 @@ impl ReadyOrder {
         }
     }
 
-    /// Takes a turn away.
+    /// Removes a rank.
     pub(super) fn remove(&mut self, rank: &Rank) {
         let found = self.runs.range_mut(..=*rank).next_back();
         let found = found.and_then(|(key, run)| Some((*key, run.binary_search(rank).ok()?, run)));
@@ -99,12 +98,12 @@ impl ReadyOrder {
         }
     }
 
-    /// Bytes of memory that the orders of this number of jobs take, estimated: most runs are full.
+    /// An estimate of the memory of this number of ranks, in bytes: most runs are full.
     pub(super) fn memory_bytes(jobs: usize) -> usize {
         jobs * size_of::<Rank>() * 5 / 4
     }
 
-    /// Adds a turn before all others.
+    /// Adds a rank before all others.
     fn prepend(&mut self, rank: Rank) {
         let run = match self.runs.first_entry() {
             Some(first) if first.get().len() < RUN_MAX => {
@@ -117,7 +116,7 @@ impl ReadyOrder {
         self.add_run(run);
     }
 
-    /// Adds a turn within a full run, which becomes two.
+    /// Splits a full run in two and adds a rank to one half.
     fn split(&mut self, key: Rank, place: usize, rank: Rank) {
         let Some(run) = self.runs.get_mut(&key) else { return };
         let mut later = run.split_off(RUN_MAX / 2);
@@ -128,7 +127,7 @@ impl ReadyOrder {
         self.add_run(later);
     }
 
-    /// Makes a small run one with the one before or behind it, if that is small enough too.
+    /// Merges a small run with the previous or the next one, if both together are small enough.
     fn merge(&mut self, key: Rank) {
         let before = self.runs.range(..key).next_back().map(|(before, _)| (*before, key));
         let behind = self.runs.range(key..).nth(1).map(|(behind, _)| (key, *behind));
@@ -175,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Changes to a list: each adds or removes many consecutive turns, in ascending or descending order.
+    /// Changes to a list: each adds or removes many consecutive ranks, in ascending or descending order.
     fn steps() -> impl Strategy<Value = Vec<(bool, u32, u32, bool)>> {
         proptest::collection::vec((any::<bool>(), 0..20_000_u32, 1..1500_u32, any::<bool>()), 1..40)
     }

@@ -1,7 +1,7 @@
-//! What happened of late: bounded in number and in age, with a fair share for each owner.
+//! A memory of recent events, bounded in number and age, with a fair share for each owner.
 //!
-//! When there is too much, the owner with the most forgets its oldest. So whatever others do, an owner keeps what it has while that
-//! is less than its part of the whole, by the number of owners (and [`STEP`] less).
+//! When it is full, the owner with the most events loses its oldest. So an owner with less than an equal share (minus
+//! [`STEP`]) keeps what it has, whatever others do.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,52 +10,52 @@ use hashbrown::HashTable;
 use super::hash::Sum;
 use crate::types::Millis;
 
-/// Old ones that one entry forgets at most, beyond those that make room.
+/// Most old events that one entry forgets, beyond those that make room.
 const FORGOTTEN_PER_ENTRY_MAX: usize = 4096;
 
-/// Larger numbers are compared in steps of this: an owner with many does not change its place with each one.
+/// Counts are compared in steps of this size, so that an owner with many events is not re-sorted with each one.
 const STEP: usize = 64;
 
-/// Something that happened.
+/// An event to remember.
 pub(super) trait Happening: Copy {
-    /// In whose share it counts.
+    /// The owner whose share it uses.
     type Owner: Copy + Ord;
-    /// What it is found by; no two that are young enough have the same.
+    /// What it is found by. No two events that are young enough have the same key.
     type Key: Copy + Eq;
 
-    /// When, as a stamp.
+    /// When it happened, as a stamp.
     fn at(&self) -> Millis;
     fn owner(&self) -> Self::Owner;
     fn key(&self) -> Self::Key;
     fn hash_of(key: Self::Key) -> u64;
-    /// What it adds to the state hash.
+    /// Its share of the state hash.
     fn element(&self) -> u128;
 }
 
-/// Those that are remembered.
+/// The remembered events.
 #[derive(Debug)]
 pub(super) struct Recent<T: Happening> {
     count_max: usize,
     ms_max: u64,
     count: usize,
     rings: BTreeMap<T::Owner, Ring<T>>,
-    /// The owners by how many they have, and by when their oldest happened.
+    /// The owners, by their number of events, and by the time of their oldest.
     by_count: BTreeSet<(usize, T::Owner)>,
     by_age: BTreeSet<(Millis, T::Owner)>,
-    /// Owners and numbers, by key.
+    /// The owner and number of each event, by key.
     index: HashTable<(T::Owner, u64)>,
 }
 
-/// Those of one owner, the oldest first.
+/// The events of one owner, the oldest first.
 #[derive(Debug)]
 struct Ring<T> {
-    /// How many were forgotten: the number of the first.
+    /// The number of forgotten ones, which is the number of the first.
     first: u64,
     happenings: VecDeque<T>,
 }
 
 impl<T: Happening> Recent<T> {
-    /// None yet; it remembers this many, for this time in milliseconds.
+    /// An empty memory for `count_max` events, each kept for `ms_max` milliseconds.
     pub(super) fn new(count_max: usize, ms_max: u64) -> Self {
         Self {
             count_max,
@@ -68,26 +68,26 @@ impl<T: Happening> Recent<T> {
         }
     }
 
-    /// All that are remembered, by owner, the oldest first.
+    /// All events by owner, the oldest first.
     pub(super) fn all(&self) -> impl Iterator<Item = &T> {
         self.rings.values().flat_map(|ring| &ring.happenings)
     }
 
-    /// Restores the saved ones, in the order of [`Self::all`]. The saved state hash already includes them.
+    /// Restores saved events, in the order of [`Self::all`]. The saved state hash already includes them.
     pub(super) fn restore(&mut self, saved: &[T]) {
         for happening in saved {
             self.remember(*happening, &mut Sum::default());
         }
     }
 
-    /// The one with this key, if it did not happen too long ago.
+    /// The event with this key, if it is young enough at `stamp`.
     pub(super) fn find(&self, key: T::Key, stamp: Millis) -> Option<&T> {
         let has_key = |place: &(T::Owner, u64)| self.get(*place).is_some_and(|found| found.key() == key);
         let found = self.get(*self.index.find(T::hash_of(key), has_key)?)?;
         (!self.is_old(found.at(), stamp)).then_some(found)
     }
 
-    /// Remembers one more. One with its key that is too old is no longer found.
+    /// Remembers an event. An older one with its key is no longer found.
     pub(super) fn remember(&mut self, happening: T, sum: &mut Sum) {
         let (owner, key) = (happening.owner(), happening.key());
         let rings = &self.rings;
@@ -116,7 +116,7 @@ impl<T: Happening> Recent<T> {
         }
     }
 
-    /// Forgets those that happened long ago: a bounded number of them.
+    /// Forgets a bounded number of events that are too old.
     pub(super) fn forget_old(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
             match self.by_age.first().copied() {
@@ -126,14 +126,14 @@ impl<T: Happening> Recent<T> {
         }
     }
 
-    /// The hashes of all of them, from scratch.
+    /// The sum of their hashes, computed from scratch.
     pub(super) fn hash(&self) -> u128 {
         let mut sum = Sum::default();
         self.all().for_each(|happening| sum.add(happening.element()));
         sum.with(0)
     }
 
-    /// Bytes of memory that they take: an estimate.
+    /// An estimate of their memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let of_owner = size_of::<Ring<T>>() + 3 * size_of::<(usize, T::Owner)>();
         let happenings = 2 * self.count * size_of::<T>();
@@ -300,7 +300,7 @@ mod tests {
         assert!(knows(&recent, 0, 3, 1000 + MS_MAX - 1) && !knows(&recent, 0, 3, 1000 + MS_MAX));
         recent.forget_old(Millis(1000 + MS_MAX), &mut sum);
         assert_eq!(recent.count, COUNT_MAX - FORGOTTEN_PER_ENTRY_MAX);
-        // One that is too old and still there gives way to a new one with its key.
+        // An event that is too old but still there gives way to a new one with its key.
         let last = COUNT_MAX as u64 - 1;
         let again = Event { at: 1000 + MS_MAX, owner: (last % 3) as u8, key: last };
         recent.remember(again, &mut sum);

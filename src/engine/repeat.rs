@@ -1,4 +1,4 @@
-//! Whether a push that comes under a used sequence number is the same one again.
+//! Recognises whether a push under a used sequence number repeats the same job.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -6,12 +6,12 @@ use super::command::NewJob;
 use super::topics::Topics;
 use crate::types::{TopicId, When};
 
-/// 32 bits of a hash over all that a push says of one job.
+/// 32 bits of a hash over everything that a push contains for one job.
 pub(super) type JobChecksum = u32;
 
 impl Topics {
-    /// What the checksums of jobs of a topic begin with. It is made of the name: a topic that was forgotten comes back under
-    /// another number.
+    /// The seed for checksums of a topic's jobs. It comes from the name, because a forgotten topic comes back under a new
+    /// number.
     pub(super) fn checksum_seed(&self, topic: TopicId) -> u64 {
         let name = self.find(topic).map(|topic| topic.name.as_str()).unwrap_or_default();
         xxh3_64_with_seed(name.as_bytes(), 0)

@@ -1,4 +1,4 @@
-//! The attributes that end a job: its expiry, its number of attempts, the wait between them, and how long it is remembered.
+//! The attributes that end a job: expiry, number of attempts, the wait between them, and retention after the finish.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -6,20 +6,20 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::clock::{Clock, Moment};
 use crate::types::{Attributes, Backoff, JobId, TopicPolicy};
 
-/// The part of the attributes that the engine heeds.
+/// The attributes that the engine acts on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Retry {
     pub(super) expires: Option<Moment>,
     pub(super) attempts_max: Option<u32>,
     pub(super) backoff: Option<Backoff>,
-    /// Of the encoded attributes, so that they count in the state hash.
+    /// A hash of the encoded attributes, so that the state hash includes them.
     pub(super) digest: u64,
     /// How long the job is remembered after it was finished, in milliseconds; 0 for not at all.
     pub(super) retention_ms: u64,
 }
 
 impl Retry {
-    /// Reads it from encoded attributes; `None` when they say nothing of it.
+    /// Reads the settings from encoded attributes; `None` if they contain none.
     pub(super) fn read(attributes: &[u8], clock: Clock) -> Option<Self> {
         if attributes.is_empty() {
             return None;
@@ -38,7 +38,7 @@ impl Retry {
         })
     }
 
-    /// The same, with the topic's settings for a job that is due then where it says nothing itself.
+    /// Completes a job's own settings with its topic's, for a job with this due time.
     pub(super) fn with_defaults(
         own: Option<Self>,
         attributes: &[u8],
@@ -68,9 +68,9 @@ impl Retry {
     }
 }
 
-/// The wait after the `attempts`-th attempt of a job failed, in milliseconds: the curve's, less the jitter.
+/// The wait after the `attempts`-th attempt of a job failed, in milliseconds: the backoff, less the jitter.
 ///
-/// The jitter is drawn from job id and attempt, so every replica draws the same.
+/// The jitter is derived from job id and attempt, so every replica computes the same.
 pub fn wait_ms(backoff: &Backoff, job: JobId, attempts: u32) -> u64 {
     let wait_ms = backoff.wait_ms(attempts);
     let jitter_max_ms = wait_ms * u64::from(backoff.jitter_percent) / 100;

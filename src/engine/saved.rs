@@ -1,4 +1,4 @@
-//! A job as a chunk or a page stores it: everything that is hashed, and nothing about its location.
+//! A job as a chunk or a page stores it: all hashed fields, and none about its location.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use super::store::{BodyRef, Place};
 use crate::types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
 use crate::types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
-/// All that the state holds of one job.
+/// The state of one job.
 ///
-/// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. The enclosing format carries the version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedJob {
     id: JobId,
@@ -38,18 +38,18 @@ pub struct SavedJob {
     history: SavedHistory,
 }
 
-/// When it was pushed and reserved, and by whom; zeros where it was not. Times are stamps.
+/// When it was pushed and reserved, and by which session; 0 for never. Times are stamps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedHistory {
     pushed_at: u64,
     reserved_first: u64,
     reserved_last: u64,
     held_by: SessionId,
-    /// A text; empty for none.
+    /// Text; empty for none.
     reason: Vec<u8>,
 }
 
-/// Bytes are no saved job.
+/// The bytes are not a saved job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a saved job cannot be decoded")]
 pub struct SavedJobError;
@@ -78,7 +78,7 @@ impl SavedJob {
         }
     }
 
-    /// The job in memory, with its record at this place.
+    /// The job in memory; its record is at `place`.
     pub(super) fn into_job(self, place: Place) -> Job {
         let mut job = Job {
             id: self.id,
@@ -107,12 +107,12 @@ impl SavedJob {
         self.id
     }
 
-    /// The fence of its newest lease; 0 if it never had one.
+    /// The fence of its lease; 0 if it is not reserved.
     pub fn fence(&self) -> Fence {
         self.fence
     }
 
-    /// The queue's defaults when it was pushed.
+    /// The number of the queue's retry defaults at its push.
     pub(super) fn defaults(&self) -> DefaultsNumber {
         self.defaults
     }
@@ -122,7 +122,7 @@ impl SavedJob {
         self.topic
     }
 
-    /// Where it stood.
+    /// Its state.
     pub fn state(&self) -> JobState {
         self.state
     }
@@ -137,23 +137,23 @@ impl SavedJob {
         self.key_hash
     }
 
-    /// Its due time, or an earlier expiry. A job that is not delayed has none.
+    /// Its due time, or an earlier expiry; `None` if it is not delayed.
     pub fn delayed_until(&self) -> Option<Moment> {
         let delayed = self.state == JobState::Delayed;
         if delayed { self.clone().into_job(Place(0)).timer() } else { None }
     }
 
-    /// Length of its body, in bytes.
+    /// The length of its body, in bytes.
     pub fn body_bytes(&self) -> u32 {
         self.body_bytes
     }
 
-    /// CRC32C of key, attributes and body.
+    /// The CRC32C of key, attributes and body.
     pub fn checksum(&self) -> u32 {
         self.checksum
     }
 
-    /// A delayed job as a placeholder for a job that is otherwise unreadable. Its record is empty, with this checksum.
+    /// A delayed placeholder for an unreadable job. Its record is empty and has this checksum.
     pub fn stand_in(id: JobId, topic: TopicId, key_hash: Option<u128>, due: Moment, checksum: u32) -> Self {
         Self {
             id,
@@ -177,29 +177,29 @@ impl SavedJob {
         }
     }
 
-    /// The same job with an empty record, which has this checksum.
+    /// Replaces its record by an empty one with this checksum.
     pub fn lose_record(&mut self, checksum: u32) {
         (self.body_bytes, self.checksum) = (0, checksum);
     }
 
-    /// A job that is finished is one that is remembered, for a time within the limit.
+    /// True if its retention is within the limit, and a finished job has one.
     fn remembers_what_it_may(&self) -> bool {
         let retention_ms = self.retry.as_ref().map_or(0, |retry| retry.retention_ms);
         retention_ms <= DEDUPE_RETENTION_MS_MAX && (retention_ms > 0 || self.state != JobState::Finished)
     }
 
-    /// What it adds to the state hash.
+    /// Its share of the state hash.
     pub fn hash(&self) -> u128 {
         hash::of_job(&self.clone().into_job(Place(0)))
     }
 
-    /// Appends it to `bytes`.
+    /// Appends its encoding to `bytes`.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let written = options().serialize_into(bytes, self);
         written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
     }
 
-    /// Reads one that stands at the beginning of `bytes`, and what follows it.
+    /// Decodes a job at the beginning of `bytes`. Returns it and the rest.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
@@ -238,7 +238,7 @@ impl SavedHistory {
     }
 }
 
-/// How the state is encoded. A length never decides alone how much is allocated: serde takes it with caution.
+/// The encoding of the state. A forged length cannot cause a large allocation: serde limits what it reserves.
 pub(super) fn options() -> impl bincode::Options {
     bincode::DefaultOptions::new().with_varint_encoding().allow_trailing_bytes()
 }

@@ -7,7 +7,7 @@ use super::state_metadata::TopicCounts;
 use super::topics::TopicTotals;
 use crate::types::{Millis, TopicId, TopicName};
 
-/// A topic as it is written to a checkpoint.
+/// One topic in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedTopic {
     pub(super) id: TopicId,
@@ -19,27 +19,27 @@ pub(super) struct SavedTopic {
     pub(super) buried: u64,
     pub(super) totals: TopicTotals,
     pub(super) idle_since: Option<Millis>,
-    /// Of the bodies of its jobs.
+    /// The size of its jobs' bodies.
     pub(super) bytes: u64,
     pub(super) rule: Option<SavedRule>,
 }
 
-/// Every topic, by its number.
+/// All topics, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedTopics {
     pub(super) known: Vec<SavedTopic>,
-    /// The number of the next one.
+    /// The number that the next new topic gets.
     pub(super) next: u32,
     pub(super) forgotten: TopicTotals,
 }
 
 impl SavedTopic {
-    /// Its name, if it is one.
+    /// Its name, if it is valid.
     pub(super) fn name(&self) -> Option<TopicName> {
         self.name.parse().ok()
     }
 
-    /// What it counts.
+    /// Its counters, if its name is valid.
     pub(super) fn counts(&self) -> Option<TopicCounts> {
         let Self { id, paused, delayed, ready, reserved, buried, .. } = *self;
         Some(TopicCounts { id, name: self.name()?, paused, delayed, ready, reserved, buried })
@@ -47,8 +47,8 @@ impl SavedTopic {
 }
 
 impl SavedTopics {
-    /// Whether the numbers rise and were given out, and names and policies can be read. Fails with the first topic whose name
-    /// is none.
+    /// Checks that the numbers ascend and were issued, and that policies can be read. Fails with the first topic whose name
+    /// is not valid.
     pub(super) fn check(&self) -> Result<bool, TopicId> {
         if let Some(nameless) = self.known.iter().find(|topic| topic.name().is_none()) {
             return Err(nameless.id);

@@ -1,9 +1,8 @@
-//! The sessions: the holders of leases, and the pushes of each producer.
+//! The sessions: holders of leases, and producers with the outcomes of their pushes.
 //!
-//! A lapsed session that never pushed under a number has little worth remembering: it makes room first. One that did
-//! is remembered for [`SESSION_RETENTION_MS`], and counts against a limit of its own, beyond which no session is
-//! opened. All outcomes together are bounded, too: beyond that the sessions with the most of them forget their older
-//! half.
+//! A lapsed session that never pushed under a sequence number has little worth keeping, so it is evicted first. One that
+//! did is remembered for [`SESSION_RETENTION_MS`], under a separate limit: beyond it, no session is opened. The total
+//! number of outcomes is bounded too: beyond it, the sessions with the most outcomes forget their older half.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +18,15 @@ use crate::types::limits::{
 };
 use crate::types::{JobId, Millis, SessionId, SessionSecret};
 
-/// Lapsed sessions that one entry forgets at most.
+/// Most lapsed sessions that one entry forgets.
 pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
 
-/// A window with at most this number of outcomes loses none to make room for others. All such windows fit into [`OUTCOMES_MAX`].
+/// A window with at most this many outcomes loses none to make room for others. All such windows fit into [`OUTCOMES_MAX`].
 const OUTCOMES_KEPT: usize = 7;
 
 const _: () = assert!((SESSIONS_MAX + LAPSED_PRODUCERS_MAX) * OUTCOMES_KEPT < OUTCOMES_MAX);
 
-/// The maximum number of windows that one push may halve: enough to make room for all its outcomes, even in short windows.
+/// Most windows that one push halves. That makes room for all its outcomes, even if the windows are short.
 const HALVED_PER_PUSH_MAX: usize = PUSH_JOBS_MAX.div_ceil(OUTCOMES_KEPT.div_ceil(2));
 
 /// One session.
@@ -36,14 +35,14 @@ pub(super) struct Session {
     secret: SessionSecret,
     pub(super) leases_outlive: bool,
     lapsed: Option<Millis>,
-    /// The leases to give back when it ends; stays empty if its leases outlive it.
+    /// The leases to give back when it ends; empty if they outlive it.
     pub(super) leases: BTreeSet<(JobId, Slot)>,
     window: Window,
     hashed: u128,
     changed: bool,
 }
 
-/// A session as it is written to a checkpoint. Its leases are with their jobs.
+/// A session in a checkpoint. Its leases are stored with their jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedSession {
     id: SessionId,
@@ -53,7 +52,7 @@ pub(super) struct SavedSession {
     window: SavedWindow,
 }
 
-/// Every session that the queue knows.
+/// All sessions that the queue remembers.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     known: BTreeMap<SessionId, Session>,
@@ -63,44 +62,44 @@ pub(super) struct Sessions {
     capture: Option<Capture>,
 }
 
-/// A walk over the sessions that were known when it began, in the order of their ids. A session that changes before the walk has
-/// come to it keeps what the change undid: its window does, and the rest is here. Nothing is copied but what changes.
+/// A walk over the sessions that existed when it began, by id. A session that changes before the walk reaches it is
+/// captured as it was: its window keeps an undo log, and the other fields are kept here. Only changes are copied.
 #[derive(Debug)]
 struct Capture {
-    /// The walk has come to the sessions before this one.
+    /// The walk has passed the sessions before this one.
     next: SessionId,
-    /// The sessions from here on were opened after it began.
+    /// Sessions from here on were opened after the walk began.
     end: SessionId,
-    /// When a session had lapsed that changed meanwhile.
+    /// For each session that changed since, when it had lapsed before that.
     lapsed: BTreeMap<SessionId, Option<Millis>>,
-    /// Those that were forgotten meanwhile.
+    /// Sessions that were forgotten since.
     forgotten: BTreeMap<SessionId, Session>,
 }
 
-/// Which sessions make room first, and what all of them take.
+/// The orders of eviction, and the totals of all sessions.
 #[derive(Debug, Default)]
 struct Orders {
-    /// Those that lapsed and pushed nothing under a number, by when they lapsed.
+    /// Lapsed sessions without remembered outcomes, by the time of the lapse.
     lapsed: BTreeSet<(Millis, SessionId)>,
-    /// Those that lapsed and did.
+    /// Lapsed sessions with remembered outcomes, by the time of the lapse.
     lapsed_producers: BTreeSet<(Millis, SessionId)>,
-    /// Outcomes that all windows remember.
+    /// The number of outcomes in all windows.
     outcomes: usize,
-    /// Bytes of memory that the windows take.
+    /// The memory of all windows, in bytes.
     window_bytes: usize,
-    /// Sessions that may forget outcomes for others, by the logarithm of how many they have.
+    /// Sessions that may lose outcomes to make room, by the logarithm of how many they have.
     by_outcomes: BTreeSet<(u32, SessionId)>,
 }
 
 impl SavedSession {
-    /// Whether it can be one of a state whose last session is this one.
+    /// True if it can be part of a state in which `last` is the last session id.
     pub(super) fn is_valid(&self, last: u64) -> bool {
         self.id.0 <= last && self.window.is_valid()
     }
 }
 
 impl Sessions {
-    /// A new session. When there are too many, the one makes room that lapsed first; of those that pushed, none does.
+    /// Opens a session. At the limit, it evicts the session that lapsed first among those without remembered outcomes.
     pub(super) fn open(
         &mut self,
         secret: SessionSecret,
@@ -130,27 +129,26 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Whether it is known and has not lapsed.
+    /// True if the session exists and has not lapsed.
     pub(super) fn is_live(&self, id: SessionId) -> bool {
         self.known.get(&id).is_some_and(|session| session.lapsed.is_none())
     }
 
-    /// All of them, by id.
+    /// All sessions, by id.
     pub(super) fn save(&self) -> Vec<SavedSession> {
         let save =
             |(id, session): (&SessionId, &Session)| session.save(*id, session.lapsed, session.window.save());
         self.known.iter().map(save).collect()
     }
 
-    /// Begins to capture all of them as they are now.
+    /// Begins to capture all sessions as they are now.
     pub(super) fn begin_capture(&mut self) {
         self.end_capture();
         let (next, end) = (SessionId(0), SessionId(self.last + 1));
         self.capture = Some(Capture { next, end, lapsed: BTreeMap::new(), forgotten: BTreeMap::new() });
     }
 
-    /// The next session as it was when the capture began, and how many outcomes it remembered. Without one, the capture has
-    /// ended.
+    /// The next session as it was when the capture began, and the number of its outcomes. `None` at the end.
     pub(super) fn captured(&mut self) -> Option<(SavedSession, usize)> {
         let capture = self.capture.as_mut()?;
         let known = self.known.range_mut(capture.next..capture.end).next();
@@ -172,7 +170,7 @@ impl Sessions {
         Some((saved, outcomes))
     }
 
-    /// Ends the capture that is under way, if there is one.
+    /// Ends the capture, if there is one.
     pub(super) fn end_capture(&mut self) {
         for id in self.capture.take().into_iter().flat_map(|capture| capture.lapsed.into_keys()) {
             if let Some(session) = self.known.get_mut(&id) {
@@ -200,12 +198,12 @@ impl Sessions {
         }
     }
 
-    /// Raises the last id to `skipped(last)`: the ids between are never issued.
+    /// Raises the last id to `skipped(last)`: the ids in between are never issued.
     pub(super) fn skip(&mut self, skipped: impl FnOnce(u64) -> u64) {
         self.last = skipped(self.last);
     }
 
-    /// A session comes back.
+    /// Makes a lapsed session live again.
     pub(super) fn resume(&mut self, id: SessionId, secret: &SessionSecret) -> Result<(), Reject> {
         let known = self.known.get(&id).filter(|session| session.secret == *secret);
         if known.ok_or(Reject::SessionUnknown)?.is_lapsing() {
@@ -215,7 +213,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// The session may no longer hold leases. The caller has to give back the first of its leases, by id and at most
+    /// Lapses a session. The caller has to give back the returned leases: the first ones by job id, at most
     /// [`LAPSE_LEASES_MAX`].
     pub(super) fn lapse(&mut self, id: SessionId, stamp: Millis) -> Result<Vec<Slot>, Reject> {
         let leases = self.change(id, |session| {
@@ -225,7 +223,7 @@ impl Sessions {
         leases.ok_or(Reject::SessionUnknown)
     }
 
-    /// Removes a session, which holds no lease any more.
+    /// Removes a session that holds no lease.
     pub(super) fn forget(&mut self, id: SessionId, sum: &mut Sum) {
         if let Some(session) = self.known.remove(&id) {
             debug_assert!(session.leases.is_empty(), "its leases were given back");
@@ -237,7 +235,7 @@ impl Sessions {
         }
     }
 
-    /// Removes those that lapsed long ago: a bounded number of them.
+    /// Removes a bounded number of sessions that lapsed long ago.
     pub(super) fn forget_old(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
             match self.first_lapsed() {
@@ -247,43 +245,43 @@ impl Sessions {
         }
     }
 
-    /// How many leases a session would give back if it ended now.
+    /// The number of leases that a session would give back if it ended now.
     pub(super) fn lease_count(&self, id: SessionId) -> usize {
         self.known.get(&id).map_or(0, |session| session.leases.len())
     }
 
-    /// Where the jobs are that it would give back then, by id: those with a greater id than this.
+    /// The slots of the jobs whose leases it would give back, for job ids greater than `after`.
     pub(super) fn leases_of(&self, id: SessionId, after: JobId) -> impl Iterator<Item = Slot> + '_ {
         let leases = self.known.get(&id).map(|session| session.leases.range((after, Slot::MAX)..));
         leases.into_iter().flatten().filter(move |(job, _)| *job > after).map(|(_, slot)| *slot)
     }
 
-    /// Those that lapsed and still have leases to give back, by id.
+    /// The lapsed sessions that still have leases to give back, by id.
     pub(super) fn lapsing(&self) -> impl Iterator<Item = SessionId> + '_ {
         self.known.iter().filter(|(_, session)| session.is_lapsing()).map(|(id, _)| *id)
     }
 
-    /// When there may be room for one more session, because one that lapsed is remembered no longer.
+    /// When the next lapsed session is forgotten, which makes room for a new one.
     pub(super) fn room_at(&self) -> Option<Millis> {
         self.first_lapsed().map(|(lapsed, _)| lapsed.after(SESSION_RETENTION_MS))
     }
 
-    /// A session that may hold leases, for a change of them, which are hashed with their jobs.
+    /// A live session, for a change of its leases, which are hashed with their jobs.
     pub(super) fn live(&mut self, id: SessionId) -> Option<&mut Session> {
         self.known.get_mut(&id).filter(|session| session.lapsed.is_none())
     }
 
-    /// A session that may have lapsed, for a change of its leases.
+    /// A session, lapsed or not, for a change of its leases.
     pub(super) fn holder(&mut self, id: SessionId) -> Option<&mut Session> {
         self.known.get_mut(&id)
     }
 
-    /// Takes a producer's window out, to be changed and [put back](Self::put_window).
+    /// Takes out a producer's window for a change; [`Self::put_window`] puts it back.
     pub(super) fn take_window(&mut self, id: SessionId) -> Option<Window> {
         self.change(id, |session| std::mem::take(&mut session.window))
     }
 
-    /// A producer's window is as it is to be. Others make room for it.
+    /// Puts a producer's window back. If there are too many outcomes, the largest windows are halved.
     pub(super) fn put_window(&mut self, id: SessionId, window: Window) {
         self.change(id, |session| session.window = window);
         for _ in 0..HALVED_PER_PUSH_MAX {
@@ -314,12 +312,12 @@ impl Sessions {
         self.known.len()
     }
 
-    /// The id that was given out last.
+    /// The last id that was issued.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Brings what changed into the state hash.
+    /// Updates the state hash with the changed sessions.
     pub(super) fn settle(&mut self, sum: &mut Sum) {
         for id in std::mem::take(&mut self.changed) {
             if let Some(session) = self.known.get_mut(&id) {
@@ -331,7 +329,7 @@ impl Sessions {
         }
     }
 
-    /// The hashes of all of them, from scratch.
+    /// The sum of their hashes, computed from scratch.
     pub(super) fn hash(&self) -> u128 {
         self.known.iter().fold(0, |sum, (id, session)| {
             let (start, _) = session.window.digest();
@@ -339,38 +337,38 @@ impl Sessions {
         })
     }
 
-    /// Every lease that would be given back: session, job, slot.
+    /// Every lease that a session would give back: session, job, slot.
     pub(super) fn leases(&self) -> impl Iterator<Item = (SessionId, JobId, Slot)> + '_ {
         self.known
             .iter()
             .flat_map(|(id, session)| session.leases.iter().map(|(job, slot)| (*id, *job, *slot)))
     }
 
-    /// The session that lapsed first, but for those that have leases to give back.
+    /// The session that lapsed first and has no leases to give back.
     fn first_lapsed(&self) -> Option<(Millis, SessionId)> {
         let Orders { lapsed, lapsed_producers, .. } = &self.orders;
         self.first_idle(lapsed).into_iter().chain(self.first_idle(lapsed_producers)).min()
     }
 
-    /// The first of these that has no lease to give back.
+    /// The first of these sessions that has no lease to give back.
     fn first_idle(&self, lapsed: &BTreeSet<(Millis, SessionId)>) -> Option<(Millis, SessionId)> {
         lapsed.iter().find(|(_, id)| self.lease_count(*id) == 0).copied()
     }
 
-    /// Bytes of memory that the sessions take: an estimate.
+    /// An estimate of the sessions' memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        /// A session with its number, in a node of the map that is two thirds full, and its part of the orders.
+        /// A session and its id in a map node that is two thirds full, and its place in the orders.
         const SESSION_BYTES: usize = (size_of::<Session>() + size_of::<SessionId>()) * 3 / 2 + 64;
         self.known.len() * SESSION_BYTES + self.orders.window_bytes
     }
 
-    /// Bytes that they take in a checkpoint: an estimate.
+    /// An estimate of the sessions' size in a checkpoint, in bytes.
     pub(super) fn saved_bytes(&self) -> usize {
         self.known.len() * size_of::<SavedSession>()
             + self.orders.outcomes * (size_of::<u64>() + size_of::<JobChecksum>())
     }
 
-    /// Changes a session, if it exists, and updates its hash.
+    /// Changes a session, if it exists, and marks it for the state hash.
     fn change<T>(&mut self, id: SessionId, change: impl FnOnce(&mut Session) -> T) -> Option<T> {
         let session = self.known.get_mut(&id)?;
         if !session.changed {
@@ -389,7 +387,7 @@ impl Sessions {
 }
 
 impl Capture {
-    /// Whether a session was known when it began, and the walk has not come to it.
+    /// True if a session existed when the walk began, and the walk has not reached it.
     fn is_ahead_of(&self, id: SessionId) -> bool {
         (self.next..self.end).contains(&id)
     }
@@ -408,7 +406,7 @@ impl Orders {
         }
     }
 
-    /// A session is about to change, or to go.
+    /// Takes a session out before it changes or is removed.
     fn remove(&mut self, id: SessionId, session: &Session) {
         let outcomes = session.window.count();
         self.outcomes -= outcomes;
@@ -427,7 +425,7 @@ impl Orders {
 }
 
 impl Session {
-    /// Whether it has lapsed and has leases to give back.
+    /// True if it has lapsed and still has leases to give back.
     fn is_lapsing(&self) -> bool {
         self.lapsed.is_some() && !self.leases.is_empty()
     }
@@ -437,7 +435,7 @@ impl Session {
         SavedSession { id, secret, leases_outlive, lapsed, window }
     }
 
-    /// As it was when the capture began. `lapsed` has when those had lapsed that changed since.
+    /// The session as it was when the capture began. `lapsed` holds the earlier value for sessions that changed.
     fn save_captured(
         &mut self,
         id: SessionId,

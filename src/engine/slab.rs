@@ -1,5 +1,5 @@
-//! Values by number: a number is reused when its value is gone, the lowest first, so that the end empties and can be
-//! given back. The owner decides what a number means.
+//! Values by number. A free number is reused, the lowest first, so that the end empties and its memory can be freed. The
+//! owner decides what a number means.
 
 #![expect(clippy::indexing_slicing, reason = "a number that is held elsewhere is there")]
 
@@ -8,13 +8,13 @@ use std::ops::{Index, IndexMut};
 use super::free::FreeNumbers;
 use super::paged::{PAGE, Paged};
 
-/// Things by number. A free place has the default.
+/// Values by number. A free place holds the default value.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Paged<T>,
-    /// How many places of each page are used.
+    /// The number of used places on each page.
     used: Vec<u32>,
-    /// Some may lie behind the end: they are forgotten before it moves on.
+    /// Some may be behind the end: they are discarded before it grows again.
     free: FreeNumbers,
     len: usize,
 }
@@ -26,12 +26,12 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T: Default> Slab<T> {
-    /// How many there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Takes one in. Returns its number.
+    /// Adds a value. Returns its number.
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         let number = self.free.take_below(self.places.len()).unwrap_or_else(|| {
             self.places.push(T::default());
@@ -47,7 +47,7 @@ impl<T: Default> Slab<T> {
         number
     }
 
-    /// Takes one out.
+    /// Removes a value.
     pub(crate) fn remove(&mut self, number: u32) -> T {
         self.used[number as usize / PAGE] -= 1;
         self.len -= 1;
@@ -60,12 +60,12 @@ impl<T: Default> Slab<T> {
         self.places.iter()
     }
 
-    /// Whether there are pages at the end that hold nothing. One of them is kept, for the next.
+    /// True if pages at the end are empty. One of them is kept for new values.
     pub(crate) fn can_shrink(&self) -> bool {
         matches!(self.used[..], [.., 0, 0])
     }
 
-    /// Gives back the last page, if that [can](Self::can_shrink) be.
+    /// Frees the last page, if [possible](Self::can_shrink).
     pub(crate) fn shrink(&mut self) {
         if self.can_shrink() {
             self.used.pop();
@@ -73,7 +73,7 @@ impl<T: Default> Slab<T> {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory of the places.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.places.memory_bytes()
     }

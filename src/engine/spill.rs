@@ -1,8 +1,8 @@
-//! The location of a job: resident, in memory, or spilled, in a store. It is never state.
+//! The location of a job: resident (in memory) or spilled (in a store). It is never part of the state.
 //!
-//! Only resident jobs are changed. So before a command is carried out, the spilled jobs that it names are loaded
-//! ([`Engine::load_named`]), and so are the spilled jobs that are due before due jobs are moved
-//! ([`Engine::first_due`]). The rest of the engine does not know spilled jobs.
+//! Only resident jobs are changed. So spilled jobs that a command names are loaded before it is carried out
+//! ([`Engine::load_named`]), and those that are due are loaded before due jobs are moved ([`Engine::first_due`]). The rest
+//! of the engine sees only resident jobs.
 
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
@@ -14,33 +14,33 @@ use super::spilled::SpilledSlot;
 use super::store::{BodyRef, JobStore, Place, SpilledTimer};
 use crate::types::{JobId, JobState, Millis, TopicId};
 
-/// A delayed job may be spilled if its time is further ahead than this, in milliseconds.
+/// A delayed job may be spilled if it waits for longer than this, in milliseconds.
 pub const HORIZON_MS: u64 = 3_600_000;
 
-/// A job whose row was written stays resident if it is due sooner than this, in milliseconds: the write took
-/// a while.
+/// A job whose row was written stays resident if it waits for less than this by then, in milliseconds: the write takes
+/// time.
 const HORIZON_LEAST_MS: u64 = HORIZON_MS / 2;
 
-/// Bodies that are read at once for spilled jobs that are loaded ahead of their time, in bytes.
+/// Limit on the bodies that one call reads to load spilled jobs ahead of their time, in bytes.
 const LOAD_BYTES_MAX: u64 = 2 << 20;
 
 /// When a timer fires, as a stamp, and the id of its job.
 type FiringOrder = (i128, u64);
 
-/// The result for a job whose record was written at a new place.
+/// The result of [`Engine::relocate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relocated {
-    /// It is gone, or its record is elsewhere: the written row is not needed.
+    /// The job is gone, or its record is elsewhere: the written row is not needed.
     Gone,
-    /// It is resident, and its record is there now.
+    /// The job is resident, and its record is at the new place.
     Resident,
-    /// It is spilled, and all of it is there now.
+    /// The job is spilled, and all of it is at the new place.
     Spilled,
 }
 
 impl Engine {
-    /// A job's record, which was at `from`, was written to `to` as well, and from now on is there. With `spilled` all of
-    /// the job was written as it was when it had this hash: if it still has it, the job is spilled.
+    /// Moves a job's record from `from` to `to`, where the caller has written it too. With `spilled`, the caller has
+    /// written the whole job, as it was when it had this hash: if it still has this hash, it becomes spilled.
     pub fn relocate(&mut self, job: JobId, from: Place, to: Place, spilled: Option<u128>) -> Relocated {
         match self.jobs.find(job) {
             Some(Found::Spilled(slot)) if self.jobs.spilled().place(slot) == from => {
@@ -64,12 +64,12 @@ impl Engine {
         }
     }
 
-    /// Whether many jobs were removed or spilled, and there is memory to be given back.
+    /// True if memory of removed or spilled jobs can be freed.
     pub fn can_shrink(&self) -> bool {
         self.jobs.can_shrink()
     }
 
-    /// Gives some of it back, if there is.
+    /// Frees some memory, if possible.
     pub fn shrink(&mut self) {
         if self.can_shrink() {
             let slots = self.jobs.shrink();
@@ -77,8 +77,8 @@ impl Engine {
         }
     }
 
-    /// Loads the spilled jobs that wait for a moment up to that of `stamp`: at most `budget` of them, and none after one with
-    /// which the bodies that were read come to 2 MiB. Whether those are all.
+    /// Loads spilled jobs that are due by `stamp`: at most `budget` of them, and none after the one that brings the bodies
+    /// read to 2 MiB. Returns true if no such job is left.
     pub fn load_ahead<S: JobStore>(
         &mut self,
         store: &mut S,
@@ -96,7 +96,7 @@ impl Engine {
         Ok(first_spilled(store, clock)?.is_none())
     }
 
-    /// A job as it is now, wherever it is.
+    /// A job as it is now, resident or spilled.
     pub fn job<S: JobStore>(
         &self,
         select: &JobSelect<'_>,
@@ -109,7 +109,7 @@ impl Engine {
         })
     }
 
-    /// The topic of a job, wherever it is.
+    /// The topic of a job, resident or spilled.
     pub fn topic_of<S: JobStore>(&self, job: JobId, store: &mut S) -> Result<Option<TopicId>, S::Error> {
         Ok(match self.jobs.find(job) {
             None => None,
@@ -123,7 +123,7 @@ impl Engine {
         Ok(self.view(&store.spilled_job(place)?.into_job(place)))
     }
 
-    /// Makes sure that every job that a command names is resident.
+    /// Loads the spilled jobs that a command names.
     pub(super) fn load_named<S: JobStore>(
         &mut self,
         command: &Command<'_>,
@@ -132,12 +132,12 @@ impl Engine {
         self.spilled_named(command).into_iter().try_for_each(|spilled| self.load(spilled, store).map(drop))
     }
 
-    /// The places of the spilled jobs that a command names and will read.
+    /// The places of the spilled jobs that a command names: the command will read them.
     pub fn places_named<'a>(&'a self, command: &Command<'_>) -> impl Iterator<Item = Place> + 'a {
         self.spilled_named(command).into_iter().map(|spilled| self.jobs.spilled().place(spilled))
     }
 
-    /// The place of the spilled job that has the key of each of these new jobs, if one has it.
+    /// For each of these new jobs, the place of the spilled job that has its key, if there is one.
     pub fn places_of_keys<'a>(
         &'a self,
         topic: &str,
@@ -151,7 +151,7 @@ impl Engine {
         })
     }
 
-    /// Where the record of a job is.
+    /// The place of a job's record.
     pub fn place_of(&self, job: &JobSelect<'_>) -> Option<Place> {
         Some(match self.find(job)? {
             Found::Resident(slot) => self.jobs[slot].body.place,
@@ -185,7 +185,7 @@ impl Engine {
                 }
             }
             Command::Move { jobs, .. } => jobs.iter().for_each(|one| name(self.jobs.find(one.job))),
-            // A lease is on a job that is resident.
+            // Leases are on resident jobs.
             _ => {}
         }
         named.sort_unstable();
@@ -193,7 +193,7 @@ impl Engine {
         named
     }
 
-    /// The slot of the first job whose timer fires by now, spilled jobs included.
+    /// The slot of the first job whose timer is due, spilled jobs included.
     pub(super) fn first_due<S: JobStore>(&mut self, store: &mut S) -> Result<Option<Slot>, S::Error> {
         loop {
             let resident = self.timers.first(self.clock);
@@ -215,7 +215,7 @@ impl Engine {
         }
     }
 
-    /// Sums and counters take no notice: it is the same job.
+    /// Loads a spilled job. Sums and counters do not change: it is the same job.
     fn load<S: JobStore>(&mut self, spilled: SpilledSlot, store: &mut S) -> Result<Slot, S::Error> {
         let place = self.jobs.spilled().place(spilled);
         let job = store.spilled_job(place)?.into_job(place);
@@ -247,12 +247,12 @@ impl Engine {
     }
 }
 
-/// Whether a job that waits until then need not be resident: see [`HORIZON_MS`].
+/// True if a job that waits until then may be spilled: see [`HORIZON_MS`].
 pub(super) fn is_beyond_horizon(clock: Clock, until: Moment) -> bool {
     until.at > clock.now(until.timeline).saturating_add(HORIZON_MS)
 }
 
-/// The spilled job that comes first of those whose timers fire by the time of `clock`, and where it stands in that order.
+/// The first spilled job in firing order that is due by `clock`, with its rank in that order.
 fn first_spilled<S: JobStore>(
     store: &mut S,
     clock: Clock,

@@ -1,18 +1,18 @@
-//! The memory of a spilled job: its id, its place, and the hash of its key if it has one.
+//! A spilled job in memory: its id, its place, and the hash of its key if it has one.
 //!
-//! A resident job takes about 120 bytes in memory, without its record. A spilled one takes 16, and 32 with a key,
-//! plus 5 to 12 in each index. Which freed slot is reused next is not part of the state.
+//! A resident job takes about 120 bytes of memory, without its record. A spilled one takes 16, or 32 with a key, plus 5 to
+//! 12 in each index. The order in which slots are reused is not part of the state.
 
 use super::job::KeyHash;
 use super::slab::Slab;
 use super::store::Place;
 use crate::types::JobId;
 
-/// Where a spilled job lies: the lowest bit says in which of the two lists.
+/// The slot of a spilled job; the lowest bit selects one of the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SpilledSlot(pub(super) u32);
 
-/// No job has this id: nothing is there.
+/// The id of a free slot: no job has it.
 const FREE: JobId = JobId(0);
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl SpilledJobs {
         slot.is_keyed().then(|| wide(self.keyed[slot.number()].1))
     }
 
-    /// Its record was written anew.
+    /// Sets the new place of its record.
     pub(super) fn set_place(&mut self, slot: SpilledSlot, place: Place) {
         let keyed = slot.is_keyed();
         let spilled = if keyed { &mut self.keyed[slot.number()].0 } else { &mut self.plain[slot.number()] };
@@ -82,18 +82,18 @@ impl SpilledJobs {
         }
     }
 
-    /// Whether many have gone, and there is memory to be given back.
+    /// True if memory of removed jobs can be freed.
     pub(super) fn can_shrink(&self) -> bool {
         self.plain.can_shrink() || self.keyed.can_shrink()
     }
 
-    /// Gives some of it back, if there is.
+    /// Frees some memory, if possible.
     pub(super) fn shrink(&mut self) {
         self.plain.shrink();
         self.keyed.shrink();
     }
 
-    /// Every spilled job, in no order that means anything.
+    /// Every spilled job, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, Option<KeyHash>, Place)> + '_ {
         let plain = self.plain.places().map(|spilled| (spilled.id, None, spilled.place));
         let keyed =

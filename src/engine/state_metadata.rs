@@ -1,5 +1,4 @@
-//! The metadata of the state: everything but the jobs, as a checkpoint stores it, and its conversion back to an
-//! engine.
+//! The metadata of the state, which is everything but the jobs, as a checkpoint stores it; and the restoring of an engine.
 
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ use crate::types::{GroupId, JobId, Millis, TopicId, TopicName};
 
 /// Everything in the state but the jobs.
 ///
-/// Encoded in bincode 1.3 with varint integers, in the order of the fields. What encloses it says in which version.
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. The enclosing format carries the version.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct StateMetadata {
     head: Head,
@@ -39,7 +38,7 @@ struct Head {
     last_fence: u64,
     last_session: u64,
     jobs: u64,
-    /// How many of them have a key.
+    /// The number of jobs with a key.
     keyed: u64,
     topics: SavedTopics,
     forward: Option<StepForward>,
@@ -56,13 +55,13 @@ struct Tail {
     sum: hash::Sum,
 }
 
-/// Encoded metadata whose sessions follow, a few at a time: there may be megabytes of them.
+/// Encoded metadata whose sessions are added a few at a time: there may be megabytes of them.
 #[derive(Clone, Debug)]
 pub struct PartialMetadata {
     bytes: Vec<u8>,
     /// The bytes after the sessions.
     tail: Vec<u8>,
-    /// The number of sessions that are still missing.
+    /// The number of sessions to be added.
     missing: usize,
 }
 
@@ -79,39 +78,39 @@ pub enum RestoreError {
     /// The bytes are not metadata.
     #[error("the metadata of the state cannot be decoded")]
     Malformed,
-    /// A topic's name is none.
+    /// A topic's name is not valid.
     #[error("the name of topic {0} is none")]
     TopicName(u32),
-    /// A counter has no room left, or is lower than a number that was already issued.
+    /// A counter is too high, or lower than a number that was issued.
     #[error("the metadata of the state counts what it cannot have given out")]
     Counts,
-    /// A job that is there twice, whose topic is not, or whose id or fence was not given out yet.
+    /// A job that occurs twice, whose topic does not exist, or whose id or fence was not issued.
     #[error("job {0:?} does not fit into the state")]
     Job(JobId),
-    /// The jobs are not those that the metadata counts.
+    /// The number of jobs is not the one in the metadata.
     #[error("the checkpoint counts {expected} jobs and has {found}")]
     Jobs {
-        /// As the metadata says.
+        /// The number in the metadata.
         expected: u64,
-        /// As they came.
+        /// The number that was restored.
         found: u64,
     },
-    /// A topic's jobs are not those that the metadata counts.
+    /// The number of a topic's jobs is not the one in the metadata.
     #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
     TopicJobs(u32),
-    /// All is there, but not as it was.
+    /// The number of jobs matches, but not the state hash.
     #[error("the hash of the state is not the one that the checkpoint says")]
     Hash,
 }
 
-/// What a state counts of one topic.
+/// The counters of one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicCounts {
     /// Its number.
     pub id: TopicId,
     /// Its name.
     pub name: TopicName,
-    /// Whether reserving is stopped.
+    /// True if reserve takes no job of it.
     pub paused: bool,
     /// Jobs whose due time lies ahead.
     pub delayed: u64,
@@ -123,19 +122,19 @@ pub struct TopicCounts {
     pub buried: u64,
 }
 
-/// An engine that gets its jobs back.
+/// An engine whose jobs are being restored.
 #[derive(Debug)]
 pub struct Restoring {
     engine: Engine,
     metadata: StateMetadata,
-    /// Handles of jobs that no index has yet.
+    /// Handles of jobs that are not indexed yet.
     unindexed: Vec<u32>,
 }
 
-/// Encoding a session costs about as much as encoding this many outcomes.
+/// The cost of encoding a session, in outcomes encoded.
 pub const SESSION_OUTCOMES: usize = 8;
 
-/// The number of jobs that are indexed together.
+/// Jobs are indexed in groups of this size.
 const INDEXED_AT_ONCE: usize = 1 << 18;
 
 impl StateMetadata {
@@ -168,7 +167,7 @@ impl StateMetadata {
         Self { head, sessions: Vec::new(), tail }
     }
 
-    /// As bytes.
+    /// Encodes the metadata.
     pub fn encode(&self) -> Vec<u8> {
         let mut partial = PartialMetadata::new(self, self.sessions.len());
         let bytes = self.sessions.iter().flat_map(encoded).collect();
@@ -176,7 +175,7 @@ impl StateMetadata {
         partial.finish()
     }
 
-    /// Reads one.
+    /// Decodes metadata and checks it.
     pub fn decode(bytes: &[u8]) -> Result<Self, RestoreError> {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
@@ -188,7 +187,7 @@ impl StateMetadata {
         if topics_fit && metadata.counts() { Ok(metadata) } else { Err(RestoreError::Counts) }
     }
 
-    /// Whether all numbers were given out, and leave room for more.
+    /// True if all numbers were issued and the counters leave room for more.
     fn counts(&self) -> bool {
         self.head.last_job <= COUNTED_JOBS_MAX
             && self.head.last_fence <= COUNT_MAX
@@ -198,12 +197,12 @@ impl StateMetadata {
             && self.tail.finished.iter().all(|one| one.is_within(self.head.last_job, self.head.last_fence))
     }
 
-    /// How many jobs the state has.
+    /// The number of jobs in the state.
     pub fn jobs(&self) -> u64 {
         self.head.jobs
     }
 
-    /// The time of the last entry.
+    /// The stamp of the last entry.
     pub fn stamp(&self) -> Millis {
         self.head.stamp
     }
@@ -220,7 +219,7 @@ impl StateMetadata {
 
     /// Begins to restore the state. All its jobs have to follow.
     ///
-    /// Room is made for as many jobs as there are said to be, but for no more than `jobs_max`.
+    /// Reserves memory for the number of jobs in the metadata, but for at most `jobs_max`.
     pub fn restore(self, jobs_max: usize) -> Restoring {
         let room = |jobs: u64| usize::try_from(jobs).map_or(jobs_max, |jobs| jobs.min(jobs_max));
         let mut engine = Engine::new(self.head.group);
@@ -252,22 +251,22 @@ impl PartialMetadata {
         Self { bytes, tail, missing }
     }
 
-    /// Adds sessions, behind those that were added before.
+    /// Adds sessions after those added before.
     ///
     /// # Panics
     ///
-    /// If there are more than the metadata has.
+    /// If the metadata has fewer sessions.
     pub fn push(&mut self, sessions: &CapturedSessions) {
         assert!(sessions.count <= self.missing, "the metadata has {} more sessions", self.missing);
         self.missing -= sessions.count;
         self.bytes.extend_from_slice(&sessions.bytes);
     }
 
-    /// The metadata as bytes, when all sessions are there.
+    /// Completes the encoded metadata.
     ///
     /// # Panics
     ///
-    /// If one is missing.
+    /// If a session is missing.
     pub fn finish(mut self) -> Vec<u8> {
         assert_eq!(self.missing, 0, "sessions that the metadata has were not captured");
         self.bytes.append(&mut self.tail);
@@ -296,7 +295,7 @@ impl CapturedSessions {
         captured
     }
 
-    /// Whether there is none: all were captured.
+    /// True if all sessions were captured before.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -314,7 +313,7 @@ fn encoded(saved: &impl Serialize) -> Vec<u8> {
 }
 
 impl Restoring {
-    /// Takes a resident job back, whose record is at `place`.
+    /// Restores a resident job whose record is at `place`.
     pub fn resident(&mut self, saved: SavedJob, place: Place) -> Result<(), RestoreError> {
         let engine = &mut self.engine;
         let given_out = engine.numbers.include_job(saved.id()) && engine.numbers.include_fence(saved.fence());
@@ -326,7 +325,7 @@ impl Restoring {
         self.taken(slot)
     }
 
-    /// Takes a spilled job back, which is at `place`.
+    /// Restores a spilled job that is at `place`.
     pub fn spilled(&mut self, id: JobId, key_hash: Option<u128>, place: Place) -> Result<(), RestoreError> {
         if !self.engine.numbers.include_job(id) {
             return Err(RestoreError::Job(id));
@@ -340,7 +339,7 @@ impl Restoring {
         if self.unindexed.len() < INDEXED_AT_ONCE { Ok(()) } else { self.index() }
     }
 
-    /// A job that is there twice is noticed here.
+    /// Indexes the restored jobs, and finds those that occur twice.
     fn index(&mut self) -> Result<(), RestoreError> {
         self.engine.jobs.index_all(&self.unindexed).map_err(RestoreError::Job)?;
         let resident = self.unindexed.drain(..).filter_map(|handle| jobs::found(handle).resident());
@@ -348,7 +347,7 @@ impl Restoring {
         Ok(())
     }
 
-    /// Ends the restore although the jobs cannot be read. The result has only the members and the time. No entry may be
+    /// Ends the restore although the jobs cannot be read. The engine has only the members and the time; no entry may be
     /// applied to it.
     pub fn give_up(self) -> Engine {
         let StateMetadata {
@@ -362,7 +361,7 @@ impl Restoring {
         engine
     }
 
-    /// Ends it, when all jobs are back.
+    /// Completes the restore when all jobs are restored.
     pub fn finish(mut self) -> Result<Engine, RestoreError> {
         self.index()?;
         let Self { mut engine, metadata, .. } = self;
@@ -370,7 +369,7 @@ impl Restoring {
         if found != metadata.head.jobs {
             return Err(RestoreError::Jobs { expected: metadata.head.jobs, found });
         }
-        // The spilled jobs are counted, and in the sum, without having been looked at.
+        // The spilled jobs were not read: their counts and their part of the sum come from the metadata.
         let counted = engine.topics.restore_delayed(&metadata.head.topics);
         counted.map_err(|topic| RestoreError::TopicJobs(topic.0))?;
         engine.sum = metadata.tail.sum;

@@ -1,4 +1,4 @@
-//! The data that the engine does not keep itself: records (key, attributes, body), and the spilled jobs.
+//! The store for data that the engine does not keep itself: records (key, attributes, body) and spilled jobs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,29 +6,27 @@ use super::clock::Timeline;
 use super::saved::SavedJob;
 use crate::types::{JobId, Millis, TopicId};
 
-/// What a store was given for one job and gives back by reference: everything that the engine itself
-/// never needs to decide anything.
+/// The part of a job on which no decision of the engine depends. The store returns it by reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The user's own id.
     pub key: Option<&'a [u8]>,
     /// The encoded attributes.
     pub attributes: &'a [u8],
-    /// Opaque.
+    /// The payload.
     pub body: &'a [u8],
 }
 
-/// Where a store keeps something. It means something to the store alone and is not part of the state.
+/// A place in a store. Only the store knows what it means; it is not part of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place(pub u64);
 
 /// A reference to a record that a [`JobStore`] keeps.
 ///
-/// The place is not part of the state: two replicas that agree may keep the same record in different places. Length
-/// and checksum are state.
+/// The place is not part of the state: replicas may keep the same record in different places. Length and checksum are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyRef {
-    /// Where the store put it.
+    /// The place of the record.
     pub place: Place,
     /// Length of the body, in bytes.
     pub body_bytes: u32,
@@ -43,75 +41,75 @@ pub struct SpilledTimer {
     pub at: u64,
     /// The job.
     pub job: JobId,
-    /// Where the job is.
+    /// The place of the job.
     pub place: Place,
 }
 
-/// Where a walk over spilled jobs begins, and which of them it wants.
+/// The start of a walk over spilled jobs, and a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalkFrom {
-    /// Jobs of this topic; of all topics if there is none.
+    /// Only jobs of this topic; `None` for all topics.
     pub topic: Option<TopicId>,
-    /// Jobs behind this point, in the order (time of the timer by the wall clock, id).
+    /// Only jobs after this point, in the order (time of the timer by the wall clock, id).
     pub after: (Millis, JobId),
-    /// How far the wall clock is ahead of the stamp: it puts the two timelines in one order.
+    /// Wall clock minus stamp, in milliseconds: it brings both timelines into one order.
     pub offset_ms: i64,
 }
 
-/// How far a walk has come.
+/// The result of a step of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walked {
-    /// To this job.
+    /// The next job.
     Job {
         /// When its timer fires, by the wall clock.
         at: Millis,
         /// The job.
         job: JobId,
     },
-    /// The budget is used up: all that comes before this time has been walked over.
+    /// The budget is used up: the walk has passed everything before this time.
     Until(Millis),
-    /// To the end.
+    /// The walk is complete.
     End,
 }
 
-/// Keeps the records of all jobs while they live, and all of a job that is *spilled*: delayed for so long that the
-/// engine itself keeps no more than its id, its key's hash and its place.
+/// Keeps the records of all jobs, and the whole of a *spilled* job: one that is delayed for so long that the engine keeps
+/// only its id, its key's hash and its place.
 ///
-/// Whether a job is spilled is not state. It becomes so when somebody has written it and says so
-/// ([`Engine::relocate`](super::Engine::relocate)), and the engine takes it back into memory before it does anything to it.
+/// Spilling is not part of the state. A job becomes spilled once the caller has written it and calls
+/// [`Engine::relocate`](super::Engine::relocate). The engine loads it back into memory before it changes the job.
 pub trait JobStore {
-    /// Why a spilled job could not be read. The state is then not to be used any more: the entry was half applied.
+    /// Why a spilled job could not be read. The entry is then half applied, and the engine must not be used any more.
     type Error;
 
-    /// A walk over the spilled jobs, which does not borrow the store.
+    /// A walk over the spilled jobs. It does not borrow the store.
     type Walk: Clone + std::fmt::Debug;
 
-    /// Takes a record in.
+    /// Stores a record.
     fn keep(&mut self, record: Record<'_>) -> BodyRef;
 
-    /// Drops a record: its job is gone. Called once for each kept reference.
+    /// Drops the record of a job that is gone. Called once for each kept reference.
     fn forget(&mut self, body: BodyRef);
 
-    /// A spilled job.
+    /// Reads a spilled job.
     fn spilled_job(&mut self, place: Place) -> Result<SavedJob, Self::Error>;
 
-    /// The topic of a spilled job. Reads less than all of the job.
+    /// Reads the topic of a spilled job, without reading all of the job.
     fn spilled_topic(&mut self, place: Place) -> Result<TopicId, Self::Error>;
 
-    /// The key of a record.
+    /// Reads the key of a record.
     fn key(&mut self, body: BodyRef) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Begins a walk over the spilled jobs in the order of their timers by the wall clock. Nothing is read yet.
+    /// Begins a walk over the spilled jobs in the order of their timers by the wall clock. Reads nothing yet.
     fn walk(&self, from: WalkFrom) -> Self::Walk;
 
-    /// Goes on to the next job: takes as many jobs as it looks at from `budget`, by and large, and stops when that is 0. It
-    /// may come to jobs that are not spilled any more, whose rows the store still has, and to the same job twice. Jobs that
-    /// stay spilled meanwhile are not passed over, wherever their rows move.
+    /// Continues to the next job. Takes about 1 from `budget` for each job that it looks at, and stops at 0. It may return
+    /// jobs that are not spilled any more but still have rows in the store, and the same job twice. It does not skip jobs
+    /// that stay spilled, even if their rows move.
     fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
     /// The first spilled job of a timeline in the order (time, id).
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, Self::Error>;
 
-    /// A spilled job is in memory from now on. Its record stays where it is.
+    /// The engine has loaded a spilled job into memory. Its record stays in place.
     fn no_longer_spilled(&mut self, place: Place);
 }

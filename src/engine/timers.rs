@@ -1,8 +1,8 @@
-//! The timers of all jobs: one wheel for each timeline, and one order over both. And the jobs that go back to waiting when the wall
-//! clock is set back.
+//! The timers of all jobs: one wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
+//! the wall clock is set back.
 //!
-//! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry
-//! while it is ready or buried. Timers are derived from the jobs; nothing about them is hashed.
+//! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
+//! ready or buried, and the end of its retention once it is finished. Timers are derived from the jobs and are not hashed.
 
 use std::cmp::Ordering;
 
@@ -13,18 +13,18 @@ use super::ready::{Rank, ReadyOrder, reached_rank_of};
 use super::wheel::{Nodes, Timer, Wheel};
 use crate::types::Millis;
 
-/// Two wheels over one set of slots.
+/// Two wheels over one set of slots, and the jobs that rest on the wall clock.
 #[derive(Debug)]
 pub(super) struct Timers {
     nodes: Nodes,
     stamps: Wheel,
     walls: Wheel,
-    /// The jobs that rest on the wall clock: see [`Job::reached_wall`].
+    /// The jobs whose state rests on the wall clock: see [`Job::reached_wall`].
     reached: ReadyOrder,
 }
 
 impl Timers {
-    /// No timer.
+    /// An empty set of timers.
     pub(super) fn new() -> Self {
         Self {
             nodes: Nodes::default(),
@@ -42,7 +42,7 @@ impl Timers {
         }
     }
 
-    /// Takes away the timer of a slot, which was set on this timeline.
+    /// Cancels the timer of a slot on this timeline.
     fn cancel(&mut self, slot: u32, timeline: Timeline) {
         match timeline {
             Timeline::Stamp => self.stamps.cancel(&mut self.nodes, slot),
@@ -50,7 +50,7 @@ impl Timers {
         }
     }
 
-    /// A job comes to where it is now.
+    /// Adds a job's timer after a change.
     pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
         if let Some(timer) = job.timer() {
             self.set(slot, timer, job.id.0);
@@ -60,7 +60,7 @@ impl Timers {
         }
     }
 
-    /// A job leaves where it is.
+    /// Removes a job's timer before a change.
     pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
         if let Some(timer) = job.timer() {
             self.cancel(slot, timer.timeline);
@@ -70,7 +70,7 @@ impl Timers {
         }
     }
 
-    /// A job that rests on a time which the wall clock has not reached any more: the one with the latest.
+    /// The job that rests on the latest wall-clock time, if the wall clock is now before it.
     pub(super) fn too_far(&self, clock: Clock) -> Option<Slot> {
         self.reached.last().filter(|(_, at, ..)| *at > clock.wall().0).map(|(.., slot)| *slot)
     }
@@ -80,14 +80,14 @@ impl Timers {
         self.reached.iter()
     }
 
-    /// The slot whose timer is first in the order (time as a stamp, id), if it fires by now.
+    /// The slot of the first timer in the order (time as a stamp, id), if it is due.
     pub(super) fn first(&mut self, clock: Clock) -> Option<u32> {
         let stamp = self.stamps.first(&mut self.nodes, clock.stamp.0);
         let wall = self.walls.first(&mut self.nodes, clock.wall().0);
         first_of(clock, stamp, wall)
     }
 
-    /// The first `count` slots whose timers fire by now, in order, as they are.
+    /// The slots of the first `count` due timers, in order. They are not removed.
     pub(super) fn due(&mut self, clock: Clock, count: usize) -> impl Iterator<Item = u32> + '_ {
         self.stamps.fill(&mut self.nodes, clock.stamp.0, count);
         self.walls.fill(&mut self.nodes, clock.wall().0, count);
@@ -103,7 +103,7 @@ impl Timers {
         .take(count)
     }
 
-    /// A stamp after that of `clock` before which nothing fires; see [`Wheel::next_after`].
+    /// A stamp after that of `clock` before which no timer fires; see [`Wheel::next_after`].
     pub(super) fn next_after(&mut self, clock: Clock) -> Option<Millis> {
         let stamp = self.stamps.next_after(&mut self.nodes, clock.stamp.0);
         let wall = self.walls.next_after(&mut self.nodes, clock.wall().0);
@@ -113,7 +113,7 @@ impl Timers {
         Some(Millis(first.max(clock.stamp.0.saturating_add(1))))
     }
 
-    /// At most `budget` steps of collecting up to the time of `clock`. Whether that is complete.
+    /// Sorts timers up to the time of `clock`, in at most `budget` steps. Returns true when complete.
     pub(super) fn prepare(&mut self, clock: Clock, budget: usize) -> bool {
         let (stamp_end, wall_end) = (clock.stamp.0.saturating_add(1), clock.wall().0.saturating_add(1));
         for _ in 0..budget {
@@ -124,12 +124,12 @@ impl Timers {
         false
     }
 
-    /// Gives back the memory of slots that are not there any more.
+    /// Frees the memory of slots that no longer exist.
     pub(super) fn shrink(&mut self, slots: usize) {
         self.nodes.shrink(slots);
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of memory of the timers.
     pub(super) fn memory_bytes(&self) -> usize {
         self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len())
     }

@@ -1,8 +1,8 @@
 //! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
 //!
-//! A topic is idle while it has no job, no policy, and is not paused. It is removed [`TOPIC_RETENTION_MS`] later, or earlier if another one
-//! needs its place. Its number is never reused, and the queue keeps its totals. A topic without jobs that is deleted goes at
-//! once.
+//! A topic is idle while it has no job and no policy and is not paused. It is forgotten after [`TOPIC_RETENTION_MS`], or
+//! earlier if a new topic needs its place. Its number is never reused, and the queue keeps its totals. Deleting a topic
+//! without jobs forgets it at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -20,7 +20,7 @@ use super::saved_topics::{SavedTopic, SavedTopics};
 use crate::types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use crate::types::{JobState, Millis, TopicId, TopicName};
 
-/// Idle topics that one entry forgets at most, beyond those that make room.
+/// Most idle topics that one entry forgets, beyond those that make room.
 pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
 
 /// One topic.
@@ -33,15 +33,15 @@ pub(super) struct Topic {
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub(super) buried: ReadyOrder,
-    /// Jobs that are finished and not forgotten yet.
+    /// Finished jobs that are still remembered.
     pub(super) remembered: u64,
     pub(super) totals: TopicTotals,
     pub(super) rule: Option<Box<Rule>>,
-    /// Of the bodies of its jobs.
+    /// The size of its jobs' bodies.
     pub(super) bytes: u64,
-    /// Its ready jobs wait for its rate until then.
+    /// Set while only its rate holds ready jobs back: when the rate allows one.
     throttled_until: Option<Millis>,
-    /// What it adds to the state hash at the moment.
+    /// Its current share of the state hash.
     hashed: u128,
     changed: bool,
 }
@@ -55,32 +55,32 @@ pub struct TopicTotals {
     pub finished: u64,
     /// Jobs ever deleted, replaced, or moved to another topic.
     pub deleted: u64,
-    /// Jobs ever dropped because they expired.
+    /// Jobs ever dropped because they expired or were late.
     pub expired: u64,
 }
 
-/// Every topic, by its number.
+/// All topics, by number.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     known: BTreeMap<TopicId, Topic>,
-    /// The number of the next one.
+    /// The number that the next new topic gets.
     pub(super) next: u32,
-    /// Those that are idle, by since when. It is brought up to date at the end of an entry.
+    /// The idle topics, by the stamp since which they are idle. Updated at the end of each entry.
     idle: BTreeSet<(Millis, TopicId)>,
-    /// What those counted that were forgotten.
+    /// The totals of forgotten topics.
     forgotten: TopicTotals,
-    /// What the next number and these counts add to the state hash at the moment.
+    /// The current share of `next` and `forgotten` in the state hash.
     forgotten_hashed: u128,
-    /// Those that the entry under way has forgotten.
+    /// The topics that the current entry has forgotten.
     gone: Vec<(TopicId, TopicName)>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
-    /// Topics that have ready jobs and may deliver one at the stamp.
+    /// Topics that may deliver a ready job at the stamp.
     deliverable: BTreeSet<TopicId>,
     throttled: Throttled,
-    /// That of the last entry.
+    /// The stamp of the last entry.
     stamp: Millis,
-    /// Jobs that are ready or buried.
+    /// The number of jobs that are ready or buried.
     in_order: usize,
 }
 
@@ -98,8 +98,8 @@ impl Topics {
         self.known.range(id..).next().map(|(id, topic)| (*id, topic))
     }
 
-    /// The number of the topic with this name, which is made if it is new. When there are too many, the one makes room that has
-    /// been idle for longest.
+    /// The number of the topic with this name, created if it is new. At the limit, the topic that has been idle for longest
+    /// is forgotten.
     pub(super) fn intern(&mut self, name: &str, sum: &mut Sum) -> Result<TopicId, Reject> {
         if let Some(id) = self.id(name) {
             return Ok(id);
@@ -109,7 +109,7 @@ impl Topics {
         if self.known.len() >= TOPICS_MAX && oldest.is_none() {
             return Err(Reject::TopicQuota);
         }
-        // Names were checked before they were proposed; one that is none names nothing.
+        // The proposer has checked the name; no topic has an invalid one.
         let valid: TopicName = name.parse().map_err(|_| Reject::NotFound)?;
         if self.known.len() >= TOPICS_MAX
             && let Some((_, oldest)) = oldest
@@ -124,7 +124,7 @@ impl Topics {
         Ok(id)
     }
 
-    /// Takes back the topic that was made last, if it has no job: it was never seen.
+    /// Removes the topic that was created last, if it has no job: no other entry has seen it.
     pub(super) fn unmake_empty(&mut self, id: TopicId) {
         if let Some(topic) = self.known.remove(&id) {
             if topic.all_jobs() > 0 {
@@ -137,7 +137,7 @@ impl Topics {
         }
     }
 
-    /// Time goes on.
+    /// Advances the stamp, and updates the topics whose rate allows a delivery by then.
     pub(super) fn advance(&mut self, stamp: Millis) {
         self.stamp = stamp;
         while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
@@ -145,24 +145,24 @@ impl Topics {
         }
     }
 
-    /// Those whose rate holds ready jobs back.
+    /// The topics whose rate holds ready jobs back.
     pub(super) fn throttled(&self) -> &Throttled {
         &self.throttled
     }
 
-    /// What a topic decides for its jobs, to be changed.
+    /// A topic's policy and rates, for a change.
     pub(super) fn rule_mut(&mut self, id: TopicId) -> &mut Option<Box<Rule>> {
         &mut self.touch(id).rule
     }
 
-    /// The number of a topic's leases changed, which its policy may limit.
+    /// Called when the number of a topic's leases changed: its policy may limit them.
     fn note_leases(&mut self, id: TopicId) {
         if self.existing(id).rule.is_some() {
             self.note_deliverable(id);
         }
     }
 
-    /// A job of this topic is granted.
+    /// Counts a grant against the topic's rate.
     pub(super) fn note_grant(&mut self, id: TopicId) {
         let stamp = self.stamp;
         if self.existing(id).rule.as_ref().is_some_and(|rule| rule.counts_grants()) {
@@ -173,7 +173,7 @@ impl Topics {
         }
     }
 
-    /// Removes those that have been idle for long: a bounded number of them.
+    /// Forgets a bounded number of topics that have been idle for long.
     pub(super) fn forget_idle(&mut self, stamp: Millis, sum: &mut Sum) {
         for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
             match self.idle.first().copied() {
@@ -181,7 +181,7 @@ impl Topics {
                     if self.find(id).is_some_and(Topic::is_idle) {
                         self.forget(id, sum);
                     } else {
-                        // What came due in this entry came here, as a dead letter.
+                        // It has jobs: this entry moved a due job here as a dead letter.
                         self.idle.remove(&(since, id));
                         self.touch(id).idle_since = None;
                     }
@@ -191,17 +191,17 @@ impl Topics {
         }
     }
 
-    /// Those that were forgotten since this was called last.
+    /// The topics that were forgotten since the last call.
     pub(super) fn take_gone(&mut self) -> Vec<(TopicId, TopicName)> {
         std::mem::take(&mut self.gone)
     }
 
-    /// What those counted that were forgotten.
+    /// The totals of forgotten topics.
     pub(super) fn forgotten(&self) -> TopicTotals {
         self.forgotten
     }
 
-    /// Removes a topic without jobs.
+    /// Forgets a topic without jobs.
     pub(super) fn forget(&mut self, id: TopicId, sum: &mut Sum) {
         let Some(topic) = self.known.remove(&id) else { return };
         sum.subtract(topic.hashed);
@@ -217,7 +217,7 @@ impl Topics {
         self.gone.push((id, topic.name));
     }
 
-    /// A topic that is known to exist, for a change that is not hashed.
+    /// A topic that exists, for a change that is not hashed.
     pub(super) fn existing(&mut self, id: TopicId) -> &mut Topic {
         match self.known.get_mut(&id) {
             Some(topic) => topic,
@@ -225,7 +225,7 @@ impl Topics {
         }
     }
 
-    /// The counters of a topic, to be changed.
+    /// The counters of a topic, for a change.
     pub(super) fn totals(&mut self, id: TopicId) -> &mut TopicTotals {
         &mut self.touch(id).totals
     }
@@ -235,12 +235,12 @@ impl Topics {
         self.note_deliverable(id);
     }
 
-    /// Those that have a job to reserve, by number.
+    /// The topics that can deliver a job, by number.
     pub(super) fn deliverable(&self) -> &BTreeSet<TopicId> {
         &self.deliverable
     }
 
-    /// A job comes into the state that it is in now.
+    /// Counts a job in its state, and adds it to that state's order.
     pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
         self.in_order += usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
@@ -262,7 +262,7 @@ impl Topics {
         }
     }
 
-    /// A job leaves the state that it is in.
+    /// Takes a job out of its state's counter and order.
     pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
         self.in_order -= usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
@@ -294,7 +294,7 @@ impl Topics {
         named.filter_map(|(_, id)| Some(self.find(*id)?.view(*id)))
     }
 
-    /// Brings what changed into the state hash, and notes which topics are idle since this stamp.
+    /// Updates the state hash with the changed topics, and notes which topics are idle from this stamp on.
     pub(super) fn settle(&mut self, stamp: Millis, sum: &mut Sum) {
         for id in std::mem::take(&mut self.changed) {
             let Some(topic) = self.known.get_mut(&id) else { continue };
@@ -320,13 +320,13 @@ impl Topics {
         self.forgotten_hashed = hash;
     }
 
-    /// The hashes of all of them, from scratch.
+    /// The sum of their hashes, computed from scratch.
     pub(super) fn hash(&self) -> u128 {
         let sum = self.hash_of_forgotten();
         self.known.iter().fold(sum, |sum, (id, topic)| sum.wrapping_add(topic.hash(*id)))
     }
 
-    /// 0 while none was forgotten: then the next number follows from the others.
+    /// 0 until a topic was forgotten: until then the next number follows from the number of topics.
     fn hash_of_forgotten(&self) -> u128 {
         if self.next as usize == self.known.len() {
             return 0;
@@ -336,7 +336,7 @@ impl Topics {
         element.word(self.next.into()).word(pushed).word(finished).word(deleted).word(expired).hash()
     }
 
-    /// All of them.
+    /// All topics, for a checkpoint.
     pub(super) fn save(&self) -> SavedTopics {
         let known = self.known.iter().map(|(id, topic)| topic.save(*id)).collect();
         SavedTopics { known, next: self.next, forgotten: self.forgotten }
@@ -359,8 +359,8 @@ impl Topics {
         self.forgotten_hashed = self.hash_of_forgotten();
     }
 
-    /// Counts the spilled jobs with the others, when all resident ones are back. Fails with the topic whose resident jobs are not
-    /// those that were saved.
+    /// Adds the spilled jobs to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
+    /// do not match the saved counters.
     pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
         for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
             if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
@@ -375,22 +375,22 @@ impl Topics {
         Ok(())
     }
 
-    /// Jobs that are ready or buried.
+    /// The number of jobs that are ready or buried.
     pub(super) fn in_order(&self) -> usize {
         self.in_order
     }
 
-    /// Bytes of memory that the orders take.
+    /// Bytes of memory of the orders.
     pub(super) fn memory_bytes(&self) -> usize {
         ReadyOrder::memory_bytes(self.in_order)
     }
 
-    /// Bytes that they take in a checkpoint: an estimate.
+    /// An estimate of the topics' size in a checkpoint, in bytes.
     pub(super) fn saved_bytes(&self) -> usize {
         self.known.len() * size_of::<SavedTopic>()
     }
 
-    /// How many bytes the jobs of each topic have: whatever was counted before is wrong.
+    /// Sets the size of each topic's bodies, which was recounted.
     pub(super) fn set_bytes(&mut self, bytes: &BTreeMap<TopicId, u64>) {
         for (id, topic) in &mut self.known {
             topic.bytes = bytes.get(id).copied().unwrap_or_default();
@@ -462,32 +462,32 @@ impl Topic {
         }
     }
 
-    /// Whether it has neither a job nor a setting.
+    /// True if it has no job, no policy, and is not paused.
     pub(super) fn is_idle(&self) -> bool {
         !self.paused && self.rule.is_none() && self.all_jobs() == 0
     }
 
-    /// How many jobs it has.
+    /// The number of its jobs, without finished ones.
     pub(super) fn jobs(&self) -> u64 {
         self.delayed + self.reserved + (self.ready.len() + self.buried.len()) as u64
     }
 
-    /// The same, with those that are remembered.
+    /// The number of its jobs, including finished ones that are still remembered.
     pub(super) fn all_jobs(&self) -> u64 {
         self.jobs() + self.remembered
     }
 
-    /// Whether it has a job to reserve at this stamp.
+    /// True if reserve can get a job at this stamp.
     pub(super) fn can_deliver(&self, stamp: Millis) -> bool {
         !self.paused && !self.ready.is_empty() && self.room(stamp) > 0
     }
 
-    /// How many jobs a reserve at this stamp could have, if that many were ready.
+    /// How many jobs a reserve at this stamp could get, if enough were ready.
     pub(super) fn room(&self, stamp: Millis) -> u64 {
         self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
     }
 
-    /// Its rate alone holds its ready jobs back at this stamp: until when.
+    /// If only its rate holds ready jobs back at this stamp: when the rate allows one.
     fn waits_until(&self, stamp: Millis) -> Option<Millis> {
         let rule = self.rule.as_ref().filter(|_| !self.paused && !self.ready.is_empty())?;
         rule.free_at(self.reserved).filter(|at| *at > stamp)

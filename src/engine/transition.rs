@@ -1,4 +1,4 @@
-//! The only place that moves a job between states, orders, timers and sums.
+//! The only code that moves a job between states, orders, timers and sums.
 
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
@@ -10,27 +10,27 @@ use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{BuryReason, Fence, JobState, Millis, SessionId, TopicId};
 
 impl Engine {
-    /// Changes a job: takes it out of everything that its state asked for, and puts it into what its new one asks
-    /// for.
+    /// Changes a job: removes it from the structures that its old state needs, and adds it to those that its new state
+    /// needs.
     pub(super) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         let before = self.events.before_change(&self.jobs[slot], self.clock);
         self.change_unnoted(slot, change);
         self.events.note_change(before, &self.jobs[slot], self.clock, &self.topics);
     }
 
-    /// As [`Self::change`], for one that is no event by itself.
+    /// As [`Self::change`], but without an event.
     pub(super) fn change_unnoted(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
         self.leave(slot);
         self.jobs.change(slot, change);
         self.enter(slot);
     }
 
-    /// Puts a job that is not reserved into another topic, under this hash of its key there, which no job has. With `None` it is
-    /// no longer found by its key, and its key may be used again in both topics. It counts as deleted from the one and as pushed to
-    /// the other, so that the counts of each topic add up.
+    /// Moves a job that is not reserved to another topic, under this hash of its key there, which no job has. With `None`
+    /// it is no longer found by its key, which may then be used again in both topics. It counts as deleted from one topic
+    /// and as pushed to the other, so that the counters of each topic add up.
     pub(super) fn move_job(&mut self, slot: Slot, topic: TopicId, key_hash: Option<KeyHash>) {
         debug_assert!(self.jobs[slot].state != JobState::Reserved, "its consumer has a lease on it");
-        // A job that is remembered was counted as finished where it was.
+        // A finished job was counted as finished in its old topic.
         if self.jobs[slot].state != JobState::Finished {
             self.topics.totals(self.jobs[slot].topic).deleted += 1;
             self.topics.totals(topic).pushed += 1;
@@ -42,17 +42,17 @@ impl Engine {
         self.note(slot, JobEventKind::Moved);
     }
 
-    /// Notes what happens to a job that is there.
+    /// Notes an event of an existing job.
     pub(super) fn note(&mut self, slot: Slot, kind: JobEventKind) {
         self.events.note(kind, &self.jobs[slot], self.clock, &self.topics);
     }
 
-    /// Notes how a job ended.
+    /// Notes the event that ended a job.
     pub(super) fn note_end(&mut self, job: &Job, kind: JobEventKind) {
         self.events.note(kind, job, self.clock, &self.topics);
     }
 
-    /// Puts a job into what its state asks for.
+    /// Adds a job to the structures that its state needs.
     pub(super) fn enter(&mut self, slot: Slot) {
         self.changes += 1;
         let job = &self.jobs[slot];
@@ -66,14 +66,15 @@ impl Engine {
         self.sum.add(hash::of_job(job));
     }
 
-    /// Makes a job wait for its due time, or for a consumer if that has come: in the place of its due time.
+    /// Makes a job wait for its due time, or for a consumer if it is due: at the place of its due time.
     pub(super) fn make_wait(&mut self, slot: Slot) {
         let clock = self.clock;
         self.change(slot, |job| job.set_waiting(clock));
     }
 
-    /// The wall clock was set back. Ready jobs that are not due any more wait again, and so do jobs that were held as expired: the
-    /// latest first, a bounded number of them. The entries after this one move the rest, and until then no reserve grants one.
+    /// Follows a wall clock that was set back. Ready jobs that are not due any more wait again, and so do jobs that were
+    /// held as expired: the latest first, a bounded number of them. The next entries move the rest; until then no reserve
+    /// grants those.
     pub(super) fn turn_back(&mut self) {
         for _ in 0..DUE_PER_ENTRY_MAX {
             let Some(slot) = self.timers.too_far(self.clock) else { return };
@@ -81,8 +82,8 @@ impl Engine {
         }
     }
 
-    /// Makes a job wait that is not for delivery by the wall clock as it is now. One that has expired by it is held, until it
-    /// has expired for sure.
+    /// Makes a job wait that may not be delivered by the current wall clock. An expired one is held until it has surely
+    /// expired.
     pub(super) fn put_away(&mut self, slot: Slot) {
         let (clock, job) = (self.clock, &self.jobs[slot]);
         let Some(expires) = job.expires().filter(|_| job.is_expired(self.clock)) else {
@@ -91,7 +92,7 @@ impl Engine {
         let until = clock.sure_at(expires).max(DUE_ANEW + 1);
         self.change(slot, |job| {
             if job.state != JobState::Buried {
-                // Of two times only the one on the wall clock can lie ahead again.
+                // Of its two times, only the one on the wall clock can be ahead again.
                 let also = job.also_due().filter(|also| also.timeline == Timeline::Wall);
                 job.set_delayed(also.unwrap_or(job.due()));
             }
@@ -99,8 +100,8 @@ impl Engine {
         });
     }
 
-    /// Makes a job ready whose attempt failed: due now, and behind all that is ready by now. It waits if its due time lies ahead, as
-    /// the wall clock was set back.
+    /// Makes a job ready whose attempt failed: due now, behind all jobs that are ready by now. If the wall clock was set
+    /// back before its due time, it waits.
     pub(super) fn make_wait_again(&mut self, slot: Slot) {
         if !self.clock.reached(self.jobs[slot].due()) {
             return self.make_wait(slot);
@@ -112,14 +113,14 @@ impl Engine {
         });
     }
 
-    /// Takes a job out of the state.
+    /// Removes a job from the state.
     pub(super) fn remove(&mut self, slot: Slot) -> Job {
         self.changes += 1;
         self.leave(slot);
         self.jobs.remove(slot)
     }
 
-    /// Takes a job out of everything that its state asked for.
+    /// Removes a job from the structures that its state needs.
     fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
         self.sum.subtract(hash::of_job(job));
@@ -134,19 +135,19 @@ impl Engine {
 }
 
 impl Job {
-    /// Whether it has expired by the wall clock as it is now, which may be wrong: nobody is to have it meanwhile.
+    /// True if it has expired by the current wall clock, which may be wrong: it is not delivered meanwhile.
     pub(super) fn is_expired(&self, clock: Clock) -> bool {
         self.expires().is_some_and(|expires| clock.reached(expires))
     }
 
-    /// Delayed until it is due, or ready if it is by now.
+    /// Delayed until it is due, or ready if it is due already.
     pub(super) fn set_waiting(&mut self, clock: Clock) {
         let due = self.due();
         if clock.reached(due) { self.set_ready(clock.as_stamp(due)) } else { self.set_delayed(due) }
     }
 
-    /// Delayed for this long, in milliseconds; and until it is due, if that lies ahead as the wall clock was set back since it was
-    /// granted.
+    /// Delays it for `wait_ms` milliseconds. If its due time is ahead again, because the wall clock was set back since it
+    /// was granted, it also waits for that.
     pub(super) fn put_off(&mut self, clock: Clock, wait_ms: u64) {
         let (due, later) = (self.due(), clock.later(wait_ms));
         self.set_delayed(later);
@@ -156,7 +157,7 @@ impl Job {
         }
     }
 
-    /// Of two times that it waits for, its due time is the one that comes later by the clock as it is now.
+    /// If it waits for two times, makes the one that is later by the current clock its due time.
     pub(super) fn wait_for_later(&mut self, clock: Clock) {
         if let Some(also) = self.also_due().filter(|also| clock.as_stamp(*also) > clock.as_stamp(self.due()))
         {
@@ -166,11 +167,11 @@ impl Job {
         }
     }
 
-    /// Ready, in this place: jobs of a topic and a priority are reserved in the order of these stamps, which may lie before the
-    /// first there is.
+    /// Makes it ready at this place: jobs of equal topic and priority are reserved in the order of these stamps. A negative
+    /// place counts as 0.
     ///
-    /// A job's place is its due time. So a job that failed stands in the place of its next attempt, and one whose work was not
-    /// begun in its old one. A retry without a wait comes behind all that was due by then.
+    /// A job's place is its due time. So a failed job gets the place of its next attempt, and one whose work was not begun
+    /// gets its old place back. A retry without a wait comes after all jobs that were due by then.
     pub(super) fn set_ready(&mut self, since: i128) {
         self.end_lease();
         self.state = JobState::Ready;
@@ -188,14 +189,14 @@ impl Job {
         (self.state, self.buried) = (JobState::Buried, reason);
     }
 
-    /// Done at this stamp, and remembered for `retention_ms`.
+    /// Marks it as finished at this stamp, and remembered for `retention_ms`.
     pub(super) fn set_finished(&mut self, stamp: Millis, retention_ms: u64) {
         self.end_lease();
         (self.state, self.since) = (JobState::Finished, stamp.0);
         self.set_retention(retention_ms);
     }
 
-    /// What does not describe the new state is zero: equal states have equal records.
+    /// Resets the fields that do not describe the new state, so that equal states have equal records.
     fn end_lease(&mut self) {
         self.since = 0;
         self.set_lease(Fence::default(), SessionId::default());

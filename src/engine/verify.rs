@@ -1,4 +1,4 @@
-//! A check of the engine against itself: recomputes from scratch everything that is maintained incrementally.
+//! Checks of the engine against itself: they recompute from scratch what is maintained incrementally.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use super::store::JobStore;
 use crate::types::{JobState, SessionId, TopicId};
 
 impl Engine {
-    /// Counts all jobs and sums their hashes from scratch, spilled jobs as the store has them. The inner error names the
-    /// first difference to the recorded state. It is for files whose content is not trusted.
+    /// Counts all jobs and sums their hashes from scratch; spilled jobs are read from the store. The inner error names the
+    /// first difference from the recorded state. For files whose content is not trusted.
     pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), RestoreError>, S::Error> {
         let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
         let mut sum = Sum::default();
@@ -47,7 +47,7 @@ impl Engine {
         Ok(if sum == self.sum { Ok(()) } else { Err(RestoreError::Hash) })
     }
 
-    /// Takes the jobs for right, whatever the state hash was: it becomes theirs.
+    /// Accepts the jobs as they are and recomputes the state hash and the topics' bytes from them.
     pub fn sum_anew<S: JobStore>(&mut self, store: &mut S) -> Result<(), S::Error> {
         let mut sum = Sum::default();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
@@ -74,8 +74,8 @@ impl Engine {
         sum.add(self.members.hash());
     }
 
-    /// Panics if counters, orders, indexes, timers or the state hash are not what the jobs say. For tests and for
-    /// hunting a fault: it looks at every job.
+    /// Panics if counters, orders, indexes, timers or the state hash do not match the jobs. For tests and for debugging: it
+    /// visits every job.
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
         let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 5])> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A hierarchical hashed timing wheel: which timer fires next, for millions of them.
+//! A hierarchical hashed timing wheel, which finds the next timer among millions.
 //!
 //! After Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP 1987), and the timers of kernels.
 //! The tick is 1 ms; there are 4 levels of 1024 slots, so that a slot of level *n* spans 1024^*n* ms. A timer lies on the
@@ -7,16 +7,16 @@
 //! 40 bits, which are rare in a real queue, wait in an ordered set.
 //!
 //! Promises:
-//! - Setting and cancelling cost O(1) while the timer lies ahead of the position; finding the next occupied slot is a
-//!   scan over at most 4 x 16 words.
-//! - Timers fire in the order (time, id), whatever the order in which they were set. Slots are unordered, so those
-//!   before the position are kept in an ordered set, the *front*. It costs O(log n) of the timers that are due soon.
-//! - Every step of [`Wheel::step`] moves at most one timer. A caller that calls it ahead of time decides how much is done
-//!   at once; the rest is done when a timer is requested.
+//! - Setting and cancelling cost O(1) while the timer is ahead of the position. Finding the next occupied slot scans at
+//!   most 4 x 16 words.
+//! - Timers fire in the order (time, id), however they were set. Slots are unordered, so the timers before the position are
+//!   kept in an ordered set, the *front*, which costs O(log n) of the timers that are due soon.
+//! - Each [`Wheel::step`] moves at most one timer. A caller may call it ahead of time to spread the work; the rest is done
+//!   when a timer is requested.
 //!
-//! The position, and the timers already collected, never affect which timers fire or when.
+//! Neither the position nor the timers already collected affect which timers fire or when.
 //!
-//! It knows no job and no clock: a timer is a slot number, a time and an id.
+//! It knows no jobs and no clock: a timer is a slot number, a time and an id.
 
 #![expect(clippy::indexing_slicing, reason = "slots and digits are below the lengths of what they index")]
 
@@ -31,7 +31,7 @@ const DIGIT_MASK: u64 = (1 << DIGIT_BITS) - 1;
 const SPAN_BITS: usize = LEVELS * DIGIT_BITS;
 const NONE: u32 = u32::MAX;
 
-/// A timer's place among those that fire: time, id, slot.
+/// A timer as it is ordered: time, id, slot.
 pub(super) type Timer = (u64, u64, u32);
 
 /// The timers of both wheels, by slot: a slot has at most one.
@@ -59,7 +59,7 @@ enum Home {
 /// One wheel.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    /// What fires before it is in the front.
+    /// Timers before it are in the front.
     position: u64,
     /// First timer of each slot, level by level.
     heads: Box<[u32]>,
@@ -100,7 +100,7 @@ impl Wheel {
         nodes.0[slot as usize].home = Home::Nowhere;
     }
 
-    /// The first timer, if it fires at `until` or before. Collects as far as that takes.
+    /// The first timer, if it fires at `until` or before. Collects timers as far as necessary.
     pub(super) fn first(&mut self, nodes: &mut Nodes, until: u64) -> Option<Timer> {
         loop {
             if let Some(first) = self.front.first()
@@ -124,13 +124,13 @@ impl Wheel {
         }
     }
 
-    /// What the front holds up to `until`, in order; complete after [`Self::fill`].
+    /// The timers of the front up to `until`, in order; complete after [`Self::fill`].
     pub(super) fn front(&self, until: u64) -> impl Iterator<Item = Timer> + '_ {
         self.front.iter().copied().take_while(move |timer| timer.0 <= until && timer.0 < self.position)
     }
 
-    /// A time after `after` before which nothing fires: the first timer's own if it is within the current 1024 ms,
-    /// else the start of the slot that holds it, where more will be known.
+    /// A time after `after` before which nothing fires: the first timer's own if it is within the current 1024 ms, else the
+    /// start of its slot, at which the caller asks again.
     pub(super) fn next_after(&mut self, nodes: &mut Nodes, after: u64) -> Option<u64> {
         while self.step(nodes, after.saturating_add(1)) {}
         let soonest = after.saturating_add(1);
@@ -166,7 +166,7 @@ impl Wheel {
         }
     }
 
-    /// Puts a timer where it belongs as the position stands.
+    /// Puts a timer where it belongs for the current position.
     fn place(&mut self, nodes: &mut Nodes, slot: u32) {
         let node = &mut nodes.0[slot as usize];
         if node.at < self.position {
@@ -207,7 +207,7 @@ impl Wheel {
         }
     }
 
-    /// Moves one timer out of a slot that the position has entered, highest level first.
+    /// Moves one timer out of a slot that the position has entered; the highest level comes first.
     fn cascade_one(&mut self, nodes: &mut Nodes) -> bool {
         if let Some(first) = self.arrived() {
             self.later.remove(&first);
@@ -221,7 +221,7 @@ impl Wheel {
         true
     }
 
-    /// The first of those that wait beyond the levels, if it no longer does.
+    /// The first timer of the ordered set, if the levels can hold it by now.
     fn arrived(&self) -> Option<Timer> {
         self.later.first().copied().filter(|first| level_of(first.0 ^ self.position) < LEVELS)
     }
@@ -232,7 +232,7 @@ impl Wheel {
         slots.find(|(level, digit)| self.heads[level * SLOTS + digit] != NONE)
     }
 
-    /// Moves one timer from the slot at the position to the front; past the slot when it was the last.
+    /// Moves one timer from the slot at the position to the front; after the last one, the position moves on.
     fn collect_one(&mut self, nodes: &mut Nodes) {
         let digit = digit(self.position, 0);
         let slot = self.heads[digit];
@@ -246,7 +246,7 @@ impl Wheel {
         }
     }
 
-    /// Start and level of the first occupied slot, when nothing waits to be cascaded.
+    /// Start and level of the first occupied slot, if no cascade is pending.
     fn next_slot(&self) -> Option<(u64, usize)> {
         for (level, occupied) in self.occupied.iter().enumerate() {
             let from = digit(self.position, level) + usize::from(level > 0);
@@ -260,12 +260,12 @@ impl Wheel {
 }
 
 impl Nodes {
-    /// Whether `slot` has a timer.
+    /// True if `slot` has a timer.
     pub(super) fn is_set(&self, slot: u32) -> bool {
         self.0.get(slot as usize).is_some_and(|node| node.home != Home::Nowhere)
     }
 
-    /// No slot from `slots` on has a timer, or will have one soon.
+    /// Frees the nodes from `slots` on. None of them has a timer.
     pub(super) fn shrink(&mut self, slots: usize) {
         debug_assert!(
             self.0.iter().skip(slots).all(|node| node.home == Home::Nowhere),

@@ -1,8 +1,8 @@
 //! A producer's recent pushes: the outcome of each sequence number, so that a repeat gets the same answer, and a checksum
-//! of its job, so that another job under the same number is refused.
+//! of its job, so that a different job under the same number is refused.
 //!
-//! It covers [`PRODUCER_WINDOW_MAX`] sequence numbers, 12 bytes for each used one. Skipped numbers are holes, which
-//! cost nothing: a push that comes late fills them. The outcomes before the window are forgotten.
+//! A window covers [`PRODUCER_WINDOW_MAX`] sequence numbers and takes 12 bytes for each used one. Skipped numbers are
+//! holes, which cost nothing; a late push fills them. Outcomes before the window are forgotten.
 
 use std::collections::BTreeMap;
 
@@ -34,30 +34,30 @@ struct Block {
 /// The outcomes of one producer.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// The first sequence number that it covers.
+    /// The first sequence number covered.
     start: u64,
-    /// How many it covers, holes included.
+    /// The number of sequence numbers covered, holes included.
     length: u64,
-    /// The outcomes of [`BLOCK`] numbers each, by the first of them divided by [`BLOCK`]. No block is all holes, so the
-    /// window takes memory in proportion to the outcomes. Each is boxed, so that a producer of a single job takes little.
+    /// The outcomes in blocks, by their first number divided by [`BLOCK`]. No block is all holes, so memory is proportional
+    /// to the outcomes. Blocks are boxed, so that a producer of a single job takes little.
     blocks: BTreeMap<u64, Box<Block>>,
-    /// How many outcomes it remembers: holes are none.
+    /// The number of outcomes, without holes.
     count: usize,
     sum: Sum,
-    /// The changes that lead back to its content at an earlier moment.
+    /// The undo log that leads back to an earlier moment.
     undo: Option<Box<Undo>>,
 }
 
-/// A window as it was, in terms of what it is.
+/// An undo log: what differs between the window then and now.
 #[derive(Debug)]
 struct Undo {
     start: u64,
     length: u64,
-    /// Sequence numbers, and the outcome that was there before, in the order of the changes.
+    /// Sequence numbers with their outcomes before a change, in the order of the changes.
     before: Vec<(u64, Kept)>,
 }
 
-/// A window as it is written to a checkpoint.
+/// A window in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedWindow {
     start: u64,
@@ -65,32 +65,32 @@ pub(super) struct SavedWindow {
     runs: Vec<SavedRun>,
 }
 
-/// Outcomes of numbers that follow each other.
+/// Outcomes of consecutive sequence numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedRun {
     first: u64,
     /// 8 bytes each, little-endian.
     #[serde(with = "serde_bytes")]
     outcomes: Vec<u8>,
-    /// 4 bytes each.
+    /// 4 bytes each, little-endian.
     #[serde(with = "serde_bytes")]
     checksums: Vec<u8>,
 }
 
-/// The known state of a sequence number.
+/// What is known about a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recall {
-    /// It was not applied.
+    /// It is unused.
     New,
-    /// It was, with this outcome.
+    /// It was pushed, with this outcome.
     Known(PushOutcome),
-    /// It was, for another job.
+    /// It was used for another job.
     Reused,
-    /// It lies before the window.
+    /// It lies before the window: its outcome is forgotten.
     Forgotten,
 }
 
-/// The number in the ring of a sequence number that was skipped. No outcome packs to it.
+/// The packed outcome of a skipped sequence number. No outcome packs to it.
 const HOLE: u64 = 0;
 
 impl Default for Window {
@@ -100,7 +100,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// The known state of a sequence number.
+    /// Looks up a sequence number.
     pub(super) fn recall(&self, sequence: u64, checksum: JobChecksum, group: GroupId) -> Recall {
         if sequence < self.start {
             return Recall::Forgotten;
@@ -114,7 +114,7 @@ impl Window {
         }
     }
 
-    /// Remembers the outcome of a sequence number that was new.
+    /// Remembers the outcome of an unused sequence number.
     pub(super) fn remember(
         &mut self,
         session: SessionId,
@@ -135,7 +135,7 @@ impl Window {
         self.put(sequence, kept);
     }
 
-    /// Forgets the older half of its outcomes.
+    /// Forgets the older half of the outcomes.
     pub(super) fn forget_half(&mut self, session: SessionId) {
         let kept = self.outcomes().nth(self.count.div_ceil(2));
         if let Some((first, _)) = kept {
@@ -144,46 +144,46 @@ impl Window {
         }
     }
 
-    /// How many outcomes it remembers.
+    /// The number of outcomes.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of memory that it takes beside its own fields: an estimate.
+    /// An estimate of its memory beside its own fields, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        /// A block, what the allocator adds, and its part of a node of the map that is half full.
+        /// A block, the allocator's overhead, and its part of a map node that is half full.
         const BLOCK_BYTES: usize = size_of::<Block>() + 16 + 36;
-        /// The rest of the first node.
+        /// The rest of the first map node.
         const NODE_BYTES: usize = 176;
         if self.blocks.is_empty() { 0 } else { NODE_BYTES + self.blocks.len() * BLOCK_BYTES }
     }
 
-    /// All that it remembers.
+    /// The window, for a checkpoint.
     pub(super) fn save(&self) -> SavedWindow {
         SavedWindow { start: self.start, length: self.length, runs: runs_of(self.outcomes()) }
     }
 
-    /// From now on it keeps its changes, unless it does already.
+    /// Starts an undo log, unless there is one.
     pub(super) fn keep_undo(&mut self) {
         let Self { start, length, .. } = *self;
         self.undo.get_or_insert_with(|| Box::new(Undo { start, length, before: Vec::new() }));
     }
 
-    /// It needs to remember that no more.
+    /// Drops the undo log.
     pub(super) fn drop_undo(&mut self) {
         self.undo = None;
     }
 
-    /// All that it remembered when [`Self::keep_undo`] was called. Without that, all that it remembers.
+    /// The window as it was when [`Self::keep_undo`] was called; without an undo log, as it is. Drops the undo log.
     pub(super) fn save_undone(&mut self) -> SavedWindow {
         let Some(undo) = self.undo.take() else { return self.save() };
-        // The earliest change of a number has its old outcome.
+        // The earliest change of a number has its outcome at that moment.
         let before: BTreeMap<u64, Kept> = undo.before.iter().rev().copied().collect();
         let is_unchanged =
             |(sequence, _): &(u64, Kept)| undo.covers(*sequence) && !before.contains_key(sequence);
         let mut outcomes: Vec<_> = self.outcomes().filter(is_unchanged).collect();
         outcomes.extend(before.into_iter().filter(|(_, kept)| !kept.is_hole()));
-        // Two rising sequences, one behind the other: a stable sort merges them.
+        // Two ascending sequences, one after the other: a stable sort merges them.
         outcomes.sort_by_key(|(sequence, _)| *sequence);
         SavedWindow { start: undo.start, length: undo.length, runs: runs_of(outcomes.into_iter()) }
     }
@@ -203,12 +203,12 @@ impl Window {
         window
     }
 
-    /// Start and sum of the remembered outcomes, for the session's hash.
+    /// The start, and the sum of the outcomes' hashes, for the session's hash.
     pub(super) fn digest(&self) -> (u64, u128) {
         (self.start, self.sum.with(0))
     }
 
-    /// The same sum, from scratch.
+    /// The sum computed from scratch.
     pub(super) fn recount(&self, session: SessionId) -> u128 {
         let mut sum = Sum::default();
         for (sequence, kept) in self.outcomes() {
@@ -217,7 +217,7 @@ impl Window {
         sum.with(0)
     }
 
-    /// The outcome of each sequence number, without the holes.
+    /// The outcome of each sequence number, without holes.
     fn outcomes(&self) -> impl Iterator<Item = (u64, Kept)> {
         let numbered = self.blocks.iter().flat_map(|(block, kept)| {
             (0..BLOCK as u64).map(move |nth| block * BLOCK as u64 + nth).zip(kept.iter())
@@ -235,7 +235,7 @@ impl Window {
         }
     }
 
-    /// The window begins at `first` from now on.
+    /// Moves the start of the window to `first`.
     fn forget_before(&mut self, session: SessionId, first: u64) {
         self.start = first;
         while let Some(mut oldest) = self.blocks.first_entry() {
@@ -259,8 +259,8 @@ impl Window {
 }
 
 impl Undo {
-    /// The outcome of a number is about to change. Only those that the window covered matter, so this remembers two changes
-    /// of each at most.
+    /// Notes an outcome before it changes. Only numbers that the window covered then matter, so each has at most two
+    /// changes.
     fn note(&mut self, sequence: u64, kept: Kept) {
         if self.covers(sequence) {
             self.before.push((sequence, kept));
@@ -316,7 +316,7 @@ impl Block {
 }
 
 impl SavedWindow {
-    /// Whether each run is whole, and they rise within the window.
+    /// True if each run is complete, and the runs ascend within the window.
     pub(super) fn is_valid(&self) -> bool {
         let mut from = self.start;
         self.runs.iter().all(|run| {
@@ -327,25 +327,25 @@ impl SavedWindow {
         })
     }
 
-    /// How many outcomes it remembers.
+    /// The number of outcomes.
     pub(super) fn count(&self) -> usize {
         self.runs.iter().map(SavedRun::count).sum()
     }
 }
 
 impl SavedRun {
-    /// How many outcomes it has.
+    /// The number of outcomes.
     fn count(&self) -> usize {
         self.outcomes.len() / 8
     }
 
-    /// The number behind its last one; `None` if there is none.
+    /// The number after its last one; `None` on overflow.
     fn end(&self) -> Option<u64> {
         self.first.checked_add(self.count() as u64)
     }
 }
 
-/// The runs that these make, in rising order.
+/// Groups ascending outcomes into runs.
 fn runs_of(kept: impl Iterator<Item = (u64, Kept)>) -> Vec<SavedRun> {
     let mut runs: Vec<SavedRun> = Vec::new();
     for (sequence, kept) in kept {
@@ -361,7 +361,7 @@ fn runs_of(kept: impl Iterator<Item = (u64, Kept)>) -> Vec<SavedRun> {
     runs
 }
 
-/// Where a sequence number is kept: in which block, and where in it.
+/// The block of a sequence number, and its place in the block.
 fn place(sequence: u64) -> (u64, usize) {
     const LENGTH: u64 = BLOCK as u64;
     (sequence / LENGTH, usize::try_from(sequence % LENGTH).unwrap_or(0))

@@ -1,8 +1,8 @@
-//! The members of the group, and how they change: one member at a time.
+//! The members of the group, which change one at a time.
 //!
-//! A change is an entry of the log. Its bytes have our own format: raft-rs carries them and never reads them. With
-//! one change at a time, any two majorities, before and after, share a member, so there is no joint configuration
-//! (Ongaro, Consensus: Bridging Theory and Practice, 2014, section 4.1).
+//! A change is a log entry in our own format, which raft-rs carries but does not read. With one change at a time, any
+//! majority before and any majority after a change share a member, so no joint configuration is needed (Ongaro, Consensus:
+//! Bridging Theory and Practice, 2014, section 4.1).
 
 use ::raft::eraftpb::{ConfChange, ConfChangeType, ConfState};
 use bincode::Options as _;
@@ -11,28 +11,28 @@ use serde::{Deserialize, Serialize};
 /// The members of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
-    /// Those who elect a leader and whose disks count.
+    /// They elect the leader, and a majority of them must store an entry.
     pub voters: Vec<u64>,
-    /// Those who only receive.
+    /// They receive the log and do not vote.
     pub learners: Vec<u64>,
 }
 
-/// A change of the members.
+/// A change of membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MembershipChange {
-    /// From here on this node alone is in the group. Each group begins with it; it comes again when the majority was lost
-    /// for good.
+    /// This node becomes the only member. Each group begins with this change; it is used again if the majority was lost for
+    /// good.
     Alone(u64),
-    /// A node receives the log, and does not vote yet.
+    /// The node receives the log and does not vote yet.
     Learner(u64),
-    /// A learner votes from here on.
+    /// The learner becomes a voter.
     Voter(u64),
-    /// A node is not in the group any more.
+    /// The node is removed from the group.
     Remove(u64),
 }
 
 impl Membership {
-    /// The one that a group begins with.
+    /// The membership with which a group begins.
     pub fn alone(node: u64) -> Self {
         Self { voters: vec![node], learners: Vec::new() }
     }
@@ -42,23 +42,22 @@ impl Membership {
         self.voters.iter().chain(&self.learners).copied()
     }
 
-    /// Whether a node is a member.
+    /// True if a node is a member.
     pub fn contains(&self, node: u64) -> bool {
         self.all().any(|member| member == node)
     }
 
-    /// The members after a change, by the rules of raft-rs; `None` if the change is invalid because it would leave
-    /// no voter.
+    /// The members after a change, as raft-rs computes them; `None` for an invalid change, which would leave no voter.
     pub fn after(&self, change: MembershipChange) -> Option<Self> {
         Some(change.apply(self)).filter(|after| !after.voters.is_empty())
     }
 
-    /// Whether there is a voter beside `node`: all that is acknowledged is there, too, or with a majority of such.
+    /// True if there is another voter: it, or a majority with it, has everything that was acknowledged.
     pub fn has_voters_beside(&self, node: u64) -> bool {
         self.voters.iter().any(|voter| *voter != node)
     }
 
-    /// How many voters make a majority.
+    /// The number of voters in a majority.
     pub fn majority(&self) -> usize {
         self.voters.len() / 2 + 1
     }
@@ -82,13 +81,13 @@ impl From<Membership> for ConfState {
 }
 
 impl MembershipChange {
-    /// Its bytes, as an entry of the log holds them.
+    /// Encodes the change as the data of a log entry.
     pub fn encode(self) -> Vec<u8> {
         let encoded = options().serialize(&(VERSION, self));
         encoded.unwrap_or_else(|error| unreachable!("a change in memory always encodes: {error}"))
     }
 
-    /// Reads one; `None` if the bytes are none that this version knows.
+    /// Decodes a change; `None` if this version cannot.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (version, change): (u8, Self) = options().deserialize(bytes).ok()?;
         (version == VERSION).then_some(change)
@@ -116,7 +115,7 @@ impl MembershipChange {
         }
     }
 
-    /// The steps in which raft-rs takes it.
+    /// The change as the single steps that raft-rs applies.
     pub(super) fn steps(self, before: &Membership) -> Vec<ConfChange> {
         match self {
             Self::Alone(node) => {

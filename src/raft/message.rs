@@ -1,9 +1,9 @@
 //! Messages between members, and their encoding.
 //!
 //! raft-rs uses protobuf, whose parser has an open advisory, so peers never exchange it: each field of a message is
-//! converted to a type of our own, encoded with bincode. Nothing is allocated for the value of a length field, only
-//! for bytes that have arrived. [`KINDS`] lists the messages that members may send; all others are refused, above
-//! all proposals, whose outcome would never be reported.
+//! converted to a type of our own and encoded with bincode. A forged length cannot cause an allocation: memory is taken
+//! only for bytes that have arrived. [`KINDS`] lists the messages that members may send. All others are refused, in
+//! particular proposals, whose outcome would never be reported.
 
 use bincode::Options as _;
 use bytes::Bytes;
@@ -14,22 +14,22 @@ use super::membership::Membership;
 use super::{from_raft, to_raft};
 use crate::storage::{EntryKind, LogEntry};
 
-/// What one member says to another about the log they share.
+/// A Raft message from one member to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message(eraftpb::Message);
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// They do not follow the encoding.
+    /// The bytes cannot be decoded.
     #[error("a message between members cannot be understood")]
     Malformed,
-    /// It is none that members send each other.
+    /// Members never send a message of this kind.
     #[error("members do not send each other messages of kind {0}")]
     Kind(u8),
 }
 
-/// A checkpoint that the sender has, named for the receiver to ask for it.
+/// Names a checkpoint that the sender offers; the receiver then fetches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotOffer {
     /// The last entry that it contains.
@@ -38,12 +38,12 @@ pub struct SnapshotOffer {
     pub term: u64,
 }
 
-/// What the fields of a message take in memory, by and large.
+/// Estimated memory of a message's fields, in bytes.
 const FIELDS_BYTES: usize = 128;
-/// What those of an entry take.
+/// Estimated memory of an entry's fields, in bytes.
 const ENTRY_FIELDS_BYTES: usize = 64;
 
-/// The kinds that members send each other, by the numbers under which they go.
+/// The kinds of messages that members exchange, with their numbers in the encoding.
 const KINDS: [(u8, eraftpb::MessageType); 10] = [
     (1, eraftpb::MessageType::MsgAppend),
     (2, eraftpb::MessageType::MsgAppendResponse),
@@ -57,7 +57,7 @@ const KINDS: [(u8, eraftpb::MessageType); 10] = [
     (10, eraftpb::MessageType::MsgRequestPreVoteResponse),
 ];
 
-/// A message as it is sent.
+/// A message in its encoded form.
 #[derive(Serialize, Deserialize)]
 struct Sent<'a> {
     kind: u8,
@@ -105,36 +105,36 @@ impl Message {
         self.0
     }
 
-    /// To whom it goes.
+    /// The receiving member.
     pub fn to(&self) -> u64 {
         self.0.to
     }
 
-    /// From whom it comes.
+    /// The sending member.
     pub fn from(&self) -> u64 {
         self.0.from
     }
 
-    /// Whether it may overtake others: such messages hold a group together, and are never to wait behind large ones. An append
-    /// may not, with entries or without: it follows the one before, and is refused if that has not come.
+    /// True if it may overtake other messages. Urgent messages keep the group together and must never wait behind large
+    /// ones. An append, even an empty one, must stay in order: it follows the previous append, and is refused without it.
     pub fn is_urgent(&self) -> bool {
         self.0.get_msg_type() != eraftpb::MessageType::MsgAppend
     }
 
-    /// How much memory and bandwidth it takes, by and large, in bytes.
+    /// An estimate of its memory and bandwidth, in bytes.
     pub fn weight_bytes(&self) -> usize {
         let entries = self.0.entries.iter().map(|entry| ENTRY_FIELDS_BYTES + entry.data.len());
         FIELDS_BYTES + self.0.context.len() + entries.sum::<usize>()
     }
 
-    /// The checkpoint that it offers to a member that is too far behind for entries.
+    /// The checkpoint that it offers to a member that lags too far behind.
     pub fn snapshot(&self) -> Option<SnapshotOffer> {
         let is_snapshot = self.0.get_msg_type() == eraftpb::MessageType::MsgSnapshot;
         let offered = self.0.get_snapshot().get_metadata();
         is_snapshot.then_some(SnapshotOffer { index: offered.index, term: offered.term })
     }
 
-    /// Its bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         let message = &self.0;
         let kind = KINDS.iter().find(|(_, kind)| *kind == message.get_msg_type());
@@ -167,7 +167,7 @@ impl Message {
         encoded.unwrap_or_else(|error| unreachable!("a message in memory always encodes: {error}"))
     }
 
-    /// Reads one. Its entries share the memory of `bytes`.
+    /// Decodes a message. Its entries share the memory of `bytes`.
     pub fn decode(bytes: &Bytes) -> Result<Self, MessageError> {
         let sent: Sent<'_> = options().deserialize(bytes).map_err(|_| MessageError::Malformed)?;
         let kind = KINDS.iter().find(|(number, _)| *number == sent.kind);
@@ -203,7 +203,7 @@ impl Message {
 }
 
 impl Sent<'_> {
-    /// Whether its entries follow each other, and nothing in it is of a later term than it is.
+    /// True if its entries are consecutive, and none has a later term than the message.
     fn follows(&self) -> bool {
         let mut before = (self.index, self.log_term);
         self.entries.iter().all(|entry| {

@@ -29,33 +29,33 @@ pub use membership::{Membership, MembershipChange};
 pub use message::{Message, MessageError, SnapshotOffer};
 pub use tail::{Offer, Wanted};
 
-/// Length of a tick: raft-rs counts its timeouts in these.
+/// The length of a tick, in which raft-rs counts its timeouts.
 pub const TICK_MS: u64 = 50;
-/// A leader's heartbeat, in ticks.
+/// The interval between a leader's heartbeats, in ticks.
 const HEARTBEAT_TICKS: usize = 2;
 /// The shortest election timeout, in ticks; the longest is twice that.
 const ELECTION_TICKS: usize = 10;
-/// The same in milliseconds: a leader holds on for this time without a majority.
+/// The shortest election timeout in milliseconds. A leader without a majority steps down after it.
 pub const ELECTION_MS_MIN: u64 = ELECTION_TICKS as u64 * TICK_MS;
-/// Largest append message, in bytes; but one entry is never split.
+/// Largest append message, in bytes. A single entry may exceed it.
 const MESSAGE_BYTES_MAX: u64 = 512 << 10;
-/// Append messages on their way to one member.
+/// Most append messages in flight to one member.
 const IN_FLIGHT_MAX: usize = 32;
-/// Largest portion of committed entries, in bytes; but one entry is never split.
+/// Most committed entries in one portion, in bytes. A single entry may exceed it.
 const COMMITTED_BYTES_MAX: u64 = 1 << 20;
 
-/// Where a group starts from.
+/// The state from which a group starts.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// This node.
     pub node: u64,
-    /// Decides the election timeouts.
+    /// The seed of the election timeouts.
     pub seed: u64,
-    /// Term and vote as they were stored.
+    /// Term and vote as stored on disk.
     pub vote: Vote,
-    /// Index and term of the entry that the log begins after; (0, 0) for none.
+    /// Index and term of the entry before the first one in the log; (0, 0) for none.
     pub before: (u64, u64),
-    /// Where each term begins in the log, in rising order: (first index, term). Up to `applied`.
+    /// The first index and the term of each term in the log, up to `applied`, in ascending order.
     pub terms: Vec<(u64, u64)>,
     /// Index of the last entry that the engine has applied.
     pub applied: u64,
@@ -65,20 +65,20 @@ pub struct Start {
     pub commit: u64,
     /// The entries after `applied`.
     pub entries: Vec<LogEntry>,
-    /// The newest checkpoint.
+    /// The newest checkpoint, for members that lag.
     pub offer: Option<Offer>,
 }
 
-/// What a group wants done, in this order: send, persist, apply.
+/// The actions that a group asks for, to be carried out in this order: send, persist, apply.
 #[derive(Debug, Default)]
 pub struct Drained {
-    /// Send these to whom they are addressed. They may be lost, and overtake each other.
+    /// Messages to send. They may be lost or overtake each other.
     pub messages: Vec<Message>,
-    /// Make this durable; its number goes to [`Group::persisted`]. Orders are carried out in order.
+    /// A batch to make durable, with its number for [`Group::persisted`]. Batches are written in order.
     pub persist: Option<(u64, PersistBatch)>,
-    /// Apply these. If the batch installs a checkpoint, that comes first.
+    /// Entries to apply. If the batch installs a checkpoint, that comes first.
     pub committed: Vec<LogEntry>,
-    /// Reads that may be answered from the state at an index or later: (what [`Group::read`] was given, index).
+    /// Reads that may be answered from the state at an index or later: (the context given to [`Group::read`], index).
     pub reads: Vec<(u64, u64)>,
 }
 
@@ -88,7 +88,7 @@ pub enum ProposeError {
     /// This node does not lead. (raft-rs would forward the proposal, and its outcome would be lost.)
     #[error("this node does not lead")]
     NotLeader,
-    /// Raft takes nothing at the moment.
+    /// Raft accepts no proposal at the moment.
     #[error("the proposal was dropped")]
     Dropped,
     /// Another change of membership is under way.
@@ -96,7 +96,7 @@ pub enum ProposeError {
     ChangePending,
 }
 
-/// The leader knows that this node once had more of the log: the disk has lost acknowledged entries.
+/// This node's disk has lost acknowledged entries: the leader knows that the node once had more of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the leader knows that this node had the log up to entry {known}; it ends at {last}")]
 pub struct LostEntries {
@@ -106,14 +106,14 @@ pub struct LostEntries {
     pub last: u64,
 }
 
-/// How far a member has come, as the leader sees it.
+/// A member's progress, as the leader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The last entry that it is known to have durable.
+    /// The last entry that it is known to have on disk.
     pub matched: u64,
-    /// Whether it was heard of since the last check of the majority.
+    /// True if it was heard from since the last check of the majority.
     pub is_active: bool,
-    /// It is to get the checkpoint of this index before further entries.
+    /// The index of the checkpoint that it must install before it gets further entries.
     pub snapshot: Option<u64>,
 }
 
@@ -121,29 +121,30 @@ pub struct Progress {
 pub struct Group {
     node: RawNode<Tail>,
     seed: u64,
-    /// The last write that is not reported durable.
+    /// The last write that is not durable yet.
     last_write: Option<u64>,
-    /// The last write with another term or vote that is not reported durable.
+    /// The last write of a new term or vote that is not durable yet.
     vote_write: Option<u64>,
-    /// Messages to send when a write is durable.
+    /// Messages that wait until the write with this number is durable.
     held: VecDeque<(u64, Message)>,
-    /// What may be sent now.
+    /// Messages that may be sent now.
     released: Vec<Message>,
-    /// A checkpoint that is being put in the place of log and state. Until that is done the group does nothing else: what
-    /// comes meanwhile is lost, as messages may be.
+    /// A checkpoint that is replacing log and state. Until that is done the group does nothing else, and drops messages,
+    /// which may be lost anyway.
     installing: Option<Box<Ready>>,
-    /// Elections that were begun: two nodes whose timeouts are the same would get in each other's way for ever.
+    /// The number of elections begun here. It varies the timeouts: two nodes with equal ones would block each other for
+    /// ever.
     campaigns: u64,
-    /// This node begins no election by itself; it votes all the same.
+    /// True if this node starts no election by itself. It still votes.
     campaigning_disabled: bool,
 }
 
 impl Group {
-    /// A group that goes on from `start`.
+    /// Starts a group from `start`.
     ///
     /// # Panics
     ///
-    /// If raft-rs refuses the configuration: the constants above are wrong.
+    /// If raft-rs rejects the configuration, because the constants above are wrong.
     pub fn new(start: Start) -> Self {
         let Start { node, seed, vote, before, terms, applied, members, commit, entries, offer } = start;
         let commit = commit.max(applied);
@@ -183,33 +184,33 @@ impl Group {
         group
     }
 
-    /// Starts an election at once if this node is the only voter: no other node could win it. Not while a write is in
-    /// progress, because an only voter wins at once.
+    /// Starts an election at once if this node is the only voter: no other node could win it. Not during a write, because
+    /// the only voter wins at once.
     pub fn campaign_if_sole(&mut self) {
         let idle = self.last_write.is_none() && self.installing.is_none();
         if self.is_sole_voter() && !self.is_leader() && idle {
-            // Only a removed node cannot campaign, and it is not the only voter.
+            // This fails only for a removed node, which is not the only voter.
             let _started = self.node.campaign();
             self.fix_election_timeout();
         }
     }
 
-    /// Whether this node is the only member. Such a group needs no ticks.
+    /// True if this node is the only member. Such a group needs no ticks.
     pub fn is_alone(&self) -> bool {
         self.is_sole_voter() && self.members().learners.is_empty()
     }
 
-    /// Whether this node is the only voter.
+    /// True if this node is the only voter.
     pub fn is_sole_voter(&self) -> bool {
         self.members().voters == [self.node.raft.id]
     }
 
-    /// The members, as of the last entry that was applied.
+    /// The members as of the last applied entry.
     pub fn members(&self) -> &Membership {
         self.node.raft.store().members()
     }
 
-    /// One tick of [`TICK_MS`].
+    /// Advances the group's time by one tick of [`TICK_MS`].
     pub fn tick(&mut self) {
         if self.installing.is_some() {
             return;
@@ -223,23 +224,23 @@ impl Group {
         self.fix_election_timeout();
     }
 
-    /// Whether this node starts no election by itself. It still does when a candidate lacks entries that this node has:
-    /// no other member may have them.
+    /// If `campaigning_disabled`, this node starts no election by itself, except when a candidate lacks entries that this
+    /// node has: no other member may have them.
     pub fn disable_campaigning(&mut self, campaigning_disabled: bool) {
         self.campaigning_disabled = campaigning_disabled;
     }
 
-    /// Whether this node leads.
+    /// True if this node is the leader.
     pub fn is_leader(&self) -> bool {
         self.node.raft.state == StateRole::Leader
     }
 
-    /// Whether an entry can be proposed now: not while this node hands leadership over, nor when it does not lead.
+    /// True if an entry can be proposed now: this node leads and is not transferring leadership.
     pub fn takes_proposals(&self) -> bool {
         self.is_leader() && self.node.raft.lead_transferee.is_none()
     }
 
-    /// The node that leads, as far as this one knows.
+    /// The leader, as far as this node knows.
     pub fn leader(&self) -> Option<u64> {
         Some(self.node.raft.leader_id).filter(|leader| *leader != ::raft::INVALID_ID)
     }
@@ -263,7 +264,7 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// When this node has less of the log than it said that it had.
+    /// If this node's log is shorter than it has acknowledged.
     pub fn step(&mut self, message: Message) -> Result<(), LostEntries> {
         let message = message.into_raft();
         if self.installing.is_some()
@@ -277,11 +278,12 @@ impl Group {
             return Err(LostEntries { known, last });
         }
         if message.term > self.term() {
-            // A leader elected since may have to commit entries before it has such a checkpoint, with the help of this node.
+            // A new leader may need this node to commit entries before it has such a checkpoint, so the request is
+            // withdrawn.
             self.node.raft.pending_request_snapshot = INVALID_INDEX;
         }
         let is_needed = self.campaigning_disabled && self.stands_without_our_entries(&message);
-        // From a node that is not a member any more, or a member that speaks before it is one.
+        // Fails for a sender that is no longer a member, or not one yet: such messages are ignored.
         let _passed_over = self.node.step(message);
         if is_needed {
             let _started = self.node.campaign();
@@ -290,8 +292,8 @@ impl Group {
         Ok(())
     }
 
-    /// Whether a message comes from a candidate that lacks entries which this node has, and no leader is known. Then this node
-    /// may campaign itself.
+    /// True if a message is a pre-vote request of a candidate that lacks entries of this node, while no leader is known.
+    /// Then this node may campaign itself.
     fn stands_without_our_entries(&self, message: &::raft::eraftpb::Message) -> bool {
         let raft = &self.node.raft;
         message.get_msg_type() == MessageType::MsgRequestPreVote
@@ -302,7 +304,7 @@ impl Group {
             && !raft.raft_log.is_up_to_date(message.index, message.log_term)
     }
 
-    /// Proposes an encoded entry; its outcome is known when this (term, index) is applied.
+    /// Proposes an encoded entry. Its outcome is known when the entry with this (term, index) is applied.
     pub fn propose(&mut self, data: Vec<u8>) -> Result<(u64, u64), ProposeError> {
         if !self.is_leader() {
             return Err(ProposeError::NotLeader);
@@ -319,7 +321,7 @@ impl Group {
         if self.node.raft.has_pending_conf() {
             return Err(ProposeError::ChangePending);
         }
-        // raft-rs looks at a step to see whether it makes sense; ours go beside it.
+        // raft-rs checks one step for plausibility; our own encoding travels beside it.
         let step = change.steps(self.members()).into_iter().next().unwrap_or_default();
         self.node.propose_conf_change(change.encode(), step).map_err(|_| ProposeError::Dropped)?;
         Ok((self.node.raft.term, self.node.raft.raft_log.last_index()))
@@ -336,39 +338,39 @@ impl Group {
         let votes = after.voters.contains(&self.node.raft.id);
         self.node.mut_store().set_members(after);
         if self.is_leader() && !votes {
-            // raft-rs would go on leading, and fail at the next commit.
+            // raft-rs would continue to lead, and fail at the next commit.
             let term = self.term();
             self.node.raft.become_follower(term, INVALID_ID);
         }
         self.fix_election_timeout();
     }
 
-    /// Asks whether this node still leads. When [`Drained::reads`] names `context`, the state at that index is as new as
-    /// any that was acknowledged before. There is no result if leadership, or a message, is lost.
+    /// Asks whether this node still leads. When [`Drained::reads`] returns `context` with an index, the state at that index
+    /// contains everything that was acknowledged before. There is no answer if leadership or a message is lost.
     pub fn read(&mut self, context: u64) {
-        // raft-rs would pass the question on to the leader, and members do not ask each other.
+        // raft-rs would forward the question to the leader, but members do not accept that.
         if self.is_leader() {
             // Raft ignores a repeated request.
             self.node.read_index(context.to_le_bytes().to_vec());
         }
     }
 
-    /// Hands leadership to a voter, which is told when it has caught up. Given up after an election timeout. Ignored
-    /// if this node does not lead.
+    /// Transfers leadership to a voter as soon as it has caught up. Gives up after an election timeout. Ignored if this
+    /// node does not lead.
     pub fn transfer_to(&mut self, node: u64) {
-        // Here, too, raft-rs would pass it on.
+        // raft-rs would forward this too.
         if self.is_leader() {
             self.node.transfer_leader(node);
             self.fix_election_timeout();
         }
     }
 
-    /// To whom leadership is being handed.
+    /// The target of a leadership transfer in progress.
     pub fn transferee(&self) -> Option<u64> {
         self.node.raft.lead_transferee
     }
 
-    /// How far each member has come; nothing if this node does not lead.
+    /// The progress of each member; empty if this node does not lead.
     pub fn progress(&self) -> BTreeMap<u64, Progress> {
         if !self.is_leader() {
             return BTreeMap::new();
@@ -382,37 +384,37 @@ impl Group {
         .collect()
     }
 
-    /// The last messages to this member may be lost.
+    /// Reports that the last messages to a member may be lost.
     pub fn unreachable(&mut self, node: u64) {
         self.node.report_unreachable(node);
     }
 
-    /// A member will not get the checkpoint that it was offered: it is offered the newest again.
+    /// Reports that a member will not get the checkpoint offered to it. It is offered the newest one again.
     pub fn snapshot_failed(&mut self, node: u64) {
         self.node.report_snapshot(node, SnapshotStatus::Failure);
     }
 
-    /// Asks the leader for a checkpoint to replace this node's log and state. Ignored while a part of the log is not known to be
-    /// committed: acknowledged entries must not be lost with it. Until the
-    /// checkpoint is here, or there is another leader, the leader's entries are refused.
+    /// Asks the leader for a checkpoint to replace this node's log and state. Ignored while an entry of the log is not
+    /// known to be committed, because acknowledged entries could be lost with it. The leader's entries are refused until
+    /// the checkpoint arrives or the leader changes.
     pub fn request_snapshot(&mut self) {
         if self.installing.is_none() && self.commit() == self.last_index() {
-            // Refused without a leader, and after an earlier request.
+            // Fails without a leader, and after an earlier request.
             let _asked = self.node.request_snapshot();
         }
     }
 
-    /// A member has installed the checkpoint that it was offered: it goes on with the entries behind it.
+    /// Reports that a member has installed the checkpoint offered to it. It continues with the entries after it.
     pub fn snapshot_installed(&mut self, node: u64) {
         self.node.report_snapshot(node, SnapshotStatus::Finish);
     }
 
-    /// Everything up to the order of this number is durable. Returns the index of the checkpoint that was installed with it,
-    /// if one was: the state is that from here on.
+    /// Reports that all batches up to this number are durable. Returns the index of the checkpoint that was installed with
+    /// them, if any: it is now the state.
     pub fn persisted(&mut self, number: u64) -> Option<u64> {
         let installed = self.installing.take_if(|ready| ready.number() == number);
         let index = installed.map(|ready| self.installed(*ready));
-        // Readies without anything to write follow the one before them.
+        // A ready without writes counts with the one before it.
         self.node.on_persist_ready(number);
         if let Some(index) = index {
             self.node.advance_apply_to(index);
@@ -426,10 +428,10 @@ impl Group {
         index
     }
 
-    /// Takes what the group wants done now; `None` when there is nothing.
+    /// Returns the actions that the group asks for now; `None` if there are none.
     ///
-    /// Term and vote are handed over before anything that depends on them: they are part of the same batch as
-    /// the entries, and committed entries only come when the batch is reported durable.
+    /// Term and vote are in the same batch as the entries, before anything that depends on them. Committed entries are
+    /// returned only when their batch is reported durable.
     pub fn drain(&mut self) -> Option<Drained> {
         let messages = std::mem::take(&mut self.released);
         if self.installing.is_some() || !self.node.has_ready() {
@@ -457,8 +459,8 @@ impl Group {
             committed: ready.take_committed_entries().into_iter().map(from_raft).collect(),
             reads: ready.take_read_states().into_iter().filter_map(read_state).collect(),
         };
-        // A start goes by the members of the last entry that the disk knows to be committed: others may be gone by then who
-        // knew of a later one.
+        // A start uses the members as of the last entry that the disk knows to be committed, so such a commit is written:
+        // the nodes that know of a later membership may be gone by then.
         let changes_members = drained.committed.iter().any(|entry| entry.kind == EntryKind::ConfChange);
         if batch.vote.is_some() || install > 0 || !batch.entries.is_empty() || changes_members {
             self.last_write = Some(number);
@@ -467,7 +469,7 @@ impl Group {
         }
         let to_send = [ready.take_messages(), ready.take_persisted_messages()];
         let to_send = to_send.into_iter().flatten().map(Message::new);
-        // A leader speaks before its own disk has heard, but not before its term and vote are durable.
+        // A leader sends before its own write is durable, but not before its term and vote are.
         let write = if leads { self.vote_write } else { self.last_write };
         match write {
             Some(write) => self.held.extend(to_send.map(|message| (write, message))),
@@ -480,14 +482,14 @@ impl Group {
         self.node.mut_store().append(ready.entries());
         self.node.advance_append_async(ready);
         if self.last_write.is_none() {
-            // With nothing to write there is nothing to wait for.
+            // Nothing to write, so nothing to wait for.
             self.node.on_persist_ready(number);
         }
         self.fix_election_timeout();
         Some(drained)
     }
 
-    /// A checkpoint is in the place of the log.
+    /// Puts an installed checkpoint in the place of the log.
     fn installed(&mut self, ready: Ready) -> u64 {
         let metadata = ready.snapshot().get_metadata();
         let (index, term) = (metadata.index, metadata.term);
@@ -499,7 +501,7 @@ impl Group {
         index
     }
 
-    /// The engine has applied everything up to `index`: most of the tail before it is not needed any more.
+    /// Reports that the engine has applied everything up to `index`: most of the tail before it is evicted from memory.
     pub fn applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
         let others = !self.is_alone();
@@ -507,32 +509,32 @@ impl Group {
         self.fix_election_timeout();
     }
 
-    /// Whether a checkpoint is being put in the place of log and state.
+    /// True while a checkpoint is replacing log and state.
     pub fn is_installing(&self) -> bool {
         self.installing.is_some() || self.node.snap().is_some_and(|snapshot| !snapshot.is_empty())
     }
 
-    /// The newest checkpoint for members that are far behind.
+    /// Sets the newest checkpoint, for members that lag far behind.
     pub fn offer(&mut self, offer: Offer) {
         self.node.mut_store().set_offer(offer);
     }
 
-    /// Whether a member waits for a checkpoint newer than the one that was offered last.
+    /// True if a member needs a newer checkpoint than the one set last.
     pub fn is_offer_wanted(&self) -> bool {
         self.node.raft.store().is_offer_wanted()
     }
 
-    /// The log on the disk begins after `through` from here on.
+    /// Reports that the log on disk was truncated up to `through`, inclusive.
     pub fn cut(&mut self, through: u64) {
         self.node.mut_store().cut(through);
     }
 
-    /// The first wanted entries from the disk, for a member that lags.
+    /// The next entries to read from disk, for a member that lags.
     pub fn wanted(&self) -> Option<Wanted> {
         self.node.raft.store().wanted()
     }
 
-    /// What [`Self::wanted`] said, read from the disk; empty if it could not be.
+    /// Takes the entries that [`Self::wanted`] named, read from disk; empty if that failed.
     pub fn fetched(&mut self, entries: Vec<LogEntry>) {
         let entries = entries.into_iter().map(to_raft).collect();
         if let Some(context) = self.node.mut_store().fetched(entries) {
@@ -545,7 +547,7 @@ impl Group {
         let campaigning_disabled = self.campaigning_disabled && !self.is_leader();
         let raft = &mut self.node.raft;
         if campaigning_disabled {
-            // It must go on counting, or it would take the leader that it heard of last for alive for ever.
+            // The count must go on: raft-rs takes its last leader for alive until an election timeout has elapsed.
             raft.set_randomized_election_timeout(2 * ELECTION_TICKS - 1);
             raft.election_elapsed = raft.election_elapsed.min(2 * ELECTION_TICKS - 3);
             return;
@@ -571,7 +573,7 @@ fn read_state(state: ::raft::ReadState) -> Option<(u64, u64)> {
     Some((context, state.index))
 }
 
-/// An entry as raft-rs has it. What a change of membership is goes as the context, which raft-rs does not read.
+/// Converts an entry for raft-rs. A change of membership goes into the context, which raft-rs does not read.
 fn to_raft(entry: LogEntry) -> Entry {
     let LogEntry { index, term, kind, data } = entry;
     let mut raft_entry = Entry { index, term, ..Entry::default() };

@@ -1,10 +1,9 @@
-//! The view of the log that raft-rs reads: the newest entries, from memory; the terms of all entries; and the
-//! configuration state.
+//! The log as raft-rs sees it: the newest entries, from memory; the terms of all entries; and the membership.
 //!
-//! It shows entries as soon as they are handed over to be persisted; raft-rs itself tracks which of them are
-//! durable. Applied entries stay for a while, for members that lag a little. A member that lags further gets entries
-//! from the disk: raft-rs asks for them, [`Tail::wanted`] returns their range, and [`Tail::fetched`] takes them. A
-//! member that lags behind the beginning of the log is offered the newest checkpoint.
+//! Entries are visible as soon as they are handed over to be persisted; raft-rs itself tracks which ones are durable.
+//! Applied entries stay in memory for members that lag a little. For a member that lags further, entries are read from
+//! disk: raft-rs asks for them, [`Tail::wanted`] returns the range, and [`Tail::fetched`] takes them. A member that lags
+//! behind the beginning of the log is offered the newest checkpoint.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,9 +14,9 @@ use ::raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use super::membership::Membership;
 use crate::storage::Vote;
 
-/// Bytes of applied entries that stay in memory while there are other members.
+/// Applied entries that stay in memory while there are other members, in bytes.
 const RECENT_BYTES_MAX: usize = 8 << 20;
-/// Members that may wait for entries from the disk: more are not served at a time.
+/// Most members that wait for entries from disk at the same time. Others have to ask again.
 const WANTED_MAX: usize = 16;
 
 /// A checkpoint that may be offered to members.
@@ -31,39 +30,39 @@ pub struct Offer {
     pub members: Membership,
 }
 
-/// Entries that are wanted from the disk.
+/// Entries to read from disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The first one.
     pub first: u64,
     /// The last one.
     pub last: u64,
-    /// No further entry once they have this many bytes; the first one in any case.
+    /// The read ends before the entry that exceeds this size, but has at least one entry.
     pub bytes_max: u64,
 }
 
 pub(super) struct Tail {
     hard_state: HardState,
     members: Membership,
-    /// Index and term of the entry that the log begins after.
+    /// Index and term of the entry before the first one in the log.
     before: (u64, u64),
-    /// Where each term begins: (first index, term), in rising order.
+    /// The first index and the term of each term, in ascending order.
     terms: VecDeque<(u64, u64)>,
     last: u64,
-    /// Those in memory: the newest ones, up to `last`.
+    /// The entries in memory: the newest ones, up to `last`.
     recent: VecDeque<Entry>,
     recent_bytes: usize,
-    /// Some from the disk, one after the other.
+    /// Consecutive entries that were read from disk.
     from_disk: Vec<Entry>,
     offer: Option<Offer>,
-    /// raft-rs wanted a checkpoint, and there was none that fits.
+    /// raft-rs asked for a checkpoint, and none fitted.
     offer_wanted: Cell<bool>,
-    /// What raft-rs waits for, and how it is told.
+    /// The reads that raft-rs waits for, with the context that reports each to it.
     wanted: RefCell<VecDeque<(Wanted, GetEntriesContext)>>,
 }
 
 impl Tail {
-    /// A log that begins after `before`, whose terms begin at `terms`, and whose newest entries are `recent`.
+    /// A log that begins after `before`, with the terms `terms` and the newest entries `recent`.
     pub(super) fn new(
         hard_state: HardState,
         members: Membership,
@@ -88,7 +87,7 @@ impl Tail {
         }
     }
 
-    /// Returns whether term or vote changed.
+    /// Sets term and vote. Returns true if one of them changed.
     pub(super) fn set_vote(&mut self, vote: Vote) -> bool {
         let changed = (self.hard_state.term, self.hard_state.vote) != (vote.term, vote.vote);
         self.hard_state.term = vote.term;
@@ -112,7 +111,7 @@ impl Tail {
         &self.members
     }
 
-    /// Takes entries over; those here from the first one's index on give way to them.
+    /// Appends entries. They replace existing entries from the first one's index on.
     pub(super) fn append(&mut self, entries: &[Entry]) {
         let Some(first) = entries.first() else { return };
         debug_assert!(first.index > self.before.0 && first.index <= self.last + 1, "the log has no gaps");
@@ -131,7 +130,7 @@ impl Tail {
         }
     }
 
-    /// Everything up to `applied` may leave memory, and does but for what members may need soon.
+    /// Evicts applied entries from memory, except those that other members may need soon.
     pub(super) fn forget(&mut self, applied: u64, others: bool) {
         let kept_bytes = if others { RECENT_BYTES_MAX } else { 0 };
         while self.recent_bytes > kept_bytes || (!others && !self.recent.is_empty()) {
@@ -140,7 +139,7 @@ impl Tail {
         }
     }
 
-    /// The log on the disk begins after `through` from here on.
+    /// The log on disk was truncated up to `through`, inclusive.
     pub(super) fn cut(&mut self, through: u64) {
         let Ok(term) = self.term(through) else { return };
         self.before = (through, term);
@@ -155,30 +154,30 @@ impl Tail {
         }
     }
 
-    /// All of the log gives way to a checkpoint.
+    /// Replaces the whole log by a checkpoint.
     pub(super) fn install(&mut self, offer: Offer) {
         let Offer { index, term, members } = offer;
         let nothing = (VecDeque::new(), VecDeque::new());
         *self = Self::new(self.hard_state.clone(), members, (index, term), nothing.0, index, nothing.1);
     }
 
-    /// The newest checkpoint from here on.
+    /// Sets the newest checkpoint.
     pub(super) fn set_offer(&mut self, offer: Offer) {
         self.offer = Some(offer);
         self.offer_wanted.set(false);
     }
 
-    /// Whether a member can only be helped with a checkpoint that is newer than the newest.
+    /// True if a member needs a newer checkpoint than the newest.
     pub(super) fn is_offer_wanted(&self) -> bool {
         self.offer_wanted.get()
     }
 
-    /// The first read of entries on the disk that raft-rs waits for.
+    /// The first read that raft-rs waits for.
     pub(super) fn wanted(&self) -> Option<Wanted> {
         self.wanted.borrow().front().map(|(wanted, _)| *wanted)
     }
 
-    /// Takes the entries of the first wanted read. Returns the context that raft-rs has to be told.
+    /// Takes the entries of the first read. Returns the context with which raft-rs is told.
     pub(super) fn fetched(&mut self, entries: Vec<Entry>) -> Option<GetEntriesContext> {
         self.from_disk = entries;
         self.wanted.get_mut().pop_front().map(|(_, context)| context)
@@ -188,7 +187,7 @@ impl Tail {
         self.recent.front().map_or(self.last + 1, |entry| entry.index)
     }
 
-    /// Notes what has to come from the disk.
+    /// Queues a read of entries from disk.
     fn want(&self, wanted: Wanted, context: GetEntriesContext) {
         let mut all = self.wanted.borrow_mut();
         if all.len() < WANTED_MAX && !all.iter().any(|(other, _)| other.first == wanted.first) {
@@ -197,7 +196,7 @@ impl Tail {
     }
 }
 
-/// Those from `low` to before `high`, the first one in any case and no further once they have `bytes_max` bytes.
+/// The entries from `low` to before `high`: at least one, and as many as fit into `bytes_max` bytes.
 fn portion<'a>(entries: impl Iterator<Item = &'a Entry>, low: u64, high: u64, bytes_max: u64) -> Vec<Entry> {
     let mut bytes = 0;
     let asked = entries.skip_while(|entry| entry.index < low).take_while(|entry| entry.index < high);

@@ -1,4 +1,4 @@
-//! One group alone, and three that talk.
+//! A group alone, and three groups that exchange messages.
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
@@ -114,22 +114,22 @@ fn a_follower_proposes_nothing() {
     assert_eq!(group.propose(b"x".to_vec()), Err(ProposeError::NotLeader));
 }
 
-/// Several groups that talk to each other, each with a disk of its own.
+/// Several groups that exchange messages, each with its own disk.
 struct Net {
     groups: BTreeMap<u64, Group>,
-    /// What each has on its disk.
+    /// The log on each node's disk.
     logs: BTreeMap<u64, Vec<LogEntry>>,
-    /// What each has applied.
+    /// The entries that each node has applied.
     applied: BTreeMap<u64, Vec<LogEntry>>,
-    /// Nodes without a connection in either direction.
+    /// Nodes that are cut off in both directions.
     cut_off: BTreeSet<u64>,
-    /// Nodes that write nothing.
+    /// Nodes whose writes never complete, with the numbers of these writes.
     slow: BTreeMap<u64, Vec<u64>>,
     reads: Vec<(u64, u64, u64)>,
 }
 
 impl Net {
-    /// Groups that have these members from the beginning.
+    /// Groups that start with these members.
     fn of(voters: &[u64], learners: &[u64]) -> Self {
         let members = Membership { voters: voters.to_vec(), learners: learners.to_vec() };
         let mut net = Self {
@@ -177,7 +177,7 @@ impl Net {
         }
     }
 
-    /// Carries everything out and delivers everything, until there is nothing left.
+    /// Carries out all actions and delivers all messages, until there are none left.
     fn settle(&mut self) {
         loop {
             let mut messages = Vec::new();
@@ -406,7 +406,7 @@ fn who_is_too_far_behind_is_offered_a_checkpoint_that_knows_it() {
     assert_eq!(net.groups[&2].members(), &members);
 }
 
-/// It has to commit what it has first, and two voters commit nothing without each other.
+/// It has to commit its entries first, and two voters commit nothing without each other.
 #[test]
 fn who_asks_a_leader_for_a_checkpoint_takes_the_entries_of_the_next_one() {
     let mut net = Net::of(&[1, 2], &[]);
@@ -416,7 +416,7 @@ fn who_asks_a_leader_for_a_checkpoint_takes_the_entries_of_the_next_one() {
     net.tick(2 * HEARTBEAT_TICKS);
     net.group(follower).request_snapshot();
     net.settle();
-    // It starts again, and does not know that its entries were committed.
+    // It restarts, and does not know that its entries were committed.
     let (vote, entries) =
         (Vote { term: net.groups[&leader].term(), vote: leader }, net.logs[&leader].clone());
     let members = net.groups[&leader].members().clone();
@@ -434,7 +434,7 @@ fn a_leader_that_is_removed_by_what_it_inherited_steps_down() {
     let leader = net.elect();
     let other = leader % 3 + 1;
     net.group(leader).propose_change(MembershipChange::Remove(other)).expect("nothing else is under way");
-    // The entry reaches the other, the leader goes before it is committed.
+    // The entry reaches one other member, and the leader fails before it is committed.
     let drained = net.group(leader).drain().expect("there is something to say");
     for message in drained.messages.into_iter().filter(|message| message.to() == other) {
         net.group(other).step(message).expect("nothing is lost");
@@ -530,7 +530,7 @@ fn a_node_with_campaigning_disabled_does_not_stand_for_election() {
 #[test]
 fn a_node_with_campaigning_disabled_stands_if_another_one_lacks_what_it_has() {
     let mut net = Net::of(&[1, 2, 3], &[]);
-    // How long a node waits depends on the term: whatever that is.
+    // A node's timeout depends on the term, so this tries many terms.
     for round in 0..40 {
         let leader = net.elect();
         let (behind, newest) = (leader % 3 + 1, (leader + 1) % 3 + 1);
@@ -557,7 +557,7 @@ fn a_removed_node_with_campaigning_disabled_stands_for_nothing() {
     net.tick(2);
     assert!(!net.groups[&removed].members().contains(removed), "it knows");
     net.group(removed).disable_campaigning(true);
-    // The newest has heard of no leader for long: it would vote for any of them.
+    // The newest has not heard from a leader for long, so it would vote for any of them.
     net.group(newest).disable_campaigning(true);
     (0..2 * ELECTION_TICKS).for_each(|_| net.group(newest).tick());
     net.group(newest).disable_campaigning(false);

@@ -1,9 +1,9 @@
-//! What an auditor is told of requests.
+//! What the audit log records of requests.
 
 use crate::protocol::{Bulk, Change, JobRef, Request, TopicSet};
 use crate::types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
-/// Whether a request changes more than single jobs.
+/// True for a request with the right to manage or administer that changes more than a single job.
 pub(super) fn changes_much(right: Right, request: &Request) -> bool {
     match request {
         Request::Delete(_) | Request::RunNow(_) | Request::Kick(_) | Request::Reschedule { .. } => false,
@@ -11,7 +11,7 @@ pub(super) fn changes_much(right: Right, request: &Request) -> bool {
     }
 }
 
-/// On what a request is, for an auditor to read.
+/// The objects of a request, as text for auditors.
 pub(super) fn about(request: &Request) -> String {
     match request {
         Request::Push(push) => of_topic(&push.topic),
@@ -66,7 +66,7 @@ fn of_settings(set: &TopicSet) -> String {
     format!("topic {}{}{}", set.topic, named(changed, "set"), named(unset, "unset"))
 }
 
-/// A value, but for what may have a secret in it: headers, a body, and a URL behind its host.
+/// A setting's value, without parts that may contain secrets: headers, a body, and the path of a URL.
 fn of_value(policy: &TopicPolicy, setting: Setting) -> String {
     let value = policy.value(setting).unwrap_or_default();
     let text = || String::from_utf8_lossy(&value);
@@ -85,7 +85,7 @@ fn of_value(policy: &TopicPolicy, setting: Setting) -> String {
     }
 }
 
-/// Its scheme and host, without what may stand before the host.
+/// Scheme and host of a URL, without user information.
 fn of_url(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -104,7 +104,7 @@ fn of_bulk(bulk: &Bulk) -> String {
     }
 }
 
-/// Each condition by the name that the command line gives it.
+/// Each condition under its name on the command line.
 fn of_filter(filter: &Filter) -> String {
     let topic = filter.topic.as_ref().map_or_else(|| "all topics".to_owned(), of_topic);
     let states: Vec<String> = filter.states.iter().map(|state| state.to_string()).collect();

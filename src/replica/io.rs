@@ -11,89 +11,90 @@ use crate::storage::{
 };
 use crate::types::{Access, Lease, Member, Millis, RetryDefaults, SessionSecret};
 
-/// The machine's two clocks, read at one moment.
+/// The machine's two clocks, read at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// A monotonic clock, in microseconds since some moment before the replica was made.
+    /// A monotonic clock, in microseconds since some moment before the replica was created.
     pub elapsed_us: u64,
     /// The wall clock.
     pub wall: Millis,
 }
 
-/// A client's connection, as the driver numbers it. Never used again.
+/// A client's connection. The driver assigns the number and never reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// What a replica needs to know of its node and never asks for again.
+/// The configuration of a replica, which is fixed while it runs.
 #[derive(Clone, Debug)]
 pub struct ReplicaConfig {
     /// This node's number in the group, from 1.
     pub node: u64,
-    /// Which cluster it belongs to.
+    /// The id of the cluster.
     pub cluster_id: [u8; 16],
-    /// Its copy of the data.
+    /// The id of this node's copy of the data.
     pub storage_id: [u8; 16],
-    /// Whether the cluster was founded here: then this node is its first member. Any other becomes one when it is added.
+    /// True if the cluster was founded here: then this node is its first member. Any other node becomes a member when it is
+    /// added.
     pub founder: bool,
-    /// Random bytes for whatever the replica has to draw: the key secret of a new queue, election timeouts.
+    /// Random bytes for the key secret of a new queue and for election timeouts.
     pub entropy: [u8; 32],
-    /// What WELCOME says of the server.
+    /// The server's name in WELCOME.
     pub server_name: String,
-    /// Where clients reach this node.
+    /// Where clients connect to this node.
     pub client_address: String,
-    /// Where the other members reach it; empty if they cannot.
+    /// Where the other members connect to it; empty if they cannot.
     pub peer_address: String,
-    /// The highest feature level that this node takes part in; at most [`FEATURE_LEVEL`](crate::types::FEATURE_LEVEL).
+    /// The highest feature level that this node accepts; at most [`FEATURE_LEVEL`](crate::types::FEATURE_LEVEL).
     pub feature_level_max: u32,
-    /// Largest body that is accepted.
+    /// Largest body that is accepted, in bytes.
     pub body_bytes_max: usize,
     /// The longest time between two frames from each side.
     pub heartbeat_ms: u32,
-    /// How long a lost connection's leases are kept.
+    /// How long the leases of a lost connection are kept.
     pub session_grace_ms: u64,
-    /// The queue's defaults for retries while this node leads.
+    /// The retry defaults of the queue while this node leads.
     pub retry_defaults: RetryDefaults,
     /// Unsent bytes per connection before grants and reads pause.
     pub output_bytes_max: usize,
-    /// Bytes that may be proposed and not yet committed, in all; beyond it pushes get `BUSY`, and beyond twice as many
-    /// what settles and changes jobs does, too.
+    /// Bytes that may be proposed and not yet committed, in all. Above this, pushes get `BUSY`; above twice as many, so do
+    /// requests that settle or change jobs.
     pub uncommitted_bytes_max: usize,
-    /// Bytes of memory that the process may take; beyond it pushes get `BUSY`. 0 for no limit.
+    /// Memory that the process may use, in bytes; 0 for no limit. Above this, pushes get `BUSY`.
     pub memory_max_bytes: u64,
-    /// What clients may make the node take beside its state, of that.
+    /// The part of that memory for clients' requests and answers.
     pub memory_account: MemoryAccount,
-    /// A checkpoint is taken when the log has grown by this many bytes, or by more if there are many resident jobs; an
-    /// eighth is enough when the last one began more than a minute ago.
+    /// A checkpoint is taken when the log has grown by this many bytes, or by more if there are many resident jobs. If the
+    /// last one began more than a minute ago, an eighth is enough.
     pub checkpoint_log_bytes: u64,
 }
 
-/// What a node says of itself when it connects to another one.
+/// What a node tells another one when it connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
-    /// Who and where it is.
+    /// Its identity and addresses.
     pub member: Member,
-    /// The highest feature level that it takes part in.
+    /// The highest feature level that it accepts.
     pub feature_level_max: u32,
 }
 
-/// What one node sends to another at once.
+/// Everything that one node sends to another in one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
     /// The sender's wall clock.
     pub wall: Millis,
-    /// The stamp that the sender would give an entry now, in microseconds; 0 if it has neither led nor followed since it was
-    /// started, and does not know. Followers go by their leader's.
+    /// The stamp that the sender would give an entry now, in microseconds; 0 if it does not know, because it has neither
+    /// led nor followed since its start. Followers use their leader's stamp.
     pub stamp_us: u64,
     /// The last entry that the sender has applied.
     pub applied: u64,
-    /// A state hash of the sender's, and the entry after which the state had it: one of those that all members look at.
+    /// The index of an entry and the sender's state hash after it. All members compare their states after the same entries.
     pub audited: (u64, u128),
-    /// Messages of Raft.
+    /// Raft messages.
     pub messages: Vec<Message>,
 }
 
 impl Bundle {
-    /// How much memory and bandwidth its messages take, by and large, in bytes.
+    /// An estimate of the memory and bandwidth of its messages, in bytes.
     pub fn weight_bytes(&self) -> usize {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
@@ -110,7 +111,7 @@ pub enum ProbeError {
         /// What the system said.
         why: String,
     },
-    /// Whoever answers does not prove to be a node.
+    /// The other side does not prove to be a node.
     #[error("no node answers at {address}: {why}")]
     Unproven {
         /// The address that was dialled.
@@ -128,16 +129,16 @@ pub enum ProbeError {
     },
 }
 
-/// A client that has connected.
+/// A client that connects.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// Fresh random bytes: the secret of its session, if it opens one.
     pub secret: SessionSecret,
-    /// What it may do.
+    /// Its token, rights and limits.
     pub access: Arc<Access>,
-    /// Where it comes from, for operators to read.
+    /// Its address, for operators.
     pub address: String,
-    /// Most requests that it may have under way.
+    /// Most requests that it may have in flight.
     pub in_flight_max: u32,
 }
 
@@ -149,268 +150,269 @@ impl Arrival {
     }
 }
 
-/// Something that an auditor should know.
+/// A record for the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audited {
     /// The name of the client's token; empty without one.
     pub token: String,
-    /// Where the client is.
+    /// The client's address.
     pub address: String,
-    /// What it asked for.
+    /// The client's request.
     pub request: RequestOpcode,
-    /// On what.
+    /// The objects of the request.
     pub about: String,
-    /// Why it was denied; `None` if it was not.
+    /// The reason if it was denied; `None` if it was allowed.
     pub denied: Option<String>,
 }
 
-/// Something of the driver's that it gets back, by its being dropped, when the requests that came with it are taken up: it
-/// goes by that when it reads more.
+/// A value of the driver that is dropped when the requests that came with it have been taken up. The driver uses it to
+/// limit how much it reads.
 #[derive(Debug, Default)]
 pub struct Permit {
     _held: Option<Box<dyn std::fmt::Debug + Send>>,
 }
 
 impl Permit {
-    /// For this.
+    /// Wraps the driver's value.
     pub fn new(held: impl std::fmt::Debug + Send + 'static) -> Self {
         Self { _held: Some(Box::new(held)) }
     }
 }
 
-/// Something that happened.
+/// An event for the replica.
 #[derive(Debug)]
 pub enum Input {
     /// A client connected.
     Connected {
         /// The new connection.
         connection: ConnectionId,
-        /// Who came.
+        /// The client.
         arrival: Arrival,
     },
-    /// Requests that were read together from one connection, in the order in which they came. HELLO is first on
-    /// each connection, and nothing follows before its answer is written; the driver has checked its version and its
-    /// token. `BACKUP_READ` and `BACKUP_END` never come here: the driver answers them.
+    /// Requests that were read together from one connection, in order. HELLO is first on each connection, and the driver
+    /// passes on nothing more until its answer is written; it has checked version and token. The driver answers
+    /// `BACKUP_READ` and `BACKUP_END` itself.
     Requests {
         /// The connection that sent them.
         connection: ConnectionId,
-        /// Who asks, if others ask over the same connection: where it comes from, for operators to read.
+        /// Set if callers share the connection: the address of this caller, for operators.
         from: Option<Arc<str>>,
         /// The requests with their ids, in order.
         requests: Vec<(RequestId, Request)>,
-        /// The driver's, for the room that they take until they are taken up.
+        /// Held while the requests wait to be taken up.
         permit: Permit,
     },
-    /// Output to a client was written to its socket. Reported in lumps, each of less than half of
+    /// Output to a client was written to its socket. Reported in pieces of less than half of
     /// [`ReplicaConfig::output_bytes_max`]; unreported bytes count as unwritten.
     Written {
         /// The client's connection.
         connection: ConnectionId,
-        /// How much, as [`Response::weight_bytes`] counts.
+        /// How much was written, in the units of [`Response::weight_bytes`].
         bytes: usize,
     },
-    /// Memory was given back to [`ReplicaConfig::memory_account`] for which this replica [waits](super::MemoryShare::want).
+    /// Memory came back to [`ReplicaConfig::memory_account`] while this replica [waited](super::MemoryShare::want) for it.
     MemoryGivenBack,
-    /// Leases that [`Response::age`] removed from the output: their jobs do not reach their consumer.
+    /// [`Response::age`] removed leases from the output because too little of them was left: the consumer does not get
+    /// their jobs.
     NotSent {
         /// The consumer's connection.
         connection: ConnectionId,
         /// The removed leases.
         leases: Vec<Lease>,
     },
-    /// A client is gone, or was cut off. Nothing more comes from it or is sent to it.
+    /// A client is gone, or was disconnected. Nothing more comes from it, and nothing is sent to it.
     Disconnected {
         /// The lost connection.
         connection: ConnectionId,
     },
-    /// The batch of this [`WriteBatch`], and all before it, are durable.
+    /// The batch of a [`WriteBatch`], and all batches before it, are durable.
     Persisted {
         /// Its number.
         number: u64,
     },
-    /// A connection to another node is there, and each knows who the other is.
+    /// A connection to another node is open, and both nodes have identified themselves.
     PeerConnected {
         /// Its identity and addresses, as it reports them.
         about: PeerInfo,
     },
-    /// There is no connection to another node any more.
+    /// The connection to another node is lost.
     PeerLost {
         /// The node's number.
         node: u64,
     },
-    /// Another node says something.
+    /// Another node sent a bundle.
     Peer {
         /// The node's number.
         from: u64,
-        /// Its messages, with the state of its clock.
+        /// Its messages, and its clock.
         bundle: Bundle,
     },
-    /// What [`Output::Probe`] found out.
+    /// The result of [`Output::Probe`].
     Probed {
         /// The address that was dialled.
         address: String,
         /// The node found there, or the error.
         found: Result<PeerInfo, ProbeError>,
     },
-    /// The entries that [`Output::Fetch`] asked for: the first of them, at least one.
+    /// The result of [`Output::Fetch`]: the first of the entries, at least one.
     Fetched {
-        /// In their order.
+        /// The entries, in order.
         entries: Vec<LogEntry>,
     },
-    /// The checkpoint that [`Output::FetchSnapshot`] asked for is here: whole, verified, and durable beside what this node
-    /// has.
+    /// The result of [`Output::FetchSnapshot`]: the checkpoint is complete, verified, and durable beside this node's own
+    /// data.
     SnapshotFetched {
         /// The last entry that it contains.
         index: u64,
-        /// The state that it holds.
+        /// The restored state.
         restored: Box<Restored>,
     },
-    /// That checkpoint will not come: no node has it any more.
+    /// That checkpoint is not available any more from any node.
     SnapshotGone {
         /// The last entry that it contains.
         index: u64,
     },
-    /// A member fetches the checkpoint that it was offered. Worth telling once a second.
+    /// A member fetches the checkpoint that it was offered. Reported once per second.
     SnapshotPulled {
         /// The member that fetches.
         node: u64,
     },
-    /// A member asked for a checkpoint that this node has no more.
+    /// A member asked for a checkpoint that this node no longer has.
     SnapshotRefused {
         /// The member that asked.
         node: u64,
     },
-    /// A batch of [`CheckpointOrder::Sessions`] or [`CheckpointOrder::Jobs`] was taken in.
+    /// The checkpoint thread has taken over a batch of [`CheckpointOrder::Sessions`] or [`CheckpointOrder::Jobs`].
     CheckpointTook,
-    /// There is no space for the checkpoint that was asked for last. Its files are gone.
+    /// There is no disk space for the current checkpoint. Its files were deleted.
     CheckpointAbandoned,
-    /// What the checkpoint that was asked for last needs of an earlier one cannot be read. Its files are gone.
+    /// Data of an earlier checkpoint that the current one needs cannot be read. Its files were deleted.
     CheckpointUnreadable(StorageError),
-    /// The checkpoint that was asked for last is durable.
+    /// The current checkpoint is durable.
     CheckpointDone(Box<Checkpoint>),
-    /// The memory of the process. Report it often while there is a limit and many jobs are pushed.
+    /// The memory of the process was measured. Report it often while there is a limit and many jobs are pushed.
     Memory {
         /// In bytes.
         resident_bytes: u64,
     },
-    /// The free space fell below (or rose above) what pushes need.
+    /// The disk's free space fell below what pushes need (true), or rose above it (false).
     DiskLow(bool),
-    /// Stop taking new work; [`Output::Stopped`] follows when everything accepted is durable and answered.
+    /// Take no new work. [`Output::Stopped`] follows when everything accepted is durable and answered.
     Stop,
 }
 
-/// A batch to make durable. Batches are numbered from 1, and are written in that order.
+/// A batch to make durable. Batches are numbered from 1 and written in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteBatch {
     /// The number for [`Input::Persisted`].
     pub number: u64,
-    /// When the oldest command in it was taken up, on the monotonic clock; for other members' entries, when they came.
+    /// When its oldest command was taken up, on the monotonic clock; for entries from the leader, when they arrived.
     pub since_us: u64,
     /// The term, vote, entries and commit to write.
     pub batch: PersistBatch,
 }
 
-/// A part of a checkpoint, for the checkpoint thread. There is one checkpoint at a time.
+/// A step of a checkpoint, for the checkpoint thread. There is one checkpoint at a time.
 #[derive(Debug)]
 pub enum CheckpointOrder {
-    /// One begins.
+    /// Begins a checkpoint.
     Begin(Box<CheckpointBegin>),
-    /// Some of its sessions, before its jobs; each batch is answered with [`Input::CheckpointTook`].
+    /// Some sessions, before the jobs. Each batch is answered with [`Input::CheckpointTook`].
     Sessions(CapturedSessions),
-    /// Some of its jobs, answered as sessions are.
+    /// Some jobs, answered like sessions.
     Jobs(CheckpointJobs),
-    /// That were all. When it is durable, [`Input::CheckpointDone`] says so.
+    /// The checkpoint is complete. [`Input::CheckpointDone`] follows when it is durable.
     End,
-    /// Give the checkpoint up: no more parts follow. [`Input::CheckpointAbandoned`] answers once.
+    /// Abandon the checkpoint: no more parts follow. Answered once, with [`Input::CheckpointAbandoned`].
     Abandon,
 }
 
-/// Something to be done.
+/// An action for the driver.
 #[derive(Debug)]
 pub enum Output {
-    /// Answers for one connection. Those to different requests may stand in any order. The driver adds the stages to
-    /// [`Response::Stats`]. When it writes an answer, it lets [`Response::age`] give the remaining time of the leases in it.
+    /// Responses for one connection. Answers to different requests are in no particular order. The driver adds the stages
+    /// to [`Response::Stats`], and calls [`Response::age`] when it writes, to set the remaining time of leases.
     Send {
         /// The client's connection.
         connection: ConnectionId,
-        /// What; `GoingAway` carries request id 0.
+        /// The responses; `GoingAway` has request id 0.
         responses: Vec<(RequestId, Response)>,
-        /// How many of them answer a request; the others come unasked.
+        /// How many of them answer a request; the others are unsolicited.
         answers: u32,
-        /// Their memory: dropped when they are written.
+        /// The memory of the responses: to be dropped when they are written.
         memory: HeldMemory,
     },
-    /// Close this connection when its output is written: another one took over its session, this node does not lead
-    /// any more, or there is no room for its session.
+    /// Close this connection once its output is written: another one took over its session, this node no longer leads, or
+    /// there is no room for its session.
     Close {
         /// The connection to close.
         connection: ConnectionId,
     },
-    /// Something to make durable.
+    /// Make a batch durable.
     Persist(WriteBatch),
-    /// Something to say to another node. It may be lost.
+    /// Send a bundle to another node. It may be lost.
     Peer {
         /// The receiving node's number.
         to: u64,
-        /// Messages, with the state of this node's clock.
+        /// Messages, and this node's clock.
         bundle: Bundle,
     },
-    /// The nodes that may be talked to from here on, this one included, and the removed ones.
+    /// The nodes with which connections are allowed from now on, this one included, and the removed ones.
     Members {
         /// The members.
         members: Vec<Member>,
-        /// Numbers of nodes that were members once.
+        /// Numbers of former members.
         removed: Vec<u64>,
-        /// What every member must be able to do.
+        /// The feature level that every member must support.
         feature_level: u32,
     },
-    /// Find out which node is at this address; [`Input::Probed`] brings the result.
+    /// Find out which node is at this address. [`Input::Probed`] brings the result.
     Probe {
         /// The address to dial.
         address: String,
     },
-    /// Read entries of the log, for a member that lags; [`Input::Fetched`] brings them. The read sees all earlier
+    /// Read log entries for a member that lags. [`Input::Fetched`] brings them. The read must see all earlier
     /// [`Output::Persist`] batches.
     Fetch(Wanted),
-    /// A checkpoint to be fetched from another node; [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says
-    /// that it will not come. There is one at a time: this one takes the place of any before it.
+    /// Fetch a checkpoint from another node. [`Input::SnapshotFetched`] brings it, or [`Input::SnapshotGone`] says that it
+    /// is not available. There is one fetch at a time: this one replaces an earlier one.
     FetchSnapshot {
         /// The node that has it.
         from: u64,
         /// The last entry that it contains.
         index: u64,
     },
-    /// Something to write, beside the log and without haste.
+    /// A step of a checkpoint, to be written beside the log and with low priority.
     Checkpoint(CheckpointOrder),
-    /// A backup that was asked for can be read over its connection.
+    /// A requested backup is ready to be read over its connection.
     Backup {
         /// The connection that asked.
         connection: ConnectionId,
-        /// Under which request, which the driver answers.
+        /// The request, which the driver answers.
         request: RequestId,
         /// The checkpoint to read from.
         backup: Arc<PinnedBackup>,
     },
-    /// The log is not needed any more up to this entry: a checkpoint that contains it is durable.
+    /// The log is no longer needed up to this entry, inclusive: a durable checkpoint contains it.
     Cut {
-        /// The last entry that may go.
+        /// The last entry that may be deleted.
         through: u64,
     },
-    /// The data on the disk cannot be read, or a part is missing. The node has to end; nothing comes after this.
+    /// Data on disk is missing or cannot be read. The node must end; no output follows.
     Failed(StorageError),
-    /// Something an operator should know.
+    /// A message for operators.
     Notice(Notice),
-    /// Something an auditor should know. Never because of a push that is allowed.
+    /// A record for the audit log. Allowed pushes are not recorded.
     Audited(Box<Audited>),
-    /// After [`Input::Stop`]: nothing is under way any more.
+    /// Follows [`Input::Stop`] when no work is left.
     Stopped,
 }
 
-/// What the server logs.
+/// A message that the server logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// This node leads from now on, in this term, and has applied everything from before: requests are taken.
-    /// Until then they are answered with `NO_LEADER` or `NOT_LEADER`.
+    /// This node leads in this term and has applied all earlier entries, so it serves requests from now on. Before, it
+    /// answered them with `NO_LEADER` or `NOT_LEADER`.
     Leading {
         /// The Raft term.
         term: u64,
@@ -420,43 +422,43 @@ pub enum Notice {
         /// The Raft term.
         term: u64,
     },
-    /// Another node leads, as far as this one knows.
+    /// Another node is the leader, as far as this one knows.
     Follows {
         /// The leader's number.
         leader: u64,
     },
-    /// This node is not a member any more.
+    /// This node is no longer a member.
     Removed,
-    /// A member's state is not what this node's was after the same entry: one of them is wrong.
+    /// A member's state after an entry differs from this node's: one of them is wrong.
     StateDiffers {
-        /// Which member.
+        /// The member.
         node: u64,
         /// The entry.
         index: u64,
     },
-    /// A majority of the voters had another state after this entry: this node serves no clients from here on.
+    /// A majority of the voters has another state after an entry: this node no longer serves clients.
     StateOutvoted {
         /// The entry.
         index: u64,
     },
-    /// A part of the state is unreadable. This node serves no clients until another member's checkpoint has replaced the state.
+    /// A part of the state is unreadable. This node serves no clients until it has installed another member's checkpoint.
     StateLost {
-        /// Where, and why.
+        /// The place and the reason.
         what: String,
     },
-    /// The wall clock differs from those of a majority by more than may be. This node does not lead while that is so.
+    /// The wall clock differs too much from those of a majority. Until that is corrected, this node does not lead.
     ClockOutside {
-        /// How far it is ahead of the others; negative is behind.
+        /// How far it is ahead; negative if it is behind.
         by_ms: i64,
     },
-    /// Something that a client wanted to see cannot be read from the disk.
+    /// Data that a client asked for cannot be read from disk.
     Unreadable {
-        /// Where, why, and what to do.
+        /// The place, the reason and the remedy.
         what: String,
     },
-    /// The wall clock was set. Delays and leases take no notice; absolute times follow it.
+    /// The wall clock was set. Delays and leases are unaffected; absolute times follow it.
     ClockStepped {
-        /// By how much; negative is back.
+        /// By how much; negative if it was set back.
         by_ms: i64,
     },
 }

@@ -2,24 +2,25 @@
 //!
 //! The driver (the server's core, or the simulator) passes events to [`Replica::handle`], then calls
 //! [`Replica::poll`] for the actions to take: answers to send, a batch to make durable. Time is an argument.
-//! [`Replica::next_wake_us`] returns when to call again if nothing happens.
+//! [`Replica::next_wake_us`] returns when to call again if no event comes before.
 //!
-//! Three owners share the work. A leader changes its group and its node, a group changes its node, and never the other way:
+//! Three owners share the work. A leader may change its group and its node, and a group its node, but not the other way
+//! round:
 //!
-//! - the **node** (`node`): clients' connections, the other nodes, memory, clocks, and what is to be handed out;
-//! - its **group** (`group`): Raft, the log on its way, the state that it has led to, checkpoints;
-//! - the **leader** (`leader`), while this node leads and serves: whoever waits, and what is on its way through the log for them.
-//!   It is an `Option`: when leadership is lost it is taken out, and ends with telling whoever waits where to go.
+//! - the **node** (`node`): clients' connections, the other nodes, memory, clocks, and the outputs;
+//! - its **group** (`group`): Raft, writes in flight, the state, checkpoints;
+//! - the **leader** (`leader`), while this node leads and serves: waiting clients, and their work in the log. It is an
+//!   `Option`: when leadership is lost, it is taken out, and its last act is to tell waiting clients where to go.
 //!
 //! The path of a request: it waits for its connection's turn (`turns`). `leader::requests` turns it into a command and adds
-//! it to `leader::proposals`. `poll` stamps the gathered commands and proposes them (`leader`). When Raft reports the
-//! entry as durable and committed, `group::apply` applies it to the engine, and `leader::outcomes` answers the waiting requests.
-//! Nothing is answered before it is durable. Reads are answered from the applied state: at once on a single node, else when
-//! `leader::reads` has confirmed that this node still led.
+//! it to `leader::proposals`. `poll` stamps the collected commands and proposes them (`leader`). When Raft reports the
+//! entry as durable and committed, `group::apply` applies it to the engine, and `leader::outcomes` answers the waiting
+//! requests. Nothing is answered before it is durable. Reads are answered from the applied state: at once on a single node,
+//! else when `leader::reads` has confirmed that this node still led.
 //!
-//! Waiting consumers are not state. `leader::waiters` has them, and `poll` proposes a reserve for them in the same entry
-//! that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed except
-//! bounded housekeeping, so an idle queue writes nothing.
+//! Waiting consumers are not part of the state. `leader::waiters` keeps them, and `poll` proposes a reserve for them in the
+//! same entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed
+//! except bounded housekeeping, so an idle queue writes nothing.
 
 mod audited;
 mod group;
@@ -50,36 +51,36 @@ use leader::Leader;
 use node::Node;
 use stopping::Stop;
 
-/// The interval at which the wall clock is compared, to notice that somebody set it.
+/// How often the wall clock is checked for having been set, in microseconds.
 const CLOCK_CHECK_US: u64 = 1_000_000;
-/// The interval at which timers are put in order and jobs are loaded, while there is more of that to do.
+/// The pause between steps of sorting timers and loading jobs ahead, while there is more to do, in microseconds.
 const PREPARE_PAUSE_US: u64 = 1_000;
 
 /// One node of one group.
 pub struct Replica {
     node: Node,
     group: Group,
-    /// While it leads and has applied everything from before: then it takes requests.
+    /// Set while this node leads and has applied all earlier entries: then it serves requests.
     leader: Option<Leader>,
     failure: Failure,
 }
 
-/// Whether the disk could be read. After a failure nothing more is done.
+/// The first failure to read the disk. After it, nothing more is done.
 enum Failure {
     No,
     Happened(StorageError),
-    /// Said with [`Output::Failed`].
+    /// Reported with [`Output::Failed`].
     Told,
 }
 
 impl Replica {
-    /// Begins a recovery from the log found on the disk, and the newest checkpoint.
-    /// [`Recovery::replay`] follows, then [`Recovery::start`].
+    /// Begins a recovery from the log on disk and the newest checkpoint. [`Recovery::replay`] follows, then
+    /// [`Recovery::start`].
     pub fn recover(config: ReplicaConfig, recovered: Recovered, restored: Option<Restored>) -> Recovery {
         Recovery::new(config, recovered, restored)
     }
 
-    /// Takes in an event. [`Self::poll`] returns the actions that follow.
+    /// Handles an event. [`Self::poll`] returns the actions that follow.
     pub fn handle(&mut self, now: Now, input: Input) {
         self.look_at_clocks(now);
         let Self { node, group, leader, .. } = self;
@@ -142,7 +143,7 @@ impl Replica {
         }
     }
 
-    /// Does everything that can be done now, and hands over what the driver has to do.
+    /// Does all work that is possible now, and returns the actions for the driver.
     pub fn poll(&mut self, now: Now, outputs: &mut Vec<Output>) {
         self.look_at_clocks(now);
         if matches!(self.failure, Failure::No) {
@@ -150,7 +151,7 @@ impl Replica {
             self.note_failure(done);
         }
         if !matches!(self.failure, Failure::No) {
-            // The answers may depend on an unreadable job.
+            // Answers may depend on a job that cannot be read.
             outputs.clear();
             if let Failure::Happened(error) = std::mem::replace(&mut self.failure, Failure::Told) {
                 outputs.push(Output::Failed(error));
@@ -167,7 +168,7 @@ impl Replica {
         }
     }
 
-    /// Whether this node is the only member.
+    /// True if this node is the only member.
     pub fn is_alone(&self) -> bool {
         self.group.raft.is_alone()
     }
@@ -177,13 +178,13 @@ impl Replica {
         self.group.applied.0
     }
 
-    /// The wall clock by which jobs are due, in microseconds, as of the last [`Self::poll`].
+    /// The wall clock that decides which jobs are due, in microseconds, as of the last [`Self::poll`].
     pub fn wall_us(&self) -> u64 {
         self.group.state.clock.wall_us()
     }
 
-    /// Index of the last entry that was applied, and the hash of the state; `None` if the state is lost. Panics if the engine is
-    /// not what its jobs say. For tests and for hunting a fault: it looks at every job.
+    /// The index of the last applied entry and the state hash; `None` if the state is lost. Panics if the engine is
+    /// inconsistent. For tests and debugging: it visits every job.
     #[doc(hidden)]
     pub fn audit(&mut self) -> Option<(u64, u128)> {
         let group = &mut self.group;
@@ -194,7 +195,7 @@ impl Replica {
         Some((group.applied.0, group.state.engine.state_hash()))
     }
 
-    /// Does what can be done now, until a job cannot be read.
+    /// Does the work of one poll, unless a job cannot be read.
     fn work(&mut self, outputs: &mut Vec<Output>) -> Result<(), StorageError> {
         self.group.tick(&mut self.node);
         // Received messages may have ended this node's leadership.
@@ -207,7 +208,7 @@ impl Replica {
         self.transfer_leadership();
         self.ask_for_reads();
         let loaded = self.group.load_ahead()?;
-        // Apply committed entries first: their outcomes may queue waiters again, for the next proposal.
+        // Apply committed entries first: their outcomes may let waiters reserve again in the next proposal.
         loop {
             while let Some(drained) = self.group.raft.drain() {
                 self.carry_out(drained, outputs);
@@ -230,7 +231,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Serves from the moment at which an entry of its own term is applied, until it does not lead any more.
+    /// Begins to serve once an entry of this node's own term is applied, and ends when it no longer leads.
     fn follow_leadership(&mut self) {
         let Self { node, group, leader, .. } = self;
         group.set_clock(node);
@@ -246,14 +247,14 @@ impl Replica {
         group.tell_leader(node);
     }
 
-    /// What a leader does whether anybody asks it or not.
+    /// Work of a leader that no request triggers.
     fn lead(&mut self) {
         let Self { node, group, leader, .. } = self;
         if let Some(leader) = leader {
             leader.lapse_sessions(node, group);
         }
         if group.is_keep_due(node) {
-            // Before this node serves, too: it may need the member that fetches for its majority.
+            // Also before this node serves: its majority may need the member that fetches.
             group.follow_fetches(node);
             if let Some(leader) = leader {
                 leader.changes.keep(node, group, &mut leader.proposals);
@@ -261,7 +262,7 @@ impl Replica {
         }
     }
 
-    /// Asks whether this node still leads, for the reads that have come.
+    /// Asks Raft whether this node still leads, for the reads that have arrived.
     fn ask_for_reads(&mut self) {
         let Self { group, leader, .. } = self;
         if !group.raft.is_alone()
@@ -287,7 +288,7 @@ impl Replica {
         group.log.committed.extend(drained.committed);
     }
 
-    /// Remembers the first failure: nothing is done after it.
+    /// Keeps the first failure: no work is done after it.
     fn note_failure(&mut self, outcome: Result<(), StorageError>) {
         let survived = self.group.survive(&mut self.node, outcome);
         if let (Err(error), Failure::No) = (survived, &self.failure) {
@@ -295,7 +296,7 @@ impl Replica {
         }
     }
 
-    /// Follows a change of the wall clock. Commands received after it also come after it in the log.
+    /// Follows a change of the wall clock. Commands that arrive after it also come after it in the log.
     fn look_at_clocks(&mut self, now: Now) {
         let Self { node, group, leader, .. } = self;
         node.look_at_clocks(now);
@@ -308,7 +309,7 @@ impl Replica {
         }
     }
 
-    /// When to poll again although nothing happened, on the monotonic clock. Never further than a second away.
+    /// When to poll again if no event comes before, on the monotonic clock; at most a second ahead.
     pub fn next_wake_us(&mut self) -> u64 {
         if self.group.can_free_memory() || self.has_more_to_do() || self.is_stopping_idly() {
             return self.node.now_us;
@@ -325,14 +326,14 @@ impl Replica {
         wake_us.max(node.now_us)
     }
 
-    /// The waiters of a connection may have room again.
+    /// Lets the waiters of a connection try again: it may have room.
     fn line_up(&mut self, connection: ConnectionId) {
         if let Some(leader) = &mut self.leader {
             leader.waiters.line_up_all(connection);
         }
     }
 
-    /// A client is gone. Its earlier requests are done all the same, in its turns.
+    /// A client is gone. Its earlier requests that affect others are still carried out, in its turns.
     fn disconnected(&mut self, connection: ConnectionId) {
         if let Some(leader) = &mut self.leader {
             leader.stop_waiting(connection);
@@ -341,7 +342,7 @@ impl Replica {
         self.forget_if_done(connection);
     }
 
-    /// Forgets a connection that is gone when all that it asked for is taken.
+    /// Forgets a connection of a gone client once all its requests are taken up.
     fn forget_if_done(&mut self, connection: ConnectionId) {
         let Self { node, leader, .. } = self;
         match leader {

@@ -1,4 +1,4 @@
-//! What a node shows of itself and of the queue to whoever watches it: whether it leads or not, and without asking the others.
+//! What a node shows to observers about itself and the queue, as a leader or not, and without asking other nodes.
 
 use std::sync::Arc;
 
@@ -7,49 +7,49 @@ use crate::engine::JobEvent;
 use crate::protocol::{ClusterReport, TopicReport, Totals};
 use crate::types::{Access, Backoff, CallBack, Right, TopicName};
 
-/// Topics that are shown one by one, the oldest ones of those that may be seen.
+/// Most topics that are shown: the oldest ones that the observer may see.
 pub const OBSERVED_TOPICS_MAX: usize = 512;
 
-/// A topic whose jobs are called back.
+/// A topic with call-backs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledBack {
     /// The topic.
     pub topic: TopicName,
-    /// How its jobs are called back.
+    /// Its call-back settings.
     pub call_back: Arc<CallBack>,
-    /// How long a job that says nothing waits after an attempt that failed, as the topic says or the queue.
+    /// The wait after a failed attempt for jobs that set none, from the topic or the queue.
     pub backoff: Option<Backoff>,
 }
 
-/// What a node knows at one moment. The counts are those of the entries that it has applied.
+/// A node's view at one moment. The counts include the entries that it has applied.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// The cluster as it sees it.
+    /// The cluster as this node sees it.
     pub cluster: ClusterReport,
-    /// The last entry that it has applied.
+    /// The last entry that this node has applied.
     pub applied: u64,
-    /// The sums over all topics, also of those that were forgotten; `None` for one who may not see all.
+    /// Totals of all topics, forgotten ones included; `None` for observers that may not read all topics.
     pub totals: Option<Totals>,
-    /// Topics that one may see: at most [`OBSERVED_TOPICS_MAX`].
+    /// The topics that the observer may see: at most [`OBSERVED_TOPICS_MAX`].
     pub topics: Vec<TopicReport>,
-    /// How many topics there are.
+    /// The number of all topics.
     pub topics_count: u64,
-    /// Sessions that the queue knows.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Connections of clients with this node.
+    /// The number of client connections to this node.
     pub connections: u64,
-    /// Consumers that wait here for jobs.
+    /// The number of consumers that wait on this node for jobs.
     pub waiting: u64,
-    /// The disk is nearly full: pushes are refused.
+    /// True if the disk is nearly full: pushes are refused.
     pub disk_is_full: bool,
-    /// The memory limit is reached: pushes are refused.
+    /// True if the memory limit is reached: pushes are refused.
     pub memory_is_short: bool,
     /// How long the node has been up, in milliseconds.
     pub uptime_ms: u64,
 }
 
 impl Replica {
-    /// What this node knows now, as far as one may see it who has this access; of itself alone, which takes hardly any time, without.
+    /// What this node shows to an observer with this access. Without access, it omits totals and topics, which is fast.
     pub fn observe(&self, access: Option<&Access>) -> Observation {
         let Self { node, group, leader, .. } = self;
         let sees_all = access.is_some_and(|access| access.has_everywhere(Right::Read));
@@ -68,17 +68,17 @@ impl Replica {
         }
     }
 
-    /// The topics whose jobs are to be called back, as far as this node has applied what was set.
+    /// The topics with call-backs, as of the last applied entry.
     pub fn called_back(&self) -> Vec<CalledBack> {
         self.group.state.called_back()
     }
 
-    /// Makes events of jobs from here on, or makes none any more.
+    /// Starts or stops making job events.
     pub fn watch_jobs(&mut self, is_watched: bool) {
         self.group.state.engine.watch_jobs(is_watched);
     }
 
-    /// What happened to jobs since the last call, as far as this node has applied it.
+    /// The job events since the last call, as of the last applied entry.
     pub fn take_job_events(&mut self) -> Vec<JobEvent> {
         self.group.state.engine.take_events()
     }

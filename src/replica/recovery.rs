@@ -1,4 +1,4 @@
-//! From the data on disk to a running replica.
+//! Rebuilds a replica from the data on disk.
 
 use std::collections::VecDeque;
 
@@ -18,32 +18,32 @@ use crate::raft::{self, Membership, MembershipChange, Offer, Start};
 use crate::storage::{EntryKind, LogEntry, Records, Recovered, Restored, StorageError};
 use crate::types::{GroupId, Millis};
 
-/// A replica that is being rebuilt from its log.
+/// A replica that is being rebuilt.
 pub struct Recovery {
     config: ReplicaConfig,
     recovered: Recovered,
     engine: Engine,
     records: Records,
     checkpoints: Checkpoints,
-    /// The entry that the log begins after.
+    /// Index and term of the entry before the first one in the log.
     before: (u64, u64),
-    /// Where each term begins, up to the applied index.
+    /// The first index and the term of each term, up to the applied index.
     terms: Vec<(u64, u64)>,
     members: Membership,
     offer: Option<Offer>,
     applied: (u64, u64),
     /// Entries that are not known to be committed.
     tail: VecDeque<LogEntry>,
-    /// What the state was after some entries, to be compared with that of other members.
+    /// Has the state hashes after some entries, for comparison with other members.
     peers: Peers,
-    /// What could not be read of the state of a member. Nothing is applied after that.
+    /// Set if a part of a member's state could not be read. Then no more entries are applied.
     lost: Option<StorageError>,
 }
 
 /// Why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A job in a chunk cannot be read.
+    /// Data on disk cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// An entry that this binary cannot read.
@@ -51,7 +51,7 @@ pub enum ReplayError {
     Entry {
         /// Its index.
         index: u64,
-        /// Why.
+        /// The reason.
         source: EntryError,
     },
     /// A change of membership that this binary cannot read.
@@ -60,23 +60,23 @@ pub enum ReplayError {
         /// Its index.
         index: u64,
     },
-    /// The cluster has come to use what this node is not to know.
+    /// The data uses a higher feature level than this node is configured to accept.
     #[error(
         "the data is of feature level {level}, and this node goes up to {level_max}: there is no way back. Start the newer \
          binary again, or leave feature_level_max out"
     )]
     FeatureLevel {
-        /// That of the data.
+        /// The feature level of the data.
         level: u32,
-        /// That of the node.
+        /// The highest level that this node accepts.
         level_max: u32,
     },
     /// An entry is missing.
     #[error("entry {expected} is missing, the log goes on with {found}")]
     Gap {
-        /// The one that should have come.
+        /// The expected index.
         expected: u64,
-        /// The one that came.
+        /// The index that was found.
         found: u64,
     },
 }
@@ -113,23 +113,23 @@ impl Recovery {
         recovery
     }
 
-    /// Checks that the state so far needs no higher feature level than the configured one. Replayed entries are checked, too.
+    /// Checks that the checkpoint needs no higher feature level than configured. [`Self::replay`] checks the entries.
     pub fn check_feature_level(&self) -> Result<(), ReplayError> {
         check_level(self.engine.feature_level(), self.config.feature_level_max)
     }
 
-    /// The first entry that is to be replayed.
+    /// The first entry to replay.
     pub fn first_index(&self) -> u64 {
         self.applied.0 + 1
     }
 
-    /// Takes the next entry of the log: applied at once when it is known to be committed, else left to Raft.
+    /// Takes the next entry of the log. Applies it if it is known to be committed, and leaves it to Raft otherwise.
     pub fn replay(&mut self, entry: LogEntry) -> Result<(), ReplayError> {
         let last = self.tail.back().map_or(self.applied.0, |entry| entry.index);
         if entry.index != last + 1 {
             return Err(ReplayError::Gap { expected: last + 1, found: entry.index });
         }
-        // Also entries not known to be committed: they may be, and this node alone would apply them.
+        // Also checks entries that are not known to be committed: this node may have to apply them.
         check(&entry, self.config.feature_level_max)?;
         if entry.kind == EntryKind::ConfChange {
             self.commit_changes()?;
@@ -141,8 +141,9 @@ impl Recovery {
         self.apply(&entry)
     }
 
-    /// A change of membership is only proposed when the one before it is applied: so those in the tail are committed when
-    /// another one comes. A node that went by members of long ago could elect itself beside their leader.
+    /// Applies the tail up to its last change of membership. A change is only proposed once the previous one was applied, so
+    /// those in the tail are committed when another one follows. A node with outdated members could elect itself beside
+    /// their leader.
     fn commit_changes(&mut self) -> Result<(), ReplayError> {
         let last_change = self.tail.iter().rposition(|entry| entry.kind == EntryKind::ConfChange);
         for _ in 0..last_change.map_or(0, |place| place + 1) {
@@ -157,11 +158,11 @@ impl Recovery {
     fn apply(&mut self, entry: &LogEntry) -> Result<(), ReplayError> {
         match entry.kind {
             EntryKind::Normal => {
-                // That it decodes was checked when it was taken in.
+                // The entry decodes: this was checked when it was taken in.
                 if self.lost.is_none()
                     && let Ok(Some(decoded)) = decode(entry)
                 {
-                    // The clients that waited for these outcomes are long gone.
+                    // The clients that waited for these outcomes have gone.
                     let applied = self.engine.apply(&decoded, &mut self.records).map(drop);
                     self.survive(applied)?;
                 }
@@ -186,7 +187,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// A member goes on without a state that cannot be read: other voters have it. The only one does not.
+    /// A member continues without a state that it cannot read, if there are other voters, which have it.
     fn survive(&mut self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
         match outcome {
             Err(error) if error.is_unreadable() && self.members.has_voters_beside(self.config.node) => {
@@ -197,12 +198,12 @@ impl Recovery {
         }
     }
 
-    /// Number of jobs recovered so far.
+    /// The number of jobs recovered so far.
     pub fn jobs(&self) -> u64 {
         self.engine.jobs()
     }
 
-    /// Ends the replay and starts the node; the only voter leads as soon as its first entry is durable.
+    /// Ends the replay and starts the node. The only voter leads once its first entry is durable.
     pub fn start(mut self, now: Now) -> Replica {
         let (stamp, clock_offset_ms) = self.clock_at_end();
         let mut raft = self.group();
@@ -234,7 +235,7 @@ impl Recovery {
         Replica { node, group, leader: None, failure: Failure::No }
     }
 
-    /// The group, as it is when all of the log is taken in.
+    /// The Raft group, once the whole log is taken in.
     fn group(&mut self) -> raft::Group {
         raft::Group::new(Start {
             node: self.config.node,
@@ -250,11 +251,11 @@ impl Recovery {
         })
     }
 
-    /// Stamp and clock offset at the end of the log, the tail included: it is about to be applied, and a wall clock
-    /// that it says was set must not be taken for time that has passed.
+    /// Stamp and clock offset at the end of the log, including the tail, which is about to be applied: a step of the wall
+    /// clock that it records must not be taken for elapsed time.
     fn clock_at_end(&self) -> (Millis, i64) {
         let applied = (self.engine.stamp(), self.engine.clock_offset_ms());
-        // That they decode was checked when they were taken in.
+        // They decode: this was checked when they were taken in.
         let normal = self.tail.iter().filter(|entry| entry.kind == EntryKind::Normal);
         let tail = normal.filter_map(|entry| decode(entry).ok().flatten());
         tail.fold(applied, |(stamp, offset_ms), entry| {
@@ -263,8 +264,8 @@ impl Recovery {
     }
 }
 
-/// Changes the members of the group, also in the state, which remembers removed members. Ignores a change that would
-/// leave no voter.
+/// Changes the members of the group, and the state, which remembers removed members. Ignores a change that would leave no
+/// voter.
 pub(super) fn change_members(
     engine: &mut Engine,
     before: &Membership,
@@ -275,13 +276,13 @@ pub(super) fn change_members(
         engine.remove_member(gone);
     }
     if let MembershipChange::Remove(node) = change {
-        // It may be known, and have been no member yet.
+        // The node may be in the state without having been a member.
         engine.remove_member(node);
     }
     after
 }
 
-/// Whether an entry can be read, and asks for no more than this node is to know.
+/// Checks that an entry can be read and raises the feature level no higher than this node accepts.
 fn check(entry: &LogEntry, level_max: u32) -> Result<(), ReplayError> {
     let index = entry.index;
     match entry.kind {
@@ -300,7 +301,7 @@ fn check_level(level: u32, level_max: u32) -> Result<(), ReplayError> {
     if level > level_max { Err(ReplayError::FeatureLevel { level, level_max }) } else { Ok(()) }
 }
 
-/// The feature level that an entry raises that of the state to.
+/// The feature level to which an entry raises that of the state.
 fn raised_to(entry: &Entry<'_>) -> Option<u32> {
     let levels = entry.commands.iter().filter_map(|command| match command {
         Command::FeatureLevel { level } => Some(*level),
@@ -316,7 +317,7 @@ fn last_offset(entry: &Entry<'_>) -> Option<i64> {
     })
 }
 
-/// An entry's commands; `None` for the empty one that a new leader appends.
+/// Decodes an entry; `None` for the empty one that a new leader appends.
 pub(super) fn decode(entry: &LogEntry) -> Result<Option<Entry<'_>>, EntryError> {
     if entry.data.is_empty() { Ok(None) } else { Entry::decode(&entry.data).map(Some) }
 }

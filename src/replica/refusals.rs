@@ -1,8 +1,8 @@
-//! What clients are told when a request is not taken now.
+//! Errors that tell clients why a request is not accepted now.
 
 use crate::protocol::{ErrorCode, ErrorReply};
 
-/// At a stop.
+/// The message during a stop.
 pub(super) const STOPPING: &str = "the server is stopping: connect again later";
 
 pub(super) fn retry_later(code: ErrorCode, message: &str, retry_after_ms: u32) -> ErrorReply {

@@ -1,10 +1,10 @@
-//! What a client's token lets it do.
+//! Checks what a client's token allows.
 //!
-//! Every request comes by here once, when it is taken up: what the table of requests says that it needs is compared with what
-//! the token grants. A job that is named by its id is looked up. If the client may not even see its topic, the request goes on
-//! as one for a job that never was: ids tell nothing of topics that are none of the client's business.
+//! Each request is checked once, when it is taken up: the right that it needs, by the table of requests, is compared with
+//! the token's grants. For a job named by its id, the topic is looked up. If the client may not even read that topic, the
+//! request continues as if the job did not exist: ids reveal nothing about topics that the client may not see.
 //!
-//! An auditor is told what was denied, and each request that changes more than single jobs.
+//! The audit log records denied requests, and requests that change more than single jobs.
 
 use std::collections::BTreeMap;
 
@@ -17,40 +17,40 @@ use super::node::Node;
 use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, TopicSet};
 use crate::types::{Access, CallBack, IfExists, JobId, Lease, Right, TopicId, TopicName};
 
-/// So many leases are looked up in a unit of work.
+/// Looking up this many leases is one unit of work.
 const LEASES_PER_UNIT: u64 = 8;
 
-/// The id of no job.
+/// An id that no job has.
 const NO_JOB: JobId = JobId(0);
 
-/// What is left of a request that is allowed.
+/// The result of a check that allows a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     All,
-    /// This job, and perhaps others, was taken out of it: the client may not see it.
+    /// This job, and perhaps others, was removed from the request: the client may not see it.
     But(JobId),
 }
 
 /// What a request is about.
 enum Subject<'a> {
-    /// Nothing that belongs to anybody.
+    /// Nothing that needs a right to a topic.
     Nothing,
-    /// What the client may see of the queue.
+    /// Whatever the client may see.
     WhatItMay,
-    /// The members, for whoever may see anything, or look after the server.
+    /// The cluster: for clients that may read any topic, or administer the server.
     Cluster,
-    /// The whole server.
+    /// The server as a whole.
     Server,
-    /// All topics, and these by another right.
+    /// All topics, and these topics by another right.
     All(Vec<(Right, &'a TopicName)>),
     Topics(&'a [TopicName]),
-    /// Topics, each with the right that is needed there.
+    /// Topics, each with the right that it needs.
     TopicsBy(Vec<(Right, &'a TopicName)>),
     Job(&'a mut JobId),
     Leases(&'a mut [Lease]),
 }
 
-/// Whether a client may ask for this. Takes out of the request what the client may not know of.
+/// Checks a client's right to a request, and removes jobs from it that the client may not see.
 pub(super) fn check_rights(
     node: &mut Node,
     group: &mut Group,
@@ -85,8 +85,8 @@ pub(super) fn check_rights(
     checked.map(|_| ())
 }
 
-/// The leases of others are stale, for whoever may not consume from their topics. A lease is on a job in memory: whatever ids
-/// are named, nothing is read, and ids of others' jobs take no longer than those of none.
+/// Hides leases on jobs whose topics the client may not consume: they count as stale. Leased jobs are in memory, so nothing
+/// is read, and a hidden job takes no longer than one that does not exist.
 fn check_leases(group: &mut Group, access: &Access, leases: &mut [Lease]) -> Result<Seen, ErrorReply> {
     if !access.has_somewhere(Right::Consume) {
         return Err(denied(access, Right::Consume, "any topic"));
@@ -108,7 +108,7 @@ fn check_leases(group: &mut Group, access: &Access, leases: &mut [Lease]) -> Res
     Ok(seen)
 }
 
-/// Whether the token may make the topics that this would make.
+/// Checks that the token may create the topics that a request would create.
 fn check_new_topics(
     node: &Node,
     group: &mut Group,
@@ -138,7 +138,7 @@ fn check_new_topics(
 }
 
 impl State {
-    /// Whether a client has a right to a topic that is there.
+    /// True if a client has a right to an existing topic.
     pub(super) fn may(&self, node: &Node, connection: ConnectionId, right: Right, topic: TopicId) -> bool {
         let Some(access) = node.connections.access(connection) else { return true };
         access.has_everywhere(right) || self.has_right(&access, right, topic)
@@ -161,11 +161,11 @@ impl State {
         }
     }
 
-    /// The topic of a job that is there, or is remembered.
+    /// The topic of a job that exists or is remembered.
     fn topic_of(&mut self, job: JobId) -> Option<TopicName> {
         let topic = match self.engine.topic_of(job, &mut self.records) {
             Ok(Some(topic)) => Some(topic),
-            // Whoever may see it is told when it is read. Nobody else is.
+            // A client that may see the job gets the error when the job is read; others learn nothing.
             Err(_) => None,
             Ok(None) => self.engine.finished_job(job, self.clock.stamp()).map(|finished| finished.topic),
         };
@@ -174,7 +174,7 @@ impl State {
 }
 
 impl Node {
-    /// Tells an auditor of a request that changes more than single jobs, when it is allowed and will be tried.
+    /// Records a request that changes more than single jobs, when it is allowed and about to be tried.
     pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &Request) {
         if request.opcode().right().is_some_and(|right| changes_much(right, request))
             && let Some(access) = self.connections.access(connection)
@@ -198,7 +198,7 @@ impl Node {
     }
 }
 
-/// What a request is about. Every request stands here: a new one is given its place.
+/// The subject of a request. Every request is listed: a new one must be added here.
 fn subject(right: Right, request: &mut Request) -> Subject<'_> {
     match request {
         Request::Hello(_)
@@ -256,7 +256,7 @@ fn subject(right: Right, request: &mut Request) -> Subject<'_> {
     }
 }
 
-/// A push that takes a job from its holder does more than push.
+/// A push that may take a job from its holder needs the right to manage as well.
 fn of_push(right: Right, push: &Push) -> Subject<'_> {
     if push.jobs.iter().any(|job| job.if_exists == IfExists::ReplaceReserved) {
         Subject::TopicsBy(vec![(right, &push.topic), (Right::Manage, &push.topic)])
@@ -265,7 +265,8 @@ fn of_push(right: Right, push: &Push) -> Subject<'_> {
     }
 }
 
-/// Dead letters go to another topic, as if the client pushed them there; call-backs show jobs, as if the client took them.
+/// Dead letters need the right to push to their topic. Call-backs show jobs, so they need the rights to read and to
+/// consume.
 fn of_settings(right: Right, TopicSet { topic, change }: &TopicSet) -> Subject<'_> {
     let dead_letters = change.set.dead_letters.iter().map(|topic| (Right::Push, topic));
     let shows = change.set.call_back.as_ref().is_some_and(|set| **set != CallBack::pause());

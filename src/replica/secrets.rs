@@ -1,10 +1,10 @@
-//! Secrets of sessions: the state has only a hash of each.
+//! Hashing of session secrets: the state keeps only the hash.
 
 use ring::digest::{Context, SHA256};
 
 use crate::types::SessionSecret;
 
-/// What the state has of the secret of a token's session.
+/// The hash of a session's secret, bound to the token that opened the session.
 pub(super) fn hash_of(secret: SessionSecret, token: &str) -> SessionSecret {
     let mut context = Context::new(&SHA256);
     context.update(b"adjourn session\0");

@@ -1,4 +1,4 @@
-//! What a request names, as a command names it.
+//! Converts what a request names into what a command names.
 
 use crate::engine::JobSelect;
 use crate::protocol::JobRef;
@@ -18,8 +18,8 @@ pub(super) fn at_least(due: When) -> When {
     }
 }
 
-/// A delay that is over no sooner than was asked for. The stamp that it counts from shows whole milliseconds: it may
-/// lie almost one before the moment at which the request came.
+/// Lengthens a delay by 1 ms, so that it is never shorter than requested: it counts from the stamp, in whole milliseconds,
+/// which can be almost 1 ms older than the request.
 pub(super) fn at_least_ms(delay_ms: u64) -> u64 {
     if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
 }

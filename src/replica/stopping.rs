@@ -1,27 +1,27 @@
-//! A graceful stop: everything accepted is finished, and another member leads before this node ends.
+//! A graceful stop: all accepted work is completed, and leadership is transferred before this node ends.
 
 use super::Replica;
 use crate::protocol::GoingAway;
 use crate::replica::refusals::{STOPPING, stopping};
 
-/// How long another member has to take leadership over at a stop.
+/// How long a stop waits for another member to take over leadership.
 const HAND_OVER_US_MAX: u64 = 1_000_000;
 
-/// How far [`Input::Stop`](super::Input::Stop) has come.
+/// The progress of a stop after [`Input::Stop`](super::Input::Stop).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     No,
     Asked,
-    /// Accepted requests are done; leadership goes to another member, by this time on the monotonic clock.
+    /// All accepted requests are done, and leadership is being transferred, until this time on the monotonic clock.
     Transferring {
         until_us: u64,
     },
-    /// Said with [`Output::Stopped`](super::Output::Stopped).
+    /// Reported with [`Output::Stopped`](super::Output::Stopped).
     Done,
 }
 
 impl Replica {
-    /// Nothing more is accepted from here on.
+    /// Begins a stop: from now on nothing is accepted.
     pub(super) fn stop(&mut self) {
         self.node.stop = Stop::Asked;
         self.group.refuse_backups(&mut self.node, &stopping());
@@ -40,7 +40,7 @@ impl Replica {
         }
     }
 
-    /// At a stop, hands leadership to another member when all accepted requests are done: clients then need not wait for an
+    /// During a stop, transfers leadership once all accepted requests are done, so that clients need not wait for an
     /// election.
     pub(super) fn transfer_leadership(&mut self) {
         if !self.is_stopping_idly() {
@@ -53,13 +53,13 @@ impl Replica {
         }
     }
 
-    /// Whether this node is to stop, and all accepted requests are done.
+    /// True during a stop once all accepted requests are done.
     pub(super) fn is_stopping_idly(&self) -> bool {
         self.node.stop == Stop::Asked && self.leader.as_ref().is_none_or(|leader| leader.proposals.is_idle())
     }
 
-    /// Whether all accepted requests are done, and another member leads if one can. A follower does not wait for its
-    /// writes: no client depends on them, and under load there are always some.
+    /// True if all accepted requests are done, and another member leads if one can. A follower does not wait for its
+    /// writes: no client depends on them, and under load there are always some in flight.
     pub(super) fn may_stop(&self) -> bool {
         let Self { node, group, .. } = self;
         (group.log.in_flight.is_empty() || !group.raft.is_leader())

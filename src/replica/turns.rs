@@ -1,21 +1,21 @@
-//! A turn: the bounded work that a replica does before its driver checks for other inputs.
+//! A turn: the bounded work that a replica does before its driver looks for new inputs.
 //!
-//! Whatever clients ask for, a member must exchange messages with the others in time, or it loses leadership. So
-//! each poll does a bounded amount of each kind of work and leaves the rest, in order, to the next, which the driver
-//! makes at once ([`Replica::next_wake_us`]); before that the driver passes in new inputs, and ticks come first.
+//! However much clients ask for, a member must exchange messages in time, or it loses leadership. So each poll does a
+//! bounded amount of each kind of work and leaves the rest, in order, to the next poll, which the driver makes at once
+//! ([`Replica::next_wake_us`]). In between, the driver passes in new inputs, and ticks come first.
 //!
-//! Work is counted, not timed: a unit takes about a microsecond. A unit is a job that changes, a lease or a topic that is
-//! looked up, or a KiB of a request or of a block that is read; each block counts some more. Whatever a request costs is in one
-//! account, the work that is asked for: what its check and its handler do at once, and what its commands and its answer will take.
+//! Work is counted, not timed: a unit takes about a microsecond. A unit is a changed job, a lookup of a lease or a topic,
+//! or a KiB of a request or of a block read from disk; each block adds a fixed amount. One account covers all work of a
+//! request: its check and its handler now, and its commands and its answer later.
 //!
-//! - **Requests** wait by connection, and connections take turns; a turn ends with the request that uses it up. None is taken
-//!   while the entries that are not yet applied, or the reads that are not yet answered, are much work: so no client waits
-//!   for long behind another's requests. The requests of a connection that is gone are taken in the same way.
-//! - **A push** whose keys are those of many spilled jobs is proposed in parts, the next one when the one before it was applied
+//! - **Requests** wait by connection, and connections take turns; a turn ends with the request that uses it up. No request
+//!   is taken while much work of unapplied entries or unanswered reads is pending, so that no client waits long behind
+//!   another one's requests. Requests of a gone client are taken in the same way.
+//! - **A push** whose keys belong to many spilled jobs is proposed in parts, each after the previous one was applied
 //!   ([`pushes`](super::leader::pushes)).
-//! - **Entries** are closed when their commands are much work, and applied up to the bound of one turn.
-//! - **Reads** are answered up to the bound. A pass over many jobs lasts many turns
-//!   (`leader::browse`); so does one over many topics (`leader::topic_pass`).
+//! - **Entries** are closed when their commands are much work, and are applied up to a limit per turn.
+//! - **Reads** are answered up to a limit per turn. A pass over many jobs takes many turns (`leader::browse`), as does one
+//!   over many topics (`leader::topic_pass`).
 
 use super::Replica;
 use super::group::work::UNIT_BYTES;
@@ -24,17 +24,17 @@ use super::leader::Leader;
 use super::node::connections::{Asked, Asker};
 use crate::storage::StorageError;
 
-/// The work of requests after which a turn takes no more.
+/// A poll takes no more requests after this much work.
 const REQUESTS_WORK: u64 = 1024;
-/// The work of requests, and of their effects, after which it is the next connection's turn.
+/// A connection's turn ends after this much work, including later work of its requests.
 const SHARE_WORK: u64 = 256;
-/// The work of entries after which a turn applies no more.
+/// A poll applies no more entries after this much work.
 const APPLY_WORK: u64 = 2048;
-/// The bytes of committed entries that may wait. Beyond it, a follower that applies too slowly works longer than a turn.
+/// The limit on committed entries that wait, in bytes. A follower that exceeds it works for longer than a turn.
 const COMMITTED_BYTES_MAX: usize = 16 << 20;
 
 impl Replica {
-    /// Whether there is something to be done at once, without anything that comes.
+    /// True if there is work to do at once, without a new event.
     pub(super) fn has_more_to_do(&self) -> bool {
         let Self { node, group, leader, .. } = self;
         let entries = !group.log.committed.is_empty() && !group.raft.is_installing();
@@ -43,7 +43,7 @@ impl Replica {
         entries || requests || leads || node.connections.any_resumable()
     }
 
-    /// Takes requests that wait, connection by connection.
+    /// Takes waiting requests, connection by connection.
     pub(super) fn take_requests(&mut self) {
         let until = self.group.work_done() + REQUESTS_WORK;
         while self.group.work_done() < until
@@ -62,7 +62,7 @@ impl Replica {
         }
     }
 
-    /// All that a connection asked for and that was not taken: this node stops, and refuses it.
+    /// Takes all remaining requests of a connection, to refuse them: this node is stopping.
     pub(super) fn take_last_requests(&mut self, connection: ConnectionId) {
         while let Some(asked) = self.node.connections.take_asked(connection) {
             self.take(connection, asked);
@@ -83,8 +83,7 @@ impl Replica {
         self.leader.as_ref().map_or(0, |leader| leader.proposals.bytes())
     }
 
-    /// Applies committed entries until the turn's work is done, except those after a checkpoint that is not installed
-    /// yet.
+    /// Applies committed entries up to the work of a turn, except those after a checkpoint that is still being installed.
     pub(super) fn apply_committed(&mut self) -> Result<(), StorageError> {
         if !self.group.raft.is_installing() {
             let until = self.group.work_done() + APPLY_WORK;
@@ -103,24 +102,25 @@ impl Replica {
         Ok(())
     }
 
-    /// Answers the reads for which the state is new enough, until it was enough for a turn.
+    /// Answers reads whose state is new enough, up to the work of a turn.
     pub(super) fn answer_reads(&mut self) {
         let Self { node, group, leader, .. } = self;
         if let Some(leader) = leader {
             return leader.answer_reads(node, group);
         }
-        // No read is held without a leader. This empties the list of those that may have room, or the node would not sleep.
+        // Without a leader no read is held. This empties the list of connections that may have room, or the node would not
+        // sleep.
         while let Some((asker, _)) = node.connections.resume() {
             node.connections.refuse(asker, group.elsewhere(node));
         }
     }
 
-    /// Whether another request can be taken now.
+    /// True if another request can be taken now.
     fn takes_requests(&self) -> bool {
         self.leader.as_ref().is_none_or(Leader::takes_requests)
     }
 
-    /// Work that was done, and what was asked for and is not done yet.
+    /// The work done, and the work requested and not done yet.
     fn work_asked(&self) -> u64 {
         let asked = self.leader.as_ref().map_or(0, |leader| leader.proposals.work() + leader.reads.work());
         self.group.work_done() + asked

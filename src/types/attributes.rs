@@ -1,4 +1,4 @@
-//! A job's attributes: a tagged list that travels as it was written.
+//! A job's attributes: a tagged list that keeps its encoded bytes, unknown attributes included.
 //!
 //! Encoding, little-endian, one element after the other: tag `u16`, value length `u16`, value. Tags
 //! stand in strictly rising order of their low 15 bits, except that [`tag::HEADER`] may repeat. The
@@ -36,34 +36,34 @@ pub mod tag {
     pub const ATTEMPTS_MAX: u16 = 3 | CRITICAL;
     /// How long to wait between attempts.
     pub const BACKOFF: u16 = 4 | CRITICAL;
-    /// Reserved: whose turn it is.
+    /// Reserved for fair scheduling.
     pub const FAIRNESS_KEY: u16 = 5;
-    /// How long a job and its key are remembered after it was finished.
+    /// How long the queue remembers a job and its key after it was finished.
     pub const DEDUPE_RETENTION: u16 = 6;
-    /// When the producer says it made the job.
+    /// When the producer created the job, by its own account.
     pub const CREATED_AT: u16 = 7;
     /// Which schedule made the job.
     pub const SCHEDULE: u16 = 8;
-    /// How long after its first push a postponed job is due at the latest. Not critical: only a push that postpones
-    /// uses it, and a server that does not know it cannot postpone.
+    /// A postponed job is due at the latest this long after its first push. Not critical: only a push that postpones uses
+    /// it, and a server that does not know it cannot postpone.
     pub const POSTPONE_MAX: u16 = 9;
 }
 
 /// The first kind of an expiry that this version does not know.
 const EXPIRES_KINDS: u8 = 2;
-/// The same of a backoff.
+/// The same for a backoff.
 pub(super) const BACKOFF_KINDS: u8 = 4;
 
 /// A valid, encoded list of attributes. Empty for most jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes(Bytes);
 
-/// What the queue itself heeds: how long a job lives and how it is retried.
+/// The attributes that the queue itself acts on: how long a job lives and how it is retried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// When the job is dropped if it is not finished by then.
+    /// The job is dropped if it is not finished by then.
     pub expires: Option<When>,
-    /// The job is buried when an attempt beyond this number would be needed.
+    /// The job is buried when its last allowed attempt fails.
     pub attempts_max: Option<u32>,
     /// The wait before the next attempt after a failed one.
     pub backoff: Option<Backoff>,
@@ -75,7 +75,7 @@ pub struct Policy {
 pub struct Backoff {
     /// How the wait grows.
     pub curve: BackoffCurve,
-    /// Up to this part of the wait, in percent, is taken off; drawn from the job id and the attempt.
+    /// The jitter shortens the wait by up to this percentage; it is derived from the job id and the attempt.
     pub jitter_percent: u8,
 }
 
@@ -104,7 +104,7 @@ pub enum BackoffCurve {
 }
 
 impl Backoff {
-    /// No wait at all.
+    /// Retries at once.
     pub const NONE: Self = Self { curve: BackoffCurve::Fixed(0), jitter_percent: 0 };
 
     /// The wait after the `attempts`-th attempt failed (1 is the first), without jitter, in milliseconds.
@@ -127,7 +127,7 @@ impl Backoff {
     }
 }
 
-/// Why bytes are no valid attributes.
+/// Why bytes are not a valid list of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
     /// More than the limit in all.
@@ -136,10 +136,10 @@ pub enum AttributeError {
     /// More headers than the limit.
     #[error("a job's headers take at most {HEADERS_BYTES_MAX} bytes")]
     HeadersTooLarge,
-    /// The length of a header's name does not fit into its byte.
+    /// The name of a header is too long: its length is one byte.
     #[error("the name of a header takes at most 255 bytes, not {0}")]
     HeaderName(usize),
-    /// The list or a value in it is cut short, out of order or out of range.
+    /// The list, or a value in it, is truncated, out of order or out of range.
     #[error("attribute {0:#06x} is malformed")]
     Malformed(u16),
     /// A critical attribute that this version does not know.
@@ -148,19 +148,19 @@ pub enum AttributeError {
     /// A number is greater than its limit.
     #[error("attribute {0:#06x} is at most {1}")]
     OutOfRange(u16, u64),
-    /// An attribute whose kind is a choice that this version does not know.
+    /// An attribute of a kind that this version does not know.
     #[error("attribute {0:#06x} is of kind {1}, which is not known to this server: use a newer server")]
     UnknownKind(u16, u8),
 }
 
 impl Attributes {
-    /// A copy that does not keep alive the buffer it was read from.
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
-    /// Takes `bytes` if they are a valid list of attributes.
+    /// Validates `bytes` and wraps them.
     pub fn new(bytes: Bytes) -> Result<Self, AttributeError> {
         if !bytes.is_empty() {
             Self::check(&bytes)?;
@@ -168,8 +168,8 @@ impl Attributes {
         Ok(Self(bytes))
     }
 
-    /// Takes `bytes` as a server shows them. A newer one may know attributes and kinds that this version does not: they are kept,
-    /// and what reads the list passes over them.
+    /// Wraps `bytes` that came from a server. A newer server may use attributes and kinds that this version does not know:
+    /// they are kept, and readers of the list skip them.
     pub fn shown(bytes: Bytes) -> Result<Self, AttributeError> {
         match Self::new(bytes.clone()) {
             Err(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => Ok(Self(bytes)),
@@ -182,7 +182,7 @@ impl Attributes {
         &self.0
     }
 
-    /// Whether there is none.
+    /// True if the list has no attribute.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -197,12 +197,12 @@ impl Attributes {
         self.iter().filter(|(found, _)| *found == tag::HEADER).filter_map(|(_, value)| split_header(value))
     }
 
-    /// What the queue heeds.
+    /// The attributes that the queue acts on.
     pub fn policy(&self) -> Policy {
         Self::policy_of(&self.0)
     }
 
-    /// [`Self::policy`] of bytes that were checked before.
+    /// [`Self::policy`] of bytes that were validated before.
     pub fn policy_of(checked: &[u8]) -> Policy {
         let mut policy = Policy::default();
         for (found, value) in Elements(checked).filter_map(Result::ok) {
@@ -216,7 +216,8 @@ impl Attributes {
         policy
     }
 
-    /// The same, with these retries where it says nothing of them, if there is room: as a job is shown.
+    /// Adds these retry settings where the list has none, for showing a job's effective settings. Unchanged if they do not
+    /// fit.
     #[must_use]
     pub fn with_retries(self, attempts_max: Option<u32>, backoff: Option<&Backoff>) -> Self {
         let has = |tag| self.iter().any(|(found, _)| found == tag);
@@ -236,23 +237,22 @@ impl Attributes {
         builder.build().unwrap_or(self)
     }
 
-    /// How long after its first push a job that these postpone is due at the latest, in milliseconds. The bytes were checked
-    /// before.
+    /// The longest time from first push to due time of a postponed job, in milliseconds. The bytes were validated before.
     pub fn postpone_max_of(checked: &[u8]) -> Option<u64> {
         let mut elements = Elements(checked).filter_map(Result::ok);
         let (_, value) = elements.find(|(found, _)| *found == tag::POSTPONE_MAX)?;
         read_u64(value)
     }
 
-    /// How long a job with these is remembered after it was finished, in milliseconds; 0 for not at all. The bytes were checked
-    /// before.
+    /// How long a job with these attributes is remembered after it was finished, in milliseconds; 0 for not at all. The
+    /// bytes were validated before.
     pub fn dedupe_retention_of(checked: &[u8]) -> u64 {
         let mut elements = Elements(checked).filter_map(Result::ok);
         let found = elements.find(|(found, _)| *found == tag::DEDUPE_RETENTION);
         found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
     }
 
-    /// Checks what a new job may say, and an old one may exceed: earlier versions took it as it came.
+    /// Checks limits that apply to new jobs only: jobs from earlier versions may exceed them.
     pub fn check_new(&self) -> Result<(), AttributeError> {
         for (found, value) in self.iter() {
             let max = match found {
@@ -309,11 +309,11 @@ impl Attributes {
     }
 }
 
-/// Writes attributes in the order that the encoding asks for.
+/// Builds a list of attributes, in the order that the encoding requires.
 #[derive(Clone, Debug, Default)]
 pub struct AttributesBuilder {
     elements: Vec<(u16, Vec<u8>)>,
-    /// What was given and cannot be written.
+    /// The first value that cannot be encoded.
     refused: Option<AttributeError>,
 }
 
@@ -331,7 +331,7 @@ impl AttributesBuilder {
         self.raw(tag::HEADER, bytes)
     }
 
-    /// Says when the job expires.
+    /// Sets when the job expires.
     #[must_use]
     pub fn expires(self, when: When) -> Self {
         let (kind, millis) = match when {
@@ -343,38 +343,38 @@ impl AttributesBuilder {
         self.raw(tag::EXPIRES, bytes)
     }
 
-    /// Says how often the job may be attempted.
+    /// Sets how often the job may be attempted.
     #[must_use]
     pub fn attempts_max(self, attempts: u32) -> Self {
         self.raw(tag::ATTEMPTS_MAX, attempts.to_le_bytes().to_vec())
     }
 
-    /// Says how long to wait between attempts.
+    /// Sets the wait between attempts.
     #[must_use]
     pub fn backoff(self, backoff: &Backoff) -> Self {
         self.raw(tag::BACKOFF, backoff_value(backoff))
     }
 
-    /// Says how long the job and its key are remembered after it was finished.
+    /// Sets how long the job and its key are remembered after it was finished.
     #[must_use]
     pub fn dedupe_retention(self, retention_ms: u64) -> Self {
         self.raw(tag::DEDUPE_RETENTION, retention_ms.to_le_bytes().to_vec())
     }
 
-    /// Says how long after its first push the job is due at the latest, however often it is postponed.
+    /// Limits postponing: the job is due at the latest this long after its first push.
     #[must_use]
     pub fn postpone_max(self, max_ms: u64) -> Self {
         self.raw(tag::POSTPONE_MAX, max_ms.to_le_bytes().to_vec())
     }
 
-    /// Adds any attribute as it is.
+    /// Adds an attribute by its tag, with its encoded value.
     #[must_use]
     pub fn raw(mut self, tag: u16, value: Vec<u8>) -> Self {
         self.elements.push((tag, value));
         self
     }
 
-    /// The encoded list, checked.
+    /// Encodes and validates the list.
     pub fn build(mut self) -> Result<Attributes, AttributeError> {
         if let Some(refused) = self.refused {
             return Err(refused);
@@ -391,7 +391,7 @@ impl AttributesBuilder {
     }
 }
 
-/// Walks over encoded attributes; stops at the first that is cut short.
+/// Iterates over encoded attributes; stops at the first one that is truncated.
 pub(super) struct Elements<'a>(pub(super) &'a [u8]);
 
 impl<'a> Iterator for Elements<'a> {

@@ -1,4 +1,4 @@
-//! What a topic says of call-backs: the HTTP request that the queue sends when a job is due.
+//! A topic's call-back settings: the HTTP request that the queue sends when a job is due.
 
 use super::attributes::read_u32;
 use super::limits::{
@@ -8,42 +8,42 @@ use super::limits::{
 };
 use super::{Condition, HttpUrl, PolicyError, Setting, Template};
 
-/// The settings of a topic's call-backs, each as it was given.
+/// The call-back settings of a topic, as they were given. A [`Template`] can refer to the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallBack {
-    /// What is called, a [`Template`] behind its host.
+    /// The URL to call, whose path and query are a [`Template`].
     pub url: Option<String>,
-    /// How; POST if it is not said.
+    /// The HTTP method; POST if not set.
     pub method: Option<Method>,
     /// Lines of `Name: value`, each value a [`Template`].
     pub headers: Option<String>,
-    /// What is sent, a [`Template`]; the job's body if it is not said.
+    /// The request body, a [`Template`]; the job's body if not set.
     pub body: Option<String>,
     /// How long a call may take.
     pub timeout_ms: Option<u32>,
-    /// Calls at the same time.
+    /// Most calls at the same time.
     pub concurrency: Option<u32>,
-    /// Calls in a second.
+    /// Most calls per second.
     pub per_second_max: Option<u32>,
-    /// Under which name the node has the secrets that sign calls.
+    /// The name of the signing secrets in the node's configuration.
     pub secrets: Option<String>,
-    /// What becomes of a job whose call is refused with a status from 400 to 499.
+    /// What happens to a job whose call is answered with a status from 400 to 499.
     pub refused: Option<Refused>,
-    /// The call counts as failed if this [`Condition`] holds for the reply.
+    /// A call fails if this [`Condition`] holds for the reply.
     pub retry_if: Option<String>,
-    /// What a call that succeeded is known by.
+    /// How a successful call is recognised.
     pub success: Option<Success>,
-    /// Whether a job may name the URL itself, in its header `call-back`.
+    /// Lets a job set the URL itself, in its header `call-back`.
     pub of_job: bool,
-    /// How long attempts can be looked up.
+    /// How long attempts are kept for queries, in milliseconds.
     pub log_ms: Option<u64>,
-    /// No calls are made.
+    /// Stops the calls.
     pub paused: bool,
-    /// How long a job waits whose push cannot say when it is due: one of php-delayqueue's callers.
+    /// Default delay in milliseconds, for php-delayqueue clients, whose pushes cannot set one.
     pub delay_ms: Option<u64>,
 }
 
-/// A method of HTTP.
+/// An HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// GET, without a body.
@@ -58,7 +58,7 @@ pub enum Method {
     Delete,
 }
 
-/// What becomes of a job whose call is refused.
+/// What happens to a job whose call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// It is buried.
@@ -67,7 +67,7 @@ pub enum Refused {
     Retry,
 }
 
-/// What a call that succeeded is known by.
+/// How a successful call is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
     /// A status from 200 to 299.
@@ -76,7 +76,7 @@ pub enum Success {
     Reply,
 }
 
-/// A value that is one of some words.
+/// A setting whose value is one of a fixed set of words.
 trait Word: Copy + Eq + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
@@ -108,38 +108,38 @@ impl Word for Success {
 }
 
 impl Method {
-    /// Its name.
+    /// The method as HTTP spells it.
     pub fn name(self) -> &'static str {
         self.word()
     }
 
-    /// Whether a request has a body.
+    /// True if a request with this method has a body.
     pub fn has_body(self) -> bool {
         !matches!(self, Self::Get | Self::Delete)
     }
 }
 
 impl Refused {
-    /// Its name.
+    /// The value as the setting spells it.
     pub fn name(self) -> &'static str {
         self.word()
     }
 }
 
 impl Success {
-    /// Its name.
+    /// The value as the setting spells it.
     pub fn name(self) -> &'static str {
         self.word()
     }
 }
 
 impl CallBack {
-    /// What stops the calls.
+    /// The change that pauses call-backs.
     pub fn pause() -> Self {
         Self { paused: true, ..Self::default() }
     }
 
-    /// Whether jobs of the topic are called back.
+    /// True if the queue calls back for jobs of this topic.
     pub fn is_wanted(&self) -> bool {
         !self.paused && (self.url.is_some() || self.of_job)
     }
@@ -254,7 +254,7 @@ impl CallBack {
     }
 }
 
-/// Whether this is `Name: value`, of a header that says neither how the request itself is to be read nor what the queue says of a call.
+/// True for a line `Name: value` whose name is neither reserved for framing the request nor for the queue's own headers.
 fn is_header(line: &str) -> bool {
     const OWN: [&str; 7] =
         ["connection", "content-length", "host", "keep-alive", "te", "transfer-encoding", "upgrade"];

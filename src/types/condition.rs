@@ -7,31 +7,31 @@
 //! operand   = "{status}" | "{body}" | "{res" ("." name)* "}" | number | 'text' | "text" | true | false | null
 //! ```
 //!
-//! `{res.data.ok}` is a field of a reply that is JSON; a number in place of a name is an element of a list. What is not there is `null`.
-//! A number and a text that spells one are compared as numbers. Only numbers, and texts among themselves, are less or more
-//! than others. Nothing is ever executed.
+//! `{res.data.ok}` is a field of a JSON reply; a number in place of a name is a list index. A missing field is `null`. A
+//! number and a text that spells a number are compared as numbers. `<` and `>` order only numbers, and two texts. Nothing
+//! is ever executed.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// A condition that was read.
+/// A parsed condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition(Test);
 
-/// Why a text is no condition, and where.
+/// Why a text is not a condition, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a condition: expected {expected} at character {at}")]
 pub struct ConditionError {
-    /// The character, from 1.
+    /// Position of the character, from 1.
     pub at: usize,
-    /// What could stand there.
+    /// What the parser expected there.
     pub expected: &'static str,
 }
 
 /// What a condition compares.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing, or something that has no value of its own, as a list.
+    /// A missing field, or a value without a scalar form, such as a list.
     Null,
     /// True or false.
     Truth(bool),
@@ -41,14 +41,14 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
 }
 
-/// Something of the reply.
+/// A part of the reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The HTTP status.
     Status,
-    /// The reply's text.
+    /// The reply as text.
     Body,
-    /// A field of the reply, by the names on the way to it; none for the whole.
+    /// A field of a JSON reply, by its path; an empty path is the whole reply.
     Field(Vec<String>),
 }
 
@@ -75,15 +75,15 @@ enum Relation {
     MoreOrEqual,
 }
 
-/// Parentheses within each other.
+/// Limit on nested parentheses.
 const DEPTH_MAX: usize = 16;
 
 impl Condition {
-    /// Reads one.
+    /// Parses a condition.
     ///
     /// # Errors
     ///
-    /// The text is none.
+    /// If the text is not a condition.
     pub fn read(text: &str) -> Result<Self, ConditionError> {
         let mut reader = Reader { text, at: 0, depth: 0 };
         let condition = Self(reader.condition()?);
@@ -91,12 +91,12 @@ impl Condition {
         if reader.rest().is_empty() { Ok(condition) } else { Err(reader.expected("&&, || or the end")) }
     }
 
-    /// Whether it looks at more of a reply than its status.
+    /// True if the condition needs the reply's body, not only its status.
     pub fn reads_reply(&self) -> bool {
         self.0.reads_reply()
     }
 
-    /// Whether it holds for a reply, of which `look` tells the parts.
+    /// Evaluates the condition; `look` returns the parts of the reply.
     pub fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
         self.0.holds(look)
     }
@@ -146,7 +146,7 @@ impl Relation {
     }
 }
 
-/// How two values stand to each other; `None` if they are different and neither is more.
+/// Compares two values; `None` if they differ and have no order.
 fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     match (left, right) {
         (Value::Null, Value::Null) => Some(Ordering::Equal),
@@ -161,7 +161,7 @@ fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// In bytes.
+    /// The position in bytes.
     at: usize,
     depth: usize,
 }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         ConditionError { at: before.chars().count() + 1, expected }
     }
 
-    /// Takes this, if it comes next.
+    /// Consumes `token` if it comes next, after spaces.
     fn take(&mut self, token: &str) -> bool {
         self.skip_space();
         let is_next = self.rest().starts_with(token);
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
     }
 
     fn relation(&mut self) -> Result<Relation, ConditionError> {
-        // Longer ones first.
+        // Longer operators come first.
         let relations = [
             ("==", Relation::Equal),
             ("!=", Relation::Unequal),
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
         Ok(Operand::Value(value))
     }
 
-    /// A part of the reply, after its brace.
+    /// Parses a part of the reply; the opening brace is consumed.
     fn part(&mut self) -> Result<Part, ConditionError> {
         const EXPECTED: &str = "status}, body} or res and names, as in {res.data.ok}";
         let end = self.rest().find('}').ok_or_else(|| self.expected(EXPECTED))?;
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// One test needs nothing around it.
+/// A single test is returned as it is.
 fn only(mut tests: Vec<Test>, several: impl Fn(Vec<Test>) -> Test) -> Test {
     match tests.pop() {
         Some(test) if tests.is_empty() => test,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{BuryReason, JobId, JobState, Millis, TopicName};
 
-/// Conditions on jobs. A job matches if it meets all of them; without any, every job does.
+/// Conditions on jobs. A job matches if it meets all of them; the default filter matches every job that is not finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Jobs of this topic.
@@ -46,7 +46,7 @@ pub enum ListOrder {
     Key = 2,
 }
 
-/// Where a job stands in a list.
+/// A job's place in a list, for its cursor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Position {
     /// In [`ListOrder::Due`].
@@ -58,7 +58,7 @@ pub enum Position {
 }
 
 impl Filter {
-    /// A copy that does not keep alive the buffer it was read from.
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self {
@@ -73,20 +73,20 @@ impl States {
     /// Every state of a job that is not finished.
     pub const ALL: Self = Self(0b1111);
 
-    /// Those, and that of the finished jobs that are remembered.
+    /// Every state of [`Self::ALL`], and finished jobs that are still remembered.
     pub const WITH_FINISHED: Self = Self(0b1_1111);
 
-    /// These states.
+    /// The set of these states.
     pub fn of(states: impl IntoIterator<Item = JobState>) -> Self {
         Self(states.into_iter().fold(0, |set, state| set | bit(state)))
     }
 
-    /// Whether this state is one of them.
+    /// True if `state` is in the set.
     pub fn contains(self, state: JobState) -> bool {
         self.0 & bit(state) != 0
     }
 
-    /// The states in it.
+    /// The states in the set, in order of their numbers.
     pub fn iter(self) -> impl Iterator<Item = JobState> {
         (0..=u8::MAX).map_while(JobState::from_u8).filter(move |state| self.contains(*state))
     }
@@ -96,7 +96,7 @@ impl States {
         self.0
     }
 
-    /// The set with these bits; `None` if one of them stands for no state, or if there is none.
+    /// The set with these bits; `None` if it is empty or a bit stands for no state.
     pub fn from_bits(bits: u8) -> Option<Self> {
         (bits != 0 && bits & !Self::WITH_FINISHED.0 == 0).then_some(Self(bits))
     }

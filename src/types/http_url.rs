@@ -1,52 +1,52 @@
-//! URLs that a call-back may have: one check for those that topics set, those that jobs name, and those that are called.
+//! URLs for call-backs. Topic settings, jobs and the caller all use this one check.
 //!
-//! A topic's URL may be a [`Template`](super::Template) behind its host: braces are allowed there.
+//! A topic's URL may be a [`Template`](super::Template) after its host: braces are allowed there.
 
 use core::net::Ipv6Addr;
 
-/// The parts of a URL of HTTP.
+/// The parts of an HTTP or HTTPS URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl<'a> {
-    /// It is `https`.
+    /// True for `https`.
     pub is_secure: bool,
-    /// A name in small letters, or an IP address without brackets.
+    /// A host name in lower case, or an IP address without brackets.
     pub host: String,
-    /// The port, also where the scheme implies it.
+    /// The port; the scheme's default if the URL has none.
     pub port: u16,
-    /// Path and query as they are written; the path may be missing.
+    /// Path and query as written; the path may be missing.
     pub path: &'a str,
 }
 
-/// Why a text is no URL that can be called.
+/// Why a text is not a URL that can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpUrlError {
     /// Another scheme, or none.
     #[error("no URL to call: it begins with http:// or https://")]
     Scheme,
-    /// No host, or one that no name or address can be.
+    /// No host, or not a valid name or address.
     #[error(
         "no URL to call: expected a name or an IP address, and perhaps a port, behind http:// or https://; without a user"
     )]
     Host,
-    /// A port that is none.
+    /// Not a port number.
     #[error("no URL to call: its port is a number from 1 to 65535")]
     Port,
-    /// Characters that have to be encoded.
+    /// Characters that must be percent-encoded.
     #[error(
         "no URL to call: spaces, control characters, #, \", <, >, ` and what is not ASCII are percent-encoded"
     )]
     Character,
-    /// A path that receivers read as another one.
+    /// A path that a receiver may resolve to another one.
     #[error("no URL to call: . or .. in its path leads to another path")]
     Dots,
 }
 
 impl<'a> HttpUrl<'a> {
-    /// Reads one.
+    /// Parses a URL.
     ///
     /// # Errors
     ///
-    /// The text is no URL that can be called.
+    /// If the text is not a URL that can be called.
     pub fn read(url: &'a str) -> Result<Self, HttpUrlError> {
         let is_allowed = |byte: u8| byte.is_ascii_graphic() && !b"#\"<>`".contains(&byte);
         let scheme = [("http://", false), ("https://", true)];
@@ -66,7 +66,7 @@ impl<'a> HttpUrl<'a> {
     }
 }
 
-/// The host, and the port if there is one.
+/// Splits an authority into host and port.
 fn host_and_port(authority: &str) -> Result<(String, Option<u16>), HttpUrlError> {
     if authority.contains('@') {
         return Err(HttpUrlError::Host);
@@ -89,7 +89,7 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), HttpUrlError>
         }
         (name, port)
     };
-    // A number is also read where it has a sign.
+    // `parse` accepts a sign, so the digits are checked too.
     let read = |port: &str| {
         port.parse().ok().filter(|read| *read > 0 && port.bytes().all(|byte| byte.is_ascii_digit()))
     };
@@ -97,7 +97,7 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), HttpUrlError>
     Ok((host.to_ascii_lowercase(), port))
 }
 
-/// Whether a receiver may read this path as another one: it has `.` or `..` in it, also if dots and slashes are percent-encoded.
+/// True if a receiver may resolve this path to another one: a segment is `.` or `..`, percent-encoded or not.
 fn leaves(path: &str) -> bool {
     let decoded = ["%2e", "%2E"].into_iter().fold(path.to_owned(), |path, dot| path.replace(dot, "."));
     let slashes = ["%2f", "%2F", "%5c", "%5C", "\\"];

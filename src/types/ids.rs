@@ -62,12 +62,12 @@ pub struct TopicId(pub u32);
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence(pub u64);
 
-/// One producer or consumer as the queue knows it. It outlives a connection. 0 is no session.
+/// One producer or consumer as the queue knows it. It outlives a connection. 0 stands for no session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionId(pub u64);
 
-/// What a client must show, beside the id, to resume its session. To compare two takes as long for a near miss as for a far one.
+/// The secret that a client must present, beside the id, to resume its session. Comparison takes constant time.
 #[derive(Clone, Copy, Default, Eq)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionSecret(pub [u8; 16]);
@@ -103,7 +103,7 @@ impl fmt::Display for Lease {
     }
 }
 
-/// A text that is not a lease.
+/// Why a text is not a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a lease is JOB-FENCE as `adjourn reserve` prints it, for example 42-7")]
 pub struct LeaseParseError;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Millis, SessionId};
 
-/// Where a job stands.
+/// The state of a job.
 ///
 /// ```text
 ///            push                  due                 reserve             finish
@@ -29,9 +29,9 @@ pub enum JobState {
     Ready = 1,
     /// One session holds it under a lease.
     Reserved = 2,
-    /// Set aside until somebody kicks or deletes it.
+    /// Set aside until it is kicked or deleted.
     Buried = 3,
-    /// Done: the queue remembers it for a short time, or for as long as the job says.
+    /// Done. The queue still remembers it, for a short time or for as long as the job asks.
     Finished = 4,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for JobState {
     }
 }
 
-/// What happened to a job so far; `None` where it did not, or where it is not known. Times are those of the wall clock.
+/// What happened to a job so far; `None` if it did not happen, or is not known. Times are wall-clock times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobHistory {
     /// When it was pushed.
@@ -70,7 +70,7 @@ pub struct JobHistory {
     pub reserved_first: Option<Millis>,
     /// When a consumer was last given a lease on it.
     pub reserved_last: Option<Millis>,
-    /// The session that was given the last lease.
+    /// The session that was granted the last lease.
     pub held_by: Option<SessionId>,
     /// The text that came with the last release or bury that had one.
     pub reason: Option<String>,
@@ -83,18 +83,18 @@ pub struct JobHistory {
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum IfExists {
-    /// The push is refused; the answer names the job that lives.
+    /// The push is refused; the answer names the live job.
     #[default]
     Reject = 0,
-    /// The push succeeds without effect; the answer is the id of the job that lives.
+    /// The push succeeds without effect; the answer is the id of the live job.
     Keep = 1,
-    /// The job that lives is replaced, under a new id. A reserved job is not: that push is refused.
+    /// The new job replaces the live one, under a new id. If the live job is reserved, the push is refused.
     Replace = 2,
-    /// As [`Self::Replace`], and a reserved job is replaced as well: the lease on it ends.
+    /// As [`Self::Replace`], but a reserved job is replaced too: its lease ends.
     ReplaceReserved = 3,
-    /// A delayed or ready job stays, and takes everything from the new one, also its due time: at the latest
-    /// [`POSTPONE_MAX`](super::tag::POSTPONE_MAX) after its first push. A buried job is replaced; while the job is reserved, the
-    /// push is refused.
+    /// A delayed or ready job stays, and takes everything from the new one, also the due time, which is capped at
+    /// [`POSTPONE_MAX`](super::tag::POSTPONE_MAX) after the first push. A buried job is replaced. If the job is reserved,
+    /// the push is refused.
     Postpone = 4,
 }
 
@@ -119,9 +119,9 @@ impl IfExists {
 pub enum BuryReason {
     /// A consumer buried it.
     Consumer = 0,
-    /// It was attempted as often as its attributes allow.
+    /// All its attempts failed.
     AttemptsUsedUp = 1,
-    /// It came due, or would have been delivered first, later than its topic allows.
+    /// It came due, or was about to be delivered for the first time, later than its topic allows.
     TooLate = 2,
 }
 

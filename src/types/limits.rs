@@ -1,6 +1,6 @@
 //! Every limit of the queue, as a named constant.
 //!
-//! Limits that the protocol advertises are in `Welcome`; `protocol.md` lists them all.
+//! The protocol advertises the limits that a client needs in `Welcome`; `protocol.md` lists them all.
 
 /// Longest topic name, in bytes.
 pub const TOPIC_BYTES_MAX: usize = 128;
@@ -14,11 +14,11 @@ pub const ATTRIBUTES_BYTES_MAX: usize = 4096;
 pub const BODY_BYTES_MAX_DEFAULT: usize = 1 << 20;
 /// No server accepts a larger body than this, in bytes.
 pub const BODY_BYTES_CEILING: usize = 8 << 20;
-/// What a frame may hold beyond one body of the largest size, in bytes.
+/// Room in a frame beside one body of the largest size, in bytes.
 pub const FRAME_OVERHEAD_BYTES_MAX: usize = 64 << 10;
 /// Largest frame before HELLO has succeeded, in bytes.
 pub const FRAME_BYTES_MAX_BEFORE_HELLO: usize = 4096;
-/// Largest frame that a server sends, in bytes: many jobs, or the counts of every topic.
+/// Largest frame that a server sends, in bytes: a batch of jobs, or the counts of every topic.
 pub const RESPONSE_BYTES_MAX: usize = 32 << 20;
 /// Most jobs in one PUSH.
 pub const PUSH_JOBS_MAX: usize = 4096;
@@ -34,25 +34,26 @@ pub const CURSOR_BYTES_MAX: usize = 512;
 pub const FILTER_BYTES_MAX: usize = 1024;
 /// Longest text of a filter on reasons, in bytes.
 pub const FILTER_REASON_BYTES_MAX: usize = 256;
-/// Most bytes of jobs on one page of a LIST, the last job over it included.
+/// A page of a LIST ends with the job that brings it to this many bytes of jobs.
 pub const LIST_BYTES_MAX: usize = 8 << 20;
-/// A page of a LIST by due time ends when this many jobs were looked at for it.
+/// A page of a LIST by due time ends once this many jobs were examined for it.
 pub const LIST_LOOKS_MAX: usize = 4 << 20;
-/// A LIST by key reads the key of every job that may match: no topic, or queue, with more jobs is listed so.
+/// A LIST by key reads the key of every job that may match, so it is refused for a topic, or a queue, with more jobs.
 pub const LIST_BY_KEY_JOBS_MAX: u64 = 100_000;
 /// Longest reason of a RELEASE or BURY, in bytes.
 pub const REASON_BYTES_MAX: usize = 1024;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
 pub const LEASES_MAX: usize = 4096;
-/// What clients sent takes no more than this before it is taken up, in all and but for small buffers, in bytes.
+/// Memory for received requests that are not processed yet, of all connections together and without small buffers, in
+/// bytes.
 pub const INPUT_BYTES_MAX: usize = 16 << 20;
-/// While the requests of one connection that are not taken up have this size in bytes, nothing more is read from it.
+/// The server pauses reading from a connection while its unprocessed requests have this size, in bytes.
 pub const INPUT_BYTES_PER_CONNECTION_MAX: usize = 1 << 20;
 /// Most topics that one RESERVE or SUBSCRIBE names.
 pub const RESERVE_TOPICS_MAX: usize = 64;
 /// Most jobs that one RESERVE may ask for.
 pub const RESERVE_JOBS_MAX: u32 = 1024;
-/// One RESERVED or DELIVER takes no further job once its bodies have reached this, in bytes.
+/// One RESERVED or DELIVER ends with the job that brings its bodies to this size, in bytes.
 pub const RESERVE_BYTES_MAX: u64 = 8 << 20;
 /// Largest credit of a subscription, in jobs.
 pub const CREDIT_JOBS_MAX: u32 = 65_536;
@@ -74,11 +75,11 @@ pub const TTR_MS_MIN: u32 = 100;
 pub const TTR_MS_DEFAULT: u32 = 60_000;
 /// Longest time to run, in milliseconds (seven days).
 pub const TTR_MS_MAX: u32 = 7 * 86_400_000;
-/// A job of whose lease less is left when its delivery is written is not sent, in milliseconds.
+/// A delivery is not sent if less than this is left of its lease when it is encoded, in milliseconds.
 pub const TTR_LEFT_MS_MIN: u32 = 20;
 /// Default priority. A lower number is reserved first.
 pub const PRIORITY_DEFAULT: u32 = 1024;
-/// The priority of a job that does not say one: its topic's default, or [`PRIORITY_DEFAULT`].
+/// The priority of a job that sets none: it gets its topic's default, or [`PRIORITY_DEFAULT`].
 pub const PRIORITY_UNSAID: u32 = u32::MAX;
 /// The highest rate that a topic's policy can set, in jobs per second.
 pub const RATE_PER_SECOND_MAX: u32 = 1_000_000;
@@ -98,57 +99,59 @@ pub const CALL_BACK_SECRETS_BYTES_MAX: usize = 64;
 pub const CALL_BACK_TIMEOUT_MS_MIN: u32 = 100;
 /// Longest time that a call-back may take, in milliseconds.
 pub const CALL_BACK_TIMEOUT_MS_MAX: u32 = 300_000;
-/// Most calls of one destination at the same time.
+/// Most concurrent calls to one destination.
 pub const CALL_BACK_CALLS_MAX: u32 = 1024;
-/// Longest that an attempt of a call-back can be looked up, in milliseconds (90 days).
+/// Longest time for which attempts of a call-back can be kept for queries, in milliseconds (90 days).
 pub const CALL_BACK_LOG_MS_MAX: u64 = 90 * 86_400_000;
 /// Most topics in one queue.
 pub const TOPICS_MAX: usize = 65_536;
-/// How long the queue shows a topic that has no job and is not paused, in milliseconds. It goes earlier when another one
-/// needs its place.
+/// How long the queue keeps a topic that has no job and no policy and is not paused, in milliseconds. A new topic may evict
+/// it earlier.
 pub const TOPIC_RETENTION_MS: u64 = 600_000;
-/// Most sessions in one queue, without the lapsed ones that pushed under sequence numbers.
+/// Most sessions in one queue, not counting lapsed ones that pushed under sequence numbers.
 pub const SESSIONS_MAX: usize = 65_536;
-/// No session is opened while the queue remembers this many lapsed ones that pushed under sequence numbers.
+/// No session is opened while the queue remembers this many lapsed sessions that pushed under sequence numbers.
 pub const LAPSED_PRODUCERS_MAX: usize = 262_144;
-/// How long a session keeps its leases after its connection was lost, in milliseconds.
+/// Default time that a session keeps its leases after its connection was lost, in milliseconds.
 pub const SESSION_GRACE_MS_DEFAULT: u64 = 10_000;
-/// The shortest heartbeat that a client can wish for, in milliseconds.
+/// The shortest heartbeat that a client can ask for, in milliseconds.
 pub const HEARTBEAT_MS_MIN: u32 = 100;
-/// The longest one, unless the server's own is longer.
+/// The longest heartbeat that a client can ask for, unless the server's own is longer, in milliseconds.
 pub const HEARTBEAT_MS_MAX: u32 = 60_000;
 /// How long the queue remembers a lapsed session and the outcomes of its pushes, in milliseconds.
 pub const SESSION_RETENTION_MS: u64 = 600_000;
-/// Pushed jobs per producer whose outcome the queue remembers.
+/// Most outcomes of pushed jobs that the queue remembers per producer.
 pub const PRODUCER_WINDOW_MAX: usize = 16_384;
-/// Pushed jobs of all producers whose outcome the queue remembers. Beyond that the producers with the most of them
+/// Most outcomes of pushed jobs that the queue remembers for all producers. Beyond it, the producers with the most outcomes
 /// forget their older half.
 pub const OUTCOMES_MAX: usize = 4_194_304;
 /// Finished leases that the queue remembers, so that a repeated finish answers as the first did.
 pub const FINISHED_WINDOW_MAX: usize = 65_536;
 /// How long the queue remembers a finished lease, in milliseconds.
 pub const FINISHED_WINDOW_MS: u64 = 60_000;
-/// Pushed jobs that carried an idempotency key whose outcome the queue remembers.
+/// Most outcomes that the queue remembers of jobs pushed under an idempotency key.
 pub const IDEMPOTENT_PUSHES_MAX: usize = 65_536;
-/// Most jobs of a list under one idempotency key: so that all of it is remembered while eight tokens push such lists.
+/// Most jobs of a list under one idempotency key. With this limit, eight tokens can push such lists and all of them are
+/// remembered.
 pub const IDEMPOTENT_LIST_JOBS_MAX: usize = 8192;
-/// How long the queue remembers such an outcome, in milliseconds.
+/// How long the queue remembers the outcome of a push under an idempotency key, in milliseconds.
 pub const IDEMPOTENT_PUSH_MS: u64 = 86_400_000;
-/// Longest that a job is remembered after it was finished, as it says itself, in milliseconds (30 days).
+/// Longest time for which a job can ask to be remembered after it was finished, in milliseconds (30 days).
 pub const DEDUPE_RETENTION_MS_MAX: u64 = 30 * 86_400_000;
-/// Most leases that one command gives back of a session that ends.
+/// Most leases of an ending session that one command gives back.
 pub const LAPSE_LEASES_MAX: usize = 4096;
-/// Due jobs and expired leases that one entry moves at most.
+/// Most due jobs and expired leases that one entry moves.
 pub const DUE_PER_ENTRY_MAX: usize = 4096;
-/// No job moves in an entry after one with which the bodies of those that moved come to this, in bytes: spilled ones are read.
+/// An entry moves no further job once the bodies of the moved jobs reach this size, in bytes: spilled bodies are read from
+/// disk.
 pub const DUE_BYTES_PER_ENTRY_MAX: u64 = 8 << 20;
-/// An entry is closed when it has grown beyond this, in bytes, while the disk keeps up.
+/// An entry is closed once it is larger than this, in bytes, while the disk keeps up.
 pub const ENTRY_BYTES_TARGET: usize = 64 << 10;
-/// No entry is larger than this, in bytes: one largest body and what surrounds it.
+/// Largest entry, in bytes: one body of the largest size and its envelope.
 pub const ENTRY_BYTES_MAX: usize = BODY_BYTES_CEILING + (1 << 20);
 /// Most bytes in one `BACKUP_DATA`.
 pub const BACKUP_READ_BYTES_MAX: u32 = 1 << 20;
-/// A backup that is not read for this long is closed, in milliseconds.
+/// A backup is closed if it is not read for this long, in milliseconds.
 pub const BACKUP_IDLE_MS_MAX: u64 = 600_000;
 /// Longest client name in HELLO, in bytes.
 pub const CLIENT_NAME_BYTES_MAX: usize = 64;
@@ -158,7 +161,7 @@ pub const TOKEN_BYTES_MAX: usize = 256;
 pub const BACKOFF_LIST_MAX: usize = 32;
 /// Longest address of a node, in bytes.
 pub const PEER_ADDRESS_BYTES_MAX: usize = 255;
-/// Largest frame between nodes, in bytes: one largest entry and what surrounds it.
+/// Largest frame between nodes, in bytes: one entry of the largest size and its envelope.
 pub const PEER_FRAME_BYTES_MAX: usize = ENTRY_BYTES_MAX + (1 << 20);
-/// Largest frame between nodes before they know each other, in bytes.
+/// Largest frame between nodes before their handshake is complete, in bytes.
 pub const PEER_FRAME_BYTES_MAX_BEFORE_WELCOME: usize = 4096;

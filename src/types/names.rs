@@ -9,7 +9,7 @@ use super::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
 
 /// A topic's name: 1 to 128 bytes of `A-Z a-z 0-9 . _ : / -`, not starting with `-`.
 ///
-/// It shares the bytes that it was read from, so cloning is cheap.
+/// It shares the buffer that it was read from, so cloning is cheap.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicName(Bytes);
 
@@ -18,7 +18,7 @@ pub struct TopicName(Bytes);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Bytes);
 
-/// Why a text is no name.
+/// Why a text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not a topic name.
@@ -29,7 +29,7 @@ pub enum NameError {
     Key,
 }
 
-/// Whether a text is an address: a host name or an IP address, a colon and a port.
+/// True if a text has the form of an address: a host name or an IP address, a colon and a port.
 pub fn is_host_and_port(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(host, port)| {
         let bracketed = host.starts_with('[') && host.ends_with(']');
@@ -38,7 +38,7 @@ pub fn is_host_and_port(text: &str) -> bool {
 }
 
 impl TopicName {
-    /// Takes `bytes` as a name if they are one.
+    /// Validates `bytes` as a topic name.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {
         let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(byte);
         let good = !bytes.is_empty()
@@ -53,7 +53,7 @@ impl TopicName {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// A copy that does not keep alive the buffer it was read from.
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
@@ -61,7 +61,7 @@ impl TopicName {
 }
 
 impl Key {
-    /// Takes `bytes` as a key if they are one.
+    /// Validates `bytes` as a key.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {
         let text = std::str::from_utf8(&bytes).map_err(|_| NameError::Key)?;
         if text.is_empty() || text.len() > KEY_BYTES_MAX || text.chars().any(char::is_control) {
@@ -70,7 +70,7 @@ impl Key {
         Ok(Self(bytes))
     }
 
-    /// A copy that does not keep alive the buffer it was read from.
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))

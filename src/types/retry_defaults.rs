@@ -1,25 +1,25 @@
-//! The queue's defaults for retries: how often a job is attempted, and how long it waits between attempts, where neither the job
-//! nor its topic says so.
+//! The queue's retry defaults: the number of attempts and the wait between them, for jobs where neither the job nor its
+//! topic sets them.
 
 use super::{Backoff, BackoffCurve};
 
-/// Defaults for jobs whose topic says nothing either.
+/// Retry defaults for jobs whose topic sets none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub struct RetryDefaults {
-    /// After this many failed attempts a job is buried; `None` for never.
+    /// A job is buried after this many failed attempts; `None` for never.
     pub attempts_max: Option<u32>,
-    /// The wait between attempts; `None` for none.
+    /// The wait between attempts; `None` retries at once.
     pub backoff: Option<Backoff>,
 }
 
 impl RetryDefaults {
-    /// Jobs are attempted for ever, without a pause.
+    /// Jobs are retried for ever, at once.
     pub const NONE: Self = Self { attempts_max: None, backoff: None };
 }
 
 impl Default for RetryDefaults {
-    /// 25 attempts within some 14 hours: a fault that lasts a night still heals by itself.
+    /// 25 attempts within about 14 hours: jobs survive a fault that lasts a night.
     fn default() -> Self {
         let curve = BackoffCurve::Exponential { first_ms: 1000, max_ms: 3_600_000 };
         Self { attempts_max: Some(25), backoff: Some(Backoff { curve, jitter_percent: 20 }) }

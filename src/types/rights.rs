@@ -1,4 +1,4 @@
-//! What a client may do, and where.
+//! What a client may do, and with which topics.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,35 +14,35 @@ pub enum Right {
     Push,
     /// Lease jobs, and settle leased ones.
     Consume,
-    /// Look at jobs, counts and policies.
+    /// See jobs, counts and policies.
     Read,
-    /// Change or delete waiting jobs, and topics.
+    /// Change or delete waiting jobs and topics.
     Manage,
-    /// Look after the server: members, connections, backups.
+    /// Operate the server: members, connections, backups.
     Admin,
 }
 
-/// Some rights.
+/// A set of rights.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rights(u8);
 
-/// Some topics: one name, all that begin with a text (`orders.*`), or all (`*`).
+/// A set of topics: one name, all with a prefix (`orders.*`), or all (`*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicPattern {
     text: String,
     is_prefix: bool,
 }
 
-/// Some rights to some topics, as in `push,consume:orders.*`. A right without `:` and topics is to all of them.
+/// Rights for a set of topics, as in `push,consume:orders.*`. Without `:` and topics, the rights hold for all topics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What is granted.
+    /// The granted rights.
     pub rights: Rights,
-    /// Where.
+    /// The topics for which they hold.
     pub topics: TopicPattern,
 }
 
-/// Why a text is no grant.
+/// Why a text is not a grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
     /// Not a right.
@@ -51,16 +51,16 @@ pub enum GrantError {
     /// Not topics.
     #[error("expected a topic's name, its beginning and *, or *, found {0:?}")]
     Topics(String),
-    /// What is not of one topic is granted for one.
+    /// `admin` concerns the whole server and cannot be granted for single topics.
     #[error("admin is a right to the whole server: grant it for all topics, as in admin:*")]
     AdminOfTopics,
 }
 
 impl Right {
-    /// All of them.
+    /// Every right.
     pub const ALL: [Self; 5] = [Self::Push, Self::Consume, Self::Read, Self::Manage, Self::Admin];
 
-    /// Its name.
+    /// The right's name in a grant.
     pub fn name(self) -> &'static str {
         match self {
             Self::Push => "push",
@@ -76,7 +76,7 @@ impl Rights {
     /// Every right.
     pub const ALL: Self = Self(0b1_1111);
 
-    /// Whether this is one of them.
+    /// True if `right` is in the set.
     pub fn has(self, right: Right) -> bool {
         self.0 & 1 << right as u8 != 0
     }
@@ -94,12 +94,12 @@ impl TopicPattern {
         Self { text: String::new(), is_prefix: true }
     }
 
-    /// Whether a topic is among them.
+    /// True if `topic` matches.
     pub fn has(&self, topic: &str) -> bool {
         if self.is_prefix { topic.starts_with(&self.text) } else { topic == self.text }
     }
 
-    /// The topics that are among both.
+    /// The topics that match both patterns.
     pub fn common(&self, other: &Self) -> Option<Self> {
         let is_within =
             |inner: &Self, outer: &Self| outer.has(&inner.text) && (outer.is_prefix || !inner.is_prefix);
@@ -110,7 +110,7 @@ impl TopicPattern {
         }
     }
 
-    /// Whether every topic is.
+    /// True if every topic matches.
     pub fn has_all(&self) -> bool {
         self.is_prefix && self.text.is_empty()
     }
@@ -179,23 +179,23 @@ impl FromStr for Grant {
     }
 }
 
-/// Who a client is, and what it may do.
+/// A client's token, rights and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The name of its token; empty without one.
+    /// The name of the client's token; empty without one.
     pub token: String,
-    /// What it may do.
+    /// The client's rights.
     pub grants: Vec<Grant>,
-    /// The largest body that it may push, in bytes.
+    /// The largest body that the client may push, in bytes.
     pub body_bytes_max: usize,
-    /// How many sessions this token may have.
+    /// Most sessions of this token.
     pub sessions_max: usize,
-    /// It makes no topic while there are this many to which it may push, or that it may manage.
+    /// Most topics to which the client may push, or that it may manage: from then on, it creates no topic.
     pub topics_max: usize,
 }
 
 impl Access {
-    /// What everybody may who reaches a server without tokens: all.
+    /// Access without limits, for every client of a server that has no tokens.
     pub fn open() -> Self {
         let everything = Grant { rights: Rights::ALL, topics: TopicPattern::all() };
         Self {
@@ -207,17 +207,17 @@ impl Access {
         }
     }
 
-    /// Whether it has a right to this topic.
+    /// True if the client has this right for this topic.
     pub fn has(&self, right: Right, topic: &str) -> bool {
         self.grants.iter().any(|grant| grant.rights.has(right) && grant.topics.has(topic))
     }
 
-    /// Whether it has a right to any topic at all.
+    /// True if the client has this right for at least one topic.
     pub fn has_somewhere(&self, right: Right) -> bool {
         self.grants.iter().any(|grant| grant.rights.has(right))
     }
 
-    /// Whether it has a right to all topics.
+    /// True if one grant gives the client this right for all topics.
     pub fn has_everywhere(&self, right: Right) -> bool {
         self.grants.iter().any(|grant| grant.rights.has(right) && grant.topics.has_all())
     }

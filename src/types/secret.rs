@@ -1,4 +1,4 @@
-//! A secret that a program keeps: what shows values for people, a log or an error, does not show it.
+//! A secret in memory. Logs and error messages never print it.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 
-/// A token, or another secret. It is its bytes; `Debug` says only whether there is one.
+/// A token or another secret; it derefs to its bytes. `Debug` shows only whether it is empty.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Bytes);
 

@@ -1,21 +1,21 @@
-//! Texts with places that a job fills, such as `https://shop.example/orders/{key}?attempt={attempt}`.
+//! Texts with placeholders that a job fills in, such as `https://shop.example/orders/{key}?attempt={attempt}`.
 //!
-//! A name in braces is a place. Braces around anything else stay as they are, so that JSON can be written as it is.
+//! A name in braces is a placeholder. Other braces stay as they are, so that a template can be JSON.
 
-/// A text that was read.
+/// A parsed template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template(Vec<Piece>);
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is.
+    /// Literal text.
     Text(String),
-    /// What the job says.
+    /// Filled in from the job.
     Placeholder(Placeholder),
 }
 
-/// What of a job is filled in.
+/// The part of a job that a placeholder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The job's id.
@@ -24,37 +24,38 @@ pub enum Placeholder {
     Topic,
     /// Its key; nothing without one.
     Key,
-    /// How often it was tried, this time included.
+    /// The number of this attempt, from 1.
     Attempt,
     /// When it was due, in milliseconds since 1970.
     DueMs,
-    /// Its lease, with which it can be finished later.
+    /// Its lease, with which the receiver can finish it later.
     Lease,
     /// Its body.
     Body,
-    /// Its body as a JSON text, in quotes.
+    /// Its body as a JSON string, with quotes.
     BodyJson,
     /// Its body in base64.
     BodyBase64,
-    /// The fields of its body, which is a JSON object, as a form has them: `a=1&b=2`.
+    /// The fields of a JSON object in its body, form-encoded: `a=1&b=2`.
     BodyForm,
-    /// The same, and from the second attempt on `exp_notify_nums`, the number of attempts that failed, as php-delayqueue sends it.
+    /// As [`Self::BodyForm`], and from the second attempt on `exp_notify_nums`, the number of failed attempts, as
+    /// php-delayqueue sends it.
     BodyFormRetries,
 }
 
-/// Why a text is no template.
+/// Why a text is not a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no {{name}} as at character {at}: use {{id}}, {{topic}}, {{key}}, {{attempt}}, {{due_ms}}, {{lease}}, {{body}}, \
      {{body.json}}, {{body.base64}}, {{body.form}} or {{body.form.retries}}"
 )]
 pub struct TemplateError {
-    /// The brace, from 1.
+    /// Position of the opening brace, from 1.
     pub at: usize,
 }
 
 impl Placeholder {
-    /// All of them, by name.
+    /// Every placeholder, with its name.
     pub const ALL: [(&'static str, Self); 11] = [
         ("id", Self::Id),
         ("topic", Self::Topic),
@@ -69,18 +70,18 @@ impl Placeholder {
         ("body.form.retries", Self::BodyFormRetries),
     ];
 
-    /// Its name.
+    /// The name between the braces.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(_, place)| *place == self).map_or("", |(name, _)| name)
     }
 }
 
 impl Template {
-    /// Reads one.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// A name in braces is none that there is.
+    /// If a name in braces is not a known placeholder.
     pub fn read(text: &str) -> Result<Self, TemplateError> {
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some((before, behind)) = rest.split_once('{') {
@@ -107,7 +108,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Whether it says something else for each job of a topic.
+    /// True if the text depends on the job itself, and not only on its topic, attempt or due time.
     pub fn differs_by_job(&self) -> bool {
         self.0.iter().any(|piece| match piece {
             Piece::Placeholder(Placeholder::Topic | Placeholder::Attempt | Placeholder::DueMs)
@@ -131,7 +132,7 @@ impl Template {
     }
 }
 
-/// Whether this, in braces, is meant to be filled in.
+/// True if this text in braces is meant as a placeholder.
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text

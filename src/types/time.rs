@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// The point `delay_ms` later; the end of time when that overflows.
+    /// The point `delay_ms` later; the largest point on overflow.
     #[must_use]
     pub fn after(self, delay_ms: u64) -> Self {
         Self(self.0.saturating_add(delay_ms))
@@ -27,15 +27,15 @@ impl fmt::Display for Millis {
     }
 }
 
-/// The whole milliseconds of a span of time; the greatest number when they are more than that.
+/// A duration in whole milliseconds; the largest number on overflow.
 pub fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// When a job becomes due.
 ///
-/// The two kinds differ when somebody sets the machine's clock: `After` is elapsed time and takes no
-/// notice, `At` follows the wall clock.
+/// The two kinds differ when the machine's clock is set: `After` is elapsed time and unaffected, `At` follows the wall
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "server", derive(serde::Serialize, serde::Deserialize))]
 pub enum When {

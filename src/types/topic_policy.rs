@@ -1,7 +1,7 @@
-//! What a topic decides for its jobs: defaults for jobs that do not say, limits, rates, and where failed jobs go.
+//! A topic's policy: defaults for its jobs, limits, rates, and where failed jobs go.
 //!
-//! Encoded as [attributes](super::Attributes) are: a list of (number u16, length u16, value), by ascending number, little-endian.
-//! In a change an empty value takes a setting away; a setting that is not listed stays as it is.
+//! Encoded like [attributes](super::Attributes): a list of (number u16, length u16, value), by ascending number,
+//! little-endian. In a change, an empty value removes a setting; a setting that is not listed is unchanged.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::attributes::{BACKOFF_KINDS, Elements, backoff_value, read_backoff, re
 use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use super::{AttributeError, Backoff, CallBack, ConditionError, HttpUrlError, TemplateError, TopicName};
 
-/// The settings of one topic. `None` leaves the matter to the job, or sets no limit.
+/// The settings of one topic. `None` leaves the choice to the job, or sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicPolicy {
     /// Default time to run.
@@ -24,30 +24,30 @@ pub struct TopicPolicy {
     pub backoff: Option<Backoff>,
     /// Jobs without an expiry of their own expire this many milliseconds after they were due.
     pub expires_after_ms: Option<u64>,
-    /// Pushes that would add a job beyond this number are refused.
+    /// Pushes that would exceed this number of jobs are refused.
     pub jobs_max: Option<u64>,
-    /// Pushes that would take the bodies of all jobs beyond this are refused.
+    /// Pushes that would bring the bodies of all jobs above this size are refused.
     pub bytes_max: Option<u64>,
-    /// Larger bodies are refused.
+    /// Pushes with a larger body are refused.
     pub body_bytes_max: Option<u32>,
-    /// No more jobs are reserved at the same time.
+    /// Most jobs that are reserved at the same time.
     pub leases_max: Option<u32>,
-    /// No more jobs are delivered in a second, evenly spread: at most a tenth of them at once.
+    /// Most jobs delivered per second, evenly spread: at most a tenth of them at once.
     pub per_second_max: Option<u32>,
     /// What happens to jobs that are late.
     pub late: Option<Late>,
-    /// The topic that takes the jobs that would be buried here.
+    /// The topic that receives jobs that would otherwise be buried here.
     pub dead_letters: Option<TopicName>,
-    /// How long finished jobs and their keys are remembered, if they do not say it.
+    /// How long finished jobs and their keys are remembered, unless the job sets it.
     pub retention_ms: Option<u64>,
     /// What the queue calls when a job is due.
     pub call_back: Option<Arc<CallBack>>,
 }
 
-/// What happens to a job that comes due late, because the queue was down, or that waited long for its first consumer.
+/// What happens to a job that comes due late, because the queue was down, or that waited long for its first delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
-    /// It is late when it was due longer ago than this.
+    /// A job is late if it was due longer ago than this.
     pub after_ms: u64,
     /// What happens then.
     pub then: LateAction,
@@ -56,20 +56,20 @@ pub struct Late {
 /// What happens to a late job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateAction {
-    /// It becomes due anew, so that no more than this number of late jobs come due in a second.
+    /// Its due time is moved, so that at most this many late jobs come due per second.
     PerSecond(u32),
-    /// It becomes due anew, at a point within this time that is drawn from its id.
+    /// Its due time is moved to a point within `over_ms` that is derived from its id.
     Spread {
         /// The time over which late jobs are spread.
         over_ms: u64,
     },
-    /// It is buried, or goes where buried jobs of the topic go.
+    /// It is buried, or moved to the topic's dead letters.
     Bury,
-    /// It is dropped, as an expired job is.
+    /// It is dropped like an expired job.
     Drop,
 }
 
-/// Names a setting.
+/// The number of a setting in the encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum Setting {
@@ -131,7 +131,7 @@ pub enum Setting {
     CallBackDelay = 28,
 }
 
-/// A change of a topic's settings.
+/// A change to a topic's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyChange {
     /// The new values.
@@ -140,28 +140,28 @@ pub struct PolicyChange {
     pub unset: BTreeSet<Setting>,
 }
 
-/// Why bytes are no settings.
+/// Why bytes are not valid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// The list is cut short or out of order.
+    /// The list is truncated or out of order.
     #[error("the topic's settings are cut short, or not in ascending order, at {0}")]
     Malformed(u16),
-    /// A setting, or a kind of one, that this version does not know.
+    /// A setting, or a variant of one, that this version does not know.
     #[error("the topic's setting {0} is not known to this server: use a newer server")]
     Unsupported(u16),
-    /// A value that cannot be.
+    /// A value outside the setting's bounds.
     #[error("{setting} of a topic must be {}", .setting.bounds())]
     OutOfRange {
-        /// Which setting has it.
+        /// The setting with that value.
         setting: Setting,
     },
-    /// A call-back's URL that no call can use.
+    /// A call-back's URL that cannot be called.
     #[error("call-back is {0}")]
     Url(#[from] HttpUrlError),
-    /// A call-back's condition that is none.
+    /// A call-back's condition that cannot be parsed.
     #[error("call-back-retry-if is {0}")]
     Condition(#[from] ConditionError),
-    /// A call-back with a place that no job fills.
+    /// A call-back's template with an unknown placeholder.
     #[error("the call-back cannot be filled in: {0}")]
     Template(#[from] TemplateError),
 }
@@ -172,7 +172,7 @@ const LATE_BURY: u8 = 2;
 const LATE_DROP: u8 = 3;
 
 impl Setting {
-    /// All of them, by number.
+    /// Every setting, by number.
     pub const ALL: [Self; 28] = [
         Self::Ttr,
         Self::Priority,
@@ -279,22 +279,22 @@ impl fmt::Display for Setting {
 }
 
 impl TopicPolicy {
-    /// Whether nothing is set.
+    /// True if nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What is set, by number.
+    /// The settings that have a value, by number.
     pub fn settings(&self) -> impl Iterator<Item = Setting> {
         Setting::ALL.into_iter().filter(|setting| self.value(*setting).is_some())
     }
 
-    /// The settings as bytes.
+    /// Encodes the settings.
     pub fn encode(&self) -> Vec<u8> {
         PolicyChange { set: self.clone(), unset: BTreeSet::new() }.encode()
     }
 
-    /// The settings after a change.
+    /// The settings after `change` is applied.
     #[must_use]
     pub fn changed(&self, change: &PolicyChange) -> Self {
         let mut changed = self.clone();
@@ -309,7 +309,7 @@ impl TopicPolicy {
         changed
     }
 
-    /// A setting's value, as bytes.
+    /// The encoded value of a setting.
     pub(crate) fn value(&self, setting: Setting) -> Option<Vec<u8>> {
         let narrow = |value: Option<u32>| value.map(|value| value.to_le_bytes().to_vec());
         let wide = |value: Option<u64>| value.map(|value| value.to_le_bytes().to_vec());
@@ -331,8 +331,8 @@ impl TopicPolicy {
         }
     }
 
-    // Logs and checkpoints have policies: a bound may only widen, or data that exists is refused.
-    /// Gives a setting the value that these bytes mean.
+    // Logs and checkpoints contain policies: a bound may only be widened, or existing data is refused.
+    /// Sets a setting from its encoded value.
     pub(crate) fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
         let wrong = PolicyError::OutOfRange { setting };
         let narrow = |least: u32, most: u32| {
@@ -394,14 +394,14 @@ impl TopicPolicy {
 }
 
 impl PolicyChange {
-    /// With another change after this one.
+    /// Merges `next` into this change, as if it were applied after it.
     pub fn add(&mut self, next: &Self) {
         self.set = self.set.changed(next);
         self.unset.retain(|setting| next.set.value(*setting).is_none());
         self.unset.extend(&next.unset);
     }
 
-    /// The change as bytes.
+    /// Encodes the change.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for setting in Setting::ALL {
@@ -417,7 +417,7 @@ impl PolicyChange {
         bytes
     }
 
-    /// Reads one.
+    /// Decodes a change.
     pub fn decode(bytes: &[u8]) -> Result<Self, PolicyError> {
         let (mut change, mut last) = (Self::default(), 0);
         for element in Elements(bytes) {

@@ -1,8 +1,8 @@
-//! Changes from outside: delete, reschedule, run now and kick, of one job by its id or its key, or of many; and jobs that go to
-//! another topic, for an operator.
+//! Changes from outside: delete, reschedule, run now and kick, of one job by its id or its key, or of many; and moves of
+//! jobs to another topic, for an operator.
 //!
-//! A job that moves keeps its id, its state, its due time and all that happened to it. Its key is unique in its topic, so the hash of
-//! the key is another one there. No key is read for that: the command brings each job's key along.
+//! A moved job keeps its id, state, due time and history. Its key is hashed anew, because a key is unique in its topic. The
+//! command carries each job's key, so that no key is read from the store.
 
 use super::Applier;
 use crate::engine::command::{BulkChange, Conditions, JobSelect, KeyedJob};
@@ -13,30 +13,31 @@ use crate::engine::read::version_of;
 use crate::engine::store::JobStore;
 use crate::types::{Filter, JobId, JobState, Millis, TopicId, When};
 
-/// Whether a job moves to another topic.
+/// Whether a job may move to another topic.
 enum Moves {
-    /// It goes.
+    /// It moves.
     Goes(Slot),
-    /// Another job has its key there.
+    /// Another job in that topic has its key.
     InTheWay,
-    /// It is not meant, or may not go.
+    /// It does not match, or may not move.
     Stays,
 }
 
 impl<S: JobStore> Applier<'_, S> {
-    /// The job that is meant, which is resident: see `Engine::load_named`.
+    /// The resident job that a command names: `Engine::load_named` has loaded it.
     pub(super) fn select(&self, job: &JobSelect<'_>) -> Result<Slot, Reject> {
         self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)
     }
 
-    /// Ends a job in any state, or forgets one that is finished. The outcome shows the state that it was in.
+    /// Ends a job in any state; a finished one is forgotten. The outcome shows the state that it was in.
     pub(super) fn delete(&mut self, slot: Slot) -> Outcome {
         let outcome = self.changed(slot);
         self.remove(slot);
         outcome
     }
 
-    /// A new due time for a delayed or ready job; it must lie before its expiry. With a `version`, only if it still has that.
+    /// Sets a new due time for a delayed or ready job; it must be before its expiry. A given `version` must match the
+    /// job's.
     pub(super) fn reschedule(
         &mut self,
         slot: Slot,
@@ -64,7 +65,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(self.changed(slot))
     }
 
-    /// A delayed job becomes ready, due now. One that is ready stays as it is.
+    /// A delayed job becomes ready, due now. A ready one is unchanged.
     pub(super) fn run_now(&mut self, slot: Slot) -> Result<Outcome, Reject> {
         match self.engine.jobs[slot].state {
             JobState::Delayed => self.make_due(slot),
@@ -75,7 +76,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(self.changed(slot))
     }
 
-    /// A buried job becomes ready, due now, with all its attempts before it.
+    /// A buried job becomes ready, due now, and gets all its attempts back.
     pub(super) fn kick(&mut self, slot: Slot) -> Result<Outcome, Reject> {
         if self.engine.jobs[slot].state != JobState::Buried {
             return Err(Reject::WrongState);
@@ -84,7 +85,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(self.changed(slot))
     }
 
-    /// The buried jobs whose turn comes first become ready, as [`Self::kick`] does it with one.
+    /// Kicks the first buried jobs in order, as [`Self::kick`] does.
     pub(super) fn kick_many(&mut self, topic: &str, jobs_max: u32) -> Result<Outcome, Reject> {
         let topic = self.engine.existing(topic)?;
         let mut jobs = 0;
@@ -97,7 +98,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(Outcome::ChangedMany { jobs })
     }
 
-    /// Makes a buried job ready, with all its attempts before it.
+    /// Makes a buried job ready and gives it all its attempts back.
     fn revive(&mut self, slot: Slot) {
         self.engine.change(slot, |job| job.attempts = 0);
         self.make_due(slot);
@@ -117,8 +118,8 @@ impl<S: JobStore> Applier<'_, S> {
         Outcome::Changed { job: job.id, state: job.state, due, version }
     }
 
-    /// Changes each of these jobs that is there, in this topic if one is named, meets the conditions and may be changed so. They
-    /// were loaded.
+    /// Changes each of these loaded jobs that exists, belongs to the topic (if one is named), meets the conditions and is
+    /// in a state that allows the change.
     pub(super) fn change_many(
         &mut self,
         change: BulkChange,
@@ -154,7 +155,7 @@ impl<S: JobStore> Applier<'_, S> {
         self.engine.jobs[slot].due() == self.engine.clock.resolve(When::At(due))
     }
 
-    /// Moves each of these jobs that is there, meets the conditions and may go. They are resident by now.
+    /// Moves each of these loaded jobs that exists, meets the conditions and may move.
     pub(super) fn move_many(
         &mut self,
         from: Option<&str>,
@@ -170,7 +171,8 @@ impl<S: JobStore> Applier<'_, S> {
         for job in jobs {
             match self.may_move(job, from, to, &filter) {
                 Moves::Goes(slot) => {
-                    // Made when the first job goes there: nothing was changed yet if that is refused.
+                    // The topic is created with the first job that moves there: if that is refused, nothing was changed
+                    // yet.
                     let topic = self.engine.intern(to)?;
                     let key_hash = job.key.map(|key| self.engine.key_secret.hash(topic, key));
                     self.engine.move_job(slot, topic, key_hash);
@@ -198,7 +200,7 @@ impl<S: JobStore> Applier<'_, S> {
         if job.key.and_then(taken).is_some() { Moves::InTheWay } else { Moves::Goes(slot) }
     }
 
-    /// Whether this is the key of a job, as far as the state can tell: of a job that is not found by its key it knows nothing.
+    /// True if this can be the key of a job. A job that is not found by its key has no hash to compare with.
     fn is_key_of(&self, key: Option<&[u8]>, slot: Slot) -> bool {
         let job = &self.engine.jobs[slot];
         job.key_hash().is_none_or(|key_hash| {

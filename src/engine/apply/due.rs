@@ -16,25 +16,25 @@ use crate::types::{BuryReason, JobState, TopicId};
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Moved {
     jobs: usize,
-    /// Of their bodies.
+    /// The size of their bodies.
     bytes: u64,
 }
 
 impl Moved {
-    /// This job moves, too.
+    /// Counts a job that moves.
     pub(in crate::engine) fn add(&mut self, job: &Job) {
         self.jobs += 1;
         self.bytes += u64::from(job.body.body_bytes);
     }
 
-    /// Whether the rest is for the entries behind it.
+    /// True if this entry moves no more jobs: the next entries do.
     pub(in crate::engine) fn is_enough(&self) -> bool {
         self.jobs >= DUE_PER_ENTRY_MAX || self.bytes >= DUE_BYTES_PER_ENTRY_MAX
     }
 }
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Fires the timers that are due, as far as one entry does.
+    /// Fires the timers that are due, up to the limit of one entry.
     pub(super) fn move_due(&mut self) -> Result<(), S::Error> {
         let mut moved = Moved::default();
         while !moved.is_enough() {
@@ -45,7 +45,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(())
     }
 
-    /// A job's timer fires.
+    /// Fires a job's timer.
     fn fire(&mut self, slot: Slot) {
         let job = &self.engine.jobs[slot];
         if job.state == JobState::Reserved {
@@ -54,14 +54,14 @@ impl<S: JobStore> Applier<'_, S> {
         } else if job.state == JobState::Finished {
             self.end(slot);
         } else if self.drop_expired(slot) {
-            // Nobody is to have it any more.
+            // It is not delivered any more.
         } else if self.engine.jobs[slot].also_due().is_some_and(|also| !self.engine.clock.reached(also)) {
             let clock = self.engine.clock;
             self.engine.change(slot, |job| job.wait_for_later(clock));
         } else if self.engine.jobs[slot].is_expired(self.engine.clock) {
             self.engine.put_away(slot);
         } else if self.engine.jobs[slot].state == JobState::Buried {
-            // It was held as expired, and is not any more.
+            // It was held as expired; the wall clock was set back since.
             self.engine.change(slot, |job| job.since = 0);
         } else {
             let verdict = self.engine.topics.when_due(&self.engine.jobs[slot], self.engine.clock);
@@ -71,8 +71,8 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// The attempt on a reserved job failed: it is tried again after `delay_ms`, which `None` leaves to its
-    /// backoff, or set aside when no attempt is left.
+    /// Ends a failed attempt: the job is retried after `delay_ms` (`None`: after its backoff), or set aside if it has no
+    /// attempt left.
     pub(super) fn fail_attempt(&mut self, slot: Slot, delay_ms: Option<u64>) {
         if self.drop_expired(slot) {
             return;
@@ -87,14 +87,14 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// Ends a job: it is gone, whatever its state was.
+    /// Removes a job in any state.
     pub(super) fn end(&mut self, slot: Slot) -> Job {
         let job = self.engine.remove(slot);
         self.store.forget(job.body);
         job
     }
 
-    /// Ends a job that is deleted or replaced, and a lease on it. One that is finished is counted already.
+    /// Removes a job that is deleted or replaced, and ends a lease on it. A finished job was counted as finished before.
     pub(super) fn remove(&mut self, slot: Slot) {
         let job = self.end(slot);
         if job.state != JobState::Finished {
@@ -106,7 +106,7 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// Ends a job if it has expired for sure. Whether it did.
+    /// Drops a job that has surely expired. Returns true if it did.
     pub(super) fn drop_expired(&mut self, slot: Slot) -> bool {
         let clock = self.engine.clock;
         let is_over = self.engine.jobs[slot].expires().is_some_and(|expires| clock.surely_reached(expires));
@@ -116,14 +116,14 @@ impl<S: JobStore> Applier<'_, S> {
         is_over
     }
 
-    /// Ends a job that nobody is to have any more.
+    /// Drops an expired or late job.
     fn expire(&mut self, slot: Slot) {
         let job = self.end(slot);
         self.engine.topics.totals(job.topic).expired += 1;
         self.engine.note_end(&job, JobEventKind::Expired);
     }
 
-    /// Does to a job what its topic says of late ones. Whether it is not for delivery now.
+    /// Carries out the topic's action for a late job. Returns true if the job is not to be delivered now.
     pub(super) fn carry_out_verdict(&mut self, slot: Slot, verdict: Verdict) -> bool {
         match verdict {
             Verdict::InTime => return false,
@@ -137,8 +137,8 @@ impl<S: JobStore> Applier<'_, S> {
         true
     }
 
-    /// A job is set aside, or goes to its topic's dead letters: ready, with all its attempts before it, and not found by its key,
-    /// which may be taken there.
+    /// Buries a job, or moves it to its topic's dead letters: ready, with all its attempts, and not found by its key, which
+    /// may be taken there.
     pub(super) fn bury_job(&mut self, slot: Slot, reason: BuryReason) {
         let Some(topic) = self.dead_letters(self.engine.jobs[slot].topic) else {
             return self.engine.change(slot, |job| job.set_buried(reason));
@@ -157,7 +157,7 @@ impl<S: JobStore> Applier<'_, S> {
         self.engine.note(slot, JobEventKind::Ready);
     }
 
-    /// The topic that takes what would be buried in this one, made if it is new. If there are too many topics, there is none.
+    /// The dead-letter topic of a topic, created if it is new. `None` without one, or if there are too many topics.
     fn dead_letters(&mut self, topic: TopicId) -> Option<TopicId> {
         let name = self.engine.topics.policy(topic)?.dead_letters.clone()?;
         self.engine.intern(name.as_str()).ok().filter(|id| *id != topic)

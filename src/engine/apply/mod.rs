@@ -1,4 +1,4 @@
-//! Entries: what each command does, and what happens before and after the commands.
+//! Applying an entry: what each command does, and what happens before and after the commands.
 
 mod change;
 mod due;
@@ -18,10 +18,10 @@ use crate::engine::outcome::{Applied, Outcome, Reject};
 use crate::engine::store::JobStore;
 use crate::types::{Member, PolicyChange, SessionId};
 
-/// How far ahead of its stamp an entry collects timers, so that no later entry has to collect all of them.
+/// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
 const PREPARE_AHEAD_MS: u64 = 5000;
 
-/// Timers that an entry collects ahead at most.
+/// Most timers that an entry collects ahead.
 const PREPARE_STEPS_MAX: usize = 2048;
 
 /// Applies one entry.
@@ -29,7 +29,7 @@ pub(super) struct Applier<'a, S> {
     engine: &'a mut Engine,
     store: &'a mut S,
     applied: Applied,
-    /// Ready jobs that the entry's reserves have not granted but put away.
+    /// Ready jobs that the entry's reserves took out of the ready order without granting them.
     put_away: usize,
 }
 
@@ -59,7 +59,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
     fn carry_out(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
             Command::Genesis { key_secret } => {
-                // Keys that live were hashed under what held then.
+                // The keys of existing jobs were hashed with the secret of that time.
                 if self.engine.has_genesis() || self.engine.jobs.len() > 0 {
                     return Err(Reject::GenesisTwice);
                 }
@@ -121,9 +121,9 @@ impl<'a, S: JobStore> Applier<'a, S> {
         self.engine.members.clear(&mut self.engine.sum);
     }
 
-    /// Changes the settings of a topic, which is made if it is new.
+    /// Changes the settings of a topic, which is created if it is new.
     fn change_policy(&mut self, topic: &str, change: &[u8]) -> Result<(), Reject> {
-        // An entry with a change that this version cannot read was refused as a whole.
+        // The entry decoder refuses entries with a change that this version cannot read.
         let change = PolicyChange::decode(change).map_err(|_| Reject::NotFound)?;
         let topic = self.engine.intern(topic)?;
         self.engine.topics.change_policy(topic, &change);
@@ -136,7 +136,8 @@ impl<'a, S: JobStore> Applier<'a, S> {
         Ok(())
     }
 
-    /// Its name is free at once. Requests that wait for its jobs then wait for those of the next topic with that name.
+    /// Deletes an empty topic; its name is free at once. Requests that wait for its jobs then wait for a new topic of that
+    /// name.
     fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
         let topic = self.engine.existing(topic)?;
         Ok(match self.engine.topics.existing(topic).all_jobs() {
@@ -148,8 +149,8 @@ impl<'a, S: JobStore> Applier<'a, S> {
         })
     }
 
-    /// A session may hold leases no longer: each counts as a failed attempt. Where it has more of them than one command gives
-    /// back, it is done by the same command when that was carried out often enough.
+    /// Lapses a session: each of its leases counts as a failed attempt. One command gives back a limited number of leases:
+    /// the leader repeats it until none is left.
     fn end_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
         for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp)? {
             self.applied.ended.push(self.engine.jobs[slot].lease());
@@ -161,7 +162,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
         })
     }
 
-    /// As [`Self::end_session`]; with its last lease it is forgotten.
+    /// As [`Self::end_session`]; once no lease is left, the session is forgotten.
     fn close_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
         let outcome = self.end_session(session)?;
         if outcome == Outcome::Done {

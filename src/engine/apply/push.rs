@@ -1,8 +1,8 @@
-//! Push: new jobs, keys that exist, and repeats.
+//! Push: new jobs, existing keys, and repeated pushes.
 //!
-//! A push with *postpone* under a key that lives changes the job that has it, and makes no new one. The job keeps its id, its
-//! attempts and its past; body, attributes, priority, ttr and due time are those of the push. So what is pushed again and again
-//! becomes due when it was quiet for long enough, or when the cap of the last push says.
+//! A push with *postpone* and a live key changes the job with that key instead of adding one. The job keeps its id,
+//! attempts and history; body, attributes, priority, ttr and due time come from the push. So a job that is pushed
+//! repeatedly becomes due once the pushes pause for long enough, or at the cap that the last push sets.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -21,8 +21,8 @@ use crate::engine::window::{Recall, pack};
 use crate::types::{Attributes, BuryReason, IfExists, JobState, Millis, SessionId, TopicId};
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Pushes jobs to one topic; an outcome for each. A repeated sequence number answers as it did before; with another job it
-    /// is refused.
+    /// Pushes jobs to one topic; one outcome per job. A repeated sequence number gets its first outcome; with another job
+    /// it is refused.
     pub(super) fn push(
         &mut self,
         session: SessionId,
@@ -41,7 +41,7 @@ impl<S: JobStore> Applier<'_, S> {
             let seed = engine.topics.checksum_seed(topic);
             let group = engine.numbers.group();
             let each = (0..).zip(jobs).map(|(nth, job)| {
-                // The protocol refuses numbers beyond the last one: no two jobs have the same.
+                // The protocol refuses numbers that would overflow here, so no two jobs share one.
                 let sequence = sequence.saturating_add(nth);
                 let checksum = checksum_of(job, seed);
                 match window.recall(sequence, checksum, group) {
@@ -61,8 +61,8 @@ impl<S: JobStore> Applier<'_, S> {
         outcomes
     }
 
-    /// Pushes jobs to one topic; an outcome for each. A job whose key was used before has the outcome that it had then. If a
-    /// key was used for another job, no job is pushed.
+    /// Pushes jobs to one topic; one outcome per job. A job whose key was used before gets its first outcome. If a key was
+    /// used for another job, no job is pushed.
     pub(super) fn push_idempotent(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         let &Command::PushIdempotent { owner, key, list_jobs, topic, ref jobs } = command else {
             unreachable!("it pushes under no key")
@@ -84,7 +84,7 @@ impl<S: JobStore> Applier<'_, S> {
                 _ if is_reused => PushOutcome::Refused(Reject::SequenceReused, None),
                 _ => {
                     let outcome = applier.push_one(topic, job);
-                    // What is refused was not pushed: the same may be tried again.
+                    // A refused job was not pushed: the client may retry it with the same key.
                     if !matches!(outcome, PushOutcome::Refused(..)) {
                         let pushed = Remembered { outcome: pack(outcome), ..pushed };
                         let engine = &mut *applier.engine;
@@ -98,7 +98,7 @@ impl<S: JobStore> Applier<'_, S> {
         outcomes.map(Outcome::Pushed)
     }
 
-    /// Pushes jobs to a topic, which is made if it is new and takes one.
+    /// Pushes jobs to a topic. A new topic is created only if it takes a job.
     fn in_topic(
         &mut self,
         topic: &str,
@@ -174,7 +174,7 @@ impl<S: JobStore> Applier<'_, S> {
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
 
-    /// Gives a job that [waits] everything that a push brings.
+    /// Gives a job that [waits] the body, the settings and the due time of a push.
     fn postpone(&mut self, slot: Slot, new: &NewJob<'_>, due: Moment, retry: Option<Retry>) -> PushOutcome {
         let (id, before) = (self.engine.jobs[slot].id, self.engine.jobs[slot].body);
         let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
@@ -191,7 +191,7 @@ impl<S: JobStore> Applier<'_, S> {
         PushOutcome::Postponed(id)
     }
 
-    /// Retries and expiry of a new job that is due then: its own, or its topic's.
+    /// Retries and expiry of a new job with this due time: its own settings, completed by its topic's.
     fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
         let own = Retry::read(attributes, self.engine.clock);
         match self.engine.topics.policy(topic) {
@@ -200,7 +200,7 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// The key of a new job lives: what the push answers, unless the new job takes the place of the one that has it.
+    /// The answer to a push whose key exists; `None` if the new job takes the place of the old one.
     fn not_by_key(&self, slot: Slot, if_exists: IfExists) -> Option<PushOutcome> {
         let job = &self.engine.jobs[slot];
         let is_reserved = job.state == JobState::Reserved;
@@ -215,13 +215,13 @@ impl<S: JobStore> Applier<'_, S> {
     }
 }
 
-/// Whether a job can be postponed: it is neither reserved nor buried.
+/// True if a job can be postponed: it is neither reserved nor buried.
 fn waits(job: &Job) -> bool {
     matches!(job.state, JobState::Delayed | JobState::Ready)
 }
 
-/// The due time that a push wants for a job, or the latest that these attributes allow. They count from the job's first push,
-/// or from now of a placeholder, of which it is not known.
+/// Caps the due time of a push at the latest that its attributes allow, counted from the job's first push. A placeholder's
+/// first push is not known: then it counts from now.
 fn no_later_than_the_cap(job: &Job, due: Moment, attributes: &[u8], clock: Clock) -> Moment {
     let Some(max_ms) = Attributes::postpone_max_of(attributes) else { return due };
     let first = if job.pushed_at == 0 { clock.stamp } else { Millis(job.pushed_at) };

@@ -18,42 +18,42 @@ use crate::engine::store::JobStore;
 use crate::types::limits::DUE_PER_ENTRY_MAX;
 use crate::types::{JobState, SessionId, TopicId};
 
-/// No topic gets further ahead or behind than this, in sum of weights: far more than any that follows the rules.
+/// Limit on how far a topic gets ahead or behind, in weights. Topics that follow the rules never come near it.
 const STANDING_MAX: i64 = 1 << 40;
 
-/// A share while its topic has a job to give.
+/// A share whose topic may have a job to grant.
 struct Candidate {
     topic: TopicId,
     weight: i64,
-    /// In the list of shares.
+    /// Its place in the list of shares.
     nth: usize,
-    /// The job that is first in turn; `None` when the topic has no more.
+    /// The topic's first job; `None` if it has none.
     front: Option<Slot>,
 }
 
-/// The action for a ready job when its turn comes.
+/// The result of trying to deliver a ready job.
 enum Delivery {
     /// It is granted.
     InTime,
-    /// It is gone, or waits again.
+    /// It was dropped, or waits again.
     Gone,
-    /// It is buried, or among the dead letters of its topic.
+    /// It was buried, or moved to its topic's dead letters.
     Buried,
-    /// It is too late, or not due any more, and this entry has put enough of such jobs away.
+    /// It is late or not due any more, and this entry has already put away as many such jobs as it may.
     NotNow,
 }
 
-/// What a reserve grants, and to whom.
+/// A reserve in progress.
 struct Granting {
     session: SessionId,
-    /// The session that gives the leases back at its end; 0 if they outlive it.
+    /// The session that gives the leases back when it ends; 0 if they outlive it.
     holder: SessionId,
     jobs_max: u32,
     bytes_max: u64,
     grants: Vec<Grant>,
-    /// Of their bodies.
+    /// The size of their bodies.
     bytes: u64,
-    /// Jobs that were not granted, and are not ready any more.
+    /// Jobs that were put away instead of granted.
     gone: usize,
 }
 
@@ -65,17 +65,17 @@ impl Granting {
     }
 }
 
-/// Kept between calls for its memory alone.
+/// Buffers that are kept between calls to save allocations.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Scratch {
     topics: Vec<TopicId>,
-    /// The first job in turn of each topic.
+    /// The first job of each topic.
     fronts: BinaryHeap<Reverse<(Rank, TopicId)>>,
 }
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Grants leases on ready jobs until there are `jobs_max` of them, or their bodies have `bytes_max` bytes. A topic that is
-    /// paused or not known has none.
+    /// Grants leases on ready jobs until there are `jobs_max` of them, or their bodies reach `bytes_max` bytes. Paused and
+    /// unknown topics have no jobs.
     pub(super) fn reserve(
         &mut self,
         session: SessionId,
@@ -107,7 +107,7 @@ impl<S: JobStore> Applier<'_, S> {
             match self.deliver(slot, &mut granting) {
                 Delivery::InTime | Delivery::Gone => scratch.fronts.extend(self.front(topic)),
                 Delivery::Buried => {
-                    // It may be among the dead letters now, in another one of these topics.
+                    // It may now be a dead letter in another one of these topics.
                     scratch.fronts.clear();
                     scratch.fronts.extend(scratch.topics.iter().filter_map(|topic| self.front(*topic)));
                 }
@@ -120,7 +120,7 @@ impl<S: JobStore> Applier<'_, S> {
         Outcome::Granted(granting.grants)
     }
 
-    /// Grants jobs of the topics in turns, by their weights.
+    /// Grants jobs of the topics in turn, by their weights.
     fn reserve_weighted(&mut self, shares: &[Share<'_>], mut granting: Granting) -> Outcome {
         let mut standings: Vec<i64> =
             shares.iter().map(|share| share.standing.clamp(-STANDING_MAX, STANDING_MAX)).collect();
@@ -155,7 +155,7 @@ impl<S: JobStore> Applier<'_, S> {
         Outcome::GrantedByShares { grants: granting.grants, advances }
     }
 
-    /// Grants a ready job, unless it may not be delivered now: it may have expired, if more came due at once than one entry moves.
+    /// Grants a ready job, unless it is expired, late or not due any more: timers beyond an entry's limit fire later.
     fn deliver(&mut self, slot: Slot, granting: &mut Granting) -> Delivery {
         let delivery = self.before_delivery(slot);
         match delivery {
@@ -174,8 +174,9 @@ impl<S: JobStore> Applier<'_, S> {
         self.front(topic).map(|Reverse(((.., slot), _))| slot)
     }
 
-    /// Drops a ready job that has expired, and drops or buries one that is too late for its topic. One that is not due any more, or
-    /// may have expired, waits. At most [`DUE_PER_ENTRY_MAX`] jobs are put away so in an entry, without the expired ones.
+    /// Decides about a ready job before its delivery: an expired one is dropped, one that is too late for its topic is
+    /// dropped or buried, and one that is not due any more, or may have expired, waits. An entry puts away at most
+    /// [`DUE_PER_ENTRY_MAX`] jobs, not counting expired ones.
     fn before_delivery(&mut self, slot: Slot) -> Delivery {
         if self.drop_expired(slot) {
             return Delivery::Gone;
@@ -199,7 +200,7 @@ impl<S: JobStore> Applier<'_, S> {
         if verdict == Verdict::Bury { Delivery::Buried } else { Delivery::Gone }
     }
 
-    /// The first job in turn of a topic that may give one.
+    /// The first job of a topic, if the topic may deliver now.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
         let found =
             self.engine.topics.find(topic).filter(|found| found.can_deliver(self.engine.clock.stamp))?;
@@ -222,7 +223,8 @@ impl<S: JobStore> Applier<'_, S> {
     }
 }
 
-/// Whose turn it is: of those that are equally far ahead, the first. Its topic, the job, and its place in the list of shares.
+/// The candidate that is furthest ahead; the first one of equals. Returns its topic, its job and its place in the list of
+/// shares.
 fn furthest_ahead(candidates: &[Candidate], standings: &[i64]) -> Option<(TopicId, Slot, usize)> {
     let mut best: Option<(i64, (TopicId, Slot, usize))> = None;
     for candidate in candidates {
@@ -235,7 +237,7 @@ fn furthest_ahead(candidates: &[Candidate], standings: &[i64]) -> Option<(TopicI
     best.map(|(_, turn)| turn)
 }
 
-/// The topic of this share gives a job, of all that have one.
+/// Charges a granted job to this share, and credits every topic that has a job with its weight.
 fn take_turn(candidates: &[Candidate], standings: &mut [i64], nth: usize) {
     let mut all = 0;
     for candidate in candidates.iter().filter(|candidate| candidate.front.is_some()) {

@@ -26,7 +26,8 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// Jobs are done: they are gone, or remembered for a while. One that was finished under the same lease a short time ago is so still.
+    /// Finishes jobs: they are removed, or remembered for a while. A repeated finish under the same lease succeeds for a
+    /// while.
     fn finish(&mut self, leases: &[Lease]) -> Outcome {
         let stamp = self.engine.clock.stamp;
         each(leases, |lease| match self.engine.held(lease) {
@@ -49,8 +50,8 @@ impl<S: JobStore> Applier<'_, S> {
         })
     }
 
-    /// Jobs are given back. Not attempted: the work was not begun, so it does not count, and a delay puts it off. A reason that is
-    /// empty is none.
+    /// Gives jobs back. If not `attempted`, the work was not begun: the attempt is not counted, and `delay_ms` delays the
+    /// job. An empty reason leaves the last one.
     fn release(&mut self, leases: &[Lease], delay_ms: Option<u64>, attempted: bool, reason: &str) -> Outcome {
         let reason = kept_reason(reason);
         each(leases, |lease| {
@@ -72,7 +73,7 @@ impl<S: JobStore> Applier<'_, S> {
         })
     }
 
-    /// Leases start anew.
+    /// Restarts the time of leases.
     fn touch(&mut self, leases: &[Lease], ttr_ms: Option<u32>) -> Outcome {
         each(leases, |lease| {
             let slot = self.engine.held(lease).ok_or(Reject::StaleLease)?;
@@ -83,7 +84,7 @@ impl<S: JobStore> Applier<'_, S> {
         })
     }
 
-    /// Jobs are set aside. A reason that is empty is none.
+    /// Buries jobs. An empty reason leaves the last one.
     fn bury(&mut self, leases: &[Lease], reason: &str) -> Outcome {
         let reason = kept_reason(reason);
         each(leases, |lease| {
@@ -107,7 +108,7 @@ fn each(leases: &[Lease], one: impl FnMut(Lease) -> Result<(), Reject>) -> Outco
     Outcome::Settled(leases.iter().copied().map(one).collect())
 }
 
-/// The text as jobs keep it.
+/// Truncates a reason to its limit; `None` if it is empty.
 fn kept_reason(reason: &str) -> Option<Arc<str>> {
     let end = reason.floor_char_boundary(REASON_BYTES_MAX);
     reason.get(..end).filter(|reason| !reason.is_empty()).map(Arc::from)

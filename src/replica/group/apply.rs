@@ -1,4 +1,4 @@
-//! From a committed entry to the next state.
+//! Applies committed entries to the state.
 
 use super::Group;
 use crate::engine::{Applied, Command, Entry};
@@ -10,7 +10,8 @@ use crate::replica::recovery::{change_members, decode};
 use crate::storage::{EntryKind, LogEntry, StorageError};
 
 impl Replica {
-    /// Applies a committed entry and answers everybody who waited for it. Without a state only changes of the members are applied.
+    /// Applies a committed entry and answers the waiting requests. If the state is lost, only changes of membership are
+    /// applied.
     ///
     /// # Panics
     ///
@@ -50,7 +51,7 @@ impl Replica {
 }
 
 impl Group {
-    /// Applies an entry that changes the members. Returns whether the entry is one.
+    /// Applies an entry that changes the membership. Returns false for any other entry.
     pub(super) fn apply_membership(&mut self, node: &mut Node, entry: &LogEntry) -> bool {
         if entry.kind != EntryKind::ConfChange {
             return false;
@@ -69,7 +70,7 @@ impl Group {
         true
     }
 
-    /// Applies commands to the state.
+    /// Applies an entry's commands to the state.
     fn apply(&mut self, node: &Node, entry: &Entry<'_>) -> Result<Applied, StorageError> {
         let applied = self.state.engine.apply(entry, &mut self.state.records)?;
         node.check_feature_level(self.state.engine.feature_level())?;
@@ -80,7 +81,7 @@ impl Group {
         Ok(applied)
     }
 
-    /// Notes the state after this entry, if there is one.
+    /// Notes the state hash after this entry, unless the state is lost.
     fn note_state(&self, node: &mut Node, begins_term: bool) {
         if self.has_lost_state() {
             return;

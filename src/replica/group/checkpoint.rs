@@ -26,11 +26,11 @@ use crate::storage::{
 };
 use crate::types::limits::BODY_BYTES_CEILING;
 
-/// Jobs that are captured, or taken out of memory, at once.
+/// Jobs that are captured, or evicted from memory, in one step.
 const JOBS_PER_STEP: usize = 256;
-/// The same when the log has grown to the point where the next checkpoint is due.
+/// The same when the next checkpoint is already due.
 const JOBS_PER_STEP_LATE: usize = 2048;
-/// A step captures this many outcomes of sessions in place of one job, which costs about as much.
+/// A step captures this many outcomes of sessions instead of one job, for about the same cost.
 const OUTCOMES_PER_JOB: usize = 32;
 /// While there is time: the number of jobs evicted from memory at once, and the shortest interval between two such steps in
 /// microseconds. Eviction is not urgent, and deliveries need the processor.
@@ -43,25 +43,25 @@ const BATCHES_MAX: usize = 32;
 /// The maximum size of these batches before another is sent, in bytes.
 const ON_THE_WAY_BYTES: usize = 16 << 20;
 /// A checkpoint that begins this long after the last one, in microseconds, is due after an eighth of the usual log growth:
-/// a start reads all of the log, and a quiet node has the time.
+/// a start reads the whole log, and a quiet node has the time.
 const SELDOM_US: u64 = 60_000_000;
 const SELDOM_SHARE: u64 = 8;
-/// With little memory left a checkpoint is due when the log has grown by this many bytes.
+/// When memory is short, a checkpoint is due after this much log growth, in bytes.
 const SHORT_LOG_BYTES: u64 = 4 << 20;
-/// The maximum number of checkpoints held open for backups: a further request waits until one is released. Waiting requests
-/// share the next checkpoint.
+/// Most checkpoints held open for backups. A further request waits until one is released; waiting requests share the next
+/// checkpoint.
 const PINS_MAX: usize = 2;
-/// The pause before the next checkpoint when there was no space for one.
+/// The pause before the next checkpoint if there was no disk space, in microseconds.
 const NO_SPACE_PAUSE_US: u64 = 10_000_000;
 /// A checkpoint lags when the log has grown by this many quarters of the amount that it may grow meanwhile.
 const LAGGING_QUARTERS: u64 = 4;
-/// Then there is this pause between two entries, twice as long with every quarter that is added, in microseconds.
+/// While it lags, entries are this far apart, in microseconds; the pause doubles with each further quarter.
 const LAGGING_PAUSE_US: u64 = 1_000;
-/// The maximum number of doublings.
+/// Most doublings.
 const LAGGING_SHIFT_MAX: u64 = 6;
-/// For members that are up and lag, the log reaches back by this multiple of the size at which a checkpoint is due, at most.
+/// For active members that lag, the log keeps at most this multiple of the size at which a checkpoint is due.
 const KEPT_LOGS_MAX: u64 = 16;
-/// And by at most this many checkpoints, however small.
+/// And at most the entries after this many checkpoints, however small.
 const KEPT_MAX: usize = 256;
 /// The size of a chunk in bytes; smaller if a checkpoint is due earlier. With very many rows chunks are larger.
 const CHUNK_BYTES: usize = 32 << 20;
@@ -75,62 +75,62 @@ pub(super) enum Stage {
     Idle,
     /// Sessions and jobs are sent to the checkpoint thread. `on_the_way`: sizes in bytes of the batches it has not taken yet.
     Capturing { on_the_way: VecDeque<usize> },
-    /// All are handed over.
+    /// Everything was sent.
     Writing,
-    /// It is durable. Records from number `next` on are still in memory, until `not_before_us` at least.
+    /// It is durable. The records from index `next` on are still in memory, until `not_before_us` at least.
     Adopting { checkpoint: Box<Checkpoint>, next: usize, not_before_us: u64 },
 }
 
-/// A checkpoint behind which the log is kept.
+/// A checkpoint after which the log is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
-    /// The entry at which it stands.
+    /// The entry of the checkpoint.
     index: u64,
-    /// Bytes of entries until there, since this process started.
+    /// Bytes of entries up to it, since this process started.
     logged_bytes: u64,
 }
 
 /// The checkpoints of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints {
-    /// Number of the last one.
+    /// Number of the last checkpoint.
     pub(super) number: u32,
-    /// The page files of the last one, if it is this process that wrote it.
+    /// The page files of the last checkpoint, if this process wrote it.
     pub(super) pages: Vec<PageFile>,
     /// The first number for a new chunk.
     pub(super) next_chunk: u32,
-    /// Bytes of entries since the last one.
+    /// Bytes of entries since the last checkpoint.
     pub(crate) log_bytes: u64,
-    /// When the last one began; 0 if none did since this process started.
+    /// When the last checkpoint began; 0 if none did since this process started.
     pub(super) begun_us: u64,
-    /// The growth of the log, in bytes, that the amount written by the last one allows.
+    /// The log growth, in bytes, that the amount written by the last checkpoint justifies.
     pub(super) written_for_bytes: u64,
-    /// The last one did not fit on the disk: the next one has time until then.
+    /// If the disk had no space: when the next checkpoint may begin.
     pub(super) not_before_us: u64,
     pub(super) stage: Stage,
-    /// Who asked for a backup, before a checkpoint began that will be it.
+    /// Backup requests that wait for the next checkpoint to begin.
     pub(super) backups_wanted: Vec<Asker>,
-    /// Whose backup the checkpoint that is under way will be.
+    /// Backup requests that the current checkpoint will answer.
     pub(super) backups_begun: Vec<Asker>,
-    /// Backups to be handed out.
+    /// Backups that are ready.
     pub(super) backups: Vec<Output>,
-    /// What the one under way can be offered as, to members that are far behind.
+    /// How the current checkpoint can be offered to members that lag far behind.
     pub(super) offer: Option<Offer>,
-    /// Bytes of entries until the last one began, since this process started.
+    /// Bytes of entries up to the last checkpoint's beginning, since this process started.
     pub(super) logged_bytes: u64,
-    /// Those that are durable and whose log is still there, oldest first.
+    /// Durable checkpoints whose log is still there, oldest first.
     pub(super) kept: VecDeque<Kept>,
-    /// Checkpoints that were held open for backups.
+    /// Checkpoints that are held open for backups.
     pub(super) pins: Vec<Weak<PinnedBackup>>,
 }
 
 impl Checkpoints {
-    /// After the checkpoint of this number; new chunks are numbered from `next_chunk` on.
+    /// Continues after the checkpoint of this number; new chunks are numbered from `next_chunk` on.
     pub(crate) fn after(number: u32, next_chunk: u32) -> Self {
         Self { number, next_chunk, ..Self::default() }
     }
 
-    /// When the next step can be taken; `None` if that is not for the clock to say.
+    /// When the next step may be taken; `None` if it waits for an event.
     pub(crate) fn next_step_us(&self) -> Option<u64> {
         match &self.stage {
             Stage::Capturing { on_the_way } => may_send(on_the_way).then_some(0),
@@ -140,26 +140,26 @@ impl Checkpoints {
         }
     }
 
-    /// Whether none is under way.
+    /// True if no checkpoint is in progress.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::Idle)
     }
 
-    /// Whether a backup is wanted, and may be held open beside those that are.
+    /// True if a backup is wanted, and one more checkpoint may be held open.
     fn may_begin_backup(&self) -> bool {
         let held = self.pins.iter().filter(|pin| pin.strong_count() > 0);
         !self.backups_wanted.is_empty() && held.count() < PINS_MAX
     }
 
-    /// Whether a checkpoint begins now, because one is wanted or due. When space is short, a checkpoint for a member waits, too;
-    /// a backup fails at once with an error.
+    /// Decides whether a checkpoint begins now. Without disk space, one for a lagging member waits too; one for a backup is
+    /// tried, and fails with an error.
     fn begins(&self, pin: bool, offer_wanted: bool, due: bool, now_us: u64) -> bool {
         pin || ((offer_wanted || due) && now_us >= self.not_before_us)
     }
 
-    /// The last entry that may leave the log. With other members, the log reaches back to a checkpoint before the newest, by at
-    /// least `least_bytes`, so that a member that was briefly away needs no checkpoint; and as far as members that are up still
-    /// need it, within bounds.
+    /// The last entry that may be removed from the log. With other members, the log reaches back to a checkpoint before the
+    /// newest, by at least `least_bytes`, so that a member that was away briefly needs no checkpoint; and as far as active
+    /// members need it, within limits.
     fn cut_point(&mut self, least_bytes: Option<u64>, needed: u64) -> Option<u64> {
         let may_go = |kept: &Kept| {
             let Some(least_bytes) = least_bytes else { return true };
@@ -176,12 +176,12 @@ impl Checkpoints {
         through
     }
 
-    /// Backups that can be read by now.
+    /// Takes the backups that are ready.
     pub(crate) fn take_backups(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.backups)
     }
 
-    /// A batch of jobs was taken.
+    /// The checkpoint thread has taken over a batch.
     pub(crate) fn taken(&mut self) {
         if let Stage::Capturing { on_the_way } = &mut self.stage {
             on_the_way.pop_front();
@@ -190,8 +190,8 @@ impl Checkpoints {
 }
 
 impl Group {
-    /// How long the next entry has to wait for the checkpoint under way, in microseconds. New data stays
-    /// in memory and in the log until the next checkpoint, so the pause grows with the log.
+    /// How long the next entry must wait for the current checkpoint, in microseconds. New data stays in memory and in the
+    /// log until the next checkpoint, so the pause grows with the log.
     pub(crate) fn lagging_pause_us(&self, node: &Node) -> u64 {
         if matches!(self.checkpoints.stage, Stage::Idle) {
             return 0;
@@ -208,29 +208,28 @@ impl Group {
         if late { JOBS_PER_STEP_LATE } else { JOBS_PER_STEP }
     }
 
-    /// Whether the checkpoint under way is far from lagging, memory is not short, and no request waits for the next
-    /// checkpoint.
+    /// True if the current checkpoint does not lag, memory is not short, and no request waits for the next checkpoint.
     fn has_time(&self, node: &Node) -> bool {
         let is_wanted = !self.checkpoints.backups_wanted.is_empty() || self.raft.is_offer_wanted();
         let grows_slowly = self.checkpoints.log_bytes < self.checkpoint_may_take_bytes(node) / 2;
         grows_slowly && !is_wanted && !node.memory.is_short()
     }
 
-    /// A checkpoint is due when the log has grown by this many bytes.
+    /// The log growth after which a checkpoint is due, in bytes.
     fn checkpoint_due_bytes(&self, node: &Node) -> u64 {
         node.config.checkpoint_log_bytes.max(self.state.engine.changed_jobs() * LOG_BYTES_PER_JOB)
     }
 
-    /// The next checkpoint begins when the log has grown by this many bytes.
+    /// The log growth after which the next checkpoint begins, in bytes.
     fn checkpoint_wanted_bytes(&self, node: &Node) -> u64 {
         let is_long_ago = node.now_us >= self.checkpoints.begun_us + SELDOM_US;
         let due = self.checkpoint_due_bytes(node) / if is_long_ago { SELDOM_SHARE } else { 1 };
-        // Checkpointed records are evicted from memory.
+        // A checkpoint lets its records be evicted from memory.
         if node.memory.is_short() { due.min(SHORT_LOG_BYTES) } else { due }
     }
 
     /// How much the log may grow during a checkpoint, in bytes: the growth at which the next one is due, or the growth that
-    /// the one under way justifies.
+    /// the size of the current one justifies.
     fn checkpoint_may_take_bytes(&self, node: &Node) -> u64 {
         self.checkpoint_due_bytes(node).max(self.checkpoints.written_for_bytes)
     }
@@ -242,7 +241,7 @@ impl Group {
         self.state.records.chunk_bytes(due.min(CHUNK_BYTES).min(most), most)
     }
 
-    /// What the next checkpoint takes of memory at most, in bytes.
+    /// The upper bound of the next checkpoint's memory, in bytes.
     pub(super) fn checkpoint_memory_bytes(&self, node: &Node) -> u64 {
         let written = self.state.records.in_memory_count() * size_of::<Written>();
         let handed_over = ON_THE_WAY_BYTES + BODY_BYTES_CEILING;
@@ -252,7 +251,7 @@ impl Group {
             + self.state.engine.metadata_bytes()) as u64
     }
 
-    /// One step of the checkpoint that is under way, or the first one of the next.
+    /// Takes a step of the current checkpoint, or begins the next one if it is due.
     pub(crate) fn step_checkpoint(
         &mut self,
         node: &mut Node,
@@ -275,7 +274,7 @@ impl Group {
         Ok(())
     }
 
-    /// There was no space for a checkpoint. All is as it was before, and it is tried again some time.
+    /// There was no disk space for the checkpoint. Undoes the capture; it is tried again later.
     pub(crate) fn checkpoint_abandoned(&mut self, node: &mut Node) {
         self.state.engine.end_capture();
         self.state.records.end_capture();
@@ -290,12 +289,12 @@ impl Group {
         self.checkpoints.not_before_us = node.now_us + NO_SPACE_PAUSE_US;
     }
 
-    /// Takes a backup: the next checkpoint, which begins as soon as none is under way.
+    /// Requests a backup, which is the next checkpoint. It begins once none is in progress.
     pub(crate) fn begin_backup(&mut self, asker: Asker) {
         self.checkpoints.backups_wanted.push(asker);
     }
 
-    /// There will be no more backups.
+    /// Refuses all requested backups.
     pub(crate) fn refuse_backups(&mut self, node: &mut Node, error: &ErrorReply) {
         let Checkpoints { backups_wanted, backups_begun, .. } = &mut self.checkpoints;
         for asker in backups_wanted.drain(..).chain(backups_begun.drain(..)) {
@@ -303,14 +302,14 @@ impl Group {
         }
     }
 
-    /// A checkpoint is durable.
+    /// The checkpoint is durable: uses its chunks, hands out backups, and begins to evict its records from memory.
     pub(crate) fn checkpoint_done(
         &mut self,
         node: &mut Node,
         mut checkpoint: Box<Checkpoint>,
     ) -> Result<(), StorageError> {
         if self.has_lost_state() {
-            // It is of the state that was.
+            // It belongs to the state that was lost.
             self.checkpoint_abandoned(node);
             return Ok(());
         }
@@ -343,7 +342,7 @@ impl Group {
         Ok(())
     }
 
-    /// Up to where the log can go.
+    /// The last entry that may be removed from the log, if any.
     fn cut_point(&mut self, node: &Node) -> Option<u64> {
         let progress = self.progress(node);
         let others =
@@ -369,7 +368,7 @@ impl Group {
             return;
         }
         if pin {
-            // Those beyond what may be held open wait for another one.
+            // Only so many checkpoints are held open: later requests wait for another one.
             self.checkpoints.backups_begun = std::mem::take(&mut self.checkpoints.backups_wanted);
         }
         self.checkpoints.number += 1;
@@ -431,7 +430,7 @@ impl Group {
         };
     }
 
-    /// Evicts the checkpointed records from memory.
+    /// Evicts checkpointed records from memory.
     fn adopt(&mut self, node: &Node, checkpoint: Box<Checkpoint>, next: usize) -> Result<(), StorageError> {
         let written = checkpoint.written.get(next..).unwrap_or_default();
         let (jobs_max, pause_us) = if self.has_time(node) {
@@ -455,7 +454,7 @@ impl Group {
     }
 }
 
-/// Whether the checkpoint thread can take another batch.
+/// True if the checkpoint thread can take another batch.
 fn may_send(on_the_way: &VecDeque<usize>) -> bool {
     on_the_way.len() < BATCHES_MAX && on_the_way.iter().sum::<usize>() < ON_THE_WAY_BYTES
 }
@@ -464,7 +463,7 @@ fn may_send(on_the_way: &VecDeque<usize>) -> bool {
 mod tests {
     use super::*;
 
-    /// Checkpoints at 1, 2 and so on, with `bytes` bytes of log before each.
+    /// Checkpoints at entries 1, 2 and so on, with `bytes` bytes of log before each.
     fn kept(count: u64, bytes: u64) -> Checkpoints {
         let kept = (1..=count).map(|index| Kept { index, logged_bytes: index * bytes }).collect();
         Checkpoints { kept, logged_bytes: count * bytes, ..Checkpoints::default() }

@@ -1,18 +1,18 @@
 //! The leader's clock: it stamps entries, and never steps.
 //!
-//! The stamp is the last one plus the monotonic time that has passed since. Small differences to the wall clock are
-//! slewed away, by at most 500 parts per million, so that the stamp neither stops nor goes back. A larger difference
-//! means that somebody set the clock: it becomes the *offset* between stamp and wall. Delays and leases run on the
-//! stamp and are not affected; absolute times follow the wall.
+//! The stamp is the last one plus the monotonic time since then. Small differences from the wall clock are slewed, by at
+//! most 500 parts per million, so that the stamp neither stops nor goes back. A larger difference means that the machine's
+//! clock was set: it goes into the *offset* between stamp and wall clock. Delays and leases run on the stamp and are
+//! unaffected; absolute times follow the wall clock.
 
 use crate::replica::io::Now;
 use crate::types::Millis;
 
-/// A difference beyond this is a step of the wall clock, in microseconds.
+/// A larger difference is a step of the wall clock, in microseconds.
 const STEP_US: i64 = 1_000_000;
-/// The stamp runs faster or slower by one part in this number.
+/// Slewing makes the stamp faster or slower by one part in this number.
 const SLEW_PARTS: u64 = 2000;
-/// A follower's clock runs ahead of its leader's by less than one part in this number, including slewing and quartz drift.
+/// A follower's clock runs ahead of its leader's by less than one part in this number, slewing and quartz drift included.
 const FOLLOW_PARTS: u64 = 1000;
 
 /// Stamp and offset at the moment of the last [`LeaderClock::advance`].
@@ -21,18 +21,18 @@ pub(crate) struct LeaderClock {
     stamp_us: u64,
     elapsed_us: u64,
     offset_ms: i64,
-    /// Time that has passed and for which nothing was slewed yet; less than [`SLEW_PARTS`].
+    /// Elapsed time that slewing has not used yet; less than [`SLEW_PARTS`].
     unslewed_us: u64,
-    /// The term whose leader showed its stamp last, and when, on the monotonic clock.
+    /// The term of the leader that last showed its stamp, and when it did, on the monotonic clock.
     followed: Option<(u64, u64)>,
-    /// This node has led, or followed a leader, since it was started: the monotonic clock has counted from there.
+    /// True if this node has led, or followed a leader, since its start: from then on the monotonic clock has counted.
     is_set: bool,
-    /// A node that is set has shown its stamp: time has been counted all along, by somebody.
+    /// True if another node whose clock is set has shown its stamp, so that no elapsed time is missing from it.
     was_counted: bool,
 }
 
 impl LeaderClock {
-    /// A clock that goes on from the state's last stamp and offset. How much time has passed since then is not known.
+    /// Continues from the state's last stamp and offset. The time that has passed since then is not known.
     pub(crate) fn new(now: Now, stamp: Millis, offset_ms: i64) -> Self {
         Self {
             stamp_us: stamp.0.saturating_mul(1000),
@@ -45,8 +45,8 @@ impl LeaderClock {
         }
     }
 
-    /// Moves on to `now`. Returns by how many milliseconds the wall clock was set, if it was: again and again, until that is
-    /// [taken over](Self::adopt) or undone.
+    /// Advances to `now`. Returns by how many milliseconds the wall clock was set. It does so on each call until the step
+    /// is [adopted](Self::adopt) or undone.
     pub(crate) fn advance(&mut self, now: Now) -> Option<i64> {
         let passed_us = now.elapsed_us.saturating_sub(self.elapsed_us);
         self.elapsed_us = self.elapsed_us.max(now.elapsed_us);
@@ -63,14 +63,14 @@ impl LeaderClock {
         None
     }
 
-    /// Takes over that the wall clock was set.
+    /// Adopts a step of the wall clock into the offset.
     pub(crate) fn adopt(&mut self, by_ms: i64) {
         self.offset_ms += by_ms;
     }
 
-    /// The leader of a term shows its stamp. It took a while to come here: the true one is a little later. So what took
-    /// longer sets this clock back by no more than it may have run ahead of that leader's by itself. A leader that shows 0 does not
-    /// know it.
+    /// Follows the stamp that the leader of a term shows. The bundle took a while to arrive, so the true stamp is a little
+    /// later: a slow bundle sets this clock back by no more than the clock may have run ahead of the leader's. A leader
+    /// that shows 0 does not know its stamp.
     pub(super) fn follow(&mut self, term: u64, stamp_us: u64) {
         if stamp_us == 0 {
             return;
@@ -83,12 +83,12 @@ impl LeaderClock {
         self.is_set = true;
     }
 
-    /// What this node shows the others of its stamp, in microseconds: 0 until it is set.
+    /// The stamp that this node shows to others, in microseconds; 0 until the clock is set.
     pub(crate) fn shown_us(&self) -> u64 {
         if self.is_set { self.stamp_us } else { 0 }
     }
 
-    /// A node that does not lead shows its stamp, which is that of the last leader, or behind it; or 0.
+    /// Takes the stamp of a node that does not lead: it is not ahead of the last leader's; or 0.
     pub(super) fn hear(&mut self, stamp_us: u64) {
         if !self.is_set && stamp_us > 0 {
             self.stamp_us = self.stamp_us.max(stamp_us);
@@ -96,8 +96,9 @@ impl LeaderClock {
         }
     }
 
-    /// Time passed that this node did not see, if it has seen no leader since it was started: up to what `wall` tells, unless
-    /// somebody has counted it. Wall clocks differ, and a delay is elapsed time.
+    /// Sets the clock of a node that has followed no leader since its start. If no other node has counted the time since
+    /// the last stamp, the clock advances up to `wall`; else it does not, because wall clocks differ and a delay is elapsed
+    /// time.
     pub(crate) fn catch_up(&mut self, wall: Millis) {
         if !std::mem::replace(&mut self.is_set, true) && !self.was_counted {
             let passed = wall.0.saturating_add_signed(self.offset_ms.saturating_neg());
@@ -105,33 +106,33 @@ impl LeaderClock {
         }
     }
 
-    /// This node leads from now on, over a state with this stamp and offset. The stamp goes on from the last leader's.
+    /// Begins to lead, with the stamp and offset of the state. The stamp continues from the last leader's.
     pub(crate) fn lead(&mut self, stamp: Millis, offset_ms: i64) {
         self.stamp_us = self.stamp_us.max(stamp.0.saturating_mul(1000));
         self.offset_ms = offset_ms;
     }
 
-    /// The stamp of an entry that is proposed now.
+    /// The stamp of an entry proposed now.
     pub(crate) fn stamp(&self) -> Millis {
         Millis(self.stamp_us / 1000)
     }
 
-    /// The wall clock as the state knows it, in microseconds.
+    /// The wall clock as the state sees it, in microseconds.
     pub(crate) fn wall_us(&self) -> u64 {
         self.stamp_us.saturating_add_signed(self.offset_ms.saturating_mul(1000))
     }
 
-    /// Whether it is a leader's, from since this node was started.
+    /// True if this node has led, or followed a leader, since its start.
     pub(super) fn is_set(&self) -> bool {
         self.is_set
     }
 
-    /// What added to the stamp gives the wall clock.
+    /// Wall clock minus stamp, in milliseconds.
     pub(crate) fn offset_ms(&self) -> i64 {
         self.offset_ms
     }
 
-    /// When, on the monotonic clock, the stamp will have reached `stamp`; a little early at most, by the slew.
+    /// The monotonic time at which the stamp reaches `stamp`; slewing may make it slightly early.
     pub(crate) fn elapsed_at(&self, stamp: Millis) -> u64 {
         let left_us = stamp.0.saturating_mul(1000).saturating_sub(self.stamp_us);
         self.elapsed_us.saturating_add(left_us)

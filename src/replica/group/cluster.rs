@@ -1,4 +1,4 @@
-//! What a member knows of its cluster: who leads, how far each member has come, and who could take leadership over.
+//! A member's view of its cluster: the leader, the progress of the members, and possible transfer targets.
 
 use std::collections::BTreeMap;
 
@@ -11,34 +11,34 @@ use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
 use crate::replica::node::peers::{CLOCKS_AGREE_MS, Verdict};
 
-/// The shortest election timeout. A transfer target that does not lead after this time has failed; a member that was
-/// silent for this time is not there.
+/// The shortest election timeout. A transfer target that does not lead after this time has failed; a member that was silent
+/// for this time counts as down.
 const ELECTION_US_MIN: u64 = ELECTION_MS_MIN * 1000;
-/// A member that did not take leadership is not asked again for this long, if there are others.
+/// A member that did not take over leadership is not asked again for this long, if there are others.
 const REFUSED_US: u64 = 2_000_000;
-/// A learner that lacks no more entries than this has caught up.
+/// A learner that lacks at most this many entries has caught up.
 const CAUGHT_UP_ENTRIES: u64 = 256;
 /// Without a leader, clients wait at least this long before they ask again. An election takes longer; a transfer does not.
 const ELECTION_PAUSE_MS: u32 = 20;
 
-/// A disk hangs if it has not written a batch for this time.
+/// The disk hangs if a batch is not written for this long.
 const DISK_HANGS_US: u64 = 2_000_000;
 
-/// What a member keeps in mind of its cluster.
+/// What a member remembers about its cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
-    /// When the leader next checks its work for the cluster.
+    /// When the leader next does its work for the cluster.
     pub(crate) next_us: u64,
-    /// Whether the driver was told that this node's clock differs.
+    /// True if the driver was told that this node's clock is outside the majority.
     pub(super) clock_told: bool,
-    /// Whom this node took for the leader when it last said so.
+    /// The leader that the driver was last told of.
     pub(super) leader_told: Option<u64>,
-    /// To whom leadership was handed last, and when.
+    /// The last transfer target, and when the transfer began.
     transfer: Option<(u64, u64)>,
 }
 
 impl Group {
-    /// What a request is told that only the leader can carry out.
+    /// The error for requests that only the leader can carry out; names the leader if it is known.
     pub(crate) fn elsewhere(&self, node: &Node) -> ErrorReply {
         let leader = self
             .raft
@@ -65,13 +65,13 @@ impl Group {
         ErrorReply { leader, ..ErrorReply::new(ErrorCode::NotLeader, text) }
     }
 
-    /// Answers what this node knows of the cluster.
+    /// Answers with this node's view of the cluster.
     pub(crate) fn cluster_status(&self, node: &mut Node, asker: Asker) {
         let report = self.cluster_report(node);
         node.connections.send(asker, Response::Cluster(Box::new(report)));
     }
 
-    /// What any member says of the cluster; the leader knows the most.
+    /// This node's view of the cluster; the leader's is the most complete.
     pub(crate) fn cluster_report(&self, node: &Node) -> ClusterReport {
         let progress = self.progress(node);
         let leader = self.raft.leader();
@@ -119,7 +119,7 @@ impl Group {
         }
     }
 
-    /// The newest entry after which this node has compared its state, and whether that can be relied on.
+    /// The newest entry after which this node's state was compared, and whether the state is trusted.
     fn own_state(&self, node: &Node) -> (u64, Option<bool>) {
         match self.untrusted {
             None => (node.peers.audited().0, Some(true)),
@@ -128,7 +128,7 @@ impl Group {
         }
     }
 
-    /// Why the members that are left without a voter could not go on, if they could not.
+    /// Explains why the members left without a voter would have no majority that is up; `None` if they have one.
     pub(crate) fn leaves_no_majority(&self, node: &Node, without: u64) -> Option<String> {
         let left = self.raft.members().after(MembershipChange::Remove(without))?;
         let progress = self.progress(node);
@@ -145,13 +145,13 @@ impl Group {
         })
     }
 
-    /// Hands leadership to a member, and keeps in mind for a while that it did.
+    /// Transfers leadership to a member, and remembers the transfer for a while.
     pub(crate) fn transfer_to(&mut self, node: &Node, to: u64) {
         self.cluster.transfer = Some((to, node.now_us));
         self.raft.transfer_to(to);
     }
 
-    /// To whom leadership was handed a moment ago: it leads, or is about to.
+    /// The target of a transfer that began a moment ago: it leads, or is about to.
     pub(crate) fn recent_transfer_target(&self, node: &Node) -> Option<u64> {
         self.transferred_within(node, ELECTION_US_MIN)
     }
@@ -160,8 +160,8 @@ impl Group {
         self.cluster.transfer.filter(|(_, at_us)| node.now_us < at_us + us).map(|(to, _)| to)
     }
 
-    /// How far each member has come. Raft forgets at each check of the majority which members are up: a member that was heard
-    /// within an election timeout is.
+    /// The progress of each member. Raft resets at each check of the majority which members are active; here, a member is
+    /// active if it was heard from within an election timeout.
     pub(crate) fn progress(&self, node: &Node) -> BTreeMap<u64, Progress> {
         let since_us = node.now_us.saturating_sub(ELECTION_US_MIN);
         let mut all = self.raft.progress();
@@ -171,8 +171,8 @@ impl Group {
         all
     }
 
-    /// The most up-to-date other voter, of those that are up; one whose clock or state is off does not take over. If this
-    /// node's own is off, voters that differ from it are fit. A voter that has just not taken leadership comes last.
+    /// The most up-to-date active voter, preferring voters whose clock and state agree with this node's; if this node's own
+    /// is wrong, those that differ. A voter that has just not taken over leadership comes last.
     pub(crate) fn transfer_target(&self, node: &Node) -> Option<u64> {
         let progress = self.progress(node);
         let voters = self.raft.members().voters.iter().filter(|voter| **voter != node.config.node);
@@ -189,13 +189,13 @@ impl Group {
         .map(|(_, voter)| *voter)
     }
 
-    /// Whether the leader is to look after the cluster now.
+    /// True if the leader should do its work for the cluster now.
     pub(crate) fn is_keep_due(&self, node: &Node) -> bool {
         self.raft.is_leader() && node.now_us >= self.cluster.next_us
     }
 
-    /// Offers the newest checkpoint again to a member that does not fetch the offered one. A member that turns out to have it
-    /// already continues from there: its answer to Raft may have been lost.
+    /// Offers the newest checkpoint again to a member that does not fetch the offered one. If the member has it already,
+    /// its answer was lost: it continues from there.
     pub(crate) fn follow_fetches(&mut self, node: &mut Node) {
         for (member, progress) in self.raft.progress() {
             let Some(index) = progress.snapshot else { continue };
@@ -208,7 +208,7 @@ impl Group {
         }
     }
 
-    /// Makes a voter of a learner that has caught up.
+    /// Promotes a learner that has caught up to a voter.
     pub(crate) fn promote_learner(&mut self, node: &Node) {
         let last = self.raft.last_index();
         let progress = self.progress(node);
@@ -222,17 +222,17 @@ impl Group {
             up_to_date && node.peers.one(**learner).is_some()
         };
         if let Some(learner) = self.raft.members().learners.iter().find(has_caught_up).copied() {
-            // Another change may be under way: then this one has time.
+            // Fails while another change is in progress; this one can wait.
             let _proposed = self.raft.propose_change(MembershipChange::Voter(learner));
         }
     }
 
-    /// To whom leadership can be handed, if this node has it.
+    /// The transfer target, if this node leads.
     pub(crate) fn own_transfer_target(&self, node: &Node) -> Option<u64> {
         self.transfer_target(node).filter(|_| self.raft.is_leader())
     }
 
-    /// Looks at clock, disk and state, and sees to what follows.
+    /// Checks clock, disk and state. An unhealthy node does not campaign, and transfers leadership if it leads.
     pub(super) fn judge_leader_health(&mut self, node: &mut Node) {
         if self.raft.is_alone() {
             return self.raft.disable_campaigning(false);
@@ -247,7 +247,7 @@ impl Group {
         }
     }
 
-    /// Holds this node's clock against those of the others; whether a majority agrees without it.
+    /// Compares this node's clock with the others'. Returns true if a majority agrees without it.
     fn judge_clock(&mut self, node: &mut Node) -> bool {
         let verdict = self.verdict(node);
         let outside = matches!(verdict, Verdict::Outside(_));
@@ -260,14 +260,14 @@ impl Group {
         outside
     }
 
-    /// What the others' clocks say of this node's.
+    /// The result of comparing this node's clock with those of the voters.
     pub(crate) fn verdict(&self, node: &Node) -> Verdict {
         node.peers.verdict(node.config.node, self.raft.members(), node.now_us)
     }
 
-    /// How much counts of a difference of `by_ms` by which this node's clock is ahead of the state's: all of it on a single node, and
-    /// on a leader with whose clock most agree. Where no majority agrees, a state that is ahead of each clock that was seen comes back to
-    /// the first of them: what is due by the wall clock does not come early by a clock that nobody shows.
+    /// Returns how far to move the state's time when this node's clock is `by_ms` ahead of it. A single node and a leader whose
+    /// clock agrees with a majority adopt the whole difference. If no majority agrees, a state that is ahead of every clock seen
+    /// comes back to the furthest of them: a job *at* a time does not come early by a time that no clock shows.
     pub(crate) fn believed_step_ms(&self, node: &Node, leads: bool, by_ms: i64) -> Option<i64> {
         if self.raft.is_alone() {
             return Some(by_ms);
@@ -284,15 +284,15 @@ impl Group {
         }
     }
 
-    /// Whether the disk takes longer for a batch than one does that is only slow. Heartbeats would go on all the same, and
-    /// keep everybody content with a leader that acknowledges nothing.
+    /// True if the disk takes longer for a batch than a slow disk would. Heartbeats would continue regardless, so the
+    /// others would keep a leader that acknowledges nothing.
     fn disk_hangs(&self, node: &Node) -> bool {
         !self.log.in_flight.is_empty() && node.now_us >= self.log.writing_since_us + DISK_HANGS_US
     }
 }
 
-/// Whether a member can take leadership over: it is up, and needs no checkpoint first. While one is waited for, Raft takes no
-/// proposals.
+/// True if a member can take over leadership: it is active and needs no checkpoint first. During a transfer, Raft accepts
+/// no proposals.
 pub(crate) fn may_lead(progress: &Progress) -> bool {
     progress.is_active && progress.snapshot.is_none()
 }

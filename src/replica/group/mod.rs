@@ -1,6 +1,6 @@
-//! This node's part of a group: its log by way of Raft, the state that the log has led to, and its checkpoints.
+//! This node's part of a group: Raft and its log, the state, and the checkpoints.
 //!
-//! All members have one, the leader too. What only a leader does is in [`leader`](super::leader).
+//! Every member has one. The work that only a leader does is in [`leader`](super::leader).
 
 mod apply;
 pub(crate) mod checkpoint;
@@ -25,56 +25,57 @@ use crate::replica::node::Node;
 use crate::replica::stopping::Stop;
 use crate::storage::{LogEntry, PersistBatch, StorageError};
 
-/// Ticks that are made up for after this node stood still: the others have not counted on it meanwhile.
+/// Most ticks that are made up for after this node was suspended: the others did not wait for it.
 const TICKS_AT_ONCE_MAX: u64 = 2;
-/// How long before they fire timers are put in order, so that an entry finds it done.
+/// Timers are sorted this long before they fire, so that an entry need not do it.
 const PREPARE_AHEAD_MS: u64 = 3_000;
-/// The number of timers in one go; at most one go in [`PREPARE_PAUSE_US`](super::PREPARE_PAUSE_US) unless something else happens.
+/// Timers sorted in one step; at most one step per [`PREPARE_PAUSE_US`](super::PREPARE_PAUSE_US), unless another event
+/// comes.
 const PREPARE_BUDGET: usize = 2048;
-/// How long before they are due spilled jobs are loaded into memory.
+/// Spilled jobs are loaded into memory this long before they are due.
 const LOAD_AHEAD_MS: u64 = 60_000;
-/// The number of these jobs in one go.
+/// Spilled jobs loaded in one step.
 const LOAD_BUDGET: usize = 512;
 
 /// One member of a group.
 pub(super) struct Group {
     pub(super) raft: raft::Group,
     pub(super) state: State,
-    /// Index and term of the last entry that was applied.
+    /// Index and term of the last applied entry.
     pub(super) applied: (u64, u64),
-    /// Why the state cannot be relied on, if it cannot.
+    /// Set if the state is not trusted.
     pub(super) untrusted: Option<Untrusted>,
     pub(super) log: Log,
     pub(super) checkpoints: Checkpoints,
     pub(super) incoming: Incoming,
     pub(super) work: Work,
     pub(super) cluster: Cluster,
-    /// Under this number was asked last whether this node still leads. None comes twice, whoever led meanwhile.
+    /// The number of the last question whether this node still leads. Numbers are never reused, even by a later leadership.
     pub(super) last_read: u64,
-    /// Somebody became a member, ceased to be one, or moved: to be said once.
+    /// True if a member was added, removed or changed, until the driver is told.
     pub(super) members_changed: bool,
-    /// Whether all timers of the next seconds are in order, and no job that is due soon is spilled.
+    /// True if all timers of the next seconds are sorted, and all spilled jobs that are due soon are loaded.
     pub(super) prepared: bool,
     pub(super) next_tick_us: u64,
 }
 
-/// The log on its way: to the disk, and from there into the state.
+/// Entries in flight: to the disk, and from there to the state.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// The numbers of the batches that the disk has not reported durable.
+    /// The numbers of batches that are not durable yet.
     pub(super) in_flight: Vec<u64>,
-    /// While there are some: when the disk began with the oldest of them.
+    /// When the disk began with the oldest of these batches.
     pub(super) writing_since_us: u64,
-    /// Committed entries that wait for another turn, or until a checkpoint is installed that comes before them.
+    /// Committed entries that wait for their turn, or for a checkpoint to be installed before them.
     pub(super) committed: VecDeque<LogEntry>,
-    /// Entries are being read from the disk, for a member that lags.
+    /// True while entries are read from disk, for a member that lags.
     pub(super) is_fetching: bool,
-    /// It is not needed up to here: to be said once.
+    /// The log is not needed up to this entry, until the driver is told.
     pub(super) cut_through: Option<u64>,
 }
 
 impl Group {
-    /// Loads the jobs that are due soon. Whether those are all.
+    /// Loads spilled jobs that are due soon. Returns true if none are left.
     pub(super) fn load_ahead(&mut self) -> Result<bool, StorageError> {
         if self.has_lost_state() {
             return Ok(true);
@@ -83,13 +84,13 @@ impl Group {
         self.state.engine.load_ahead(&mut self.state.records, ahead, LOAD_BUDGET)
     }
 
-    /// Puts the next timers in order. `loaded` says whether the jobs that are due soon are in memory.
+    /// Sorts the next timers. `loaded` is true if all jobs that are due soon are in memory.
     pub(super) fn prepare(&mut self, loaded: bool) {
         let ahead = self.state.clock.stamp().after(PREPARE_AHEAD_MS);
         self.prepared = self.has_lost_state() || (self.state.engine.prepare(ahead, PREPARE_BUDGET) && loaded);
     }
 
-    /// Hands a batch to the disk. Its oldest command came at `since_us`, if it is of this node.
+    /// Passes a batch to the disk. `since_us` is when its oldest command was taken up, if it was on this node.
     pub(super) fn persist(
         &mut self,
         node: &Node,
@@ -113,7 +114,7 @@ impl Group {
         }
     }
 
-    /// Passes on to other members what Raft says to them.
+    /// Sends Raft's messages to the other members.
     pub(crate) fn say(&self, node: &mut Node, messages: Vec<Message>) {
         for message in messages {
             if let Some(offer) = message.snapshot() {
@@ -127,7 +128,7 @@ impl Group {
         }
     }
 
-    /// Another node says something: one that is connected, for only then the driver knows that it is who it says.
+    /// Handles a bundle from another node. Ignores it unless the node is connected: only then the driver has identified it.
     pub(crate) fn heard(&mut self, node: &mut Node, from: u64, bundle: Bundle) -> Result<(), StorageError> {
         if node.peers.one(from).is_none() {
             return Ok(());
@@ -150,13 +151,13 @@ impl Group {
         if self.raft.leader() == Some(from) {
             self.state.clock.follow(self.raft.term(), stamp_us);
         } else if applied >= self.applied.0 {
-            // Who lacks entries may go by a leader of before, whose stamps were ahead of those in them.
+            // A member that lags may still follow the previous leader, whose stamps were ahead of those in its entries.
             self.state.clock.hear(stamp_us);
         }
         heard
     }
 
-    /// Shows Raft what a member said.
+    /// Passes a message to Raft.
     pub(super) fn step(&mut self, message: Message) -> Result<(), StorageError> {
         let stepped = self.raft.step(message);
         stepped.map_err(|LostEntries { known, last }| StorageError::LostAcknowledged { known, last })
@@ -178,14 +179,15 @@ impl Group {
         }
     }
 
-    /// The entries that a member needs were read from the disk.
+    /// Takes the entries that were read from disk for a member.
     pub(super) fn fetched(&mut self, entries: Vec<LogEntry>) {
         self.log.is_fetching = false;
         self.raft.fetched(entries);
     }
 
-    /// Sets the clock of a leader that has followed none since it was started. The other members go by its stamp from here on. One
-    /// clock alone may have been set unnoticed. Without a state it is not known how far the wall clock is from the stamp.
+    /// Sets the clock of a leader that has followed no other since its start. From now on the other members follow its
+    /// stamp. A single clock may have been set unnoticed, so a majority's is used. If the state is lost, the offset of the
+    /// wall clock is not known.
     pub(super) fn set_clock(&mut self, node: &Node) {
         if self.raft.is_leader() && !self.state.clock.is_set() && !self.has_lost_state() {
             let members = self.raft.members();
@@ -193,12 +195,12 @@ impl Group {
         }
     }
 
-    /// The term in which this node leads and could serve clients, if it does.
+    /// The term in which this node leads and may serve clients.
     pub(super) fn may_serve(&self) -> Option<u64> {
         (self.raft.is_leader() && self.untrusted.is_none()).then(|| self.raft.term())
     }
 
-    /// Tells the driver who leads, if that is another node and news.
+    /// Tells the driver about a new leader on another node.
     pub(super) fn tell_leader(&mut self, node: &mut Node) {
         let leader = self.raft.leader().filter(|leader| *leader != node.config.node);
         if leader != self.cluster.leader_told {
@@ -207,12 +209,12 @@ impl Group {
         }
     }
 
-    /// Whether the next step of the housekeeping of the memory may be done now.
+    /// True if memory can be freed now.
     pub(super) fn can_free_memory(&self) -> bool {
         (self.checkpoints.is_idle() && self.state.engine.can_shrink()) || self.state.records.has_forgotten()
     }
 
-    /// The members, if that was not said since they changed.
+    /// The members for the driver, once after each change.
     pub(super) fn take_members(&mut self) -> Option<Output> {
         std::mem::take(&mut self.members_changed).then(|| Output::Members {
             members: self.state.engine.members().values().cloned().collect(),
@@ -221,39 +223,39 @@ impl Group {
         })
     }
 
-    /// Entries to be read from the disk, if a member needs some and none are.
+    /// A read of log entries for a member, unless one is in progress.
     pub(super) fn take_wanted(&mut self) -> Option<Output> {
         let wanted = self.raft.wanted().filter(|_| !self.log.is_fetching)?;
         self.log.is_fetching = true;
         Some(Output::Fetch(wanted))
     }
 
-    /// Up to where the log can go, once.
+    /// The truncation of the log for the driver, once.
     pub(super) fn take_cut(&mut self) -> Option<Output> {
         let through = self.log.cut_through.take()?;
         self.raft.cut(through);
         Some(Output::Cut { through })
     }
 
-    /// The index of the last entry that the state has; 0 without a state, which has nothing.
+    /// The index of the last applied entry; 0 if the state is lost.
     pub(super) fn shown_applied(&self) -> u64 {
         if self.has_lost_state() { 0 } else { self.applied.0 }
     }
 
-    /// Bytes of memory that the state takes, by and large, and one beside it that is to take its place.
+    /// An estimate of the memory of the state, and of an incoming state that will replace it, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let states = std::iter::once((&self.state.engine, &self.state.records)).chain(self.incoming.state());
         states.map(|(engine, records)| (engine.memory_bytes() + records.memory_bytes()) as u64).sum()
     }
 
-    /// The process takes this much memory.
+    /// Takes a measurement of the process's memory.
     pub(super) fn memory_measured(&self, node: &mut Node, resident_bytes: u64) {
         let of_state = resident_bytes.saturating_sub(node.config.memory_account.taken() as u64);
         let (estimated_bytes, checkpoint_bytes) = (self.memory_bytes(), self.checkpoint_memory_bytes(node));
         node.memory.measured(of_state, estimated_bytes, checkpoint_bytes);
     }
 
-    /// Notes what the state takes. Nothing changes that until the next entry is applied, or something is taken out of memory.
+    /// Updates the memory estimate. It changes when an entry is applied or something is evicted.
     pub(super) fn note_memory(&self, node: &mut Node) {
         if node.memory.is_limited() {
             let estimated_bytes = self.memory_bytes();
@@ -261,13 +263,12 @@ impl Group {
         }
     }
 
-    /// Whether the disk has time for an entry that nobody waits for.
+    /// True if the disk has time for an entry that no client waits for.
     pub(super) fn may_keep_house(&self, node: &Node) -> bool {
         self.log.in_flight.is_empty() && node.stop == Stop::No
     }
 
-    /// Begins to read what the commands of entries that the leader has sent will need of the disk: they are applied when they are
-    /// committed.
+    /// Begins to read from disk what the leader's entries will need: they are applied when they are committed.
     pub(super) fn read_ahead_of(&self, entries: &[LogEntry]) {
         if self.state.engine.spilled_jobs() == 0 || self.raft.is_leader() {
             return;
@@ -279,7 +280,7 @@ impl Group {
         }
     }
 
-    /// Work that was done since this node started.
+    /// The work done since this node started.
     pub(super) fn work_done(&self) -> u64 {
         let read = reading(self.state.records.blocks_read(), self.state.records.block_bytes_read());
         self.work.done + self.state.engine.changes() + read

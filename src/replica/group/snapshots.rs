@@ -1,11 +1,11 @@
-//! Checkpoints from another node, for a node that is too far behind for entries.
+//! Installing a checkpoint from another node, for a node that lags behind the beginning of the log.
 //!
-//! 1. The leader offers one. The offer is kept, and the driver fetches the checkpoint beside this node's data.
-//! 2. When it is complete and verified, the offer is passed to Raft, which accepts it or has a newer one by now.
+//! 1. The leader offers a checkpoint. The offer is kept, and the driver fetches the checkpoint beside this node's data.
+//! 2. When it is complete and verified, the offer is passed to Raft, which accepts it, or has newer entries by now.
 //! 3. If Raft accepts, the driver replaces log and chunks by the checkpoint, in one durable step.
 //! 4. From then on the state is that of the checkpoint.
 //!
-//! Until step 3 nothing of this node's data is touched; a crash at any time leaves the old data or the new.
+//! Until step 3 this node's data is not touched; a crash at any time leaves the old data or the new.
 
 use super::Group;
 use super::checkpoint::Checkpoints;
@@ -22,14 +22,14 @@ pub(crate) enum Incoming {
     Nothing,
     /// It is being fetched.
     Fetching { offer: Message, index: u64 },
-    /// It is here. No checkpoint of this node's own may be under way when it is taken in.
+    /// It was fetched. It is installed once no checkpoint of this node's own is in progress.
     Here { offer: Message, restored: Box<Restored> },
-    /// It is being put in its place.
+    /// It is being installed.
     Installed { restored: Box<Restored> },
 }
 
 impl Incoming {
-    /// The state that is to take the place of this node's own. Both are in memory until it does.
+    /// The incoming state. Both states are in memory until it replaces this node's own.
     pub(super) fn state(&self) -> Option<(&Engine, &Records)> {
         match self {
             Self::Here { restored, .. } | Self::Installed { restored } => {
@@ -39,14 +39,14 @@ impl Incoming {
         }
     }
 
-    /// Whether this node may begin a checkpoint of its own: it would be of a state that is about to go.
+    /// True if this node must not begin a checkpoint of its own: its state is about to be replaced.
     pub(super) fn is_close(&self) -> bool {
         matches!(self, Self::Here { .. } | Self::Installed { .. })
     }
 }
 
 impl Group {
-    /// The leader offers a checkpoint.
+    /// Handles the leader's offer of a checkpoint.
     pub(crate) fn offered(
         &mut self,
         node: &mut Node,
@@ -59,7 +59,7 @@ impl Group {
             _ if index < self.raft.commit() => return self.step(offer),
             _ if index == self.raft.commit() && !lost => return self.step(offer),
             Incoming::Installed { .. } => {}
-            // The same one again, perhaps by another leader, or in another term.
+            // The same offer again, perhaps from another leader or in another term.
             Incoming::Fetching { offer: kept, index: fetched }
                 if *fetched == index && kept.from() == offer.from() =>
             {
@@ -75,11 +75,11 @@ impl Group {
         Ok(())
     }
 
-    /// A checkpoint that was fetched is here.
+    /// Takes a fetched checkpoint.
     ///
     /// # Errors
     ///
-    /// When this node cannot do what its state asks for.
+    /// If it needs a higher feature level than this node supports.
     pub(crate) fn snapshot_fetched(
         &mut self,
         node: &Node,
@@ -92,7 +92,7 @@ impl Group {
                 self.incoming = Incoming::Here { offer, restored };
                 node.check_feature_level(level)
             }
-            // Another one was offered meanwhile.
+            // Another checkpoint was offered in the meantime.
             incoming => {
                 self.incoming = incoming;
                 Ok(())
@@ -100,14 +100,14 @@ impl Group {
         }
     }
 
-    /// A checkpoint that was to be fetched will not come: the leader offers another one some time.
+    /// The checkpoint is not available any more. The leader will offer another one.
     pub(crate) fn snapshot_gone(&mut self, gone: u64) {
         if matches!(self.incoming, Incoming::Fetching { index, .. } if index == gone) {
             self.incoming = Incoming::Nothing;
         }
     }
 
-    /// Shows Raft the offer of the checkpoint that is here, unless one of this node's own is under way.
+    /// Passes the offer of a fetched checkpoint to Raft, unless a checkpoint of this node's own is in progress.
     pub(crate) fn take_snapshot_in(&mut self) -> Result<(), StorageError> {
         if !self.checkpoints.is_idle() {
             return Ok(());
@@ -117,7 +117,7 @@ impl Group {
                 self.incoming = Incoming::Installed { restored };
                 let stepped = self.step(offer);
                 if !self.raft.is_installing() {
-                    // Raft knows better by now.
+                    // Raft has newer entries by now.
                     self.incoming = Incoming::Nothing;
                 }
                 stepped
@@ -129,7 +129,7 @@ impl Group {
         }
     }
 
-    /// Log and chunks are those of the checkpoint at `index`: so is the state from here on.
+    /// Log and chunks on disk are now those of the checkpoint at `index`: replaces the state.
     pub(super) fn installed(&mut self, node: &mut Node, index: u64) {
         let Incoming::Installed { restored } = std::mem::take(&mut self.incoming) else {
             unreachable!("what is installed was shown to Raft");

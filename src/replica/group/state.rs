@@ -1,4 +1,4 @@
-//! What the state shows of jobs, topics and members.
+//! The state, and how it is shown to clients: jobs, topics and members.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::types::{
     Access, Attributes, Filter, JobHistory, JobState, Key, Millis, RetryDefaults, Right, TopicId, TopicName,
 };
 
-/// What the log has led to, and the clock by which it is shown.
+/// The engine with its records, and the clock by which they are shown.
 pub(crate) struct State {
     pub(crate) engine: Engine,
     pub(crate) records: Records,
@@ -24,7 +24,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A topic's name; every topic that the state names has one.
+    /// The name of a topic that must exist.
     pub(super) fn topic_name(&self, topic: TopicId) -> TopicName {
         self.known_name(topic).unwrap_or_else(|| unreachable!("a job's topic exists"))
     }
@@ -37,7 +37,7 @@ impl State {
         Ok(Response::Job(Box::new(self.job_report(&job)?)))
     }
 
-    /// A job as clients see it, with its record.
+    /// A job with its record, as clients see it.
     pub(super) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
         let record = self.records.record(job.body)?;
         let attributes = Attributes::new(record.attributes).unwrap_or_default();
@@ -61,7 +61,7 @@ impl State {
         })
     }
 
-    /// The remembered data of a job that was finished a short time ago.
+    /// A recently finished job, as far as it is remembered.
     pub(crate) fn finished_job(&self, job: &JobRef) -> Option<Response> {
         let JobRef::Id(id) = *job else { return None };
         let finished = self.engine.finished_job(id, self.clock.stamp())?;
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// What happened in topics that are gone.
+    /// The totals of topics that no longer exist.
     pub(crate) fn forgotten(&self) -> Totals {
         let TopicTotals { pushed, finished, deleted, expired } = self.engine.forgotten_topics();
         Totals { pushed, finished, deleted, expired, ..Totals::default() }
@@ -155,7 +155,7 @@ impl State {
         Ok(if with_bodies { report } else { JobReport { body: bytes::Bytes::new(), ..report } })
     }
 
-    /// How many jobs a filter's topic has, or the queue.
+    /// The number of jobs of a filter's topic, or of the queue.
     pub(crate) fn jobs_of_topic(&self, filter: &Filter) -> u64 {
         let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
         if filter.topic.is_none() {
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// The name of a topic, if it is there.
+    /// The name of a topic, if it exists.
     pub(crate) fn known_name(&self, topic: TopicId) -> Option<TopicName> {
         self.engine.topic(topic).map(|topic| topic.name.clone())
     }
@@ -197,7 +197,7 @@ impl State {
         self.engine.topics().fold(self.forgotten(), |sum, topic| add(sum, &self.totals_of(&topic)))
     }
 
-    /// Where clients find each member. This node leads.
+    /// The members and their addresses, for clients. This node leads.
     pub(crate) fn members_for_clients(&self, node: &Node) -> Vec<Member> {
         let own = (node.config.node, node.config.client_address.clone());
         let others = self.engine.members().values().filter(|member| member.node != node.config.node);

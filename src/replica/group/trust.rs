@@ -1,18 +1,18 @@
-//! Whether this node's state can be trusted: all of it can be read, and most members have the same.
+//! Whether this node's state is trusted: it can be read completely, and agrees with that of a majority.
 //!
-//! A node with an untrusted state is still a member: its log and its vote are intact. It serves no client, offers no
-//! checkpoint, starts no election by itself, and gives up leadership. If it has the newest log it may have to lead
-//! for a moment, to pass that log on.
+//! A node with an untrusted state is still a member: its log and its vote are intact. But it serves no clients, offers no
+//! checkpoint, starts no election by itself, and gives up leadership. If it has the newest log, it may have to lead briefly
+//! to pass that log on.
 //!
-//! - **Outvoted**: a majority of the voters had another state after the same entry. This never resolves by itself:
-//!   the machine or the program is faulty, and an operator has to look. Replace the node.
-//! - **Lost**: a part of the state cannot be read from the disk. From then on nothing is applied, and a checkpoint
-//!   of the leader replaces log and state, as for a member that lags. Raft asks for it
-//!   ([`Group::request_snapshot`](crate::raft::Group::request_snapshot)) when all of the log is committed: a
-//!   checkpoint contains everything committed, so nothing that this node has acknowledged is dropped with its log.
-//!   To get there, the leader's new entries are held back for a second at a time.
+//! - **Outvoted**: a majority of the voters had another state after the same entry. This never resolves by itself: the
+//!   machine or the program is faulty, and an operator must replace the node.
+//! - **Lost**: a part of the state cannot be read from disk. From then on nothing is applied, and a checkpoint of the
+//!   leader replaces log and state, as for a member that lags. Raft asks for it
+//!   ([`Group::request_snapshot`](crate::raft::Group::request_snapshot)) once the whole log is committed: a checkpoint
+//!   contains all committed entries, so nothing that this node has acknowledged is lost with its log. To reach that point,
+//!   the leader's new entries are dropped for a second at a time.
 //!
-//! A single voter has no other source: a state that it cannot read ends it.
+//! A single voter has no other source: it ends if it cannot read its state.
 
 use super::Group;
 use super::checkpoint::Stage;
@@ -25,25 +25,25 @@ use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
 use crate::storage::StorageError;
 
-/// Entries are held back for this time, and taken for as long, in turns.
+/// Entries are dropped for this long, then accepted for as long, in turns.
 const HOLD_BACK_US: u64 = 1_000_000;
 
-/// Why the state cannot be relied on.
+/// Why the state is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untrusted {
-    /// After the entry at `index` a majority had another one.
+    /// A majority had another state after the entry at `index`.
     Outvoted { index: u64 },
     /// A part of it cannot be read, since this moment on the monotonic clock.
     Lost { since_us: u64 },
 }
 
 impl Group {
-    /// Whether there is no state to apply anything to.
+    /// True if the state is lost, so that no entry can be applied.
     pub(crate) fn has_lost_state(&self) -> bool {
         matches!(self.untrusted, Some(Untrusted::Lost { .. }))
     }
 
-    /// A member said what its state was. `differs` is the entry after which that was not this node's, if it is news.
+    /// Follows a member's report of its state. `differs` is the entry after which it was not this node's, if that is new.
     pub(super) fn compare_states(&mut self, node: &mut Node, member: u64, differs: Option<u64>) {
         let Some(index) = differs else { return };
         node.notices.push(Notice::StateDiffers { node: member, index });
@@ -55,7 +55,7 @@ impl Group {
         }
     }
 
-    /// What came of an access to the state. A member goes on without one that cannot be read.
+    /// Handles the result of an access to the state. A member survives a state that cannot be read.
     pub(crate) fn survive(
         &mut self,
         node: &mut Node,
@@ -67,7 +67,7 @@ impl Group {
         }
     }
 
-    /// Whether this node goes on though a part of the state cannot be read.
+    /// True if this node continues although a part of the state cannot be read. It then gives up the state.
     pub(super) fn goes_on_without(&mut self, node: &mut Node, error: &StorageError) -> bool {
         let goes_on = error.is_unreadable() && self.raft.members().has_voters_beside(node.config.node);
         if goes_on && !self.has_lost_state() {
@@ -76,14 +76,14 @@ impl Group {
         goes_on
     }
 
-    /// From here on there is no state, until a checkpoint of another member brings one.
+    /// Gives up the state, until a checkpoint of another member replaces it.
     pub(crate) fn lose_state(&mut self, node: &mut Node, error: &StorageError) {
         self.untrusted = Some(Untrusted::Lost { since_us: node.now_us });
         node.notices.push(Notice::StateLost { what: error.to_string() });
         self.prepared = true;
         self.checkpoints.stage = match std::mem::take(&mut self.checkpoints.stage) {
             Stage::Capturing { .. } => {
-                // The rest of it would come from a state that may be half changed.
+                // The rest would come from a state that may be half changed.
                 node.due.push(Output::Checkpoint(CheckpointOrder::Abandon));
                 Stage::Writing
             }
@@ -92,23 +92,23 @@ impl Group {
         };
     }
 
-    /// Asks for a checkpoint, if the state is lost and none is on its way.
+    /// Asks for a checkpoint if the state is lost and none is being fetched.
     pub(crate) fn want_state(&mut self) {
         if self.has_lost_state() && matches!(self.incoming, Incoming::Nothing) {
             self.raft.request_snapshot();
         }
     }
 
-    /// Whether entries from the leader are to be lost on their way, which they may be: when no more come, all of the log is
-    /// committed soon.
+    /// True if an entry from the leader is to be dropped, as if it were lost on the network: without new entries, the whole
+    /// log is soon committed.
     pub(super) fn holds_back(&self, node: &Node, message: &Message) -> bool {
         let Some(Untrusted::Lost { since_us }) = self.untrusted else { return false };
         let holds = (node.now_us.saturating_sub(since_us) / HOLD_BACK_US).is_multiple_of(2);
         holds && !message.is_urgent() && self.raft.last_index() > self.raft.commit()
     }
 
-    /// Something that was only to be shown cannot be read from the disk. No state depends on it, so a node alone goes on; a member
-    /// gets it from another one.
+    /// Reports that data for an answer cannot be read from disk. The state does not depend on it, so a single node
+    /// continues; a member replaces its state by another member's.
     pub(crate) fn unreadable(&mut self, node: &mut Node, asker: Asker, error: &StorageError) {
         let what = error.to_string();
         let text = format!("what was asked for cannot be read: {what}");

@@ -1,18 +1,18 @@
-//! How much work was done, and how much something will be.
+//! How much work was done, and estimates of how much a request will be.
 
 use super::state::State;
 use crate::engine::{Command, NewJob, Place};
 use crate::protocol::Request;
 use crate::replica::selects::select_job;
 
-/// The work of reading a block from a chunk on the disk, however short it is.
+/// The work of reading one block from a chunk, in addition to its size.
 const BLOCK_WORK: u64 = 64;
-/// The bytes of a request, or of a block, that are one unit of work.
+/// This many bytes of a request, or of a block, are one unit of work.
 pub(crate) const UNIT_BYTES: u64 = 1024;
-/// A part of a push ends with the job with which the spilled jobs that it reads are this much work.
+/// A part of a push ends with the job that brings the work of reading spilled jobs to this.
 const PART_WORK: u64 = 2048;
 
-/// Work that was done, but for what engine and store count.
+/// Work done, apart from the work that engine and store count.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(super) done: u64,
@@ -26,12 +26,12 @@ impl Work {
 }
 
 impl State {
-    /// Begins to read what a command will need of the disk, without waiting for it. How much work that is at most.
+    /// Starts to read from disk what a command will need, without waiting. Returns an upper bound of the work.
     pub(crate) fn read_ahead(&self, command: &Command<'_>) -> u64 {
         self.engine.places_named(command).map(|place| self.work_of_block(place)).sum()
     }
 
-    /// Begins to read a record. How much work that is at most; 0 if it is in memory.
+    /// Starts to read a record. Returns an upper bound of the work; 0 if it is in memory.
     pub(super) fn work_of_block(&self, place: Place) -> u64 {
         match self.records.read_ahead(place) {
             0 => 0,
@@ -39,7 +39,7 @@ impl State {
         }
     }
 
-    /// How much work it will be to answer a read, by and large. A pass (`leader::browse`) is in an account of its own.
+    /// An estimate of the work of answering a read. A pass (`leader::browse`) has an account of its own.
     pub(crate) fn work_of_read(&self, request: &Request) -> u64 {
         match request {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// How many of these jobs one command may have, and how much work it is to read the spilled jobs that have their keys.
+    /// How many of these jobs fit into one command, and the work of reading the spilled jobs that have their keys.
     pub(crate) fn part_of(&self, topic: &str, jobs: &[NewJob<'_>]) -> (usize, u64) {
         let mut work = 0;
         for (count, place) in (1..).zip(self.engine.places_of_keys(topic, jobs)) {
@@ -65,7 +65,7 @@ impl State {
     }
 }
 
-/// How much work it is to read these blocks.
+/// The work of reading this many blocks and bytes.
 pub(super) fn reading(blocks: u64, bytes: u64) -> u64 {
     blocks * BLOCK_WORK + bytes / UNIT_BYTES
 }

@@ -1,7 +1,7 @@
 //! Requests that scan many jobs: LIST, COUNT, BULK, and PEEK of a topic without a ready job.
 //!
-//! Each is a [pass](Listing) over the jobs that lasts many turns. A few passes run at once and take turns, so that a
-//! long one does not delay a short one; the others wait.
+//! Each is a [pass](Listing) over the jobs that takes many turns. A few passes run at once and alternate, so that a long
+//! one does not delay a short one; the others wait.
 
 use std::collections::VecDeque;
 
@@ -21,32 +21,32 @@ use crate::storage::{StorageError, Walk};
 use crate::types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
 use crate::types::{Filter, ListOrder, Position, Right, TopicId};
 
-/// A turn looks at this many jobs for passes.
+/// Jobs that all passes may look at in one turn.
 const LOOKS_PER_TURN: usize = 65_536;
-/// A pass looks at this many before it is the next one's turn.
+/// Jobs that a pass looks at before the next pass continues.
 const LOOKS_PER_PASS: usize = 16_384;
-/// To begin or to end a pass takes as long as to look at this many.
+/// The cost of beginning or ending a pass, in looks.
 const PASS_LOOKS: usize = 64;
-/// Passes under way at once.
+/// Most passes that alternate.
 const PASSES_AT_ONCE: usize = 8;
-/// Passes of one connection that are under way or wait.
+/// Most passes of one connection, running or waiting.
 const PASSES_PER_CONNECTION_MAX: usize = 64;
 
-/// Passes that wait for the request for their next page; and as many others may have a large window.
+/// Most passes kept for the request for their next page. As many running passes may have a large window.
 const PASSES_KEPT_MAX: usize = 8;
 
 /// All passes.
 #[derive(Debug, Default)]
 pub(crate) struct Passes {
-    /// Those under way, and behind them those that wait for their turn.
+    /// Running passes, followed by waiting ones.
     queue: VecDeque<Pass>,
-    /// Those whose page has ended, the oldest first. They save a scan, and nothing else: any may be dropped.
+    /// Passes whose page has ended, the oldest first. They only save a scan, so any may be dropped.
     kept: VecDeque<Kept>,
-    /// Over topics.
+    /// Passes over topics.
     pub(super) topics: TopicPasses,
 }
 
-/// A pass whose page has ended: its connection will ask for the next one with the cursor where it stands.
+/// A pass whose page has ended. Its connection is expected to ask for the next page with the current cursor.
 #[derive(Debug)]
 struct Kept {
     connection: ConnectionId,
@@ -54,7 +54,7 @@ struct Kept {
     listing: Listing<Walk>,
 }
 
-/// Where a page begins, and what stands on it.
+/// Where a page begins, and its limits.
 pub(super) struct PageStart<'a> {
     pub(super) filter: &'a Filter,
     pub(super) order: ListOrder,
@@ -71,7 +71,7 @@ struct Pass {
 
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// All of them asked before it began.
+    /// All askers asked before the pass began.
     Peek {
         topic: TopicId,
         askers: Vec<Asker>,
@@ -89,33 +89,33 @@ pub(super) enum Purpose {
         asker: Asker,
         bulk: Box<Bulk>,
         found: Vec<ToChange>,
-        /// Of their bodies.
+        /// The size of their bodies.
         bytes: u64,
     },
 }
 
 impl Passes {
-    /// Whether there is something to do.
+    /// True if a pass is running or waiting.
     pub(super) fn are_any(&self) -> bool {
         !self.queue.is_empty() || self.topics.are_any()
     }
 
-    /// Drops every pass. Returns all requests that wait for an answer.
+    /// Drops every pass. Returns the requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         let over_jobs = self.queue.drain(..).flat_map(|pass| pass.purpose.askers());
         over_jobs.chain(self.topics.take_askers()).collect()
     }
 
-    /// How many passes of this connection are under way or wait.
+    /// The number of this connection's passes, running or waiting.
     fn count_of(&self, connection: ConnectionId) -> usize {
         let over_jobs =
             self.queue.iter().filter(|pass| pass.purpose.connection() == Some(connection)).count();
         over_jobs + self.topics.count(connection)
     }
 
-    /// Keeps a pass for the next page. Of two that stand at the same place, the one that scanned later: a list that was begun since
-    /// the other one scanned is to show what was pushed before it.
+    /// Keeps a pass for its next page. Of two passes at the same position, keeps the one that scanned later: a list that
+    /// began since the other one scanned must show jobs pushed before it.
     fn keep(&mut self, connection: ConnectionId, filter: Filter, listing: Listing<Walk>, engine: &Engine) {
         self.kept.retain(|kept| !kept.listing.is_outdated(engine));
         let place = self.place_of(connection, &filter, listing.position());
@@ -127,7 +127,7 @@ impl Passes {
         self.kept.push_back(later.unwrap_or(Kept { connection, filter, listing }));
     }
 
-    /// The pass of this connection that stands here.
+    /// Takes this connection's pass at this position.
     fn take_kept(
         &mut self,
         connection: ConnectionId,
@@ -149,12 +149,12 @@ impl Passes {
         self.kept.iter().position(is_it)
     }
 
-    /// The connection is gone: drops the listings kept for its next pages.
+    /// Drops the passes kept for a gone connection.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.kept.retain(|kept| kept.connection != connection);
     }
 
-    /// Adds a pass. Connections take turns: it goes before passes of connections that already have more passes queued.
+    /// Queues a pass, before those of connections that have more passes queued.
     fn add(&mut self, listing: Listing<Walk>, purpose: Purpose) {
         let place =
             place_in_turn(self.queue.iter().map(|pass| pass.purpose.connection()), purpose.connection());
@@ -163,7 +163,7 @@ impl Passes {
 }
 
 impl Pass {
-    /// Looks at the next jobs, until one is found or it has looked at this many.
+    /// Looks at the next jobs, until it finds one or has used up `looks`.
     fn look(&mut self, state: &mut State, looks: &mut usize) -> Result<Listed, StorageError> {
         let State { engine, records, .. } = state;
         match &self.purpose {
@@ -174,7 +174,7 @@ impl Pass {
 }
 
 impl Purpose {
-    /// Whether somebody still waits for the answer.
+    /// True if a client still waits for the answer.
     fn is_asked_for(&mut self, connections: &Connections) -> bool {
         let is_there = |asker: &Asker| connections.is_there(asker.connection);
         match self {
@@ -186,7 +186,7 @@ impl Purpose {
         }
     }
 
-    /// Who asked first.
+    /// The connection of the first asker.
     fn connection(&self) -> Option<ConnectionId> {
         match self {
             Self::Peek { askers, .. } => askers.first().map(|asker| asker.connection),
@@ -205,14 +205,14 @@ impl Purpose {
 }
 
 impl Passes {
-    /// Shows the job that is next in a topic: at once if one is ready, else when it is found.
+    /// Shows the next job of a topic: at once if one is ready, else when a pass has found it.
     pub(super) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
         let mut listing = Listing::first_delayed(topic);
         let found = group.state.engine.peek(&mut listing, &mut 0, &mut group.state.records);
         if !matches!(found, Ok(Listed::NotYet)) {
             return group.show(node, asker, &found);
         }
-        // A pass that has begun may be past a job that was pushed since.
+        // A pass that has begun may have passed a job that was pushed since.
         let joined = self.queue.iter_mut().find_map(|pass| match &mut pass.purpose {
             Purpose::Peek { topic: of, askers } if *of == topic && !pass.has_begun => Some(askers),
             _ => None,
@@ -223,7 +223,7 @@ impl Passes {
         }
     }
 
-    /// Lists jobs, a page at a time.
+    /// Lists a page of jobs.
     pub(super) fn list(&mut self, node: &mut Node, group: &Group, asker: Asker, list: &List) {
         let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
         let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
@@ -249,7 +249,7 @@ impl Passes {
             Some(listing) => {
                 let access = node.connections.access(asker.connection);
                 let listing = match access.filter(|access| !access.has_everywhere(Right::Read)) {
-                    // Whoever may read the one that is named may see all that the pass shows.
+                    // With the right to read the named topic, the client may see everything that the pass shows.
                     Some(access) if list.filter.topic.is_none() => listing.shown_to(access),
                     _ => listing,
                 };
@@ -259,7 +259,7 @@ impl Passes {
         }
     }
 
-    /// The pass for a page: the one that made the page before, or a new one. `None` if no job can match.
+    /// The pass for a page: the one that made the previous page, or a new one. `None` if no job can match.
     pub(super) fn begin_page(
         &mut self,
         node: &Node,
@@ -278,7 +278,7 @@ impl Passes {
         Listing::page(&group.state.engine, filter.detached(), order, after, jobs_max)
     }
 
-    /// Counts jobs: by the counters of their topics if these tell, else by a pass.
+    /// Counts jobs, from the topics' counters if these suffice, else with a pass.
     pub(crate) fn count(&mut self, node: &mut Node, group: &mut Group, asker: Asker, filter: &Filter) {
         if let Some(jobs) = group.state.engine.count_by_state(filter) {
             let topics = if filter.topic.is_none() { group.state.engine.topics().count() } else { 1 };
@@ -298,7 +298,7 @@ impl Passes {
         }
     }
 
-    /// Why this connection may not begin another pass now.
+    /// The error if this connection may not begin another pass now.
     pub(super) fn refusal(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
         if node.stop != Stop::No {
             return Some(stopping());
@@ -309,14 +309,14 @@ impl Passes {
         is_full.then(|| retry_later(ErrorCode::Busy, many, 100))
     }
 
-    /// Refuses all that wait for a pass: this node stops.
+    /// Refuses all requests that wait for a pass: this node is stopping.
     pub(crate) fn refuse_all(&mut self, node: &mut Node) {
         for asker in self.take_askers() {
             node.connections.refuse(asker, stopping());
         }
     }
 
-    /// Goes on with the passes under way.
+    /// Continues the running passes.
     pub(super) fn go_on(
         &mut self,
         node: &mut Node,
@@ -343,7 +343,7 @@ impl Passes {
         }
     }
 
-    /// Goes on with a pass, and answers when it is at its end. Returns it if it is not.
+    /// Continues a pass, and answers at its end. Returns the pass if it is not at its end.
     fn browse(
         &mut self,
         node: &mut Node,
@@ -412,7 +412,7 @@ impl Passes {
         }
     }
 
-    /// Answers with a page or does a step, and keeps the pass if there may be more.
+    /// Answers with a page, or proposes a step of a BULK, and keeps the pass if there may be more.
     fn end_page(
         &mut self,
         node: &mut Node,

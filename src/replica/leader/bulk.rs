@@ -1,7 +1,7 @@
 //! BULK: a pass finds jobs, and a command changes them.
 //!
-//! The command names the jobs and the conditions. Applying it looks at each job again, so nothing depends on when the jobs were
-//! looked for, nor on who leads by then.
+//! The command names the jobs and the conditions, and applying it checks each job again. So nothing depends on when the
+//! jobs were found, or on which node leads by then.
 
 use bytes::Bytes;
 
@@ -18,17 +18,17 @@ use crate::storage::{Records, StorageError};
 use crate::types::limits::DUE_BYTES_PER_ENTRY_MAX;
 use crate::types::{JobId, ListOrder, Position, TopicName};
 
-/// A job that was found, and its key if the change needs that.
+/// A job to change, and its key if the change needs it.
 pub(super) type ToChange = (JobId, Option<Vec<u8>>);
 
-/// Whether a step has found its jobs.
+/// Whether a step has collected its jobs.
 pub(super) enum Found {
     NotYet,
     Step { has_more: bool },
 }
 
 impl Passes {
-    /// A step of a change to many jobs.
+    /// Begins a step of a change to many jobs.
     pub(super) fn bulk(&mut self, node: &mut Node, group: &Group, asker: Asker, bulk: &Bulk) {
         let order = order(&bulk.change);
         let after = if bulk.cursor.is_empty() { None } else { Position::from_cursor(&bulk.cursor) };
@@ -51,7 +51,7 @@ impl Passes {
     }
 }
 
-/// Proposes the change of the jobs that were found. Returns whether the step is done, or will be.
+/// Proposes the change to the jobs that were found. Returns false if the request was refused.
 pub(super) fn propose(
     node: &mut Node,
     group: &Group,
@@ -93,7 +93,7 @@ pub(super) fn propose(
     true
 }
 
-/// Takes what a pass came to.
+/// Adds a job that the pass found to the step.
 pub(super) fn found_next(
     records: &mut Records,
     bulk: &Bulk,
@@ -107,7 +107,7 @@ pub(super) fn found_next(
             let key = if is_move { records.key(view.body)? } else { None };
             found.push((view.id, key));
             *bytes += u64::from(view.body.body_bytes);
-            // Applying the command reads the spilled ones among them, bodies and all.
+            // Applying the command reads spilled jobs, bodies included, so their size limits a step.
             let is_enough = *bytes >= DUE_BYTES_PER_ENTRY_MAX;
             Ok(if is_enough { Found::Step { has_more: true } } else { Found::NotYet })
         }
@@ -120,7 +120,7 @@ fn nothing(cursor: Bytes) -> Response {
     Response::Bulked { jobs: 0, in_the_way: 0, cursor }
 }
 
-/// By due time, which costs least. Jobs that get a new due time would come again behind it: those are taken by id.
+/// By due time, which is cheapest. A reschedule goes by id, because by due time it would meet its own jobs again.
 fn order(change: &Change) -> ListOrder {
     match change {
         Change::Reschedule { .. } => ListOrder::Id,

@@ -1,7 +1,7 @@
-//! The leader's work for its cluster: it tracks the members' addresses, promotes learners that have caught up,
-//! raises the feature level, and carries out an operator's changes.
+//! The leader's work for its cluster: it records the members' addresses, promotes learners that have caught up, raises the
+//! feature level, and carries out an operator's changes.
 //!
-//! One operator's change is in progress at a time. Raft, too, takes one change of membership at a time.
+//! One change by an operator is in progress at a time. Raft also accepts one change of membership at a time.
 
 use std::collections::BTreeMap;
 
@@ -18,58 +18,58 @@ use crate::replica::refusals::retry_later;
 use crate::storage::LogEntry;
 use crate::types::{Member, is_host_and_port};
 
-/// The interval at which the leader checks its work for the cluster.
+/// How often the leader does its work for the cluster.
 const KEEP_US: u64 = 100_000;
-/// Leadership moves within this time, or not at all.
+/// A leadership transfer that takes longer has failed.
 const TRANSFER_US_MAX: u64 = 1_500_000;
 
-/// What a leader is about to change, or has proposed.
+/// Changes of the cluster that the leader has in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     under_way: Option<UnderWay>,
-    /// The proposed address and level of each member, so that each is proposed once.
+    /// The last proposed data of each member, so that each change is proposed once.
     registered: BTreeMap<u64, Member>,
-    /// The feature level that was proposed.
+    /// The feature level that was proposed last.
     feature_level: u32,
 }
 
-/// What an operator asked for.
+/// An operator's change in progress.
 #[derive(Debug)]
 struct UnderWay {
     asker: Asker,
     step: Step,
 }
 
-/// How far it has come.
+/// The stage of an operator's change.
 #[derive(Debug)]
 enum Step {
-    /// The node at this address is being looked up.
+    /// The node at this address is being contacted.
     Probing { address: String },
-    /// A member is being made known to all.
+    /// The member's data is being written to the state.
     Registering { member: Member },
-    /// A change is to be proposed as soon as Raft takes one.
+    /// The change waits until Raft accepts it.
     Proposing { change: MembershipChange },
-    /// It is proposed, at this term and index.
+    /// The change was proposed, as the entry with this term and index.
     Changing { term: u64, index: u64 },
-    /// Leadership moves, by this time.
+    /// Leadership is being transferred, until this time.
     Transferring { to: u64, until_us: u64 },
 }
 
 impl UnderWay {
-    /// Whether it may change the members: the node's probe is done.
+    /// True if it may change the membership: the new node was contacted.
     fn changes_members(&self) -> bool {
         matches!(self.step, Step::Registering { .. } | Step::Proposing { .. } | Step::Changing { .. })
     }
 }
 
-/// A node that is to be added and does not answer is asked again after this time, in milliseconds.
+/// A node to be added that does not answer should be tried again after this time, in milliseconds.
 const ABSENT_RETRY_MS: u32 = 500;
 
 impl Changes {
-    /// This node no longer leads, as it did in `term`: the operator's change is done, or its outcome is unknown.
+    /// Ends the work of a leader that led in `term`: an operator's change is done, or its outcome is unknown.
     pub(crate) fn leave(self, node: &mut Node, group: &Group, term: u64, moved: ErrorReply) {
         let Some(UnderWay { asker, step }) = self.under_way else { return };
-        // A new leader has a term of its own; a leader may also just lose the majority.
+        // A new leader has a later term. A leader may also lose only its majority.
         let taken_over = group.raft.term() > term;
         let recent = group.recent_transfer_target(node);
         if taken_over && matches!(step, Step::Transferring { to, .. } if recent == Some(to)) {
@@ -79,7 +79,7 @@ impl Changes {
         }
     }
 
-    /// Adds the node at an address.
+    /// Begins to add the node at an address.
     pub(super) fn add_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, address: &str) {
         if !is_host_and_port(address) {
             let text = format!("{address:?} is no address of a node: name its HOST:PORT");
@@ -90,7 +90,7 @@ impl Changes {
         }
     }
 
-    /// The node found at the address of a node to be added.
+    /// Handles the result of contacting a node to be added.
     pub(crate) fn probed(
         &mut self,
         node: &mut Node,
@@ -120,7 +120,7 @@ impl Changes {
         }
     }
 
-    /// Whether a node can become a member.
+    /// Checks that a node can become a member.
     fn may_join(&self, node: &Node, group: &Group, info: &PeerInfo) -> Result<(), ErrorReply> {
         let number = info.member.node;
         if number == node.config.node {
@@ -152,7 +152,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Removes a member.
+    /// Begins to remove a member.
     pub(super) fn remove_member(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let members = group.raft.members();
         let refused = if members.voters == [number] {
@@ -170,7 +170,7 @@ impl Changes {
         self.take_on(node, group, asker, Step::Proposing { change: MembershipChange::Remove(number) });
     }
 
-    /// Hands leadership to a member; 0 leaves it to this node to whom.
+    /// Transfers leadership to a member; with 0, this node chooses one.
     pub(super) fn transfer(&mut self, node: &mut Node, group: &mut Group, asker: Asker, number: u64) {
         let to = if number == 0 { group.transfer_target(node) } else { Some(number) };
         let Some(to) = to else {
@@ -194,7 +194,7 @@ impl Changes {
         }
     }
 
-    /// Takes something on, unless there is something already.
+    /// Begins a change, unless another one is in progress.
     fn take_on(&mut self, node: &mut Node, group: &mut Group, asker: Asker, step: Step) -> bool {
         if self.under_way.is_some() {
             let busy = "another change of the cluster is under way: try again when it is done";
@@ -208,7 +208,7 @@ impl Changes {
         true
     }
 
-    /// A change of membership is applied. The client that asked for it gets its answer.
+    /// Follows an applied change of membership, and answers the client that requested it.
     pub(crate) fn applied(&mut self, node: &mut Node, entry: &LogEntry) {
         let ours = |under_way: &mut UnderWay| matches!(under_way.step, Step::Changing { term, index } if (term, index) == (entry.term, entry.index));
         if let Some(done) = self.under_way.take_if(ours) {
@@ -216,7 +216,7 @@ impl Changes {
         }
     }
 
-    /// Looks after the cluster, as its leader.
+    /// Does the leader's work for the cluster.
     pub(crate) fn keep(&mut self, node: &mut Node, group: &mut Group, proposals: &mut Proposals) {
         group.cluster.next_us = node.now_us + KEEP_US;
         self.register_members(node, group, proposals);
@@ -227,12 +227,12 @@ impl Changes {
         self.go_on(node, group);
     }
 
-    /// When to look again although nothing happens; never while this node is alone and has nothing under way.
+    /// When to continue if no event comes before; never without a change in progress.
     pub(super) fn next_keep_us(&self, group: &Group) -> u64 {
         if self.under_way.is_some() { group.cluster.next_us } else { u64::MAX }
     }
 
-    /// Sees to it that the state says where each member is.
+    /// Writes the data of each connected member to the state, if it is not there.
     fn register_members(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
         let own = Member {
             node: node.config.node,
@@ -260,8 +260,8 @@ impl Changes {
         }
     }
 
-    /// Raises the feature level to what all members can do. It waits for a node that is on its way to become one: that was
-    /// let in at the level of before.
+    /// Raises the feature level to what all members support. Waits while a node is about to become a member: it was
+    /// accepted at the previous level.
     pub(super) fn raise_feature_level(&mut self, node: &Node, group: &Group, proposals: &mut Proposals) {
         if self.under_way.as_ref().is_some_and(UnderWay::changes_members) {
             return;
@@ -276,12 +276,12 @@ impl Changes {
         }
     }
 
-    /// The feature level at which what is proposed from here on is applied.
+    /// The feature level at which entries proposed from now on are applied.
     pub(super) fn level_to_come(&self, group: &Group) -> u32 {
         group.state.engine.feature_level().max(self.feature_level)
     }
 
-    /// Goes on with what an operator asked for.
+    /// Continues an operator's change.
     fn go_on(&mut self, node: &mut Node, group: &mut Group) {
         let Some(UnderWay { asker, step }) = self.under_way.take() else { return };
         let step = match step {

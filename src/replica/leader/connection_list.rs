@@ -9,15 +9,16 @@ use crate::replica::io::ConnectionId;
 use crate::replica::node::Node;
 use crate::types::limits::CONNECTION_TOPICS_MAX;
 
-/// The number of a connection's subscriptions and long polls that are read for its topics.
+/// A connection's topics are taken from at most this many of its subscriptions and long polls.
 const WAITERS_LOOKED_AT: usize = 16;
-/// The number of subscriptions and long polls that are one unit of work.
+/// This many subscriptions and long polls are one unit of work.
 const WAITERS_PER_WORK: usize = 8;
-/// Units of work after which a page ends.
+/// A page ends after this much work.
 const PAGE_WORK_MAX: u64 = 1024;
 
 impl Waiters {
-    /// The connections with a greater number than `after`, up to the given maximum: fewer if they have many subscriptions.
+    /// The connections with a greater number than `after`, at most `connections_max`; fewer if they have many
+    /// subscriptions.
     pub(super) fn connection_list(
         &self,
         node: &mut Node,

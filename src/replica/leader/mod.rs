@@ -1,8 +1,8 @@
-//! What a node has only while it leads a group and serves its clients: whoever waits for something, and what is on its way
-//! through the log for them.
+//! The part of a replica that exists only while it leads a group and serves clients: waiting requests, and work in flight
+//! through the log.
 //!
-//! It begins when an entry of the node's own term is applied, and ends when the node does not lead any more: then everybody who
-//! waits is told where to go.
+//! It begins when an entry of the node's own term is applied, and ends when the node no longer leads: then all waiting
+//! clients are told where to go.
 
 mod browse;
 mod bulk;
@@ -37,45 +37,45 @@ use crate::replica::node::Node;
 use crate::types::limits::ENTRY_BYTES_TARGET;
 use crate::types::{Lease, Millis, SessionId};
 
-/// Batches handed out and not yet durable: one that is being written and one that waits for the disk.
+/// Most batches that are not durable yet: one being written, and one waiting for the disk.
 const WRITES_IN_FLIGHT_MAX: usize = 2;
-/// No batch is larger than this by more than one entry, in bytes: it is what the disk has unsynced at once.
+/// A batch ends with the entry that brings it to this size, in bytes: it limits what the disk has unsynced at once.
 const WRITE_BYTES_MAX: usize = 512 << 10;
-/// The interval at which due jobs are moved without a waiter.
+/// How often due jobs are moved if no consumer waits for them.
 const HOUSEKEEPING_US: u64 = 1_000_000;
-/// No request is taken while the commands that are not applied yet have this much work.
+/// No request is taken while unapplied commands have this much work.
 const UNDER_WAY_WORK_MAX: u64 = 65_536;
-/// No request is taken while this many reads wait for their answers.
+/// No request is taken while this many reads wait to be answered.
 const READS_MAX: usize = 1024;
-/// Nor while they are this much work.
+/// No request is taken while the waiting reads have this much work.
 const READS_WORK_MAX: u64 = 8192;
 
-/// A leader that serves clients.
+/// The leader of a group, while it serves clients.
 pub(super) struct Leader {
-    /// The term in which it leads.
+    /// The term in which this node leads.
     pub(super) term: u64,
     pub(super) waiters: Waiters,
     pub(super) proposals: Proposals,
     pub(super) reads: PendingReads,
     pub(super) passes: Passes,
-    /// The sessions of each token, as far as this node opened them.
+    /// The sessions of each token that were opened on this leader, and its topics.
     pub(super) token_limits: TokenLimits,
     pub(super) graces: Graces,
-    /// Sessions whose lapse or close is proposed: they cannot be resumed without another command.
+    /// Sessions whose lapse or close was proposed: only another command can resume them.
     pub(super) lapsing: BTreeSet<SessionId>,
-    /// Commands that end or resume these sessions, held back while reserves of theirs are in flight: undelivered grants are
-    /// given back first.
+    /// Commands that end or resume sessions whose reserves are in flight. They wait, so that undelivered grants are given
+    /// back first.
     pub(super) held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
-    /// Leases that this leader itself gives back, as their jobs did not reach their consumer.
+    /// Leases that this leader gives back because their jobs did not reach their consumer.
     pub(super) given_back: BTreeSet<Lease>,
     pub(super) changes: Changes,
     pub(super) next_housekeeping_us: u64,
-    /// While a checkpoint lags behind the log, nothing is proposed before: the last entry was a moment ago.
+    /// No entry is proposed before this time: while a checkpoint lags, entries are kept apart.
     pub(super) next_proposal_us: u64,
 }
 
 impl Leader {
-    /// This node leads from now on, in this term.
+    /// Begins to lead in a term.
     pub(super) fn begin(node: &mut Node, group: &mut Group, term: u64) -> Self {
         node.notices.push(Notice::Leading { term });
         let mut leader = Self {
@@ -97,7 +97,7 @@ impl Leader {
         leader
     }
 
-    /// Founds the queue if that has not been done, takes over the clock, and starts every session's grace anew.
+    /// Founds the queue if necessary, takes over the clock, and restarts the grace of every session.
     fn take_over(&mut self, node: &Node, group: &mut Group) {
         if !group.raft.is_alone() {
             group.state.clock.lead(group.state.engine.stamp(), group.state.engine.clock_offset_ms());
@@ -105,11 +105,11 @@ impl Leader {
         if !group.state.engine.has_genesis() {
             let key_secret = node.config.entropy.last_chunk().copied().unwrap_or_default();
             self.proposals.add_command(node, group, &Command::Genesis { key_secret }, Reply::Nobody);
-            // Before the first answer.
+            // The level is raised before the first answer.
             self.changes.raise_feature_level(node, group, &mut self.proposals);
         }
         if group.state.engine.members().is_empty() && group.raft.is_alone() {
-            // From here on the log has the members of the group; later members learn them from there.
+            // This change puts the members into the log, from which later members learn them.
             let founded = group.raft.propose_change(MembershipChange::Alone(node.config.node));
             debug_assert!(founded.is_ok(), "nothing else was proposed: {founded:?}");
         }
@@ -123,19 +123,20 @@ impl Leader {
         for session in group.state.engine.sessions() {
             self.start_grace(node, session.id);
         }
-        // The leader before this one was in the middle of it.
+        // The previous leader had begun to end these sessions.
         for session in group.state.engine.lapsing_sessions().collect::<Vec<_>>() {
             self.end_session(node, group, session, Reply::Lapse(session));
         }
     }
 
-    /// This node no longer leads. Redirects all waiting requests: proposed commands may or may not be applied, the others are not.
+    /// Ends the leadership. Refuses all waiting requests and names the new leader: the outcome of proposed commands is
+    /// unknown, other commands were not applied.
     pub(crate) fn end(mut self, node: &mut Node, group: &mut Group) {
         node.notices.push(Notice::Following { term: group.raft.term() });
         let elsewhere = group.elsewhere(node);
         let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
         let (proposed, gathered) = std::mem::take(&mut self.proposals).lost();
-        // Taken first: `answer_lost` would propose them, and nobody would answer them.
+        // Taken first: `answer_lost` would propose these commands, and their clients would get no answer.
         let ends = std::mem::take(&mut self.held_ends).into_values().flatten();
         self.answer_lost(node, group, proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
@@ -151,7 +152,7 @@ impl Leader {
         }
     }
 
-    /// Answers everything that waits on a connection, and closes it.
+    /// Refuses everything that waits on a connection, and closes it.
     fn send_away(&mut self, node: &mut Node, connection: ConnectionId, elsewhere: &ErrorReply) {
         self.lose_parts(node, connection, elsewhere);
         while let Some((asker, _)) = node.connections.take_held(connection) {
@@ -169,7 +170,7 @@ impl Leader {
         node.closes.push(connection);
     }
 
-    /// Answers everybody who waited for an entry whose outcome this node will not learn.
+    /// Refuses the requests that wait for entries whose outcome this node will not learn.
     pub(super) fn answer_lost(
         &mut self,
         node: &mut Node,
@@ -203,18 +204,18 @@ impl Leader {
 
     pub(super) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {
         let reads = self.reads.any_ready(group.applied.0);
-        // A bulk change finds its jobs after the entries of its turn were proposed.
+        // A BULK finds its jobs after the entries of its turn were proposed.
         let commands = self.proposals.any_waiting() && self.may_propose(node, group);
         reads || commands || self.passes.are_any()
     }
 
-    /// Whether another request can be taken now.
+    /// True if another request can be taken now.
     pub(super) fn takes_requests(&self) -> bool {
         let reads = self.reads.count() < READS_MAX && self.reads.work() < READS_WORK_MAX;
         reads && self.proposals.work() < UNDER_WAY_WORK_MAX
     }
 
-    /// When there is something to do although nothing happened, on the monotonic clock.
+    /// When there is work to do if no event comes before, on the monotonic clock.
     pub(super) fn next_wake_us(&self, node: &Node, group: &mut Group) -> u64 {
         let ends = [self.graces.next_end_us(), self.waiters.next_deadline_us(node.now_us)];
         let mut wake_us = ends.into_iter().flatten().fold(self.changes.next_keep_us(group), u64::min);
@@ -229,8 +230,8 @@ impl Leader {
         wake_us
     }
 
-    /// When a timer of the engine needs an entry: when it fires if somebody waits, else when housekeeping is next.
-    /// Housekeeping gives way to a batch that is being written; the end of that wakes us.
+    /// When a timer of the engine needs an entry: when it fires if a consumer waits, else at the next housekeeping.
+    /// Housekeeping waits for a batch that is being written, whose end wakes the node anyway.
     fn next_timer_us(&self, node: &Node, group: &mut Group) -> u64 {
         let stamp = group.state.clock.stamp();
         let housekeeping_us = if group.may_keep_house(node) { self.next_housekeeping_us } else { u64::MAX };
@@ -246,15 +247,15 @@ impl Leader {
         timer_us
     }
 
-    /// Whether the disk and the group can take another entry now.
+    /// True if disk and group can take another entry now.
     pub(super) fn may_propose(&self, node: &Node, group: &Group) -> bool {
         group.raft.takes_proposals()
             && node.now_us >= self.next_proposal_us
             && group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX
     }
 
-    /// Stamps and proposes the commands that have gathered, and reserves for waiting consumers. Returns whether there was anything.
-    /// What cannot be proposed yet waits.
+    /// Stamps and proposes the collected commands, and reserves for waiting consumers. Returns true if an entry was
+    /// proposed. Commands that cannot be proposed yet stay.
     pub(super) fn propose(&mut self, node: &mut Node, group: &mut Group) -> bool {
         if !self.may_propose(node, group) {
             return false;
@@ -283,14 +284,14 @@ impl Leader {
         bytes > 0
     }
 
-    /// Proposes a reserve for each waiter that has jobs to expect from an entry with this stamp.
+    /// Proposes a reserve for each waiter that an entry with this stamp may serve.
     fn take_turns(&mut self, node: &mut Node, group: &mut Group, stamp: Millis) {
         let mut coming = self.proposals.take_fresh();
         if self.waiters.any_in_line() {
             if group.state.engine.is_overdue(stamp)
                 && group.state.engine.due_topics(stamp, &mut |topic| *coming.entry(topic).or_default() += 1)
             {
-                // The awaited jobs may come after all of these.
+                // The due jobs that consumers wait for may come after the ones that this entry moves.
                 self.next_housekeeping_us = node.now_us;
             }
             let engine = &group.state.engine;
@@ -299,7 +300,7 @@ impl Leader {
             topics.extend(engine.free_by(stamp).filter(|topic| self.waiters.in_line(*topic)));
             let available = |topic| engine.available(topic, coming.get(&topic).copied().unwrap_or(0), stamp);
             if coming.keys().any(|topic| self.waiters.in_line(*topic) && available(*topic) == 0) {
-                // A lease that ends makes room, once it has ended.
+                // An expired lease makes room only once an entry has ended it.
                 self.next_housekeeping_us = node.now_us;
             }
             let (connections, mut tight) = (&mut node.connections, Vec::new());
@@ -316,7 +317,7 @@ impl Leader {
         }
     }
 
-    /// Whether an entry without commands is needed, to move due jobs that no consumer waits for.
+    /// True if an entry without commands is needed, to move due jobs that no consumer waits for.
     fn housekeeping_is_due(&mut self, node: &Node, group: &mut Group, stamp: Millis) -> bool {
         if self.proposals.any_waiting() || !group.state.engine.is_overdue(stamp) {
             return false;
@@ -324,13 +325,13 @@ impl Leader {
         if node.now_us < self.next_housekeeping_us || !group.may_keep_house(node) {
             return false;
         }
-        // After a long stop there is more than one entry may move: go on at once until it is done.
+        // After a long stop, more jobs are due than one entry moves: continue at once until all are moved.
         let pause_us = if group.state.engine.due_topics(stamp, &mut |_| {}) { 0 } else { HOUSEKEEPING_US };
         self.next_housekeeping_us = node.now_us + pause_us;
         true
     }
 
-    /// Somebody has set the wall clock: says so before all that waits.
+    /// The wall clock was set: proposes the new offset before all waiting commands.
     pub(super) fn propose_offset(&mut self, group: &Group) {
         self.proposals.set_clock_offset(group.state.clock.offset_ms());
     }

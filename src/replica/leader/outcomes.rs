@@ -1,4 +1,4 @@
-//! From a committed entry to answers.
+//! Answers requests with the outcomes of applied commands.
 
 use super::Leader;
 use super::proposals::Reply;
@@ -14,7 +14,7 @@ use crate::types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
 use crate::types::{JobId, Lease, PolicyChange, Right};
 
 impl Leader {
-    /// These commands were applied. Answers everybody who waited for them.
+    /// Handles the outcomes of an applied entry, and answers the waiting requests.
     pub(crate) fn applied(
         &mut self,
         node: &mut Node,
@@ -37,7 +37,7 @@ impl Leader {
             self.token_limits.topic_made(made.id, made.name);
             self.waiters.topic_made(made.id, made.name);
         }
-        // The state is the one behind the entry: topics that it has made or deleted are counted.
+        // After the entry, so that topics that it created or deleted are counted.
         for command in commands {
             self.note_dead_letters(group, command);
         }
@@ -45,7 +45,7 @@ impl Leader {
         answered.try_for_each(|(reply, outcome)| self.answer(node, group, reply, outcome))
     }
 
-    /// Settled leases return their credit, whichever session settled them.
+    /// Returns the credit of settled leases, whichever session settled them.
     fn note_settled(&mut self, command: &Command<'_>, outcome: &Outcome) {
         let (Command::Finish { leases } | Command::Release { leases, .. } | Command::Bury { leases, .. }) =
             command
@@ -63,7 +63,7 @@ impl Leader {
         }
     }
 
-    /// A topic may make another one from now on, for its dead letters.
+    /// Notes that a topic may now create another one for its dead letters.
     fn note_dead_letters(&mut self, group: &Group, command: &Command<'_>) {
         if let Command::TopicPolicy { topic, change } = command
             && let Some(to) = PolicyChange::decode(change).ok().and_then(|change| change.set.dead_letters)
@@ -115,7 +115,7 @@ impl Leader {
         Ok(())
     }
 
-    /// The outcome of a reserve for a waiter.
+    /// Handles the outcome of a reserve for a waiter.
     fn granted(
         &mut self,
         node: &mut Node,
@@ -140,7 +140,7 @@ impl Leader {
                     Some(waiter) if waiter.is_poll() => {
                         node.connections.send(waiter.asker, response(other));
                     }
-                    // SUBSCRIBE was answered before.
+                    // SUBSCRIBE was answered before, so this is unsolicited.
                     Some(waiter) => node.connections.tell(waiter.asker, response(other)),
                     None => {}
                 }
@@ -151,10 +151,10 @@ impl Leader {
             self.give_back(node, group, grants.iter().map(|grant| grant.lease).collect());
             return Ok(());
         };
-        // A command after the reserve, in the same entry, may have ended the lease, and the job's record with it.
+        // A later command in the same entry may have ended the lease, and with it the job's record.
         let held = grants.into_iter().filter(|grant| group.state.engine.holds(grant.lease));
         // The disk may have been so slow that the lease ended before the grant was seen: another consumer may have the job.
-        // Or the connection has no room left, because of other output.
+        // Or other output has used up the connection's room.
         let (stamp, mut room) =
             (group.state.clock.stamp(), node.connections.room_bytes(waiter.asker.connection));
         let (grants, unseen): (Vec<Grant>, Vec<Grant>) = held.partition(|grant| {
@@ -196,8 +196,8 @@ impl Leader {
         Ok(())
     }
 
-    /// Some jobs were not sent, as their leases were all but over when their turn came. When the session speaks over another
-    /// connection by now, it may have been shown them there: then they end by themselves.
+    /// Gives back leases on jobs that were not sent because too little of the leases was left. If the session has another
+    /// connection by now, it may have been shown the leases there: then they run to their end.
     pub(crate) fn not_sent(
         &mut self,
         node: &Node,
@@ -214,7 +214,7 @@ impl Leader {
         }
     }
 
-    /// Releases leases on jobs that were not delivered. They count as no attempt.
+    /// Releases leases on jobs that were not delivered. No attempt is counted.
     fn give_back(&mut self, node: &Node, group: &Group, leases: Vec<Lease>) {
         if leases.is_empty() {
             return;
@@ -224,8 +224,8 @@ impl Leader {
         self.proposals.add_command(node, group, &command, Reply::Nobody);
     }
 
-    /// The leases of the session that a connection speaks for, a page of them. Leases that are about to be given back are
-    /// left out: their jobs were not delivered, and another consumer gets them.
+    /// A page of the leases of a connection's session. Leases that are about to be given back are left out: their jobs were
+    /// not delivered, and another consumer will get them.
     pub(super) fn leased(
         &self,
         node: &Node,
@@ -262,7 +262,7 @@ impl Leader {
     }
 }
 
-/// An outcome as its client sees it.
+/// Converts an outcome to the response for the client.
 pub(super) fn response(outcome: Outcome) -> Response {
     match outcome {
         Outcome::Done

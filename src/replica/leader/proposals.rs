@@ -1,7 +1,7 @@
-//! Work in flight through the log: gathered commands, proposed entries, and the requests that wait for each.
+//! Work in flight through the log: collected commands, proposed entries, and the requests that wait for each.
 //!
-//! Group commit: while a batch is made durable, commands gather; they become one entry as soon as the disk is free,
-//! or when they fill one. So an entry is small while the disk is fast and large when it falls behind.
+//! Group commit: while a batch is being written, commands are collected. They become one entry once the disk is free, or
+//! when they fill one. So entries are small while the disk is fast, and large when it falls behind.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,11 +22,11 @@ use crate::types::{Millis, SessionId, SessionSecret, TopicId};
 pub(crate) enum Reply {
     /// A client's request: the outcome is its answer.
     Request(Asker),
-    /// A part of a PUSH of this connection: see [`pushes`](super::pushes).
+    /// A part of a PUSH on this connection: see [`pushes`](super::pushes).
     Part(ConnectionId),
-    /// A BULK, and the cursor to go on with.
+    /// A BULK, and the cursor to continue with.
     Bulk(Asker, Bytes),
-    /// A HELLO that opens a session.
+    /// A HELLO that opens a session, and the token's name.
     Open(Asker, String),
     /// A HELLO that resumes a lapsed session.
     Resume(Asker, Resumption),
@@ -36,28 +36,28 @@ pub(crate) enum Reply {
     PendingReserve(WaiterId, Claim),
     /// A lapse that the leader proposed itself.
     Lapse(SessionId),
-    /// No request: the leader proposed the command itself.
+    /// The leader proposed the command itself, and waits for no outcome.
     Nobody,
 }
 
-/// What a HELLO asked for that resumes a session.
+/// The request of a HELLO that resumes a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resumption {
-    /// The session's, as it was shown.
+    /// The session's secret as the client presented it.
     pub(super) secret: SessionSecret,
-    /// For the session that is opened if that one is gone.
+    /// For the new session that is opened if the old one is gone.
     pub(super) leases_outlive: bool,
 }
 
 /// The metadata of an entry, without its bytes.
 #[derive(Debug, Default)]
 pub(super) struct Proposal {
-    /// One per command.
+    /// One reply per command.
     replies: Vec<Reply>,
-    /// Of its commands.
+    /// The size of its commands.
     bytes: usize,
     work: u64,
-    /// When the oldest of them was added; `None` without commands that were added.
+    /// When its oldest command was added; `None` if none was.
     since_us: Option<u64>,
 }
 
@@ -69,19 +69,19 @@ struct Gathering {
     since_us: Option<u64>,
 }
 
-/// An entry is closed when its commands reach this work, as far as that is known: see [`turns`](crate::replica::turns).
+/// An entry is closed when its commands reach this estimated work: see [`turns`](crate::replica::turns).
 const ENTRY_WORK: u64 = 4096;
 
-/// Everything between a request and its outcome.
+/// All commands that are not applied yet.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
-    /// How far the wall clock is ahead, for an entry of its own before all others.
+    /// A new offset of the wall clock, for a separate entry before all others.
     clock_offset_ms: Option<i64>,
-    /// The stamp of the entry that was taken out last; before the first, of the state.
+    /// The stamp of the last entry taken; before the first one, that of the state.
     stamp: Millis,
     full: VecDeque<Gathering>,
     gathering: Gathering,
-    /// Proposed and not applied, by term and index.
+    /// Proposed and unapplied entries, by term and index.
     in_flight: VecDeque<(u64, u64, Proposal)>,
     bytes: usize,
     work: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Proposals {
 }
 
 impl Proposals {
-    /// Nothing, over a state of this stamp.
+    /// Nothing in flight, over a state with this stamp.
     pub(crate) fn new(stamp: Millis) -> Self {
         Self { stamp, ..Self::default() }
     }
@@ -108,13 +108,13 @@ impl Proposals {
         }
     }
 
-    /// The wall clock was set. That goes before everything that waits, in an entry in which no time passes: what it
-    /// would have made due by the old clock stays as it is.
+    /// Sets a new offset of the wall clock. It goes before all waiting commands, in an entry with the old stamp: no time
+    /// passes in it, so the old clock makes no further job due.
     pub(super) fn set_clock_offset(&mut self, offset_ms: i64) {
         self.clock_offset_ms = Some(offset_ms);
     }
 
-    /// Waiting commands push `jobs` jobs that are due at once to this topic.
+    /// Notes that waiting commands push `jobs` jobs to this topic that are due at once.
     pub(super) fn add_fresh(&mut self, topic: TopicId, jobs: u64) {
         *self.fresh.entry(topic).or_default() += jobs;
     }
@@ -124,27 +124,27 @@ impl Proposals {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Whether there is a command that is not proposed.
+    /// True if a command is waiting to be proposed.
     pub(super) fn any_waiting(&self) -> bool {
         self.clock_offset_ms.is_some() || !self.full.is_empty() || !self.gathering.replies.is_empty()
     }
 
-    /// Bytes of commands that are not applied.
+    /// The size of unapplied commands, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How much work they are.
+    /// The work of unapplied commands.
     pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
-    /// Whether nothing is on its way.
+    /// True if no command is waiting or in flight.
     pub(crate) fn is_idle(&self) -> bool {
         !self.any_waiting() && self.in_flight.is_empty()
     }
 
-    /// Takes the oldest entry out, stamped; an empty one if there is none.
+    /// Takes and stamps the oldest waiting entry; an empty one if there is none.
     pub(super) fn take_entry(&mut self, stamp: Millis) -> (Vec<u8>, Proposal) {
         if let Some(offset_ms) = self.clock_offset_ms.take() {
             let mut builder = EntryBuilder::default();
@@ -162,43 +162,44 @@ impl Proposals {
         (data, Proposal { replies, bytes, work, since_us })
     }
 
-    /// An entry that was taken out is proposed.
+    /// Notes that an entry was proposed.
     pub(super) fn proposed(&mut self, term: u64, index: u64, proposal: Proposal) {
         self.in_flight.push_back((term, index, proposal));
     }
 
-    /// When the oldest command of the entry at (term, index) was added, if the entry is one of ours in flight.
+    /// When the oldest command of the entry at (term, index) was added, if this leader proposed the entry and it is in
+    /// flight.
     pub(crate) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
         let entry = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
         entry.and_then(|(.., proposal)| proposal.since_us)
     }
 
-    /// A removed entry is applied, or never will be: it is no longer in flight. Returns its waiting replies.
+    /// Ends an entry that is applied or lost. Returns its waiting replies.
     pub(super) fn done(&mut self, proposal: Proposal) -> Vec<Reply> {
         self.bytes = self.bytes.saturating_sub(proposal.bytes);
         self.work = self.work.saturating_sub(proposal.work);
         proposal.replies
     }
 
-    /// Takes the waiting replies of the entry that is now applied at (term, index).
+    /// Takes the waiting replies of the entry that is applied at (term, index).
     ///
-    /// Matched by both: another leader's entry at the index of one of ours means that ours is lost. Replies to lost entries
-    /// are in [`Self::lost`].
+    /// Both must match: another leader's entry at the same index means that this leader's entry is lost. [`Self::lost`]
+    /// returns the replies of lost entries.
     pub(crate) fn take_applied(&mut self, term: u64, index: u64) -> Vec<Reply> {
         let is_first = |(of, at, _): &mut (u64, u64, Proposal)| (*of, *at) == (term, index);
         let first = self.in_flight.pop_front_if(is_first);
         first.map_or_else(Vec::new, |(.., proposal)| self.done(proposal))
     }
 
-    /// All waiting replies, when leadership is lost: first those of proposed commands, which may or may not be applied, then
-    /// those of commands not proposed.
+    /// All waiting replies, when leadership is lost: first those of proposed commands, which may or may not be applied,
+    /// then those of other commands.
     pub(crate) fn lost(self) -> (Vec<Reply>, Vec<Reply>) {
         let proposed = self.in_flight.into_iter().flat_map(|(.., proposal)| proposal.replies).collect();
         let full = self.full.into_iter().flat_map(|gathering| gathering.replies);
         (proposed, full.chain(self.gathering.replies).collect())
     }
 
-    /// Adds a command to those that wait to be proposed. Begins to read the records that it will need from the disk.
+    /// Adds a command to the waiting ones, and begins to read the records that it needs from disk.
     pub(super) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
         let work = command.changes(&group.state.engine) + group.state.read_ahead(command);
         self.add(command, work, reply, node.now_us);

@@ -1,11 +1,10 @@
-//! PUSH: from a request to one command, or to several.
+//! PUSH: turns a request into one command, or into several.
 //!
-//! Jobs with keys replace jobs, or meet them. If such a job is spilled, the command reads it, body and all. So that no client has a
-//! member read for long, a push whose keys are those of many spilled jobs is proposed in parts. Each part waits until
-//! the one before it was applied, and for its connection's turn; the requests behind the push wait for all of them. The answer is
-//! one.
+//! A new job's key may exist already. If the existing job is spilled, the command reads it, body included. To keep these
+//! reads short, a push whose keys belong to many spilled jobs is proposed in parts. Each part waits until the previous one
+//! was applied, and for its connection's turn; later requests of the connection wait for all parts. There is one answer.
 //!
-//! Keys under which a push is sent again belong to the token that sends it: see [`owner_of`].
+//! An idempotency key belongs to the token that sends it: see [`owner_of`].
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -30,14 +29,14 @@ pub(crate) struct PushParts {
     asker: Asker,
     session: SessionId,
     push: Push,
-    /// How many of its jobs are proposed and not applied; 0 while it waits for its connection's turn.
+    /// The number of its jobs that are proposed and not applied; 0 while it waits for its connection's turn.
     proposed: usize,
-    /// The outcomes of the jobs before these.
+    /// The outcomes of earlier jobs.
     results: Vec<PushResult>,
 }
 
 impl PushParts {
-    /// The jobs that are not applied are refused. The others have their outcomes.
+    /// Ends the push: jobs that are not applied are refused, the others have their outcomes.
     pub(crate) fn end(mut self, node: &mut Node, refusal: ErrorReply) {
         if self.results.is_empty() {
             return node.connections.refuse(self.asker, refusal);
@@ -46,7 +45,7 @@ impl PushParts {
         node.connections.send(self.asker, Response::Pushed(self.results));
     }
 
-    /// Whether a part is on its way through the log.
+    /// True if a part is in flight through the log.
     pub(crate) fn is_under_way(&self) -> bool {
         self.proposed > 0
     }
@@ -73,7 +72,7 @@ impl Leader {
         self.propose_part(node, group, parts);
     }
 
-    /// Goes on with a push that is proposed in parts.
+    /// Continues a push that is proposed in parts.
     pub(crate) fn push_on(&mut self, node: &mut Node, group: &Group, parts: PushParts) {
         match self.no_room_for_jobs(node) {
             Some(refusal) => parts.end(node, refusal),
@@ -81,7 +80,7 @@ impl Leader {
         }
     }
 
-    /// A part was applied.
+    /// Handles the outcome of a part.
     pub(super) fn part_pushed(&mut self, node: &mut Node, connection: ConnectionId, outcome: Outcome) {
         let Some(mut parts) = node.connections.take_parts(connection) else { return };
         match outcome {
@@ -105,7 +104,7 @@ impl Leader {
         self.forget_if_done(node, connection);
     }
 
-    /// A part is proposed, or waits, and this node no longer leads.
+    /// Ends a push that is proposed in parts when this node no longer leads: its outcome is unknown.
     pub(super) fn lose_parts(&mut self, node: &mut Node, connection: ConnectionId, elsewhere: &ErrorReply) {
         if let Some(parts) = node.connections.take_parts(connection) {
             let unknown = ErrorReply { applied: Applied::Unknown, ..elsewhere.clone() };
@@ -115,7 +114,7 @@ impl Leader {
         }
     }
 
-    /// Proposes as many of the jobs that are left as one command may have.
+    /// Proposes as many of the remaining jobs as fit into one command.
     fn propose_part(&mut self, node: &mut Node, group: &Group, mut parts: PushParts) {
         let PushParts { asker, session, ref push, .. } = parts;
         let first = parts.results.len();
@@ -151,7 +150,7 @@ impl Leader {
         }
     }
 
-    /// Why no job is taken now, if none is.
+    /// The error if no jobs can be accepted now.
     fn no_room_for_jobs(&self, node: &Node) -> Option<ErrorReply> {
         if node.disk_low {
             let full = "the disk is nearly full: make space; finish and delete still work";
@@ -165,7 +164,7 @@ impl Leader {
     }
 }
 
-/// A longer list might be forgotten in part before it is sent again.
+/// Refuses a list that might be partly forgotten before it is sent again.
 fn too_long_a_list(push: &Push) -> Option<ErrorReply> {
     let Idempotency { list_jobs, .. } = push.idempotency?;
     let many = format!(
@@ -175,7 +174,7 @@ fn too_long_a_list(push: &Push) -> Option<ErrorReply> {
     (list_jobs as usize > IDEMPOTENT_LIST_JOBS_MAX).then(|| ErrorReply::new(ErrorCode::TooLarge, many))
 }
 
-/// To whom the idempotency keys of a client belong: a hash of its token's name, the same on every member.
+/// The owner of a client's idempotency keys: a hash of its token's name, which is the same on every member.
 fn owner_of(access: &Access) -> u64 {
     xxh3_64(access.token.as_bytes())
 }

@@ -1,12 +1,11 @@
-//! Reads in a cluster: each is answered from a state that contains everything that was acknowledged before the read
-//! arrived.
+//! Reads in a cluster: each is answered from a state that contains everything that was acknowledged before it arrived.
 //!
-//! All gathered reads share one round of messages that confirms that this node still leads, and wait until the state
-//! has applied everything that was committed then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice,
-//! 2014, section 6.4).
+//! All collected reads share one round of messages, which confirms that this node still leads. They wait until the state
+//! has applied everything that was committed then (`ReadIndex`; Ongaro, Consensus: Bridging Theory and Practice, 2014,
+//! section 6.4).
 //!
-//! A read also shows timers that have fired when it arrives, even if no consumer waits for their jobs: it waits for
-//! the entry that moves them.
+//! A read also shows the effect of timers that have fired when it arrives, even if no consumer waits for their jobs: it
+//! waits for the entry that moves them.
 
 use std::collections::VecDeque;
 
@@ -21,48 +20,48 @@ use crate::replica::stopping::Stop;
 use crate::storage::StorageError;
 use crate::types::Millis;
 
-/// The work of reads after which a turn answers no more.
+/// A turn answers no more reads after this much work.
 const READS_WORK: u64 = 1024;
 
-/// A read, and who waits for its answer.
+/// A read, and its asker.
 pub(super) type Read = (Asker, Request);
 
-/// The reads that wait for their confirmation or for the state.
+/// Reads that wait for confirmation, or for the state.
 #[derive(Debug, Default)]
 pub(crate) struct PendingReads {
     gathering: Vec<Timed>,
-    /// By the context of the request, ascending.
+    /// Reads that wait for confirmation, by its context, in ascending order.
     asked: VecDeque<(u64, Vec<Timed>)>,
-    /// The index that the state has to reach first, not falling.
+    /// Confirmed reads, each with the index that the state must reach first; indexes do not decrease.
     confirmed: VecDeque<(u64, Timed)>,
-    /// The state after this entry is too old for the first of them.
+    /// If the state after this entry is too old for the first confirmed read: the entry's index.
     too_old: Option<u64>,
     count: usize,
     work: u64,
 }
 
-/// A read, when it came, and how much work it is.
+/// A read, the stamp when it arrived, and its work.
 type Timed = (Millis, u64, Read);
 
 impl PendingReads {
-    /// Adds a read that shows the state as of `stamp`, or a later one, and is this much work.
+    /// Adds a read that must see the state as of `stamp` or later.
     pub(crate) fn add(&mut self, stamp: Millis, work: u64, read: Read) {
         self.gathering.push((stamp, work, read));
         self.count += 1;
         self.work += work;
     }
 
-    /// How many there are.
+    /// The number of waiting reads.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// How much work they are.
+    /// The work of the waiting reads.
     pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
-    /// What to ask for those that gathered, if there are any: the number after the `last` one.
+    /// Begins a confirmation for the collected reads, if there are any. Returns its number, which is `last` + 1.
     pub(crate) fn ask(&mut self, last: &mut u64) -> Option<u64> {
         if self.gathering.is_empty() {
             return None;
@@ -72,31 +71,31 @@ impl PendingReads {
         Some(*last)
     }
 
-    /// This node led when it was asked with `context`, so it did for all that were asked before.
+    /// Confirms that this node led when it asked with `context`, and so for all earlier questions.
     pub(crate) fn confirm(&mut self, context: u64, index: u64) {
         while let Some((_, reads)) = self.asked.pop_front_if(|(asked, _)| *asked <= context) {
             self.confirmed.extend(reads.into_iter().map(|read| (index, read)));
         }
     }
 
-    /// No other node can lead: no read has to wait.
+    /// Confirms all reads, because no other node can lead.
     pub(super) fn confirm_all(&mut self) {
         self.confirm(u64::MAX, 0);
         self.confirmed.extend(self.gathering.drain(..).map(|read| (0, read)));
     }
 
-    /// Whether there is one that can be answered from the state after the entry at `applied`.
+    /// True if a read can be answered from the state after the entry at `applied`.
     pub(super) fn any_ready(&self, applied: u64) -> bool {
         self.first_ready(applied).is_some()
     }
 
-    /// When the first of those came.
+    /// When the first of these reads arrived.
     pub(super) fn first_ready(&self, applied: u64) -> Option<Millis> {
         let first = self.confirmed.front().filter(|(index, _)| *index <= applied)?;
         (self.too_old != Some(applied)).then_some(first.1.0)
     }
 
-    /// The first of those.
+    /// Takes the first of these reads.
     pub(super) fn take_ready(&mut self, applied: u64) -> Option<Read> {
         let (_, (_, work, read)) = self.confirmed.pop_front_if(|(index, _)| *index <= applied)?;
         self.count -= 1;
@@ -104,12 +103,12 @@ impl PendingReads {
         Some(read)
     }
 
-    /// The state after the entry at `applied` does not show what the first read has to: all wait for the next entry.
+    /// The state after the entry at `applied` is too old for the first read: all reads wait for the next entry.
     pub(super) fn await_entry(&mut self, applied: u64) {
         self.too_old = Some(applied);
     }
 
-    /// All of them: this node does not lead any more.
+    /// All reads, when this node no longer leads.
     pub(crate) fn all(self) -> impl Iterator<Item = Read> {
         let confirmed = self.confirmed.into_iter().map(|(_, read)| read);
         let asked = self.asked.into_iter().flat_map(|(_, reads)| reads);
@@ -118,7 +117,7 @@ impl PendingReads {
 }
 
 impl Leader {
-    /// Answers the reads for which the state is new enough, until it was enough for a turn.
+    /// Answers reads whose state is new enough, up to the work of a turn.
     pub(crate) fn answer_reads(&mut self, node: &mut Node, group: &mut Group) {
         if group.raft.is_alone() {
             // No other node can lead: the applied state is the newest.
@@ -146,12 +145,13 @@ impl Leader {
         self.passes.go_on(node, group, &mut self.proposals, self.waiters.count());
     }
 
-    /// Whether the first ready read would see the jobs that were due when it came. If not, the next entry moves them, at once,
-    /// and reads wait for it. They wait for no further entry: after an outage millions of jobs may be due.
+    /// True if the first ready read sees the jobs that were due when it arrived. Otherwise the next entry, which follows at
+    /// once, moves them, and reads wait for it. They wait for no further entry: after an outage, millions of jobs may be
+    /// due.
     fn shows_what_is_due(&mut self, node: &Node, group: &mut Group) -> bool {
         let Some(stamp) = self.reads.first_ready(group.applied.0) else { return false };
         let is_moved = group.state.engine.stamp() >= stamp;
-        // A stopping node moves no more jobs, and answers the requests.
+        // A stopping node moves no more jobs, but answers requests.
         if is_moved || node.stop != Stop::No || !group.state.engine.is_overdue(stamp) {
             return true;
         }
@@ -169,7 +169,7 @@ impl Leader {
 
     /// # Errors
     ///
-    /// When the disk cannot be read.
+    /// If the disk cannot be read.
     fn read(
         &mut self,
         node: &mut Node,

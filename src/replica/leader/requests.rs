@@ -1,4 +1,4 @@
-//! From a request to a command, a waiter, or an answer.
+//! Turns a request into a command, a waiter, or an answer.
 
 use std::num::NonZeroU64;
 
@@ -24,7 +24,7 @@ use crate::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX,
 use crate::types::{Lease, SessionId, TopicId, TopicName};
 
 impl Leader {
-    /// A request that the client has the right to.
+    /// Handles a request whose rights were checked.
     fn request(&mut self, node: &mut Node, group: &mut Group, asker: Asker, request: Request) {
         let Some(phase) = node.connections.one(asker.connection).map(|one| one.phase) else { return };
         let session = match (phase, &request) {
@@ -44,7 +44,7 @@ impl Leader {
         self.request_of(node, group, session, asker, request);
     }
 
-    /// A request of a connection that speaks for a session.
+    /// Handles a request of a connection that has a session.
     fn request_of(
         &mut self,
         node: &mut Node,
@@ -64,7 +64,7 @@ impl Leader {
         }
     }
 
-    /// A request with a handler of its own.
+    /// Handles a request that is neither a plain change nor a plain read.
     fn own_request(
         &mut self,
         node: &mut Node,
@@ -97,7 +97,7 @@ impl Leader {
                 self.changes.transfer(node, group, asker, number);
             }
             Request::BackupBegin => group.begin_backup(asker),
-            // The server itself answers these two for a connection that was given a backup.
+            // The server answers these two itself for a connection that has a backup.
             Request::BackupRead { .. } => {
                 let text = "this connection has no backup: begin one";
                 node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, text));
@@ -118,7 +118,8 @@ impl Leader {
         if reserve.wait_ms == 0 {
             return self.reserve_now(node, group, asker, session, reserve);
         }
-        // Waiting reserves count as in flight: with no room left, the server would not read the client's next frame, or its end.
+        // Waiting reserves count as in flight. Without room left, the server would not read the client's next frame, or
+        // notice its end.
         let in_flight_max = node.connections.one(asker.connection).map_or(0, |one| one.in_flight_max);
         let polls_max = (in_flight_max / 2).max(1);
         if self.waiters.polls_of(asker.connection) >= polls_max {
@@ -130,7 +131,7 @@ impl Leader {
         self.wait(group, asker, session, demand, &reserve.topics, &reserve.weights);
     }
 
-    /// A RESERVE that does not wait is ordered like a change: it sees the changes sent before it, and later ones
+    /// Handles a RESERVE that does not wait. It is ordered like a change: it sees changes sent before it, and later ones
     /// see its grants.
     fn reserve_now(
         &mut self,
@@ -153,7 +154,7 @@ impl Leader {
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Paused, paused));
         }
         if is_quiet && !known.any(|topic| has_job(&topic)) {
-            // Nothing is under way that could bring a job: no entry is needed to find out.
+            // No work in flight could bring a job, so no entry is needed.
             return node.connections.send(asker, Response::Reserved(Vec::new()));
         }
         let jobs_max = reserve.jobs_max.max(1);
@@ -240,12 +241,12 @@ impl Leader {
         node.connections.send(asker, Response::Done);
     }
 
-    /// The subscription that this request has made.
+    /// The subscription that this request created.
     fn subscription(&self, made_by: Asker) -> Option<WaiterId> {
         self.subscriptions(made_by.connection).find(|(_, asker)| *asker == made_by).map(|(id, _)| id)
     }
 
-    /// The subscriptions of a connection, and the requests that made them.
+    /// The subscriptions of a connection, with the requests that created them.
     fn subscriptions(&self, connection: ConnectionId) -> impl Iterator<Item = (WaiterId, Asker)> {
         self.waiters.of(connection).into_iter().filter_map(|id| {
             let waiter = self.waiters.one(id).filter(|waiter| !waiter.is_poll())?;
@@ -253,9 +254,9 @@ impl Leader {
         })
     }
 
-    /// Requests that are one command each.
+    /// Handles requests that are one command each.
     fn command(&mut self, node: &mut Node, group: &Group, asker: Asker, request: &Request) {
-        // They make room in the queue: they are taken for longer than pushes, not without end.
+        // These commands make room in the queue, so they are accepted for longer than pushes, but not without limit.
         if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
             return node.connections.refuse(asker, too_much_under_way());
         }
@@ -299,20 +300,20 @@ impl Leader {
         self.proposals.add_command(node, group, &command, Reply::Request(asker));
     }
 
-    /// A reason stays in memory with its job. When that is short, leases are settled without one: settling must go on.
+    /// Drops the reason while memory is short, because it stays in memory with the job: settling must continue.
     fn affordable<'a>(&self, node: &Node, reason: Option<&'a str>) -> &'a str {
         reason.filter(|_| !node.memory.is_short_with(self.proposals.bytes())).unwrap_or_default()
     }
 }
 
 impl Replica {
-    /// Takes a request up.
+    /// Takes up a request: checks whether it can be accepted now, and the client's rights.
     pub(crate) fn request(&mut self, asker: Asker, mut request: Request) {
         if matches!(request, Request::Ping) && self.node.connections.is_stranger(asker.connection) {
             return self.node.connections.send(asker, self.node.pong());
         }
         let is_cluster_status = matches!(request, Request::ClusterStatus);
-        // Rights to jobs are checked by the state, and only the leader's is the newest.
+        // The state decides about rights to jobs, and only the leader's is current.
         if !is_cluster_status && let Some(error) = self.not_now() {
             return self.node.connections.refuse(asker, error);
         }
@@ -329,7 +330,7 @@ impl Replica {
         }
     }
 
-    /// Goes on with a push that is proposed in parts.
+    /// Continues a push that is proposed in parts.
     pub(crate) fn push_on(&mut self, parts: PushParts) {
         if let Some(refusal) = self.not_now() {
             return parts.end(&mut self.node, refusal);
@@ -339,7 +340,7 @@ impl Replica {
         }
     }
 
-    /// What any request is told while this node takes none.
+    /// The error for any request while this node accepts none.
     fn not_now(&self) -> Option<ErrorReply> {
         if self.node.stop != Stop::No {
             return Some(stopping());

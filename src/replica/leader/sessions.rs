@@ -1,7 +1,7 @@
-//! HELLO, GOODBYE, lost connections and the grace of sessions.
+//! HELLO, GOODBYE, lost connections, and the grace of sessions.
 //!
-//! A session belongs to the token under which it was opened: no other resumes it. The state has a hash of its secret and the
-//! token's name, so a backup gives no session away.
+//! A session belongs to the token that opened it, and only that token can resume it. The state keeps a hash of its secret
+//! and the token's name, so a backup does not reveal secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::replica::refusals::retry_later;
 use crate::replica::secrets::hash_of;
 use crate::types::{SessionId, SessionSecret, limits};
 
-/// A client that is refused a session waits at least this long before it tries again, in milliseconds.
+/// A client whose session is refused should wait at least this long, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
 
-/// The grace of sessions without a connection: each lapses at its end, unless a client resumes it.
+/// The grace of sessions without a connection. A session lapses when its grace ends, unless a client resumes it.
 #[derive(Debug, Default)]
 pub(crate) struct Graces {
     ends_us: BTreeMap<SessionId, u64>,
@@ -28,7 +28,7 @@ pub(crate) struct Graces {
 }
 
 impl Graces {
-    /// Starts the grace of a session, unless a connection speaks for it.
+    /// Starts the grace of a session, unless it has a connection.
     fn start(&mut self, connections: &Connections, session: SessionId, end_us: u64) {
         self.end(session);
         if connections.is_attached(session) {
@@ -38,14 +38,14 @@ impl Graces {
         self.by_end.insert((end_us, session));
     }
 
-    /// Somebody speaks for the session.
+    /// Ends the grace of a session that has a connection again.
     fn end(&mut self, session: SessionId) {
         if let Some(end_us) = self.ends_us.remove(&session) {
             self.by_end.remove(&(end_us, session));
         }
     }
 
-    /// Sessions whose grace is over.
+    /// Takes the sessions whose grace is over.
     fn take_ended(&mut self, now_us: u64) -> Vec<SessionId> {
         let over = self.by_end.iter().take_while(|(end_us, _)| *end_us <= now_us);
         let over: Vec<SessionId> = over.map(|(_, session)| *session).collect();
@@ -55,14 +55,14 @@ impl Graces {
         over
     }
 
-    /// When the next one ends.
+    /// When the next grace ends.
     pub(super) fn next_end_us(&self) -> Option<u64> {
         self.by_end.first().map(|(end_us, _)| *end_us)
     }
 }
 
 impl Leader {
-    /// Starts the grace of a session, unless a connection speaks for it.
+    /// Starts the grace of a session, unless it has a connection.
     pub(super) fn start_grace(&mut self, node: &Node, session: SessionId) {
         let end_us = node.now_us + node.config.session_grace_ms * 1000;
         self.graces.start(&node.connections, session, end_us);
@@ -104,13 +104,13 @@ impl Leader {
         self.close_session(node, group, asker, session);
     }
 
-    /// A client is gone: nobody waits for what it asked for.
+    /// A client is gone: drops its waiters and the passes kept for it.
     pub(crate) fn stop_waiting(&mut self, connection: ConnectionId) {
         self.waiters.take_of(connection);
         self.passes.forget(connection);
     }
 
-    /// Forgets a connection that is gone when all that it asked for is taken.
+    /// Forgets a connection of a gone client once all its requests are taken up.
     pub(crate) fn forget_if_done(&mut self, node: &mut Node, connection: ConnectionId) {
         if !node.connections.is_done(connection) {
             return;
@@ -122,7 +122,7 @@ impl Leader {
         }
     }
 
-    /// Proposes that sessions whose grace is over lapse.
+    /// Proposes the lapse of sessions whose grace is over.
     pub(crate) fn lapse_sessions(&mut self, node: &Node, group: &Group) {
         for session in self.graces.take_ended(node.now_us) {
             debug_assert!(
@@ -135,8 +135,8 @@ impl Leader {
         }
     }
 
-    /// Ends a session that this leader knows to be ending. One command gives back some or all of its leases: as long as some are
-    /// left, another follows.
+    /// Proposes the end of a session that is ending already. One command gives back a limited number of leases; while some
+    /// are left, another command follows.
     pub(super) fn end_session(&mut self, node: &Node, group: &Group, session: SessionId, reply: Reply) {
         let command = match reply {
             Reply::Close(..) => Command::SessionClose { session },
@@ -146,15 +146,15 @@ impl Leader {
         self.proposals.add_command(node, group, &command, reply);
     }
 
-    /// It has given back all of them, and what waited for that is proposed.
+    /// A session has given back all its leases: proposes the commands that waited for that.
     pub(super) fn session_ended(&mut self, node: &Node, group: &Group, session: SessionId) {
         self.lapsing.remove(&session);
         self.propose_held(node, group, session);
     }
 
-    /// Proposes a command that ends or resumes a session, when the outcomes of all its reserves are known. By then undelivered
-    /// grants are given back, and do not count as attempts. An ending session is resumed only after it has
-    /// given back its leases.
+    /// Proposes a command that ends or resumes a session, once the outcomes of all its reserves are known. By then
+    /// undelivered grants are given back and do not count as attempts. An ending session is resumed only after it has given
+    /// back its leases.
     pub(super) fn propose_behind_grants(
         &mut self,
         node: &Node,
@@ -171,14 +171,14 @@ impl Leader {
         }
     }
 
-    /// The outcome of a reserve, or of the end, of this session is known: what waited for it is proposed.
+    /// Proposes the commands that waited for a reserve, or the end, of this session.
     pub(super) fn propose_held(&mut self, node: &Node, group: &Group, session: SessionId) {
         for (command, reply) in self.held_ends.remove(&session).unwrap_or_default() {
             self.propose_behind_grants(node, group, session, command, reply);
         }
     }
 
-    /// The outcome of a session's opening.
+    /// Handles the outcome of opening a session.
     pub(super) fn opened(
         &mut self,
         node: &mut Node,
@@ -196,14 +196,14 @@ impl Leader {
             return node.refuse_session(asker, full, room_ms);
         };
         let Some(secret) = node.connections.one(asker.connection).map(|one| one.secret) else {
-            // The connection was gone before its session was open: no client will ever use it.
+            // The connection closed before its session was open, so no client can use the session.
             let command = Command::SessionClose { session };
             return self.proposals.add_command(node, group, &command, Reply::Nobody);
         };
         self.welcome(node, group, asker, session, secret, Resumed::No);
     }
 
-    /// The outcome of a lapsed session's resumption.
+    /// Handles the outcome of resuming a lapsed session.
     pub(super) fn resumed(
         &mut self,
         node: &mut Node,
@@ -246,7 +246,7 @@ impl Leader {
         self.proposals.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
     }
 
-    /// Lets the connection speak for the session.
+    /// Attaches the connection to the session, and answers its HELLO.
     fn welcome(
         &mut self,
         node: &mut Node,
@@ -292,7 +292,7 @@ impl Leader {
         node.connections.send(asker, Response::Welcome(Box::new(welcome)));
     }
 
-    /// Answers the long polls of a connection, without a job, and ends its subscriptions with an error.
+    /// Answers the long polls of a connection without jobs, and ends its subscriptions with an error.
     pub(super) fn end_waiters(&mut self, node: &mut Node, connection: ConnectionId, why: &str) {
         for waiter in self.waiters.take_of(connection) {
             if waiter.is_poll() {
@@ -304,7 +304,7 @@ impl Leader {
         }
     }
 
-    /// Closes another client's connection. Its session goes into grace, or ends.
+    /// Closes another client's connection. Its session enters its grace, or ends.
     pub(super) fn disconnect(
         &mut self,
         node: &mut Node,
@@ -325,7 +325,7 @@ impl Leader {
             Phase::Open(session) => Some(session),
             Phase::Silent | Phase::Ended => None,
             Phase::Opening => {
-                // Its session is on its way through the log, and could not be ended here.
+                // Its session is in flight through the log, and cannot be ended here.
                 let opening = "its HELLO is not answered yet: try again";
                 return node.connections.refuse(asker, retry_later(ErrorCode::Busy, opening, 100));
             }
@@ -345,14 +345,14 @@ impl Leader {
         }
     }
 
-    /// Ends a session without a connection; who asked is told when it has given back its leases.
+    /// Closes a session without a connection. The asker gets its answer when all leases are given back.
     pub(super) fn close_session(&mut self, node: &Node, group: &Group, asker: Asker, session: SessionId) {
         self.lapsing.insert(session);
         let reply = Reply::Close(asker, session);
         self.propose_behind_grants(node, group, session, Command::SessionClose { session }, reply);
     }
 
-    /// Answers the long polls of a connection, without a job, and forgets its subscriptions.
+    /// Answers the long polls of a connection without jobs, and forgets its subscriptions.
     pub(crate) fn answer_polls(&mut self, node: &mut Node, connection: ConnectionId) {
         for waiter in self.waiters.take_of(connection) {
             if waiter.is_poll() {
@@ -371,7 +371,7 @@ impl Node {
     }
 }
 
-/// How much of a session was there.
+/// How much of a session was resumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resumed {
     No,

@@ -1,8 +1,8 @@
 //! The standings of weighted topics, per consumer.
 //!
-//! Not state: the leader has them and sends them along with each reserve, so a new leader starts at zero. A standing
-//! belongs to a connection and a list of topics and weights, and outlives a long poll: a consumer that asks for one
-//! job at a time gets the same shares as a subscription.
+//! Standings are not part of the state: the leader keeps them and sends them with each reserve, so a new leader starts at
+//! zero. A standing belongs to a connection and a list of topics and weights, and outlives a long poll: a consumer that
+//! asks for one job at a time gets the same shares as a subscription.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::engine::{Share, TopicOrder};
 use crate::replica::io::ConnectionId;
 use crate::types::TopicName;
 
-/// The maximum number of lists remembered for a connection although no request waits for them.
+/// Most lists remembered for a connection that no request uses.
 const IDLE_LISTS_MAX: usize = 4;
 
-/// Topics and their weights, one for each.
+/// Topics, and one weight for each.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Weighing {
     topics: Vec<TopicName>,
     weights: Vec<u16>,
 }
 
-/// A list, and how far each of its topics is ahead.
+/// A list, and the standing of each of its topics.
 pub(super) type Standing = (Arc<Weighing>, Vec<i64>);
 
-/// Which topic gives the next job of a reserve: by its standing, or without one the topic of these with the first job.
+/// How a reserve chooses among topics: by their standings, or without weights by the order of jobs over all topics.
 pub(super) fn topic_order<'a>(
     standing: Option<&'a Standing>,
     topics: impl Iterator<Item = &'a str>,
@@ -35,15 +35,15 @@ pub(super) fn topic_order<'a>(
     }
 }
 
-/// Those of all connections.
+/// The standings of all connections.
 #[derive(Debug, Default)]
 pub(super) struct Standings {
-    /// The list that was used last stands at the end.
+    /// Ordered by last use; the latest is at the end.
     lists: BTreeMap<ConnectionId, VecDeque<Standing>>,
 }
 
 impl Weighing {
-    /// The shares of a reserve that begins with these standings.
+    /// The shares for a reserve that begins with these standings.
     fn shares(&self, standings: &[i64]) -> Vec<Share<'_>> {
         let topics = self.topics.iter().map(TopicName::as_str);
         let parts = topics.zip(&self.weights).zip(standings);
@@ -81,14 +81,15 @@ impl Standings {
         weighing
     }
 
-    /// How far each topic of a list is ahead.
+    /// The standing of each topic of a list.
     pub(super) fn of(&self, connection: ConnectionId, list: &Arc<Weighing>) -> Vec<i64> {
         let lists = self.lists.get(&connection).into_iter().flatten();
         let found = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list));
         found.map_or_else(|| vec![0; list.topics.len()], |(_, standings)| standings.clone())
     }
 
-    /// Adds the advances of a reserve. Several reserves may have started from the same standings: each one's advance counts.
+    /// Adds the advances of a reserve. Several reserves may have begun with the same standings; all their advances are
+    /// added.
     pub(crate) fn advance(&mut self, connection: ConnectionId, list: &Arc<Weighing>, advances: &[i64]) {
         let lists = self.lists.get_mut(&connection).into_iter().flatten();
         if let Some((_, standings)) = lists.rev().find(|(known, _)| Arc::ptr_eq(known, list)) {
@@ -98,7 +99,7 @@ impl Standings {
         }
     }
 
-    /// A connection is gone.
+    /// Forgets the standings of a gone connection.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.lists.remove(&connection);
     }

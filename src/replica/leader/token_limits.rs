@@ -1,29 +1,30 @@
-//! The sessions and topics of each token, so that no token takes them all.
+//! Limits on the sessions and topics of each token, so that no token uses up all of them.
 //!
-//! Not state: a leader counts the sessions that it let in itself, from when it began to lead, and the topics that are there. Counts
-//! are kept for tokens that have a limit.
+//! They are not part of the state: a leader counts the sessions that it has opened itself, and the topics that exist. It
+//! counts only for tokens with a limit.
 //!
-//! All topics count that a token may push to or manage, and those that policies of such topics will make for dead letters. They are
-//! counted when the token first makes one; from then on the count follows what is made and forgotten. A count that is too
-//! high, because a policy was changed or a request came to nothing, is put right when it matters, at most once a second.
+//! A token's topics are all to which it may push, or that it may manage, and those that policies of such topics will create
+//! for dead letters. They are counted when the token first creates one; from then on the count follows creations and
+//! removals. A count can become too high, when a policy changes or a request fails. It is corrected when it matters, at
+//! most once per second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::Engine;
 use crate::types::{Access, Grant, Right, SessionId, TopicId, TopicName};
 
-/// The shortest time between two looks at which of a token's sessions are still live, or at which topics there are.
+/// The shortest time between two recounts of a token's live sessions, or of its topics.
 const LOOK_EVERY_US: u64 = 1_000_000;
-/// A topic that is asked for and is not there after this time will not come by that request.
+/// A topic that does not exist this long after its request will not be created by it.
 const MAKING_US_MAX: u64 = 10_000_000;
 
-/// What each token with a limit has, by its name.
+/// The counts of each token with a limit, by the token's name.
 #[derive(Debug, Default)]
 pub(crate) struct TokenLimits(BTreeMap<String, OfToken>);
 
 #[derive(Debug, Default)]
 struct OfToken {
-    /// Sessions on their way through the log.
+    /// Sessions in flight through the log.
     opening: usize,
     open: BTreeSet<SessionId>,
     looked_us: u64,
@@ -33,29 +34,29 @@ struct OfToken {
 /// The topics that count for a token.
 #[derive(Debug, Default)]
 struct Topics {
-    /// The grants by which they were counted, if they were.
+    /// The grants with which they were counted.
     grants: Vec<Grant>,
     counted_us: Option<u64>,
-    /// Topics from this number on were made later.
+    /// Topics with this number or a greater one were created after the count.
     counted_to: u32,
-    /// How many are there.
+    /// The number of existing topics.
     there: usize,
-    /// Dead letters go to these; and how many of them are not there.
+    /// The targets of dead letters, and how many of them do not exist yet.
     dead_letters: BTreeSet<TopicName>,
     absent: usize,
-    /// Topics on their way through the log, and when they were asked for.
+    /// Topics in flight through the log, and when they were requested.
     making: BTreeMap<TopicName, u64>,
 }
 
-/// What became of a wish for topics.
+/// The result of a request for topics.
 pub(crate) struct Made {
     pub(crate) is_allowed: bool,
-    /// How many topics were looked at.
+    /// The number of topics that were looked at.
     pub(crate) looks: u64,
 }
 
 impl TokenLimits {
-    /// Whether the token may have one more session, which [`Self::opened`] follows.
+    /// Counts one more session for the token, if it may have one. [`Self::opened`] must follow.
     pub(super) fn open(&mut self, access: &Access, now_us: u64, is_live: impl Fn(SessionId) -> bool) -> bool {
         if access.sessions_max == usize::MAX {
             return true;
@@ -71,7 +72,7 @@ impl TokenLimits {
         may
     }
 
-    /// What became of a session that the token was to have.
+    /// Notes the outcome of opening a session: `None` if it failed.
     pub(super) fn opened(&mut self, token: &str, opened: Option<SessionId>) {
         if let Some(of_token) = self.0.get_mut(token) {
             of_token.opening = of_token.opening.saturating_sub(1);
@@ -79,14 +80,14 @@ impl TokenLimits {
         }
     }
 
-    /// The token has resumed a session. It is counted, and never refused: it was counted when it was opened.
+    /// Counts a resumed session. It is never refused, because it was counted when it was opened.
     pub(super) fn resumed(&mut self, access: &Access, session: SessionId) {
         if access.sessions_max != usize::MAX {
             self.0.entry(access.token.clone()).or_default().open.insert(session);
         }
     }
 
-    /// Whether the token may name these topics, which are made if they are new.
+    /// Decides whether the token may name these topics, which are created if they are new.
     pub(crate) fn make(
         &mut self,
         access: &Access,
@@ -123,7 +124,7 @@ impl TokenLimits {
         made
     }
 
-    /// A topic is there from now on.
+    /// Counts a created topic.
     pub(super) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
         for topics in self.counted().filter(|topics| id.0 >= topics.counted_to) {
             topics.making.remove(name);
@@ -132,7 +133,7 @@ impl TokenLimits {
         }
     }
 
-    /// A topic is gone. One from `made_to` on was not there long enough for [`Self::topic_made`].
+    /// Counts a removed topic. Topics from `made_to` on were removed before [`Self::topic_made`] was called for them.
     pub(super) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
         for topics in self.counted().filter(|topics| id.0 < topics.counted_to.max(made_to.0)) {
             topics.there -= usize::from(topics.has(name.as_str()));
@@ -140,7 +141,7 @@ impl TokenLimits {
         }
     }
 
-    /// Jobs of a topic may go to another one as dead letters.
+    /// Counts a topic that may be created for the dead letters of another one.
     pub(super) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
         for topics in self.counted().filter(|topics| topics.has(topic) && topics.has(to.as_str())) {
             topics.making.remove(to);
@@ -157,7 +158,7 @@ impl TokenLimits {
 }
 
 impl Topics {
-    /// Counts them anew. A topic that is not there long after it was asked for will not come by that request.
+    /// Recounts the topics. Drops requested ones that were not created in time.
     fn count(&mut self, access: &Access, now_us: u64, engine: &Engine) {
         (self.grants, self.counted_us) = (access.grants.clone(), Some(now_us));
         (self.there, self.counted_to) = (0, engine.next_topic().0);
@@ -184,7 +185,7 @@ impl Topics {
         self.grants.iter().any(|grant| grant.topics.has(name) && counts(grant))
     }
 
-    /// Whether a topic that is not there counts already.
+    /// True if a topic that does not exist is already counted.
     fn expects(&self, name: &TopicName) -> bool {
         self.making.contains_key(name) || self.dead_letters.contains(name)
     }

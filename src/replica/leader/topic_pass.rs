@@ -1,5 +1,5 @@
-//! TOPICS and STATS: a report of each topic that the client may see, in the order of their names. It is made in steps of a
-//! bounded size: there may be tens of thousands of topics. Whatever fits into one step is answered at once.
+//! TOPICS and STATS: a report of each topic that the client may see, by name. There may be tens of thousands of topics, so
+//! a report is made in steps of limited size; if one step suffices, the answer follows at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,10 +12,10 @@ use crate::replica::node::Node;
 use crate::replica::node::connections::Asker;
 use crate::types::{Right, TopicName};
 
-/// Topics that a step looks at.
+/// Topics that one step looks at.
 const TOPICS_PER_STEP: usize = 1024;
 
-/// Those that were not answered at once: the first is under way.
+/// The requests that were not answered at once; the first one is running.
 #[derive(Debug, Default)]
 pub(super) struct TopicPasses(VecDeque<TopicPass>);
 
@@ -24,13 +24,13 @@ struct TopicPass {
     asker: Asker,
     /// TOPICS or STATS.
     request: Request,
-    /// The last topic that was looked at.
+    /// The last topic looked at.
     after: Option<TopicName>,
     reports: Vec<TopicReport>,
 }
 
 impl TopicPass {
-    /// Looks at the next topics. Whether these were the last.
+    /// Looks at the next topics. Returns true if there are no more.
     fn look(&mut self, node: &Node, group: &mut Group) -> bool {
         let access = node
             .connections
@@ -49,7 +49,8 @@ impl TopicPass {
         looks < TOPICS_PER_STEP
     }
 
-    /// Answers with what was seen, or keeps the request until there is room. `waiting` consumers wait for jobs: STATS says so.
+    /// Answers with the reports, or holds the request until there is room. `waiting` is the number of waiting consumers,
+    /// for STATS.
     fn answer(self, node: &mut Node, group: &Group, waiting: usize) {
         let asker = self.asker;
         if node.connections.must_wait(asker) {
@@ -70,17 +71,17 @@ impl TopicPasses {
         !self.0.is_empty()
     }
 
-    /// How many of this connection wait.
+    /// The number of this connection's requests.
     pub(crate) fn count(&self, connection: ConnectionId) -> usize {
         self.0.iter().filter(|pass| pass.asker.connection == connection).count()
     }
 
-    /// Drops all. Returns the requests that wait for an answer.
+    /// Drops all passes. Returns the requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> impl Iterator<Item = Asker> + '_ {
         self.0.drain(..).map(|pass| pass.asker)
     }
 
-    /// Adds one behind the first. Connections take turns.
+    /// Queues a request behind the running one. Connections take turns.
     fn add(&mut self, pass: TopicPass) {
         let place =
             place_in_turn(self.0.iter().map(|waiting| waiting.asker.connection), pass.asker.connection);
@@ -88,7 +89,7 @@ impl TopicPasses {
     }
 }
 
-/// Where the next request of a connection stands among those that wait: before those of connections that have more there already.
+/// The place in a queue of a connection's next request: before those of connections that have more requests queued.
 pub(super) fn place_in_turn<C: Ord + Copy>(waiting: impl Iterator<Item = C> + Clone, next: C) -> usize {
     let own = waiting.clone().filter(|connection| *connection == next).count();
     let (mut seen, mut end) = (BTreeMap::new(), 0);
@@ -123,7 +124,7 @@ impl Passes {
         }
     }
 
-    /// One step.
+    /// Takes one step.
     pub(super) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, waiting: usize) {
         let Some(mut pass) = self.topics.0.pop_front() else { return };
         if !node.connections.is_there(pass.asker.connection) {
@@ -137,7 +138,7 @@ impl Passes {
     }
 }
 
-/// Of the topics that the client may see.
+/// Statistics over the topics that the client may see.
 fn stats(
     node: &Node,
     group: &Group,
@@ -160,7 +161,7 @@ fn stats(
         state_hash: group.state.engine.state_hash(),
         totals,
         topics,
-        // The driver has the clocks to measure them.
+        // The driver adds them: it has the clocks.
         stages: Vec::new(),
     }
 }

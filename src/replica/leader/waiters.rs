@@ -1,10 +1,10 @@
 //! Waiting consumers: long polls and subscriptions.
 //!
-//! Not state: only the leader has them, and clients send their requests again to a new leader. A waiter is in the
-//! line of each of its topics while it can take a job; it leaves all lines when a reserve is proposed for it, and
-//! rejoins them at the end when the outcome is known and it can take more. So there is one reserve in flight per
-//! waiter, and a topic's waiters take turns. A waiter whose connection has no room for jobs leaves the lines, too,
-//! until some output was written.
+//! Waiters are not part of the state: only the leader has them, and clients repeat their requests to a new leader. A waiter
+//! is in the line of each of its topics while it can take a job. It leaves all lines when a reserve is proposed for it, and
+//! rejoins them at the end when the outcome is known and it can take more. So each waiter has one reserve in flight, and
+//! the waiters of a topic take turns. A waiter whose connection has no room for jobs also leaves the lines, until output
+//! was written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::replica::node::connections::Asker;
 use crate::types::limits::{RESERVE_BYTES_MAX, RESERVE_JOBS_MAX};
 use crate::types::{Lease, SessionId, TopicId, TopicName};
 
-/// Numbers waiters; never used again.
+/// The number of a waiter; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WaiterId(u64);
 
-/// How much a waiter takes.
+/// The demand of a waiter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Demand {
-    /// Once, until a moment of the monotonic clock.
+    /// One answer, at the latest at a time on the monotonic clock.
     Poll {
         /// The maximum number of jobs.
         jobs_max: u32,
-        /// Then the answer is: none.
+        /// Then the answer has no jobs.
         deadline_us: u64,
     },
-    /// Again and again, while there is credit. A job larger than the rest of the byte credit takes it below 0.
+    /// Jobs as long as there is credit. A job larger than the remaining byte credit takes it below 0.
     Subscription {
-        /// Credit left.
+        /// The remaining credit in jobs.
         jobs: i64,
-        /// Credit left.
+        /// The remaining credit in bytes of bodies.
         bytes: i64,
     },
 }
@@ -45,30 +45,30 @@ pub(crate) struct Waiter {
     pub(super) asker: Asker,
     pub(super) session: SessionId,
     pub(super) demand: Demand,
-    /// Its topics that exist, as the state numbers them.
+    /// Its existing topics, by number.
     pub(super) topics: Vec<TopicId>,
-    /// Those that did not exist when it came; some may by now.
+    /// Topics that did not exist when it was added.
     unknown: Vec<TopicName>,
-    /// Its place in the lines; `None` while a reserve is in flight or there is no credit.
+    /// Its place in the lines; `None` while a reserve is in flight, or it has no credit or no room.
     turn: Option<u64>,
-    /// A reserve is in flight.
+    /// True while a reserve is in flight.
     reserving: bool,
-    /// Its topics and their weights, if it has some.
+    /// Its topics and their weights, if it uses weights.
     weighing: Option<Arc<Weighing>>,
 }
 
 impl Waiter {
-    /// Whether it waits for one answer.
+    /// True for a long poll.
     pub(super) fn is_poll(&self) -> bool {
         matches!(self.demand, Demand::Poll { .. })
     }
 
-    /// Names of its topics that do not exist.
+    /// The names of its topics that do not exist.
     pub(super) fn unknown(&self) -> &[TopicName] {
         &self.unknown
     }
 
-    /// Whether it would be answered now, even without a job.
+    /// True if it is to be answered now, even without a job.
     pub(super) fn wait_is_over(&self, now_us: u64) -> bool {
         matches!(self.demand, Demand::Poll { deadline_us, .. } if deadline_us <= now_us)
     }
@@ -79,22 +79,22 @@ impl Waiter {
 pub(crate) struct Waiters {
     all: BTreeMap<WaiterId, Waiter>,
     lines: BTreeMap<TopicId, BTreeMap<u64, WaiterId>>,
-    /// Topics that were asked for before their first job.
+    /// Waiters for topics that do not exist, by name.
     unknown: BTreeMap<TopicName, BTreeSet<WaiterId>>,
     deadlines: BTreeSet<(u64, WaiterId)>,
     by_connection: BTreeSet<(ConnectionId, WaiterId)>,
-    /// How many long polls each connection has.
+    /// The number of each connection's long polls.
     polls: BTreeMap<ConnectionId, u32>,
     poll_ids: BTreeMap<Asker, WaiterId>,
     standings: Standings,
-    /// Jobs that reserves in flight are expected to take.
+    /// Jobs that reserves in flight are expected to take, by topic.
     claims: BTreeMap<TopicId, u64>,
-    /// Reserves in flight, of waiters that may be gone.
+    /// Reserves in flight, including those of removed waiters.
     reserves: BTreeMap<SessionId, u32>,
-    /// Which subscription a delivered lease counts against, and its bytes.
+    /// For each delivered lease, the subscription that it counts against, and its bytes.
     held: BTreeMap<Lease, (WaiterId, u32)>,
     next: u64,
-    /// The number behind that of the topic that was made last.
+    /// The next number after the topics reported by [`Self::topic_made`].
     topics_seen: u32,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct PendingReserve {
     pub(super) jobs_max: u32,
     pub(super) bytes_max: u64,
     pub(super) claim: Claim,
-    /// Topics and weights, and how far each is ahead.
+    /// Topics and weights, with their standings.
     weighed: Option<Standing>,
 }
 
@@ -121,35 +121,35 @@ impl PendingReserve {
     }
 }
 
-/// The state of a long poll that is cancelled.
+/// The result of cancelling a long poll.
 #[derive(Debug)]
 pub(super) enum Cancelled {
-    /// There is none: it was answered.
+    /// There is no such poll: it was answered.
     Unknown,
-    /// It is taken out, to be answered.
+    /// It was removed, and must be answered.
     Now(Waiter),
-    /// A reserve for it is in flight: the outcome is its answer.
+    /// A reserve for it is in flight, and its outcome will be the answer.
     WithOutcome,
 }
 
-/// What a reserve in flight is expected to take.
+/// The expected result of a reserve in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// Whose leases its grants will be.
+    /// The session that will hold its leases.
     pub(super) session: SessionId,
-    /// The topic that the waiter was taken from the line of.
+    /// The topic from whose line the waiter was taken.
     topic: TopicId,
-    /// Jobs of that topic.
+    /// The number of jobs of that topic.
     pub(super) jobs: u64,
 }
 
 impl Waiters {
-    /// No waiters. Topics before `next_topic` are there already, or are gone.
+    /// Starts without waiters. Topics before `next_topic` exist already, or are gone.
     pub(crate) fn new(next_topic: TopicId) -> Self {
         Self { topics_seen: next_topic.0, ..Self::default() }
     }
 
-    /// Adds a waiter. `topics` are those that exist; the others are looked for when topics are created.
+    /// Adds a waiter. `topics` without a number do not exist: the waiter joins their lines when they are created.
     pub(crate) fn add(
         &mut self,
         asker: Asker,
@@ -192,7 +192,7 @@ impl Waiters {
         id
     }
 
-    /// Adds a long poll that does not wait: a reserve for it is in flight, and its outcome is the answer.
+    /// Adds a waiter for a RESERVE that does not wait: its reserve is in flight, and the outcome is the answer.
     pub(super) fn add_reserving(
         &mut self,
         asker: Asker,
@@ -206,25 +206,25 @@ impl Waiters {
             (waiter.turn, waiter.reserving) = (None, true);
         }
         *self.reserves.entry(session).or_default() += 1;
-        // It claims no jobs: the waiters in line find out that it took some.
+        // It claims no jobs. Waiters in line find out when it took some.
         (id, Claim { session, topic: TopicId(0), jobs: 0 })
     }
 
-    /// A waiter takes its topics by these weights from now on.
+    /// Gives a waiter weights for its topics.
     pub(super) fn weigh(&mut self, id: WaiterId, topics: &[TopicName], weights: &[u16]) {
         if let Some(waiter) = self.all.get_mut(&id) {
             waiter.weighing = Some(self.standings.list(waiter.asker.connection, topics, weights));
         }
     }
 
-    /// The shares of a reserve that is proposed for a waiter with weights.
+    /// The shares for a reserve that is proposed for a waiter with weights.
     pub(super) fn weighed(&self, id: WaiterId) -> Option<Standing> {
         let waiter = self.all.get(&id)?;
         let weighing = waiter.weighing.as_ref()?;
         Some((Arc::clone(weighing), self.standings.of(waiter.asker.connection, weighing)))
     }
 
-    /// Adds the advances that a reserve has made in the standings of a waiter with weights.
+    /// Adds a reserve's advances to the standings of a waiter with weights.
     pub(crate) fn advance(&mut self, id: WaiterId, advances: &[i64]) {
         let waiter =
             self.all.get(&id).and_then(|waiter| Some((waiter.asker.connection, waiter.weighing.as_ref()?)));
@@ -233,12 +233,12 @@ impl Waiters {
         }
     }
 
-    /// A connection is gone, and its waiters were taken out.
+    /// Forgets a gone connection, whose waiters were removed.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         self.standings.forget(connection);
     }
 
-    /// Ends the wait of a long poll.
+    /// Cancels a long poll.
     pub(super) fn cancel(&mut self, poll: Asker, now_us: u64) -> Cancelled {
         let Some(id) = self.poll_ids.get(&poll).copied() else { return Cancelled::Unknown };
         let Some(waiter) = self.all.get_mut(&id) else { return Cancelled::Unknown };
@@ -253,12 +253,12 @@ impl Waiters {
         Cancelled::WithOutcome
     }
 
-    /// A waiter by number.
+    /// The waiter with this number.
     pub(crate) fn one(&self, id: WaiterId) -> Option<&Waiter> {
         self.all.get(&id)
     }
 
-    /// Takes a waiter out. Leases it holds stay; their credit is forgotten.
+    /// Removes a waiter. Its leases stay, and their credit is forgotten.
     pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
         self.leave_lines(id);
         let waiter = self.all.remove(&id)?;
@@ -286,32 +286,32 @@ impl Waiters {
         Some(waiter)
     }
 
-    /// Long polls of one connection.
+    /// The number of a connection's long polls.
     pub(super) fn polls_of(&self, connection: ConnectionId) -> u32 {
         self.polls.get(&connection).copied().unwrap_or(0)
     }
 
-    /// Long polls and subscriptions, in all.
+    /// The number of all long polls and subscriptions.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether somebody stands in a line.
+    /// True if a waiter is in any line.
     pub(super) fn any_in_line(&self) -> bool {
         !self.lines.is_empty()
     }
 
-    /// Whether somebody stands in this topic's line.
+    /// True if a waiter is in this topic's line.
     pub(super) fn in_line(&self, topic: TopicId) -> bool {
         self.lines.contains_key(&topic)
     }
 
-    /// Topics from this number on were not told to [`Self::topic_made`].
+    /// The next number after the topics reported by [`Self::topic_made`].
     pub(super) fn next_topic(&self) -> TopicId {
         TopicId(self.topics_seen)
     }
 
-    /// A topic exists: the waiters for it stand in its line from now on.
+    /// A topic was created: its waiters join its line.
     pub(super) fn topic_made(&mut self, topic: TopicId, name: &TopicName) {
         self.topics_seen = topic.0.saturating_add(1);
         for id in self.unknown.remove(name).unwrap_or_default() {
@@ -324,7 +324,7 @@ impl Waiters {
         }
     }
 
-    /// Topics are gone: their waiters wait until a topic has that name again.
+    /// Topics are gone: their waiters wait until topics with these names exist again.
     pub(super) fn topics_gone(&mut self, gone: &BTreeMap<TopicId, TopicName>) {
         if gone.is_empty() {
             return;
@@ -345,7 +345,7 @@ impl Waiters {
         }
     }
 
-    /// Topics that are waited for, among those that have jobs. Looks through whichever are fewer.
+    /// The topics with jobs that have waiters. Iterates over the smaller set.
     pub(super) fn waited_for(&self, with_jobs: &BTreeSet<TopicId>) -> Vec<TopicId> {
         if self.lines.len() < with_jobs.len() {
             self.lines.keys().filter(|topic| with_jobs.contains(topic)).copied().collect()
@@ -354,9 +354,9 @@ impl Waiters {
         }
     }
 
-    /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` says how many a
-    /// topic has. Jobs that reserves in flight will take are counted off. `room_bytes` says how much may be sent to a
-    /// connection; a waiter without room loses its place and needs [`Self::line_up`].
+    /// Takes waiters out of the lines of these topics, for the jobs that are there: `available` is the number of a topic's
+    /// jobs, from which the claims of reserves in flight are subtracted. `room_bytes` is the room of a connection; a waiter
+    /// without room loses its place and needs [`Self::line_up`].
     pub(super) fn take_turns(
         &mut self,
         topics: impl IntoIterator<Item = TopicId>,
@@ -405,7 +405,7 @@ impl Waiters {
         Some(PendingReserve { waiter: id, session, topics, jobs_max, bytes_max, claim, weighed })
     }
 
-    /// The outcome of a turn is known: removes its claim.
+    /// Ends a reserve in flight: removes its claim.
     pub(super) fn turn_over(&mut self, id: WaiterId, claim: Claim) {
         if let Some(claimed) = self.claims.get_mut(&claim.topic) {
             *claimed = claimed.saturating_sub(claim.jobs);
@@ -424,12 +424,12 @@ impl Waiters {
         }
     }
 
-    /// Whether a reserve of this session is in flight: its grants are not known yet.
+    /// True if a reserve of this session is in flight, so that its grants are not known yet.
     pub(super) fn is_reserving(&self, session: SessionId) -> bool {
         self.reserves.contains_key(&session)
     }
 
-    /// A lease counts against a subscription from now on.
+    /// Counts a lease against a subscription.
     pub(super) fn debit(&mut self, id: WaiterId, lease: Lease, body_bytes: u32) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
@@ -439,14 +439,14 @@ impl Waiters {
         }
     }
 
-    /// A lease is over, however it ended: the subscription gets its credit back.
+    /// Returns the credit of a lease that has ended to its subscription.
     pub(super) fn lease_over(&mut self, lease: Lease) {
         if let Some((id, body_bytes)) = self.held.remove(&lease) {
             self.add_credit(id, 1, i64::from(body_bytes));
         }
     }
 
-    /// More credit for a subscription.
+    /// Adds credit to a subscription.
     pub(super) fn add_credit(&mut self, id: WaiterId, more_jobs: i64, more_bytes: i64) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         if let Demand::Subscription { jobs, bytes } = &mut waiter.demand {
@@ -456,7 +456,7 @@ impl Waiters {
         self.line_up(id);
     }
 
-    /// Puts a waiter at the end of its lines, if it can take a job and is not there.
+    /// Puts a waiter at the end of its lines, if it can take a job and is not in them.
     pub(super) fn line_up(&mut self, id: WaiterId) {
         let Some(waiter) = self.all.get_mut(&id) else { return };
         let can_take = match waiter.demand {
@@ -473,7 +473,7 @@ impl Waiters {
         }
     }
 
-    /// Long polls whose wait is over and for which no reserve is in flight.
+    /// Removes the long polls whose wait is over and that have no reserve in flight.
     pub(super) fn take_expired(&mut self, now_us: u64) -> Vec<Waiter> {
         let over: Vec<WaiterId> = self
             .deadlines
@@ -485,17 +485,17 @@ impl Waiters {
         over.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    /// When the next wait is over. A wait that is over while its reserve is in flight ends with the outcome.
+    /// When the next wait ends. A wait that ends while its reserve is in flight is answered with the outcome.
     pub(super) fn next_deadline_us(&self, now_us: u64) -> Option<u64> {
         self.deadlines.range((now_us + 1, WaiterId(0))..).next().map(|(deadline_us, _)| *deadline_us)
     }
 
-    /// Takes out all waiters of a connection.
+    /// Removes all waiters of a connection.
     pub(super) fn take_of(&mut self, connection: ConnectionId) -> Vec<Waiter> {
         self.of(connection).into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    /// The waiters of a connection may have room again.
+    /// Lets the waiters of a connection try again: it may have room.
     pub(crate) fn line_up_all(&mut self, connection: ConnectionId) {
         for id in self.of(connection) {
             self.line_up(id);

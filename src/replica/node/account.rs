@@ -1,11 +1,11 @@
-//! One account of the memory that clients make a node take beside its state: answers that are not written yet, and requests and answers
-//! of HTTP. Whoever has such memory holds a [`HeldMemory`] for it, and gives it back by dropping that.
+//! The account of the memory that clients cause beside the state: answers that are not written yet, and HTTP requests and
+//! answers. Holders have a [`HeldMemory`], and return the memory by dropping it.
 //!
-//! There is a share for each token, and for each address where there are no tokens. No share takes more than it leaves to all
-//! others: one that takes what it can has half, and a second one still a quarter. Part of the account is kept for shares that have
-//! nothing: each of them may take one thing, however large that is.
+//! There is a share for each token, or for each address if there are no tokens. A share may never take more than it leaves
+//! to all others: the first can take half, the second a quarter. A part of the account is reserved for shares that hold
+//! nothing: each of them may take one item of any size.
 //!
-//! Who finds no room waits, or is refused. One who waits says so, and is told when room was given back.
+//! Without room, a caller waits or is refused. A waiting caller registers with [`MemoryShare::want`] and is notified.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,21 +14,21 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use crate::types::Access;
 
-/// The account takes this part of a limit of memory.
+/// The account is one part in this number of a memory limit, within the bounds below.
 const MEMORY_PART: u64 = 8;
-/// But no less than this, in bytes, and no more.
+/// The bounds of the account, in bytes.
 const BYTES_MIN: usize = 24 << 20;
 const BYTES_MAX: usize = 256 << 20;
-/// As many of the largest bodies have room in it, whatever the limit is.
+/// The account has room for at least this many of the largest bodies.
 const BODIES_MIN: usize = 8;
-/// One part in this number is for shares that have nothing.
+/// One part in this number of the account is reserved for shares that hold nothing.
 const KEPT_PART: usize = 4;
 
-/// The account of a node.
+/// The memory account of a node.
 #[derive(Clone, Debug)]
 pub struct MemoryAccount(Arc<Totals>);
 
-/// What one token, or one address, has of it.
+/// The share of one token or address.
 #[derive(Clone, Debug)]
 pub struct MemoryShare(Arc<Holder>);
 
@@ -43,9 +43,9 @@ struct Totals {
     bytes_max: usize,
     taken: AtomicUsize,
     by_name: Mutex<BTreeMap<Arc<str>, Weak<Holder>>>,
-    /// Somebody waits for room.
+    /// Set while a caller waits for room.
     is_wanted: AtomicBool,
-    /// Called when room was given back that somebody waits for.
+    /// Called when memory came back while a caller waits for it.
     given_back: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -62,7 +62,7 @@ impl Default for MemoryAccount {
 }
 
 impl MemoryAccount {
-    /// An account of this many bytes.
+    /// An account of this size.
     pub fn new(bytes_max: usize) -> Self {
         Self(Arc::new(Totals {
             bytes_max,
@@ -73,7 +73,7 @@ impl MemoryAccount {
         }))
     }
 
-    /// The account of a node with this limit of memory, 0 for none, and bodies of at most this size.
+    /// The account of a node with this memory limit (0 for none) and bodies of at most this size.
     pub fn within(memory_max_bytes: u64, body_bytes_max: usize) -> Self {
         let part = match memory_max_bytes {
             0 => BYTES_MAX,
@@ -82,13 +82,14 @@ impl MemoryAccount {
         Self::new(part.max(body_bytes_max.saturating_mul(BODIES_MIN)))
     }
 
-    /// Calls this whenever room was given back for which somebody [waits](MemoryShare::want). Only the first call counts.
+    /// Sets the function that is called when memory came back while a caller [waits](MemoryShare::want). Only the first
+    /// call counts.
     pub fn when_given_back(&self, call: impl Fn() + Send + Sync + 'static) {
-        // Another call than the first would be an account with two nodes.
+        // A second call would mean that two nodes use one account.
         let _ = self.0.given_back.set(Box::new(call));
     }
 
-    /// The share of one that may do this and comes from this address.
+    /// The share of a client with this access and address.
     pub fn share(&self, access: &Access, address: &str) -> MemoryShare {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let name = if access.token.is_empty() { format!("@{host}") } else { access.token.clone() };
@@ -102,19 +103,19 @@ impl MemoryAccount {
         MemoryShare(share)
     }
 
-    /// Its size, in bytes.
+    /// The size of the account, in bytes.
     pub fn bytes_max(&self) -> usize {
         self.0.bytes_max
     }
 
-    /// What is taken of it.
+    /// The bytes taken.
     pub fn taken(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
 }
 
 impl MemoryShare {
-    /// How much more it may take, in bytes. One thing may be larger than that, if there is any room.
+    /// How many more bytes it may take. A single item may exceed this if there is any room.
     pub fn room(&self) -> usize {
         let Totals { bytes_max, .. } = &*self.0.account.0;
         let (own, all) = (self.0.taken.load(Ordering::Relaxed), self.0.account.taken());
@@ -125,7 +126,7 @@ impl MemoryShare {
         }
     }
 
-    /// Takes as much, if there is room for it, or if it has nothing and there is any.
+    /// Takes memory if there is room, or if the share holds nothing and there is any room at all.
     pub fn take(&self, bytes: usize) -> Option<HeldMemory> {
         let room = self.room();
         let has_nothing = self.0.taken.load(Ordering::Relaxed) == 0;
@@ -136,36 +137,36 @@ impl MemoryShare {
         })
     }
 
-    /// Nothing, to which may be added.
+    /// An empty holding, to which memory can be added.
     pub fn nothing(&self) -> HeldMemory {
         HeldMemory { share: self.clone(), bytes: 0 }
     }
 
-    /// Has the account say when memory is given back: once, for all who wait for it.
+    /// Requests a notification when memory comes back: one for all waiting callers.
     pub fn want(&self) {
         let account = &self.0.account.0;
         account.is_wanted.store(true, Ordering::SeqCst);
         if self.room() > 0 {
-            // It came back at this very moment.
+            // Memory came back in the meantime.
             account.tell();
         }
     }
 
-    /// Whether it is the same one.
+    /// True if both are the same share.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl HeldMemory {
-    /// Adds as much, whether there is room for it or not.
+    /// Adds memory, even without room.
     pub fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
         self.share.0.taken.fetch_add(bytes, Ordering::Relaxed);
         self.share.0.account.0.taken.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds as much, if there is room for it.
+    /// Adds memory if there is room.
     pub fn try_add(&mut self, bytes: usize) -> bool {
         self.share.take(bytes).is_some_and(|mut more| {
             self.bytes += std::mem::take(&mut more.bytes);
@@ -173,12 +174,12 @@ impl HeldMemory {
         })
     }
 
-    /// Makes it this much at least, whether there is room for that or not.
+    /// Grows to this size if it is smaller, even without room.
     pub fn add_up_to(&mut self, bytes: usize) {
         self.add(bytes.saturating_sub(self.bytes));
     }
 
-    /// Makes it this much. `false` if it would be more, and there is no room for that: then it stays as it was.
+    /// Changes the size. Returns `false`, and changes nothing, if there is no room to grow.
     pub fn resize(&mut self, bytes: usize) -> bool {
         if bytes > self.bytes {
             return self.try_add(bytes - self.bytes);
@@ -188,17 +189,17 @@ impl HeldMemory {
         true
     }
 
-    /// Of what it is a part.
+    /// The share that it belongs to.
     pub fn share(&self) -> &MemoryShare {
         &self.share
     }
 
-    /// Whether its share has nothing else.
+    /// True if its share holds nothing else.
     pub fn is_all(&self) -> bool {
         self.bytes == self.share.0.taken.load(Ordering::Relaxed)
     }
 
-    /// All of it; nothing stays.
+    /// Moves all of it into a new holding.
     #[must_use]
     pub fn take_all(&mut self) -> Self {
         let nothing = self.share.nothing();
@@ -218,7 +219,7 @@ impl Drop for HeldMemory {
 }
 
 impl Totals {
-    /// Tells those who wait that memory was given back.
+    /// Notifies waiting callers that memory came back.
     fn tell(&self) {
         if self.is_wanted.swap(false, Ordering::SeqCst)
             && let Some(call) = self.given_back.get()
@@ -245,7 +246,7 @@ mod tests {
         account.share(&Access { token: token.to_owned(), ..Access::open() }, "10.0.0.1:5")
     }
 
-    /// Takes what it can, in pieces.
+    /// Takes as much as possible, in pieces.
     fn grab(share: &MemoryShare) -> Vec<HeldMemory> {
         std::iter::from_fn(|| share.take(10)).collect()
     }

@@ -1,4 +1,4 @@
-//! Connected clients, and the session of each.
+//! Client connections, and the session of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -10,10 +10,10 @@ use crate::replica::io::{Arrival, ConnectionId, Output, Permit};
 use crate::replica::leader::pushes::PushParts;
 use crate::types::{Access, Millis, SessionId, SessionSecret};
 
-/// A share with less room than this, in bytes, is nearly used up.
+/// A share with less room than this is nearly used up, in bytes.
 const TIGHT_BYTES: usize = 1 << 20;
 
-/// Who waits for an answer: a request of a connection.
+/// The request, on its connection, that waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asker {
     pub(crate) connection: ConnectionId,
@@ -23,60 +23,60 @@ pub(crate) struct Asker {
 /// One client's connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Fresh random bytes, for the session that it may open.
+    /// Fresh random bytes: the secret of a session that it may open.
     pub(crate) secret: SessionSecret,
     pub(crate) phase: Phase,
-    /// The heartbeat that its HELLO asked for; 0 for none.
+    /// The heartbeat requested in its HELLO; 0 for none.
     pub(crate) heartbeat_wish_ms: u32,
-    /// Most requests that it may have under way.
+    /// Most requests that it may have in flight.
     pub(crate) in_flight_max: u32,
-    /// What it may do.
+    /// Its token, rights and limits.
     access: Arc<Access>,
-    /// Where it comes from, or who asked last over it.
+    /// Its address, or that of the last caller over it.
     pub(crate) address: Arc<str>,
-    /// When it came, by the wall clock.
+    /// When it connected, by the wall clock.
     pub(crate) since: Millis,
-    /// What its HELLO called it.
+    /// The client's name from its HELLO.
     pub(crate) client_name: String,
     outbox: Outbox,
     share: MemoryShare,
-    /// Reads for which the state is new enough, and that wait until there is room for their answers.
+    /// Reads that are ready to be answered and wait for room for their answers.
     held: VecDeque<(RequestId, Request)>,
-    /// The one of them that was taken last, until it is answered: a search may take it long. It is answered whether there is
-    /// still room by then or not, and before those that came after it: each is answered some time, however much is asked for.
+    /// The read that was last taken from `held`, until it is answered, which a search can delay. It is answered even if
+    /// there is no room by then, and before later reads, so that each read is answered eventually.
     resumed: Option<RequestId>,
     requests: RequestQueue,
-    /// The client is gone, and requests of it are left.
+    /// True if the client is gone and some of its requests remain.
     is_left: bool,
 }
 
-/// What is sent to a connection.
+/// The responses to a connection that are not passed on yet.
 #[derive(Debug)]
 struct Outbox {
     responses: Vec<(RequestId, Response)>,
-    /// Their memory, of the connection's share.
+    /// The memory of the responses, from the connection's share.
     memory: HeldMemory,
-    /// How many of them answer a request.
+    /// How many of the responses answer a request.
     answers: u32,
-    /// Of all that was sent.
+    /// Bytes sent and not reported as written.
     unwritten_bytes: usize,
 }
 
-/// What a connection asked for, and was not taken.
+/// The requests of a connection that are not taken up yet.
 #[derive(Debug, Default)]
 struct RequestQueue {
-    /// Requests that wait for their turn, as they came together.
+    /// Waiting requests, in the batches in which they arrived.
     batches: VecDeque<Batch>,
     /// A push before these that is proposed in parts.
     parts: Option<PushParts>,
-    /// Of the batch whose last request is being taken up.
+    /// The permit of a batch whose last request is being taken up.
     permit: Option<Permit>,
-    /// Whether the connection stands in line for its turn.
+    /// True if the connection is waiting in `askers`.
     is_in_line: bool,
 }
 
 impl RequestQueue {
-    /// Whether something waits for its turn. Nothing does behind a part of a push that is not applied.
+    /// True if a request waits for its turn. Behind a proposed part of a push, requests wait for it to be applied.
     fn is_waiting(&self) -> bool {
         self.parts.as_ref().map_or(!self.batches.is_empty(), |parts| !parts.is_under_way())
     }
@@ -85,7 +85,7 @@ impl RequestQueue {
         self.batches.is_empty() && self.parts.is_none()
     }
 
-    /// What was asked for first.
+    /// The first request, or the rest of a push.
     fn take(&mut self) -> Option<Asked> {
         if let Some(parts) = self.parts.take() {
             return Some(Asked::Rest(parts));
@@ -99,12 +99,12 @@ impl RequestQueue {
         Some(Asked::Request(request, asked))
     }
 
-    /// Who asks next, if the next request is the first of those that came together from another caller.
+    /// The caller of the next request, if that is the first one of a batch of another caller.
     fn take_caller(&mut self) -> Option<Arc<str>> {
         self.batches.front_mut().filter(|_| self.parts.is_none())?.from.take()
     }
 
-    /// Drops what changes nothing for others.
+    /// Drops requests that matter only to the client.
     fn keep_what_outlives(&mut self) {
         for batch in &mut self.batches {
             let requests: Vec<_> = batch.requests.by_ref().filter(|(_, request)| outlives(request)).collect();
@@ -114,11 +114,11 @@ impl RequestQueue {
     }
 }
 
-/// What a connection asked for.
+/// A request to be taken up.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Request(RequestId, Request),
-    /// What is left of a push.
+    /// The rest of a push.
     Rest(PushParts),
 }
 
@@ -126,27 +126,27 @@ pub(crate) enum Asked {
 struct Batch {
     from: Option<Arc<str>>,
     requests: std::vec::IntoIter<(RequestId, Request)>,
-    /// Given back when the last of them was taken up.
+    /// Returned when the last of the requests was taken up.
     permit: Permit,
 }
 
 impl Connection {
-    /// Bytes that were sent to it and are not known to be written.
+    /// Bytes that were sent to it and are not reported as written.
     pub(crate) fn unwritten_bytes(&self) -> usize {
         self.outbox.unwritten_bytes
     }
 }
 
-/// How far a connection has come.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase {
-    /// Nothing was said.
+    /// Before HELLO.
     Silent,
-    /// HELLO was said and its session is on its way through the log.
+    /// HELLO was received, and its session is being opened through the log.
     Opening,
-    /// It speaks for a session.
+    /// It belongs to a session.
     Open(SessionId),
-    /// GOODBYE was said, or another connection took the session over.
+    /// After GOODBYE, or after another connection took over its session.
     Ended,
 }
 
@@ -156,20 +156,20 @@ pub(crate) struct Connections {
     output_bytes_max: usize,
     account: MemoryAccount,
     all: BTreeMap<ConnectionId, Connection>,
-    /// Those that have asked for something that was not taken, the next one first.
+    /// Connections with requests that are not taken up, in the order of their turns.
     askers: VecDeque<ConnectionId>,
     attached: BTreeMap<SessionId, ConnectionId>,
     dirty: BTreeSet<ConnectionId>,
-    /// Those that may have room for a read that was held.
+    /// Connections that may have room for a held read.
     resumable: BTreeSet<ConnectionId>,
-    /// Those that wait until others of the node give memory back.
+    /// Connections that wait until other connections of the node return memory.
     short: BTreeSet<ConnectionId>,
-    /// Those that wait for the turn of another one, with which they share what little memory is left.
+    /// Connections that wait for the turn of another one with the same nearly used up share.
     behind: Vec<ConnectionId>,
 }
 
 impl Connections {
-    /// No connections; each will have room for `output_bytes_max` bytes of output, as far as the account has it.
+    /// Starts without connections. Each will have room for `output_bytes_max` bytes of output, if the account has it.
     pub(crate) fn new(output_bytes_max: usize, account: MemoryAccount) -> Self {
         Self {
             output_bytes_max,
@@ -206,7 +206,7 @@ impl Connections {
         self.all.insert(id, connection);
     }
 
-    /// Removes a connection. Returns its session, if that is now without a connection.
+    /// Removes a connection. Returns its session if that has no connection now.
     pub(crate) fn remove(&mut self, id: ConnectionId) -> Option<SessionId> {
         self.dirty.remove(&id);
         self.short.remove(&id);
@@ -216,7 +216,7 @@ impl Connections {
         }
     }
 
-    /// The session has no connection any more, if it was this one.
+    /// Detaches a session from a connection. Returns false if the session has another one.
     fn detach(&mut self, id: ConnectionId, session: SessionId) -> bool {
         let was_attached = self.attached.get(&session) == Some(&id);
         if was_attached {
@@ -225,7 +225,7 @@ impl Connections {
         was_attached
     }
 
-    /// Requests come, and wait for this connection's turn.
+    /// Queues requests for this connection's turn.
     pub(crate) fn ask(
         &mut self,
         id: ConnectionId,
@@ -238,12 +238,12 @@ impl Connections {
         self.line_up(id);
     }
 
-    /// Whether a request waits for its connection's turn.
+    /// True if a request waits for its turn.
     pub(crate) fn any_asked(&self) -> bool {
         !self.askers.is_empty()
     }
 
-    /// Whose turn it is. It ends with [`Self::end_turn`].
+    /// The connection whose turn it is. The turn ends with [`Self::end_turn`].
     pub(crate) fn next_asker(&mut self) -> Option<ConnectionId> {
         let next = self.askers.pop_front()?;
         if let Some(connection) = self.all.get_mut(&next) {
@@ -252,7 +252,7 @@ impl Connections {
         Some(next)
     }
 
-    /// What a connection asked for first, of what waits.
+    /// Takes the first waiting request of a connection.
     pub(crate) fn take_asked(&mut self, id: ConnectionId) -> Option<Asked> {
         let connection = self.all.get_mut(&id).filter(|one| one.requests.is_waiting())?;
         if let Some(from) = connection.requests.take_caller() {
@@ -261,8 +261,8 @@ impl Connections {
         connection.requests.take()
     }
 
-    /// The turn of a connection is over, or a push of it that was proposed in parts: if there is more, it comes again after all
-    /// others.
+    /// Ends a connection's turn, or a push of it that was proposed in parts. If requests remain, its next turn comes after
+    /// all others.
     pub(crate) fn end_turn(&mut self, id: ConnectionId) {
         if let Some(connection) = self.all.get_mut(&id)
             && connection.requests.parts.is_none()
@@ -281,19 +281,19 @@ impl Connections {
         }
     }
 
-    /// Keeps a push of which a part is proposed, or the rest waits for the connection's turn.
+    /// Keeps a push while one of its parts is proposed, or its rest waits for the connection's turn.
     pub(crate) fn hold_parts(&mut self, id: ConnectionId, parts: PushParts) {
         if let Some(connection) = self.all.get_mut(&id) {
             connection.requests.parts = Some(parts);
         }
     }
 
-    /// The push that is proposed in parts. It is no longer before the other requests, unless it is held again.
+    /// Takes the push that is proposed in parts. Later requests need not wait for it any more, unless it is held again.
     pub(crate) fn take_parts(&mut self, id: ConnectionId) -> Option<PushParts> {
         self.all.get_mut(&id)?.requests.parts.take()
     }
 
-    /// A client is gone. What is left of its requests is what changes something for others.
+    /// A client is gone. Only those of its requests remain that affect others.
     pub(crate) fn leave(&mut self, id: ConnectionId) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         connection.is_left = true;
@@ -305,17 +305,17 @@ impl Connections {
         connection.requests.keep_what_outlives();
     }
 
-    /// Whether it is gone, and nothing that it asked for is left.
+    /// True if the client is gone and none of its requests remain.
     pub(crate) fn is_done(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| one.is_left && one.requests.is_empty())
     }
 
-    /// Whether its client is there.
+    /// True if the client is connected.
     pub(crate) fn is_there(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| !one.is_left)
     }
 
-    /// What a client may do.
+    /// The rights and limits of a client.
     pub(crate) fn access(&self, id: ConnectionId) -> Option<Arc<Access>> {
         self.all.get(&id).map(|one| Arc::clone(&one.access))
     }
@@ -324,7 +324,7 @@ impl Connections {
         self.all.get_mut(&id)
     }
 
-    /// Whether it has no WELCOME yet: without a leader here it could not ask for more.
+    /// True if it has no WELCOME yet: it needs a leader on this node to get one.
     pub(crate) fn is_stranger(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| matches!(one.phase, Phase::Silent | Phase::Opening))
     }
@@ -333,7 +333,7 @@ impl Connections {
         self.all.len()
     }
 
-    /// The session that a connection speaks for.
+    /// The session that a connection belongs to.
     pub(crate) fn session_of(&self, id: ConnectionId) -> Option<SessionId> {
         match self.all.get(&id)?.phase {
             Phase::Open(session) => Some(session),
@@ -341,7 +341,7 @@ impl Connections {
         }
     }
 
-    /// The one with the next greater number.
+    /// The connection with the next greater number.
     pub(crate) fn next_id(&self, after: ConnectionId) -> Option<ConnectionId> {
         self.all.range((Bound::Excluded(after), Bound::Unbounded)).next().map(|(id, _)| *id)
     }
@@ -350,8 +350,8 @@ impl Connections {
         self.all.keys().copied().collect()
     }
 
-    /// Lets a connection speak for a session. Returns the connection that did so before, unless it is gone:
-    /// what such a one asked for is still done.
+    /// Attaches a connection to a session. Returns the previous connection, unless its client is gone: its remaining
+    /// requests are still carried out.
     pub(crate) fn attach(&mut self, id: ConnectionId, session: SessionId) -> Option<ConnectionId> {
         let before =
             self.attached.insert(session, id).filter(|before| *before != id && self.is_there(*before));
@@ -364,7 +364,7 @@ impl Connections {
         before
     }
 
-    /// Whether a connection speaks for this session.
+    /// True if a session has a connection.
     pub(crate) fn is_attached(&self, session: SessionId) -> bool {
         self.attached.contains_key(&session)
     }
@@ -377,8 +377,8 @@ impl Connections {
         }
     }
 
-    /// How many bytes may be sent to a connection before some are written; 0 to one that is gone. One answer that
-    /// is larger than the room is sent whole.
+    /// How many more bytes may be sent to a connection now; 0 if its client is gone. A single answer that exceeds this is
+    /// sent whole.
     pub(crate) fn room_bytes(&self, id: ConnectionId) -> usize {
         let there = self.all.get(&id).filter(|one| !one.is_left);
         there.map_or(0, |one| {
@@ -386,8 +386,8 @@ impl Connections {
         })
     }
 
-    /// The same for jobs that are about to be granted. Without room the connection waits for it. When a share is nearly used up,
-    /// one connection after the other is granted jobs: `tight` has the shares whose turn is taken.
+    /// As [`Self::room_bytes`], for granting jobs. Without room, the connection waits for it. If its share is nearly used
+    /// up, only one connection of the share is granted jobs at a time: `tight` has the shares whose turn is taken.
     pub(crate) fn room_for_turn(&mut self, id: ConnectionId, tight: &mut Vec<MemoryShare>) -> usize {
         let room = self.room_bytes(id);
         let Some(one) = self.all.get(&id).filter(|_| room > 0) else {
@@ -405,7 +405,8 @@ impl Connections {
         room
     }
 
-    /// A connection whose share has no room waits for it. One whose own output is too much goes on when that is written.
+    /// Makes a connection wait if its share has no room. A connection with too much unwritten output continues when that is
+    /// written.
     fn wait_for_room(&mut self, id: ConnectionId) {
         if let Some(one) = self.all.get(&id).filter(|one| one.share.room() == 0) {
             self.short.insert(id);
@@ -413,7 +414,7 @@ impl Connections {
         }
     }
 
-    /// The turn of a connection is over: those of its share that waited for that may go on.
+    /// Ends a connection's turn. Returns the connections that waited for it.
     pub(crate) fn take_behind(&mut self, id: Option<ConnectionId>) -> Vec<ConnectionId> {
         let share = id.and_then(|id| self.all.get(&id)).map(|one| one.share.clone());
         let waits_for = |other: &ConnectionId| match (&share, self.all.get(other)) {
@@ -423,13 +424,13 @@ impl Connections {
         self.behind.extract_if(.., |other| waits_for(other)).collect()
     }
 
-    /// Memory was given back: those that waited for it may go on.
+    /// Memory came back. Returns the connections that waited for it.
     pub(crate) fn take_short(&mut self) -> BTreeSet<ConnectionId> {
         self.resumable.extend(&self.short);
         std::mem::take(&mut self.short)
     }
 
-    /// `bytes` bytes were written.
+    /// Notes that bytes were written.
     pub(crate) fn written(&mut self, id: ConnectionId, bytes: usize) {
         if let Some(connection) = self.all.get_mut(&id) {
             let unwritten = &mut connection.outbox.unwritten_bytes;
@@ -438,7 +439,7 @@ impl Connections {
         }
     }
 
-    /// Whether the answer to a read has to wait: for room, or for reads that came before it.
+    /// True if the answer to a read must wait, for room or for earlier reads.
     pub(crate) fn must_wait(&self, asker: Asker) -> bool {
         self.all.get(&asker.connection).is_some_and(|one| {
             let are_before = one.resumed.is_some() || !one.held.is_empty();
@@ -446,7 +447,7 @@ impl Connections {
         })
     }
 
-    /// Keeps a read for when there is room, and not the buffer that it came in.
+    /// Holds a read until there is room, without the buffer that it arrived in.
     pub(crate) fn hold(&mut self, asker: Asker, read: Request) {
         self.wait_for_room(asker.connection);
         if let Some(connection) = self.all.get_mut(&asker.connection) {
@@ -454,23 +455,23 @@ impl Connections {
         }
     }
 
-    /// The same for a read whose search has ended: it keeps its place before reads that came after it and were held meanwhile.
+    /// Holds a read whose search has ended, in its place before later reads that were held meanwhile.
     pub(crate) fn hold_searched(&mut self, asker: Asker, read: Request) {
         self.wait_for_room(asker.connection);
         if let Some(connection) = self.all.get_mut(&asker.connection) {
-            // Of a client that counts up, and begins again at 0; others have no order.
+            // Request ids show the order if the client counts up, wrapping at 0. Other clients get no order.
             let is_later = |later: RequestId| asker.request.0.wrapping_sub(later.0).cast_signed() < 0;
             let later = connection.held.iter().rev().take_while(|(held, _)| is_later(*held)).count();
             connection.held.insert(connection.held.len() - later, (asker.request, read.detached()));
         }
     }
 
-    /// Whether [`Self::resume`] may have something.
+    /// True if [`Self::resume`] may return a read.
     pub(crate) fn any_resumable(&self) -> bool {
         !self.resumable.is_empty()
     }
 
-    /// A read that was held, when there is room for its answer and those before it are answered.
+    /// Takes a held read if there is room for its answer, and earlier reads are answered.
     pub(crate) fn resume(&mut self) -> Option<(Asker, Request)> {
         while let Some(id) = self.resumable.first().copied() {
             if self.room_bytes(id) > 0
@@ -488,13 +489,13 @@ impl Connections {
         None
     }
 
-    /// The read that was held first.
+    /// Takes the first held read.
     pub(crate) fn take_held(&mut self, id: ConnectionId) -> Option<(Asker, Request)> {
         let (request, read) = self.all.get_mut(&id)?.held.pop_front()?;
         Some((Asker { connection: id, request }, read))
     }
 
-    /// Puts the answer to a request into a connection's outbox. Drops it if the connection is gone.
+    /// Queues the answer to a request. Drops it if the client is gone.
     pub(crate) fn send(&mut self, asker: Asker, response: Response) {
         self.tell(asker, response);
         if let Some(connection) = self.all.get_mut(&asker.connection).filter(|one| !one.is_left) {
@@ -505,7 +506,7 @@ impl Connections {
         }
     }
 
-    /// As [`Self::send`], for a response that comes unasked, under the number of the request that it is about.
+    /// As [`Self::send`], for an unsolicited response about a request.
     pub(crate) fn tell(&mut self, about: Asker, response: Response) {
         if let Some(connection) = self.all.get_mut(&about.connection).filter(|one| !one.is_left) {
             let bytes = response.weight_bytes();
@@ -528,7 +529,7 @@ impl Connections {
         self.tell(about, Response::GoingAway { message: message.to_owned(), reason });
     }
 
-    /// Hands over the queued responses, one output for each connection.
+    /// Passes on the queued responses, one output per connection.
     pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
         for connection in std::mem::take(&mut self.dirty) {
             let Some(one) = self.all.get_mut(&connection) else { continue };
@@ -541,7 +542,7 @@ impl Connections {
     }
 }
 
-/// Whether a request is to be done although its client is gone and hears no answer.
+/// True if a request is carried out even if its client is gone and gets no answer.
 fn outlives(request: &Request) -> bool {
     let is_of_client = matches!(
         request,

@@ -1,52 +1,52 @@
-//! The memory limit of a node: at the limit pushes are refused, and operations that free memory continue.
+//! The memory limit of a node: at the limit, pushes are refused, while operations that free memory continue.
 //!
-//! The driver measures the memory of the process now and then. Growth since the measurement is estimated, so that a
-//! burst of pushes does not exceed the limit between two measurements.
+//! The driver measures the memory of the process from time to time. Growth since the last measurement is estimated, so that
+//! a burst of pushes does not exceed the limit in between.
 
 /// The limit and the known memory use of the node, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
     /// The limit in bytes; 0 for no limit.
     max: u64,
-    /// Kept free of it for what clients make the node take beside its state: its [account](super::account::MemoryAccount).
+    /// The part of the limit reserved for clients beside the state: the [account](super::account::MemoryAccount).
     kept: u64,
-    /// What the process took when it was measured last, without what was taken of that account.
+    /// The measured memory of the process, without the part taken from that account.
     resident: u64,
-    /// What the state was estimated to take then.
+    /// The estimated memory of the state at that measurement.
     estimated: u64,
     /// The estimated memory now.
     now: u64,
-    /// What a checkpoint would have taken at most then.
+    /// The upper bound of a checkpoint's memory at that measurement, in addition.
     checkpoint: u64,
 }
 
-/// The copies of a command that is not applied yet: request, entry, log buffer, record.
+/// The copies of a command in flight: request, entry, log buffer, record.
 const COPIES: u64 = 4;
-/// New chunks take no more than this part of the limit: a checkpoint takes some five times as much.
+/// New chunks are at most one part in this number of the limit: a checkpoint takes about five times as much.
 const CHUNK_PART: u64 = 64;
-/// And they are never larger than this, in bytes, nor kept smaller.
+/// The upper and lower bounds of that, in bytes.
 const CHUNK_BYTES_MAX: u64 = 256 << 20;
 const CHUNK_BYTES_MAX_LEAST: u64 = 1 << 20;
 
 impl Memory {
-    /// No more than `max_bytes`, 0 for no limit, of which `kept_bytes` are not for the state.
+    /// A limit of `max_bytes` (0 for none), with `kept_bytes` reserved for clients.
     pub(crate) fn new(max_bytes: u64, kept_bytes: usize) -> Self {
         Self { max: max_bytes, kept: kept_bytes as u64, ..Self::default() }
     }
 
-    /// Whether there is a limit at all.
+    /// True if there is a limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.max > 0
     }
 
-    /// Takes a measurement: the memory of the process, without what is taken of the account of clients, the estimated share of the
-    /// state, and the upper bound of a checkpoint's memory in addition.
+    /// Takes a measurement: the memory of the process without the clients' account, the estimate for the state, and the
+    /// upper bound of a checkpoint's memory in addition.
     pub(crate) fn measured(&mut self, resident_bytes: u64, estimated_bytes: u64, checkpoint_bytes: u64) {
         (self.resident, self.estimated, self.now) = (resident_bytes, estimated_bytes, estimated_bytes);
         self.checkpoint = checkpoint_bytes;
     }
 
-    /// The state has changed; `estimated_bytes` is its estimated memory now.
+    /// Notes the current estimate of the state's memory.
     pub(crate) fn changed(&mut self, estimated_bytes: u64) {
         self.now = estimated_bytes;
     }
@@ -57,12 +57,12 @@ impl Memory {
         usize::try_from(part.clamp(CHUNK_BYTES_MAX_LEAST, CHUNK_BYTES_MAX)).unwrap_or(usize::MAX)
     }
 
-    /// Whether nothing more may be added.
+    /// True if the limit is reached: pushes are refused.
     pub(crate) fn is_short(&self) -> bool {
         self.is_short_with(0)
     }
 
-    /// Whether nothing more may be added while `under_way_bytes` of commands are not applied yet.
+    /// True if the limit would be reached with this many bytes of commands in flight.
     pub(crate) fn is_short_with(&self, under_way_bytes: usize) -> bool {
         let added = self.now.saturating_sub(self.estimated) + COPIES * under_way_bytes as u64;
         self.max > 0 && self.resident + added + self.checkpoint + self.kept > self.max

@@ -1,4 +1,4 @@
-//! What a node has whether it leads or not: its clients, the other nodes, its memory and clocks, and what it hands out next.
+//! The part of a replica that does not depend on leading: clients, other nodes, memory, clocks, and pending outputs.
 
 pub(crate) mod account;
 pub(crate) mod connections;
@@ -26,14 +26,14 @@ pub(crate) struct Node {
     /// The monotonic clock.
     pub(super) now_us: u64,
     pub(super) wall: Millis,
-    /// To be handed out at the next poll, and before all that follows.
+    /// Outputs for the next poll, before all later ones.
     pub(super) due: Vec<Output>,
     pub(super) notices: Vec<Notice>,
     pub(super) closes: Vec<ConnectionId>,
 }
 
 impl Node {
-    /// A node that is started now, and that nobody has connected to.
+    /// A node that starts now, without connections.
     pub(crate) fn new(config: ReplicaConfig, peers: Peers, now: Now) -> Self {
         Self {
             connections: Connections::new(config.output_bytes_max, config.memory_account.clone()),
@@ -51,28 +51,30 @@ impl Node {
         }
     }
 
-    /// Takes over what the machine's clocks show.
+    /// Takes over the current times of the machine's clocks.
     pub(super) fn look_at_clocks(&mut self, now: Now) {
         let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
         if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {
-            // It was set since the others showed theirs.
+            // This node's clock was set since the others reported theirs.
             self.peers.forget_clocks();
         }
         self.now_us = self.now_us.max(now.elapsed_us);
         self.wall = now.wall;
     }
 
-    /// Both clocks. To a client that speaks for a session it says that this node still led when it was asked, as any read does.
+    /// The answer to PING, with both clocks. For a client with a session it confirms, like any read, that this node led
+    /// when asked.
     pub(super) fn pong(&self) -> Response {
         Response::Pong { now: self.wall, clock_ms: self.clock_ms() }
     }
 
-    /// The monotonic clock as clients are shown it, in milliseconds, and not behind: no lease lasts longer by it.
+    /// The monotonic clock for clients, in milliseconds, rounded up so that no lease seems to last longer.
     pub(super) fn clock_ms(&self) -> u64 {
         self.now_us.div_ceil(1000)
     }
 
-    /// Whether this node can do what a state asks for. Who cannot must not lead, nor apply it in a way of its own.
+    /// Checks that this node supports a feature level of the state. Otherwise it must neither lead nor apply entries
+    /// differently.
     pub(super) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
         let level_max = self.config.feature_level_max;
         if level > level_max { Err(StorageError::FeatureLevel { level, level_max }) } else { Ok(()) }
@@ -82,7 +84,7 @@ impl Node {
         (self.now_us - self.started_us) / 1000
     }
 
-    /// Hands over what clients are to be sent, and what the driver is to be told.
+    /// Passes on the responses for clients and the outputs for the driver.
     pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
         self.connections.flush(outputs);
         outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));

@@ -1,4 +1,4 @@
-//! The other nodes: which are connected, their clocks and progress, and the messages to send to them.
+//! The other nodes: connections, clocks, progress, and messages to send.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,67 +6,68 @@ use crate::raft::{Membership, Message};
 use crate::replica::io::{Bundle, Output, PeerInfo};
 use crate::types::Millis;
 
-/// The number of entries between two state hashes that are kept for comparison with other members.
+/// Members compare their states after every entry whose index is a multiple of this.
 const AUDIT_EVERY: u64 = 64;
-/// The maximum number of kept hashes.
+/// Most state hashes that are kept for comparison.
 const AUDITS_KEPT: usize = 256;
-/// Clocks that differ by no more agree, in milliseconds.
+/// Clocks agree if they differ by at most this, in milliseconds.
 pub(in crate::replica) const CLOCKS_AGREE_MS: u64 = 500;
-/// What a clock showed longer ago says nothing any more, in microseconds.
+/// A clock reading that is older than this is ignored, in microseconds.
 const CLOCK_SAMPLE_US_MAX: u64 = 10_000_000;
-/// A member that fetches a checkpoint asks for the next part of it within this time, or is offered the newest: when all parts are
-/// there, it reads them.
+/// A member that fetches a checkpoint must ask for the next part within this time, or it is offered the newest one. The
+/// time includes the pause in which it reads a complete checkpoint.
 const FETCH_PAUSE_US_MAX: u64 = 10_000_000;
-/// The same for one that was only offered it, or has connected again. A fetch begins soon, goes on over another connection, and
-/// asks every second; an offer may be lost, and a member that was restarted knows of none. To offer it once more costs little.
+/// As above, for a member that was only offered a checkpoint, or has reconnected. A fetch begins soon, continues over a new
+/// connection, and asks every second; but an offer may be lost, and a restarted member knows of none. Repeating an offer is
+/// cheap.
 const FETCH_BEGINS_US_MAX: u64 = 3_000_000;
-/// The interval at which members show each other their clocks: two followers have no other messages for each other.
+/// How often members show each other their clocks: followers have no other messages for each other.
 const CLOCK_SHOWN_US: u64 = 1_000_000;
 
-/// All that this node knows of the others beyond what the state says.
+/// What this node knows about the others beyond the state.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     connected: BTreeMap<u64, Peer>,
-    /// How far each one's clock was ahead of this node's, and when that was seen. It outlives the connection: who judges
-    /// clocks by those that are left takes one that is off for one of two equals.
+    /// How far each clock was ahead of this node's, and when that was seen. Readings outlive the connection: with two
+    /// clocks left there is no majority to tell which one is wrong.
     clocks: BTreeMap<u64, (i64, u64)>,
-    /// By when each member that was offered a checkpoint has to ask for a part of it. It outlives the connection, as a fetch
-    /// does.
+    /// When each member that was offered a checkpoint must have asked for a part of it. It outlives the connection, as a
+    /// fetch does.
     fetch_by_us: BTreeMap<u64, u64>,
     next_shown_us: u64,
     outboxes: BTreeMap<u64, Vec<Message>>,
     audits: VecDeque<Audit>,
 }
 
-/// The state after one entry.
+/// This node's state hash after an entry.
 #[derive(Debug)]
 struct Audit {
     index: u64,
     hash: u128,
-    /// What other nodes said that theirs was.
+    /// The hashes that other nodes reported after that entry.
     others: BTreeMap<u64, u128>,
 }
 
-/// A node that this one is connected to.
+/// A connected node.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) info: PeerInfo,
-    /// The last entry that it said it had applied.
+    /// The last entry that it reported as applied.
     pub(crate) applied: u64,
     audited: (u64, u128),
-    /// When it last said something to Raft.
+    /// When it last sent a Raft message.
     spoke_us: Option<u64>,
 }
 
-/// What the others' clocks say of this node's.
+/// How this node's clock compares with those of the voters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A majority of the voters agrees, this one included.
+    /// It agrees with a majority of the voters' clocks, its own included.
     Agreed,
-    /// A majority of the voters agrees without this one. The difference to the nearest of their clocks in milliseconds;
-    /// positive if this one is ahead.
+    /// A majority of the voters' clocks agrees without it. The difference in milliseconds to the nearest of them that it
+    /// does not agree with; positive if this node is ahead.
     Outside(i64),
-    /// Too little is known, or no majority agrees: then no clock counts as better than another.
+    /// Too few clocks were seen, or no majority agrees: then no clock counts as right.
     Open,
 }
 
@@ -92,7 +93,8 @@ impl Peers {
         self.connected.values()
     }
 
-    /// Another node said something. Returns the entry after which its state was not what this one's was.
+    /// Handles a bundle. Returns the index of the entry after which the sender's state differs from this one's, if that is
+    /// new.
     pub(crate) fn heard(&mut self, from: u64, bundle: &Bundle, wall: Millis, now_us: u64) -> Option<u64> {
         let peer = self.connected.get_mut(&from)?;
         peer.applied = bundle.applied;
@@ -108,8 +110,8 @@ impl Peers {
         (is_news && own.hash != hash).then_some(index)
     }
 
-    /// Notes this node's state after an entry, if states are compared after it: every [`AUDIT_EVERY`] entries, and the first
-    /// of each term, so that a leader learns at once that its state differs from the others.
+    /// Notes this node's state hash after an entry if members compare it: every [`AUDIT_EVERY`] entries, and at the first
+    /// entry of each term, so that a new leader learns at once that its state differs.
     pub(crate) fn note_state(&mut self, index: u64, begins_term: bool, hash: impl FnOnce() -> u128) {
         if index.is_multiple_of(AUDIT_EVERY) || begins_term {
             if self.audits.len() >= AUDITS_KEPT {
@@ -119,12 +121,12 @@ impl Peers {
         }
     }
 
-    /// The state is another one from here on.
+    /// Drops this node's state hashes: its state was replaced.
     pub(crate) fn forget_states(&mut self) {
         self.audits.clear();
     }
 
-    /// The newest entry after which a majority of the voters had one state, and this node another.
+    /// The newest entry after which a majority of the voters agreed on a state that this node does not have.
     pub(crate) fn outvoted(&self, own: u64, members: &Membership) -> Option<u64> {
         let is_outvoted = |audit: &&Audit| {
             let voters =
@@ -137,12 +139,13 @@ impl Peers {
         self.audits.iter().rev().find(is_outvoted).map(|audit| audit.index)
     }
 
-    /// The newest of the states that members compare, and the entry it came after; zeros if there is none.
+    /// The newest entry that members compare, and the state hash after it; zeros if there is none.
     pub(crate) fn audited(&self) -> (u64, u128) {
         self.audits.back().map_or((0, 0), |audit| (audit.index, audit.hash))
     }
 
-    /// Another node's newest compared state, and whether this node's was the same; `None` if that is not known.
+    /// Another node's newest compared entry, and whether this node had the same state after it; `None` if that is not
+    /// known.
     pub(crate) fn compared(&self, node: u64) -> (u64, Option<bool>) {
         let Some(peer) = self.connected.get(&node) else { return (0, None) };
         let (index, hash) = peer.audited;
@@ -150,23 +153,23 @@ impl Peers {
         (index, own.map(|own| own.hash == hash))
     }
 
-    /// This node's clock was set: how far the others' are ahead has to be seen anew.
+    /// Drops all clock readings: this node's clock was set.
     pub(super) fn forget_clocks(&mut self) {
         self.clocks.clear();
     }
 
-    /// How far a node's clock is ahead of this one's, in milliseconds, if it was seen a short time ago.
+    /// How far a node's clock is ahead of this one's, in milliseconds, if the reading is recent.
     pub(crate) fn ahead_ms(&self, node: u64, now_us: u64) -> Option<i64> {
         let (ahead_ms, seen_us) = self.clocks.get(&node).copied()?;
         (now_us.saturating_sub(seen_us) <= CLOCK_SAMPLE_US_MAX).then_some(ahead_ms)
     }
 
-    /// Whether a node's clock was seen a short time ago, and agreed with this one's.
+    /// True if a recent reading of a node's clock agrees with this one's.
     pub(crate) fn agrees(&self, node: u64, now_us: u64) -> bool {
         self.ahead_ms(node, now_us).is_some_and(|ahead_ms| ahead_ms.unsigned_abs() <= CLOCKS_AGREE_MS)
     }
 
-    /// Says something to each member from time to time: with it goes what the clock shows.
+    /// Sends something to each member from time to time, if only an empty bundle: bundles carry the sender's clock.
     pub(crate) fn show_clock(&mut self, members: &Membership, now_us: u64) {
         if now_us >= self.next_shown_us {
             self.next_shown_us = now_us + CLOCK_SHOWN_US;
@@ -176,7 +179,7 @@ impl Peers {
         }
     }
 
-    /// What the clocks of the other voters say of this node's.
+    /// Compares this node's clock with those of the other voters.
     pub(crate) fn verdict(&self, own: u64, members: &Membership, now_us: u64) -> Verdict {
         let others = members.voters.iter().filter(|voter| **voter != own);
         let mut seen: Vec<i64> = others.filter_map(|voter| self.ahead_ms(*voter, now_us)).collect();
@@ -191,8 +194,9 @@ impl Peers {
         nearest.map_or(Verdict::Open, |ahead_ms| Verdict::Outside(-ahead_ms))
     }
 
-    /// What the clocks of a majority of the voters that agree have reached; if none agree, what the one has that is furthest
-    /// behind: of any majority, one is right if most are. `wall` is what this node's shows. Zero if too few were seen.
+    /// The wall-clock time that a majority of the voters has surely reached. If a majority agrees: the slowest of its
+    /// clocks. Otherwise: the slowest clock seen, because some clock of any majority is right if most are. `wall` is this
+    /// node's clock. Zero without a majority of recent readings.
     pub(crate) fn reached(&self, own: u64, members: &Membership, wall: Millis, now_us: u64) -> Millis {
         let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
         let mut seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
@@ -202,40 +206,40 @@ impl Peers {
         behind.map_or(Millis(0), |ahead_ms| Millis(wall.0.saturating_add_signed(*ahead_ms)))
     }
 
-    /// How far the clock is ahead of this node's that is furthest ahead, in milliseconds: of any majority one is right if most are, so no
-    /// clock that is right has gone further. `None` if too few were seen.
+    /// Returns how far the voters' clock that is furthest ahead is ahead of this node's, in milliseconds. If most clocks are
+    /// right, each majority has a right one, so no right clock has gone further. `None` if fewer than a majority were seen.
     pub(crate) fn furthest_ahead_ms(&self, own: u64, members: &Membership, now_us: u64) -> Option<i64> {
         let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
         let seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
         seen.iter().max().copied().filter(|_| seen.len() >= members.majority())
     }
 
-    /// A member was offered a checkpoint.
+    /// Notes that a member was offered a checkpoint.
     pub(crate) fn offered(&mut self, node: u64, now_us: u64) {
         self.fetch_by_us.insert(node, now_us + FETCH_BEGINS_US_MAX);
     }
 
-    /// A member asks for a part of a checkpoint.
+    /// Notes that a member asked for a part of a checkpoint.
     pub(crate) fn fetches(&mut self, node: u64, now_us: u64) {
         self.fetch_by_us.insert(node, now_us + FETCH_PAUSE_US_MAX);
     }
 
-    /// Whether a member that was offered a checkpoint should have asked for a part of it by now.
+    /// True if a member that was offered a checkpoint has not asked for a part of it in time.
     pub(crate) fn fetches_nothing(&self, node: u64, now_us: u64) -> bool {
         self.fetch_by_us.get(&node).is_none_or(|by_us| *by_us < now_us)
     }
 
-    /// Whether a node has said something to Raft since then.
+    /// True if a node has sent a Raft message since then.
     pub(crate) fn spoke_since(&self, node: u64, us: u64) -> bool {
         self.connected.get(&node).and_then(|peer| peer.spoke_us).is_some_and(|spoke_us| spoke_us >= us)
     }
 
-    /// Queues a message. A node that is not connected does not receive it.
+    /// Queues a message. It is lost if the node is not connected.
     pub(crate) fn say(&mut self, message: Message) {
         self.outboxes.entry(message.to()).or_default().push(message);
     }
 
-    /// Returns the messages to send.
+    /// Passes on the queued messages.
     pub(crate) fn flush(&mut self, wall: Millis, stamp_us: u64, applied: u64, outputs: &mut Vec<Output>) {
         let audited = self.audited();
         for (to, messages) in std::mem::take(&mut self.outboxes) {
@@ -245,7 +249,7 @@ impl Peers {
     }
 }
 
-/// Whether clocks with these leads, in ascending order, agree with each other.
+/// True if clocks with these leads, in ascending order, agree with each other.
 fn agree(ahead_ms: &[i64]) -> bool {
     let (first, last) = (ahead_ms.first(), ahead_ms.last());
     first.zip(last).is_some_and(|(first, last)| last.abs_diff(*first) <= CLOCKS_AGREE_MS)
@@ -381,7 +385,7 @@ mod tests {
         assert_eq!(peers.verdict(1, &three(), 5), Verdict::Open);
     }
 
-    /// Handles another node's state after an entry. Returns the entry after which the states differ.
+    /// Handles another node's state after an entry. Returns the entry if the states differ.
     fn hears(peers: &mut Peers, from: u64, audited: (u64, u128)) -> Option<u64> {
         let bundle = Bundle { wall: Millis(0), stamp_us: 0, applied: 0, audited, messages: Vec::new() };
         peers.heard(from, &bundle, Millis(0), 5)

@@ -1,4 +1,4 @@
-//! Who stands in which line, for how much.
+//! Which waiters are in which lines, and for how many jobs.
 
 use super::*;
 use crate::protocol::RequestId;
