@@ -116,7 +116,7 @@ impl SimulatedFolder {
         self.device().reads
     }
 
-    /// Number of reads without a [`FolderFile::will_read`] before them: their callers waited for the disk.
+    /// Number of reads without a `will_read` before them: their callers waited for the disk.
     pub fn sudden_reads(&self) -> u64 {
         self.device().not_begun
     }
