@@ -51,7 +51,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct CallRequest {
     pub(super) destination: Destination,
-    /// True if jobs name their own URLs.
+    /// True if the URL can differ from job to job.
     pub(super) is_of_job: bool,
     pub(super) request: Request<Full<Bytes>>,
     /// The body, which the signature covers.
