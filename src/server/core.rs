@@ -2,10 +2,9 @@
 //! a thread of its own and a task of the runtime run it in turns.
 //!
 //! It passes all waiting inputs before it asks for outputs, so its batches grow with the load. The replica bounds
-//! the work of clients in one turn; messages of members come in between. The core never waits for a connection. A write
 //! the work of clients in one turn; messages of members come in between. The core never waits for a connection. The disk
 //! thread writes and syncs, unless nothing waits for the core meanwhile. The core itself reads a job that is only on
-//! disk, mostly
+//! disk, mostly from the system's cache. With nothing to do it rests until an input or the next deadline.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;

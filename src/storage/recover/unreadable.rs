@@ -50,9 +50,9 @@ impl Unreadable {
     /// Reads every row of every chunk.
     ///
     /// # Errors
+    ///
     /// If the job of a row cannot be identified: the index of a chunk, a page file or the metadata of the state is damaged.
     /// Then only a backup helps.
-    /// nothing but a backup helps.
     pub(in crate::storage) fn find<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Self, StorageError> {
         let metadata = checkpoint::decode_metadata(folder, manifest)?;
         let mut found = Self::default();
