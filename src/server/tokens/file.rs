@@ -54,7 +54,7 @@ pub struct TokenEntry {
     pub limits: Limits,
 }
 
-/// The limits of a token on this node. A limit that is not set does not apply.
+/// How much a token may do, on this node. What is not set is not limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(deny_unknown_fields, default)]
