@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// What is told at a time when these subjects are wrong: the wrong ones, and the recovered ones with a minus.
+    /// The report at a time when these subjects are wrong: the wrong ones, and the recovered ones with a minus.
     fn told(watch: &mut Watch, rule: &Rule, now_ms: u64, wrong: &[&str]) -> Vec<String> {
         let breaches =
             wrong.iter().map(|subject| Breach { subject: (*subject).to_owned(), finding: "late".to_owned() });

@@ -136,7 +136,7 @@ mod tests {
             has_more_topics: true,
         };
         let text = table(&[report]);
-        // A client may call itself anything.
+        // A client can choose any name.
         assert!(!text.contains('\u{1b}') && text.lines().count() == 2, "{text:?}");
         let cells: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
         let expected = [

@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes what the test lets it take, and fails when the test says so.
+    /// Accepts as much as the test allows, and fails when the test wants it to.
     struct Valve {
         turns: Receiver<io::Result<usize>>,
         taken: SyncSender<Vec<u8>>,

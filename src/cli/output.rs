@@ -167,7 +167,7 @@ mod tests {
         let shown = plain(hostile);
         let expected = "\\u001b]0;title\\u0007\\u009b2J\\u007f \\u202etxt.exe\\u2066\\u200f\\u000d\n\tnext: \u{e9}\u{4e2d}";
         assert_eq!(shown, expected);
-        // JSON stays what it was.
+        // The JSON value stays the same.
         let json = serde_json::to_string(hostile).expect("text");
         assert_eq!(serde_json::from_str::<String>(&plain(&json)).expect("JSON"), hostile);
     }

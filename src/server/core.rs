@@ -39,7 +39,7 @@ pub(super) enum ToCore {
     Connected {
         /// The new connection.
         connection: ConnectionId,
-        /// The address, the token and the secret of the client.
+        /// The address, the access and the session secret of the client.
         arrival: Arrival,
         /// The queue of its output.
         outbox: Outbox,

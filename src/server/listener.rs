@@ -170,7 +170,7 @@ mod tests {
     async fn an_address_that_has_enough_takes_no_place_from_others() {
         let (addresses, unauthenticated) = (Addresses::new(2), UnauthenticatedLimits::new(3, Duration::ZERO));
         let [greedy, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().expect("an address"));
-        // Two of its own, and the other's, which would give way to a third.
+        // Two of its own, and the other's, which a third one would take.
         let admitted =
             [greedy, greedy, other].map(|from| admit(from, &addresses, &unauthenticated).expect("a place"));
         assert!(admit(greedy, &addresses, &unauthenticated).is_none());

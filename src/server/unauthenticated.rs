@@ -204,7 +204,7 @@ mod tests {
         let second = limits.enter(ip("10.0.0.3")).expect("a place");
         assert_eq!(silent.iter().map(is_given_up).collect::<Vec<_>>(), [true, true, false, false]);
         assert!(!is_given_up(&first) && !is_given_up(&second));
-        // It has as many as anyone may have, and they are young.
+        // It has its maximum of slots, and all of them are recent.
         assert!(limits.enter(ip("10.0.0.1")).is_none());
         drop(silent);
         let again: Vec<UnauthenticatedSlot> = (0..9).filter_map(|_| limits.enter(ip("10.0.0.1"))).collect();

@@ -373,7 +373,7 @@ mod tests {
         assert!(refused.message.contains("is in the way"), "{refused}");
         assert_eq!(std::fs::read(&other).expect("there"), b"precious");
         std::fs::remove_file(&path).expect("removed");
-        // Whoever has it open, and may read it, sees nothing of the backup.
+        // A process that has it open for reading sees nothing of the backup.
         std::fs::write(&path, b"").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).expect("set");
         let spy = File::open(&path).expect("opened");

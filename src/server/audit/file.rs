@@ -148,7 +148,7 @@ mod tests {
         assert!(file.cut_back().expect("cut back"));
         file.write(b"six\n").expect("written");
         assert_eq!(text(&path), "one\ntwo\nfour\nsix\n");
-        // What has no line at all is somebody else's, and stays.
+        // A file without a line break belongs to another program, and stays.
         std::fs::write(&path, "no line").expect("written");
         let mut file = RotatedFile::open(&path, 1000).expect("opened");
         file.write(b"one\n").expect("written");

@@ -164,7 +164,7 @@ mod tests {
         assert!(held.upgrade().is_some());
         tokio::time::advance(Duration::from_millis(BACKUP_IDLE_MS_MAX + 1)).await;
         for _ in 0..100 {
-            // Until the other task has seen what time it is.
+            // Until the other task has read the clock.
             tokio::task::yield_now().await;
         }
         assert!(held.upgrade().is_none());

@@ -118,7 +118,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// What a future comes to without waiting.
+    /// The result of a future without waiting.
     fn now<T>(future: impl Future<Output = T>) -> Option<T> {
         match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(found) => Some(found),

@@ -101,7 +101,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    /// Pushes are refused while it takes too much, and then nothing else may come that would wake the thread.
+    /// Pushes are refused while memory is short, and then no other command may come that would wake the thread.
     #[test]
     fn memory_is_looked_at_although_nothing_is_written() {
         let mut memory = MemoryWatch::new(true, seconds(5));

@@ -114,7 +114,7 @@ mod tests {
         assert!(refused.is_shortage(), "{refused}");
         assert!((10 * MIB..=14 * MIB).contains(&written), "{written} bytes were written");
         assert!(folder.create("b").map(drop).expect_err("no space").is_shortage());
-        // Others still have some space, and the unfinished file can be removed.
+        // Other folders still have some space, and the unfinished file can be removed.
         device.create("c").and_then(|mut other| other.append(&vec![1; MIB])).expect("there is space");
         folder.remove("a").expect("removed");
         folder.create("b").map(drop).expect("there is space");

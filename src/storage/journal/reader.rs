@@ -134,7 +134,7 @@ mod tests {
             next
         };
         assert_eq!(after(second), Ok(()));
-        // The one between them is missing; it is an old one; it continues another record of the same number.
+        // A record between them is missing; it is an old one; it continues another record of the same number.
         for wrong in [
             Point { sequence: second.sequence + 1, ..second },
             Point { sequence: first.sequence, ..second },
