@@ -46,7 +46,7 @@ pub enum AlertsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not TOML, or has unknown or missing keys.

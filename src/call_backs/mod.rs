@@ -87,7 +87,7 @@ pub enum CallBacksError {
     Log {
         /// The folder of the log.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -47,7 +47,7 @@ pub enum SecretsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is malformed. Its content may be a secret, and is not shown.

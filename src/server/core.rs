@@ -70,7 +70,7 @@ pub(super) enum ToCore {
 /// The state of a node, as it shows it.
 #[derive(Debug)]
 pub struct Observed {
-    /// What its replica knows.
+    /// The state of its replica.
     pub observation: Observation,
     /// The time spent in each stage since the start, as in STATS.
     pub stages: [(&'static str, Buckets); 4],

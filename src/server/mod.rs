@@ -91,7 +91,7 @@ pub enum ServerError {
     Listen {
         /// The address, as configured.
         address: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Other nodes could not connect to the address that this node would tell them.
@@ -135,7 +135,7 @@ pub enum ServerError {
     AuditLog {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Everyone who reaches the address could use the queue.

@@ -138,7 +138,7 @@ impl<V: Volume> Durable<V> {
 
 /// A type with its durable state on a volume: that makes it a [`Storage`].
 pub(super) trait OnVolume {
-    /// What it is on.
+    /// The type of the volume.
     type Volume: Volume;
 
     /// The durable state.

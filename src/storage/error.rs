@@ -44,7 +44,7 @@ pub enum StorageError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// There is no room left.

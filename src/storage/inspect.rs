@@ -263,7 +263,7 @@ fn unlisted_files<F: Folder>(
     Ok(files)
 }
 
-/// What was read of a log.
+/// The findings in a log.
 #[derive(Default)]
 struct LogRead {
     vote: Option<Vote>,

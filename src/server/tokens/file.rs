@@ -109,7 +109,7 @@ pub enum TokenError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A key is unknown, or a value is impossible. The text names the line, but does not show it: it may contain a secret.

@@ -22,7 +22,7 @@ const FIXED_BYTES: usize = 16;
 const NAME_BYTES: usize = 32;
 const ENTRY_BYTES: u64 = 64;
 
-/// How a backup begins.
+/// The header of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupHeader {
     /// The cluster it was taken from.

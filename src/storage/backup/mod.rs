@@ -97,7 +97,7 @@ impl Backup {
         Ok(Self { path: path.to_owned(), file, header, folder, manifest })
     }
 
-    /// How it begins.
+    /// The header of the backup.
     pub fn header(&self) -> &BackupHeader {
         &self.header
     }

@@ -108,7 +108,7 @@ impl PinnedBackup {
         Self { head: header.encode(&table), header, files }
     }
 
-    /// How it begins.
+    /// The header of the backup.
     pub fn header(&self) -> &BackupHeader {
         &self.header
     }

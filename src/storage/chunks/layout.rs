@@ -92,7 +92,7 @@ pub(super) struct Footer {
     pub(super) bytes: u64,
 }
 
-/// How the file of a chunk begins.
+/// The header of the file of chunk `number`.
 pub(super) fn header(number: u32) -> Header {
     Header { magic: CHUNK_MAGIC, version: CHUNK_VERSION, number }
 }

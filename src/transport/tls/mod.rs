@@ -33,7 +33,7 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
     /// A file lacks the expected kind of item.
