@@ -1,4 +1,4 @@
-//! Delivery: a queue and a task for each target. A target that hangs holds up no other, and no rule.
+//! Delivery: a queue and a task for each target. A target that hangs delays neither other targets nor rules.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,20 +11,21 @@ use tracing::{debug, warn};
 use super::message::Message;
 use super::target::Target;
 
-/// Messages that may wait for one target. More are given up: the next repeat tells what is still wrong, but an end is told once.
+/// Messages that may wait for one target. Further ones are dropped: the next repeat tells what is still wrong, but an end
+/// is told once.
 const WAITING_MAX: usize = 64;
-/// A message that was not accepted is sent again after these pauses; then it is given up.
+/// A message that was not accepted is sent again after these pauses; then it is dropped.
 const PAUSES: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::from_mins(2)];
 
-/// How many messages arrived, and how many did not.
+/// The numbers of delivered and of dropped messages.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: AtomicU64,
     pub(super) failed: AtomicU64,
 }
 
-/// The way to one target. What is in the queue is sent even after this is dropped.
+/// The queue to one target. Queued messages are sent even after this is dropped.
 #[derive(Debug)]
 pub(super) struct Delivery {
     sender: Sender<Message>,
@@ -39,7 +40,7 @@ impl Delivery {
         Self { sender, target, counts }
     }
 
-    /// Whether it leads to this target, however often the file was read.
+    /// True if it delivers to this target, also when the file was read again.
     pub(super) fn leads_to(&self, target: &Target) -> bool {
         self.target.written == target.written
     }

@@ -1,4 +1,4 @@
-//! The file of alerts: targets and rules. Its text may have secrets, so no error shows a line of it.
+//! The file of alerts: targets and rules. Its text may contain secrets, so no error shows a line of it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,12 +23,12 @@ const RULES_MAX: usize = 256;
 const TARGETS_MAX: usize = 32;
 /// The longest name of a rule or a target, in bytes.
 const NAME_BYTES_MAX: usize = 100;
-/// The pause between repeats, unless a rule has another: an hour.
+/// The default pause between repeats: an hour.
 const REPEAT_MS_DEFAULT: u64 = 3_600_000;
-/// The shortest one.
+/// The shortest pause between repeats.
 const REPEAT_MS_MIN: u64 = 60_000;
 
-/// What a file of alerts says.
+/// The content of a file of alerts.
 #[derive(Debug)]
 pub(super) struct AlertFile {
     pub(super) targets: Vec<Arc<Target>>,
@@ -46,17 +46,17 @@ pub enum AlertsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is no TOML, or has something that no alert has.
+    /// The file is not TOML, or has unknown or missing keys.
     #[error("{}, line {line}: {hint}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong, without the line's text.
+        /// The problem, without the line's text.
         hint: String,
     },
     /// A rule or a target is wrong.
@@ -64,7 +64,7 @@ pub enum AlertsError {
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: Why,
     },
     /// The CA cannot be used.
@@ -72,13 +72,13 @@ pub enum AlertsError {
     Tls(#[from] TlsError),
 }
 
-/// What is wrong with a rule or a target.
+/// The problem of a rule or a target.
 #[derive(Debug, thiserror::Error)]
 pub enum Why {
     /// There are too many.
     #[error("at most {RULES_MAX} rules and {TARGETS_MAX} targets are possible")]
     TooMany,
-    /// It has no name, or that of another.
+    /// It has no name, or the name of another one.
     #[error(
         "{0:?}: each rule and each target needs a name of its own, of at most {NAME_BYTES_MAX} bytes in one line"
     )]
@@ -94,19 +94,19 @@ pub enum Why {
         "target {0:?}: expected smtps://USER:PASSWORD@HOST, smtp://USER:PASSWORD@HOST?tls=required, or without a password smtp://HOST"
     )]
     Smtp(String),
-    /// An address is none.
+    /// An address is not valid.
     #[error("target {0:?}: from and to need addresses as ops@example.com or Ops <ops@example.com>")]
     Address(String),
-    /// A rule asks for nothing that is known.
+    /// The measure of a rule is unknown.
     #[error("rule {0:?}: expected when = one of {list}", list = measures())]
     Measure(String),
-    /// A rule of topics without a limit, or another with one.
+    /// The limit of a rule is missing, or it takes none.
     #[error("rule {0:?}: {1}")]
     Limit(String, Limit),
-    /// The topics are none.
+    /// The topics are not valid.
     #[error("rule {0:?}: topics is a name, a beginning and *, or * for all; only rules about topics have it")]
     Topics(String),
-    /// A duration is none.
+    /// A duration is not valid.
     #[error("rule {0:?}: {1}: {2}")]
     Duration(String, &'static str, values::ValueError),
     /// There is too little time between repeats.
@@ -120,16 +120,16 @@ pub enum Why {
 /// The limit that a rule needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
-    /// Of a time.
+    /// A duration.
     #[error("lateness needs above, a duration as \"30s\"")]
     Duration,
-    /// Of a count.
+    /// A number.
     #[error("this measure needs above, a number")]
     Count,
-    /// Of bytes.
+    /// A number of bytes.
     #[error("disk_free needs below, a number of bytes")]
     Bytes,
-    /// There is none.
+    /// No limit.
     #[error("this measure takes neither above nor below")]
     None,
 }
@@ -144,7 +144,7 @@ struct Written {
     rules: Vec<WrittenRule>,
 }
 
-/// A target as it stands in the file. It may have secrets, so it is never shown.
+/// A target as it is in the file. It may contain secrets, so it is never shown.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenTarget {
@@ -181,11 +181,11 @@ enum Amount {
 }
 
 impl AlertFile {
-    /// Reads a file.
+    /// Reads and checks a file.
     ///
     /// # Errors
     ///
-    /// It cannot be used.
+    /// If it cannot be used.
     pub(super) fn read(path: &Path) -> Result<Self, AlertsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| AlertsError::Unreadable { path: path.to_owned(), source })?;
@@ -215,7 +215,7 @@ impl AlertFile {
         Ok(Self { targets, rules, ca: pem, hooks })
     }
 
-    /// Its targets, all of them or those of these names.
+    /// All its targets, or those of these names.
     pub(super) fn targets(&self, only: &[String]) -> Result<Vec<Arc<Target>>, Why> {
         if only.is_empty() {
             return Ok(self.targets.clone());
@@ -227,7 +227,7 @@ impl AlertFile {
         found.collect()
     }
 
-    /// Closes connections that were not used for a while.
+    /// Closes connections that were idle for too long.
     pub(super) fn close_idle(&self) {
         self.hooks.close_idle();
     }
@@ -255,7 +255,7 @@ impl WrittenTarget {
     }
 }
 
-/// A mail server. A password is sent over TLS alone, and never where TLS is left to the other side.
+/// A mail server. A password is sent only over TLS, and never where TLS is optional.
 fn smtp_of(url: &str, pem: Option<&[u8]>) -> Option<AsyncSmtpTransport<Tokio1Executor>> {
     let parsed = Url::parse(url).ok()?;
     let host = parsed.domain()?;
@@ -335,7 +335,7 @@ fn measures() -> String {
     Measure::ALL.map(Measure::name).join(", ")
 }
 
-/// The place of an error, and what it says of names; what it says of values may be a secret.
+/// The line of an error, and its text if that is about names; a text about values may contain a secret.
 fn malformed(path: &Path, text: &str, error: &toml::de::Error) -> AlertsError {
     let at = error.span().map_or(0, |span| span.start);
     let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;

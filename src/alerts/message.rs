@@ -1,4 +1,4 @@
-//! What is told: one text for people, and the same as JSON for programs.
+//! Messages: one text for people, and the same as JSON for programs.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::watch::{Finding, Told};
 use crate::json::values::{inside_quotes, spelled, time_text};
 use crate::types::Millis;
 
-/// Subjects that one message names; of more it tells the number.
+/// Most subjects that one message names; of further ones it has the number.
 const NAMED_MAX: usize = 20;
 
 /// One message.
@@ -45,7 +45,7 @@ struct FindingJson<'a> {
 }
 
 impl Message {
-    /// What a rule of a node has to tell.
+    /// The message of a rule on a node.
     pub(super) fn new(rule: &str, node: u64, server: &str, at: Millis, mut told: Told) -> Self {
         let state = if told.wrong.is_empty() { "recovered" } else { "firing" };
         let mut text = format!("{rule}: {state}\n");
@@ -80,7 +80,7 @@ impl Message {
         Self { rule: rule.to_owned(), state, text, json }
     }
 
-    /// A message that only shows that messages arrive.
+    /// A test message.
     pub(super) fn test(at: Millis) -> Self {
         let (rule, state) = ("test", "test");
         let at = time_text(at);
@@ -95,7 +95,7 @@ impl Message {
         self.state
     }
 
-    /// One line.
+    /// The subject of a mail, in one line.
     pub(super) fn subject(&self) -> String {
         format!("[adjourn] {}: {}", self.rule, self.state)
     }
@@ -104,7 +104,7 @@ impl Message {
         &self.text
     }
 
-    /// As JSON: a template with `{text}`, `{rule}` and `{state}` filled in, or all that there is to tell.
+    /// As JSON: the template with `{text}`, `{rule}` and `{state}` filled in, or without one all fields.
     pub(super) fn json(&self, template: Option<&str>) -> Bytes {
         let Some(template) = template else { return self.json.clone() };
         let mut filled = String::with_capacity(template.len() + self.text.len());

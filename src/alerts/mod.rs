@@ -1,8 +1,9 @@
 //! Alerts: a node tells people by web hook or e-mail when something is wrong with the queue, and when it is over.
 //!
-//! Every 5 s the node compares what it [observes](crate::server::Observation) with the rules of a [file](mod@file), and remembers for each
-//! rule [what is wrong](watch). Every member of a cluster does this, but only the leader speaks of what all of them see; so a new
-//! leader knows what was told before. What one node alone can see, such as its disk, each node tells for itself.
+//! Every 5 s the node compares what it [observes](crate::server::Observation) with the rules of a [file](mod@file), and
+//! remembers for each rule [what is wrong](watch). Every member of a cluster does this, but only the leader sends messages
+//! about shared facts; so a new leader knows what was sent before. Facts about one node, such as its disk, are sent by that
+//! node.
 //!
 //! ```text
 //!   observation + failing destinations + free disk space
@@ -44,12 +45,12 @@ use crate::types::{Access, Grant, Right, whole_ms};
 
 /// The rules are checked this often.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// A look at the file takes no longer than this.
+/// The longest wait for a check of the file.
 const LOOK_MAX: Duration = Duration::from_secs(5);
-/// As whom a node observes itself; no token can have this name.
+/// The name under which a node observes itself; no token can have this name.
 const NAME: &str = "(alerts)";
 
-/// What alerting needs beside the queue, read and checked.
+/// The rules and targets, read and checked.
 #[derive(Debug)]
 pub struct Prepared {
     /// `None` for no alerts.
@@ -57,7 +58,7 @@ pub struct Prepared {
     server_name: String,
 }
 
-/// The file, as it was read last.
+/// The file as it was last read.
 #[derive(Debug)]
 struct Source {
     path: PathBuf,
@@ -69,42 +70,42 @@ struct Source {
 #[derive(Clone, Debug, Default)]
 pub struct Alerts {
     counts: Arc<Counts>,
-    /// Subjects that were told to be wrong, by rule.
+    /// The number of subjects that were reported as wrong, by rule.
     firing: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
-/// What a node shows of its alerts.
+/// The state of the alerts, for monitoring.
 #[derive(Clone, Debug)]
 pub struct AlertsSeen {
-    /// Rules, each with the number of subjects that were told to be wrong, by this node or by the leader.
+    /// Rules, each with the number of subjects that this node or the leader reported as wrong.
     pub firing: Vec<(String, usize)>,
     /// Messages that a target accepted.
     pub sent: u64,
-    /// Messages that were given up.
+    /// Messages that were dropped.
     pub failed: u64,
 }
 
-/// A test message that was sent, or was not.
+/// The result of a test message to one target.
 #[derive(Debug)]
 pub struct Tested {
     /// The name of the target.
     pub target: String,
-    /// What came of it.
+    /// The result.
     pub outcome: Result<(), SendError>,
 }
 
 impl Prepared {
-    /// Reads the file of alerts, if there is to be one.
+    /// Reads the file of alerts, if one is configured.
     ///
     /// # Errors
     ///
-    /// The file cannot be used.
+    /// If the file cannot be used.
     pub fn read(config: &Config) -> Result<Self, AlertsError> {
         let source = config.alerts_file.as_deref().map(Source::read).transpose()?;
         Ok(Self { source, server_name: config.server_name.clone() })
     }
 
-    /// Watches, until the server stops.
+    /// Checks the rules until the server stops.
     pub fn start(self, running: &Running, call_backs: CallBacks) -> Alerts {
         let alerts = Alerts::default();
         let Self { source, server_name } = self;
@@ -121,14 +122,14 @@ impl Prepared {
 
 impl Source {
     fn read(path: &Path) -> Result<Self, AlertsError> {
-        // Before the file is read: what changes meanwhile is seen at the next look.
+        // Before the file is read: later changes are seen at the next check.
         let mark = Mark::of(path);
         Ok(Self { path: path.to_owned(), mark, file: AlertFile::read(path)? })
     }
 }
 
 impl Alerts {
-    /// What there is to see of them.
+    /// The state of the alerts, for monitoring.
     pub fn seen(&self) -> AlertsSeen {
         let firing = self.firing.lock().unwrap_or_else(PoisonError::into_inner);
         AlertsSeen {
@@ -139,11 +140,11 @@ impl Alerts {
     }
 }
 
-/// Sends a test message to the targets of a file, all of them or those of these names.
+/// Sends a test message to all targets of a file, or to those of these names.
 ///
 /// # Errors
 ///
-/// The file cannot be used, or has no such target.
+/// If the file cannot be used, or has no such target.
 pub async fn test(path: &Path, only: &[String]) -> Result<Vec<Tested>, AlertsError> {
     let file = AlertFile::read(path)?;
     let targets = file.targets(only).map_err(|why| AlertsError::Wrong { path: path.to_owned(), why })?;
@@ -156,7 +157,7 @@ pub async fn test(path: &Path, only: &[String]) -> Result<Vec<Tested>, AlertsErr
     Ok(tested)
 }
 
-/// What a look at a file that has changed finds.
+/// The result of reading a file that has changed.
 type Look = (Mark, Result<AlertFile, AlertsError>);
 
 /// The task that checks the rules.
@@ -166,7 +167,7 @@ struct Watching {
     local: Local,
     call_backs: CallBacks,
     alerts: Alerts,
-    /// The look at the file that has not ended.
+    /// The check of the file that has not ended.
     looking: Option<JoinHandle<Option<Look>>>,
     stopped: CancellationToken,
 }
@@ -178,7 +179,7 @@ impl Watching {
         let mut deliveries = self.deliveries(BTreeMap::new());
         let mut access = self.access();
         let (mut told_of_limit, mut leader) = (false, None);
-        // By then a cluster has a leader.
+        // By the first tick a cluster has a leader.
         let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -188,7 +189,7 @@ impl Watching {
                 _ = ticks.tick() => {}
             }
             if let Some(before) = self.look_at_file().await {
-                // A rule that has changed knows nothing of before.
+                // A changed rule starts without a memory.
                 let now = &self.source.file;
                 let is_same = |rule: &&Rule| now.rules.contains(rule);
                 let same: BTreeSet<&str> =
@@ -198,14 +199,14 @@ impl Watching {
                 (deliveries, access) = (self.deliveries(kept), self.access());
             }
             self.source.file.close_idle();
-            // A node that hangs says so at /healthz.
+            // A node that hangs is reported at /healthz.
             let Some(facts) = self.facts(&access).await else { continue };
             if facts.observation.topics.len() == OBSERVED_TOPICS_MAX && !told_of_limit {
                 told_of_limit = true;
                 warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are watched: name fewer");
             }
             let now_ms = whole_ms(started.elapsed());
-            // The last one that was known: an election alone is no death.
+            // The last known leader: an election alone does not mean that it died.
             if facts.has_taken_over_from(leader) {
                 for watch in watches.values_mut() {
                     watch.doubt(now_ms);
@@ -227,7 +228,7 @@ impl Watching {
         for rule in &self.source.file.rules {
             let watch = watches.entry(rule.name.clone()).or_default();
             let told = match rule.measure.speaker() {
-                // Without a leader nobody speaks: the next one tells what is then wrong.
+                // Without a leader no node sends: the next leader reports what is wrong then.
                 Speaker::Leader if facts.observation.cluster.leader.is_none() => None,
                 Speaker::Leader => watch.look(now_ms, rule, rule.breaches(facts)).filter(|_| facts.leads()),
                 Speaker::EachNode => watch.look(now_ms, rule, rule.breaches(facts)),
@@ -246,7 +247,7 @@ impl Watching {
         *self.alerts.firing.lock().unwrap_or_else(PoisonError::into_inner) = firing;
     }
 
-    /// Reads a file that has changed, and returns what was read before. One that cannot be used changes nothing; the log says why.
+    /// Reads a changed file, and returns the content before. If it cannot be used, nothing changes; the log has the reason.
     async fn look_at_file(&mut self) -> Option<AlertFile> {
         let (path, before) = (self.source.path.clone(), self.source.mark.clone());
         let looking = self.looking.get_or_insert_with(|| {
@@ -255,7 +256,7 @@ impl Watching {
                 (mark != before).then(|| (mark, AlertFile::read(&path)))
             })
         });
-        // On a disk that hangs the file is as it was, and one thread waits for it.
+        // While a disk hangs the old content stays, and one thread waits for it.
         let looked = timeout(LOOK_MAX, looking).await.ok()?;
         self.looking = None;
         let (mark, read) = looked.ok()??;
@@ -280,7 +281,7 @@ impl Watching {
         Some(Facts { observation, failing, disk_free_bytes })
     }
 
-    /// A delivery for each target: those from before, where the target has not changed, so that messages keep their order.
+    /// A delivery for each target. An unchanged target keeps its delivery, so that messages keep their order.
     fn deliveries(&self, mut before: BTreeMap<String, Delivery>) -> BTreeMap<String, Delivery> {
         let targets = self.source.file.targets.iter().map(|target| {
             let kept = before.remove(&target.name).filter(|delivery| delivery.leads_to(target));
@@ -290,7 +291,7 @@ impl Watching {
         targets.collect()
     }
 
-    /// A right to read the topics that rules name, and no others: the core counts only those.
+    /// The right to read only the topics that rules name: the core counts only those.
     fn access(&self) -> Arc<Access> {
         let rules = self.source.file.rules.iter().filter(|rule| rule.measure.is_of_topics());
         let rights = [Right::Read].into_iter().collect();

@@ -1,4 +1,4 @@
-//! Rules: what a node compares with what it observes. Nothing here remembers, or knows the time.
+//! Rules, which a node compares with what it observes. They have no memory and no clock.
 
 use crate::json::values::spelled;
 use crate::protocol::{MemberReport, Totals};
@@ -10,19 +10,19 @@ use crate::types::{TopicName, TopicPattern};
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) measure: Measure,
-    /// The topics that a rule of topics looks at.
+    /// The topics of a rule about topics.
     pub(super) topics: TopicPattern,
     /// A rule of `disk_free` is broken below this, the others above it.
     pub(super) limit: u64,
-    /// Something must be wrong for this long before it is told, in milliseconds.
+    /// The time for which something must be wrong before it is reported, in milliseconds.
     pub(super) for_ms: u64,
-    /// The shortest time between two messages that the same thing is wrong, in milliseconds.
+    /// The shortest time between two messages about the same problem, in milliseconds.
     pub(super) repeat_ms: u64,
-    /// The names of targets.
+    /// The names of the targets.
     pub(super) tell: Vec<String>,
 }
 
-/// What a rule looks at.
+/// The quantity that a rule checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     /// For how long the oldest ready job of a topic has been due, in milliseconds.
@@ -33,9 +33,9 @@ pub(super) enum Measure {
     Delayed,
     /// Buried jobs of a topic.
     Buried,
-    /// Destinations of a topic's call-backs that are left alone because they fail.
+    /// Destinations of a topic's call-backs whose breaker is open.
     Destinations,
-    /// Free space where the data is, in bytes.
+    /// Free space on the device of the data, in bytes.
     DiskFree,
     /// A member is not connected to the leader.
     MemberDown,
@@ -43,23 +43,23 @@ pub(super) enum Measure {
     NoLeader,
 }
 
-/// Who tells what a rule finds.
+/// The node that sends the messages of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     Leader,
     EachNode,
 }
 
-/// What a node knows when it checks its rules.
+/// The facts that a node's rules check.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) observation: Observation,
-    /// Topics with the number of their destinations that are left alone; the leader alone has them.
+    /// Topics with the number of their destinations with an open breaker; only the leader has them.
     pub(super) failing: Vec<(TopicName, usize)>,
     pub(super) disk_free_bytes: Option<u64>,
 }
 
-/// Something that is wrong.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Breach {
     /// A topic, or a node as `node 2`.
@@ -112,7 +112,7 @@ impl Facts {
         cluster.leader == Some(cluster.node)
     }
 
-    /// Whether this node leads now, and the leader before is gone. What that one was to tell just before may never have been told.
+    /// True if this node leads now, and the previous leader is gone, which may not have sent its last messages.
     pub(super) fn has_taken_over_from(&self, before: Option<u64>) -> bool {
         let cluster = &self.observation.cluster;
         let is_there =
@@ -126,14 +126,14 @@ impl Facts {
 }
 
 impl Rule {
-    /// What is wrong, by this rule.
+    /// The problems by this rule.
     pub(super) fn breaches(&self, facts: &Facts) -> Vec<Breach> {
         match self.measure {
             Measure::Lateness => self.topics(
                 facts,
                 |totals| totals.oldest_ready_ms,
                 |late_ms| {
-                    // The milliseconds of a long time tell nobody anything.
+                    // The milliseconds of a long time are of no use.
                     let late_ms = if late_ms < 10_000 { late_ms } else { late_ms / 1000 * 1000 };
                     format!("the oldest ready job has been due for {}", spelled(late_ms))
                 },

@@ -1,4 +1,4 @@
-//! Targets: where messages go.
+//! Targets: the receivers of messages.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use super::file::WrittenTarget;
 use super::message::Message;
 use crate::call_backs::{Hook, PostError};
 
-/// A target accepts a message within this time.
+/// A target must accept a message within this time.
 const ACCEPT_MAX: Duration = Duration::from_secs(15);
 
 /// One target of the file.
 pub(super) struct Target {
     pub(super) name: String,
     pub(super) way: Way,
-    /// What it was read from: equal targets are the same one.
+    /// The text it was read from: targets with equal text are the same.
     pub(super) written: WrittenTarget,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Target {
 pub(super) enum Way {
     Webhook {
         hook: Hook,
-        /// What is posted, with places for a message.
+        /// The JSON template to post.
         body: Option<String>,
     },
     Mail {
@@ -35,7 +35,7 @@ pub(super) enum Way {
     },
 }
 
-/// Why a target did not take a message. The text shows no secret.
+/// Why a target did not accept a message. The text shows no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The web hook failed.
@@ -44,10 +44,10 @@ pub enum SendError {
     /// The mail server refused it, or was not reached.
     #[error("{0}")]
     Smtp(#[from] lettre::transport::smtp::Error),
-    /// The message cannot be put as a mail.
+    /// The message cannot be encoded as a mail.
     #[error("{0}")]
     Mail(#[from] lettre::error::Error),
-    /// Nobody answered in time.
+    /// The target did not answer in time.
     #[error("no reply within {} s", ACCEPT_MAX.as_secs())]
     TimedOut,
 }
@@ -57,7 +57,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The target did not accept it in time.
+    /// If the target did not accept it in time.
     pub(super) async fn send(&self, message: &Message) -> Result<(), SendError> {
         match &self.way {
             Way::Webhook { hook, body } => Ok(hook.post(message.json(body.as_deref()), ACCEPT_MAX).await?),
@@ -75,7 +75,7 @@ impl Target {
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest may be a secret.
+        // All else may be a secret.
         f.debug_struct("Target").field("name", &self.name).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! What one rule finds over time, and when that is told.
+//! The findings of one rule over time, and when they are reported.
 //!
 //! ```text
 //!             breach           for `for`             no breach
@@ -8,21 +8,21 @@
 //!      +----------------------------------------------------------------+
 //! ```
 //!
-//! A subject that comes back before its pause is over is told when the pause is over, if it is still wrong. So a subject that goes
-//! back and forth makes at most two messages per pause. All subjects of a rule that are due go into one message, and there are
-//! 15 s between two messages of a rule.
+//! If a subject is wrong again before its pause is over, it is reported when the pause is over, if it is still wrong. So a
+//! subject that goes back and forth makes at most two messages per pause. All subjects of a rule that are due go into one
+//! message, and there are 15 s between two messages of a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rule::{Breach, Rule};
 
-/// What changes after a message of a rule is gathered for this time, in milliseconds.
+/// After a message of a rule, changes are gathered for this time, in milliseconds.
 pub(super) const GATHERED_MS: u64 = 15_000;
 
-/// A leader's death is noticed, and the next one chosen, within this time, in milliseconds.
+/// The death of a leader is noticed, and the next one elected, within this time, in milliseconds.
 const DOUBTED_MS: u64 = 15_000;
 
-/// One rule's memory.
+/// The memory of one rule.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     subjects: BTreeMap<String, Subject>,
@@ -31,37 +31,37 @@ pub(super) struct Watch {
 
 #[derive(Debug)]
 struct Subject {
-    /// Since when it is wrong, or was when it recovered.
+    /// When it became wrong; kept until after its recovery.
     since_ms: u64,
     is_wrong: bool,
     finding: String,
-    /// When it was last told to be wrong.
+    /// When it was last reported as wrong.
     told_ms: Option<u64>,
-    /// It was told to be wrong, and not yet to have recovered.
+    /// True if it was reported as wrong, and not yet as recovered.
     is_told: bool,
-    /// When it was last told to have recovered.
+    /// When it was last reported as recovered.
     end_told_ms: Option<u64>,
 }
 
-/// What is to be told.
+/// The content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) wrong: Vec<Finding>,
     pub(super) recovered: Vec<String>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) subject: String,
-    /// For people.
+    /// The problem in words.
     pub(super) text: String,
     /// For how long it has been wrong, in milliseconds.
     pub(super) lasted_ms: u64,
 }
 
 impl Watch {
-    /// Takes what is wrong now. Returns what is to be told, if anything is.
+    /// Takes the present problems. Returns what to report, if anything.
     pub(super) fn look(&mut self, now_ms: u64, rule: &Rule, breaches: Vec<Breach>) -> Option<Told> {
         self.remember(now_ms, breaches);
         self.subjects.retain(|_, subject| {
@@ -93,19 +93,19 @@ impl Watch {
         Some(told)
     }
 
-    /// What was marked as told a short time ago was to be told by a node that may have died before: it is told again.
+    /// Messages of a short time ago may have been lost with the leader that was to send them: they are sent again.
     pub(super) fn doubt(&mut self, now_ms: u64) {
         for subject in self.subjects.values_mut() {
             if subject.is_wrong && is_recent(subject.told_ms, now_ms) {
                 (subject.told_ms, subject.is_told) = (None, false);
             }
-            // Its end may be told without its beginning: better than the other way round.
+            // Its end may be reported without its beginning: better than the reverse.
             subject.is_told |= !subject.is_wrong && is_recent(subject.end_told_ms, now_ms);
         }
         self.told_ms = self.told_ms.filter(|told| !is_recent(Some(*told), now_ms));
     }
 
-    /// How many subjects are told to be wrong.
+    /// How many subjects are reported as wrong.
     pub(super) fn told(&self) -> usize {
         self.subjects.values().filter(|subject| subject.is_told).count()
     }
@@ -133,7 +133,7 @@ impl Watch {
     }
 }
 
-/// Whether it was told so short a time ago that a leader who died since may not have done so.
+/// True if it was reported so short a time ago that a leader that died since may not have sent it.
 fn is_recent(told_ms: Option<u64>, now_ms: u64) -> bool {
     told_ms.is_some_and(|told| now_ms - told < DOUBTED_MS)
 }
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// What is told at a time when these subjects are wrong: the wrong ones, and the recovered ones with a minus.
+    /// The report at a time when these subjects are wrong: the wrong ones, and the recovered ones with a minus.
     fn told(watch: &mut Watch, rule: &Rule, now_ms: u64, wrong: &[&str]) -> Vec<String> {
         let breaches =
             wrong.iter().map(|subject| Breach { subject: (*subject).to_owned(), finding: "late".to_owned() });

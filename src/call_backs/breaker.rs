@@ -1,4 +1,4 @@
-//! A circuit breaker: a destination that fails is left alone for a while, then tried with one call.
+//! A circuit breaker: a destination that fails gets no calls for a while, then one trial call, the probe.
 //!
 //! The pattern is M. Nygard's ("Release It!"); the pause doubles from one failed probe to the next.
 
@@ -6,43 +6,43 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Failures in a row that open the breaker of a destination that was well before.
+/// Consecutive failures that open the breaker of a destination that worked before.
 const FAILURES_MAX: u32 = 5;
-/// The first pause, and the longest.
+/// The first pause, and the longest one.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_mins(1);
 
-/// Jobs that come while a probe is under way wait for as long as it has taken already, within these limits: so those of a destination
-/// that hangs come a few times, and those of one that answers at once hardly wait.
+/// Jobs that come during a probe wait for as long as it has taken already, within these limits: so jobs of a destination
+/// that hangs come back a few times, and those of one that answers at once hardly wait.
 const PROBED_PAUSE_MIN: Duration = Duration::from_millis(250);
 const PROBED_PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// What is known of how well a destination is.
+/// The health of a destination, as far as calls have shown it.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    /// A call has succeeded since it was last open.
+    /// True if a call has succeeded since the breaker was last open.
     is_proven: bool,
     failures: u32,
     pause: Duration,
-    /// No call until then.
+    /// No call before this time.
     open_until: Option<Instant>,
-    /// Since when one call is under way that shows how it is.
+    /// When the probe under way began.
     probed_since: Option<Instant>,
 }
 
-/// Whether a call may be made.
+/// The answer to a request for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// Yes, one of many.
+    /// Allowed, as one of many.
     Call,
-    /// Yes, and it alone: it shows how the destination is.
+    /// Allowed as the only call: it probes the destination.
     Probe,
-    /// Not for this time.
+    /// Not allowed for this time.
     Wait(Duration),
 }
 
 impl Breaker {
-    /// Whether a call may be made now. Whoever is told yes says how it ended.
+    /// Decides whether a call may be made now. For an allowed call, report how it ended.
     pub(super) fn admit(&mut self, now: Instant) -> Admission {
         if self.is_proven {
             return Admission::Call;
@@ -58,32 +58,33 @@ impl Breaker {
         Admission::Probe
     }
 
-    /// Until when no call may be made.
+    /// The time until which no call may be made.
     pub(super) fn open_until(&self) -> Option<Instant> {
         self.open_until.filter(|_| !self.is_proven)
     }
 
-    /// Whether calls succeed.
+    /// True if calls succeed.
     pub(super) fn is_proven(&self) -> bool {
         self.is_proven
     }
 
-    /// Whether its last call succeeded.
+    /// True if the last call succeeded.
     pub(super) fn is_steady(&self) -> bool {
         self.is_proven && self.failures == 0
     }
 
-    /// Whether it was left alone before.
+    /// True if it was opened before.
     pub(super) fn has_opened(&self) -> bool {
         self.open_until.is_some()
     }
 
-    /// The destination answered.
+    /// Reports a successful call.
     pub(super) fn succeeded(&mut self) {
         *self = Self { is_proven: true, ..Self::default() };
     }
 
-    /// The destination failed, and perhaps asked to be left alone for a time. Returns how long it is left alone, if it is.
+    /// Reports a failed call, and the pause that the destination asked for, if any. Returns the pause if the breaker is
+    /// open.
     pub(super) fn failed(
         &mut self,
         admission: Admission,
@@ -93,7 +94,7 @@ impl Breaker {
         if admission == Admission::Probe {
             self.probed_since = None;
         } else if !self.is_proven {
-            // One of many that were under way when it opened.
+            // One of several calls that were under way when it opened.
             return None;
         }
         self.failures += 1;
@@ -107,7 +108,7 @@ impl Breaker {
         Some(alone)
     }
 
-    /// The call was not made after all.
+    /// Reports that an allowed call was not made.
     pub(super) fn gave_up(&mut self, admission: Admission) {
         if admission == Admission::Probe {
             self.probed_since = None;

@@ -1,4 +1,4 @@
-//! What is sent: a job, filled into what its topic says of call-backs.
+//! The HTTP request of a call: the topic's settings for call-backs, filled in with a job.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ const URL_HEADER: &str = "call-back";
 const TIMEOUT_MS_DEFAULT: u32 = 10_000;
 const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
-/// The largest body that is sent, in bytes: a template may have the job's more than once.
+/// The largest body that is sent, in bytes: a template may contain the job's body more than once.
 const BODY_BYTES_MAX: usize = 2 * BODY_BYTES_CEILING;
-/// The values of a topic's headers together, filled in: each may have the job's body, in bytes.
+/// The maximum of a topic's header values together, filled in: each may contain the job's body, in bytes.
 const HEADERS_BYTES_MAX: usize = 32 << 10;
 
 /// A topic's settings, ready to be filled in.
@@ -32,14 +32,14 @@ pub(super) struct Plan {
     method: Method,
     headers: Vec<(HeaderName, Template)>,
     body: Option<Template>,
-    /// What the body is, if nobody says it.
+    /// The content type of the body, unless the topic or the job sets one.
     body_type: &'static str,
-    /// Values are written into the body as they stand in a JSON text.
+    /// True if values are escaped for a JSON text in the body.
     body_is_json: bool,
     pub(super) timeout: Duration,
     pub(super) concurrency: u32,
     pub(super) per_second_max: Option<u32>,
-    /// The name of the secrets that sign.
+    /// The name of the secrets that sign the calls.
     pub(super) secrets: Option<String>,
     pub(super) refused: Refused,
     pub(super) retry_if: Option<Condition>,
@@ -51,12 +51,12 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct CallRequest {
     pub(super) destination: Destination,
-    /// Whether the URL is this job's own, and others have other ones.
+    /// True if the URL can differ from job to job.
     pub(super) is_of_job: bool,
     pub(super) request: Request<Full<Bytes>>,
-    /// What its signature covers.
+    /// The body, which the signature covers.
     pub(super) body: Bytes,
-    /// What the bodies of the job and of the request take, in bytes.
+    /// The bodies of the job and of the request, in bytes.
     pub(super) bodies_bytes: usize,
 }
 
@@ -80,7 +80,7 @@ pub(super) enum NoCallRequest {
 }
 
 impl Plan {
-    /// Of settings, which were checked when they were set.
+    /// A plan from settings, which were checked when they were set.
     pub(super) fn new(call_back: &CallBack) -> Self {
         let template = |text: &String| Template::read(text).ok();
         let body = call_back.body.as_ref();
@@ -117,17 +117,17 @@ impl Plan {
         }
     }
 
-    /// Whether all jobs go to one destination.
+    /// True if all jobs go to one destination.
     pub(super) fn has_one_destination(&self) -> bool {
         !self.of_job
     }
 
-    /// How it is called.
+    /// The HTTP method.
     pub(super) fn method(&self) -> &'static str {
         self.method.name()
     }
 
-    /// What is sent for this job.
+    /// The request for this job.
     pub(super) fn request(&self, job: &Delivered) -> Result<CallRequest, NoCallRequest> {
         let own = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(URL_HEADER));
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
@@ -176,7 +176,7 @@ impl Plan {
         if self.method.has_body() {
             let of_job = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
             let said = of_job.filter(|_| self.body.is_none()).map(|(_, said)| said.as_bytes());
-            // A job may say what no header can.
+            // A job's content type may not be valid in a header.
             let said = said.filter(|said| HeaderValue::from_bytes(said).is_ok());
             put(CONTENT_TYPE, said.unwrap_or(self.body_type.as_bytes()))?;
         }

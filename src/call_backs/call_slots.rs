@@ -1,24 +1,24 @@
-//! How many calls there are at the same time over all destinations, and how much memory the bodies in them take.
+//! Limits of concurrent calls to all destinations, and of the memory for their bodies.
 //!
-//! Destinations that answered last and those that did not have slots of their own, and memory of their own: however many of the
-//! latter hang, the former find a slot.
+//! Destinations that answered their last call have slots and memory separate from the others': however many of the
+//! others hang, they find a slot.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The bodies take no more than this part of a limit of memory, and never more than this, in bytes.
+/// The bodies take at most this part of the memory limit, and at most this many bytes.
 const MEMORY_PART: u64 = 8;
 const BODIES_BYTES_MAX: u64 = 256 << 20;
-/// Those of one topic take no more than this part of the slots of a reputation.
+/// The bodies of one topic take at most this part of the memory of a reputation.
 const TOPIC_PART: u32 = 4;
 
-/// Whether a destination has proven itself: it decides which slots a call takes.
+/// Whether a destination answered its last call, which decides about the slots for its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reputation {
     /// The destination answered its last call.
     Proven,
-    /// It did not, or was never called.
+    /// It did not answer its last call, or was never called.
     Probation,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct CallSlots {
     per_reputation: usize,
 }
 
-/// Those for destinations of one reputation.
+/// The slots for destinations of one reputation.
 #[derive(Debug)]
 struct Places {
     calls: Arc<Semaphore>,
@@ -52,7 +52,8 @@ pub(super) struct CallSlot {
 }
 
 impl CallSlots {
-    /// Slots for so many calls of each reputation, each of which takes a file descriptor, within a limit of memory in bytes; 0 is no limit.
+    /// Slots for this many calls of each reputation, each of which takes a file descriptor, within a memory limit in bytes;
+    /// 0 is no limit.
     pub(super) fn new(per_reputation: usize, memory_max_bytes: u64) -> Self {
         let bytes = match memory_max_bytes {
             0 => BODIES_BYTES_MAX,
@@ -64,12 +65,13 @@ impl CallSlots {
         Self { proven: places(), probation: places(), per_reputation }
     }
 
-    /// What one topic may take of the memory.
+    /// One topic's share of the memory.
     pub(super) fn share_of_topic(&self) -> Bodies {
         Bodies::new(self.proven.bodies.kib_max / TOPIC_PART)
     }
 
-    /// A slot for a call with bodies of this size. Half of the slots, and of the memory, is for the `first` call of a destination.
+    /// A slot for a call with bodies of this size. Half of the slots, and of the memory, is reserved for a destination's
+    /// `first` call.
     pub(super) fn take(&self, reputation: Reputation, is_first: bool, body_bytes: usize) -> Option<CallSlot> {
         let Places { calls, bodies } = match reputation {
             Reputation::Proven => &self.proven,
@@ -95,13 +97,13 @@ impl Bodies {
         Self { free: Arc::new(Semaphore::new(kib_max as usize)), kib_max }
     }
 
-    /// Memory for bodies of this size, if there is some; those that are larger than all of it take all.
+    /// Memory for bodies of this size, if there is some; bodies larger than the whole limit take all of it.
     pub(super) fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.kib_max);
         Arc::clone(&self.free).try_acquire_many_owned(kib).ok()
     }
 
-    /// How much there is, in bytes.
+    /// The limit in bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         u64::from(self.kib_max) << 10
     }

@@ -1,7 +1,7 @@
 //! The HTTP client of call-backs: HTTP/1.1 with its own connections, because the address of each is checked before it is made.
 //!
-//! No redirect is followed, no proxy is used, no more of a reply is read than a verdict needs. How a call failed says whether the
-//! request was sent: only the receiver knows what came of one that was.
+//! It follows no redirects, uses no proxies, and reads no more of a reply than a verdict needs. A fault says whether the
+//! request may have been sent: then only the receiver knows its effect.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -33,21 +33,21 @@ use crate::transport::tls::{Connector, TlsError};
 
 /// Most bytes of a reply's body that are read.
 pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
-/// Most bytes of its head.
+/// Most bytes of a reply's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 /// A connection, with TLS, is made within this time.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// A connection that was not used for this time is closed: fewer than most servers wait.
+/// A connection that was idle for this time is closed, before most servers would close it.
 const IDLE_MAX: Duration = Duration::from_secs(4);
-/// Connections that are kept while no call uses them: each takes a file descriptor.
+/// Most idle connections that are kept: each takes a file descriptor.
 const IDLE_LINKS_MAX: usize = 1024;
-/// Names that are looked up at the same time, for destinations of each reputation.
+/// Most concurrent name lookups, for destinations of each reputation.
 const LOOKUPS_MAX: usize = 64;
 
-/// By when a call is over.
+/// The deadline of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
-    /// How long the call may take, for those who read of it.
+    /// The time from the start to the deadline, for error messages.
     within: Duration,
     by: Instant,
 }
@@ -56,12 +56,12 @@ pub(super) struct Deadline {
 #[derive(Debug)]
 pub(super) struct Client {
     guard: Guard,
-    /// What is wrong with the certificates, if they cannot be used.
+    /// The connector; or the error, if the certificates cannot be used.
     tls: Result<Connector, TlsError>,
     idle: Mutex<BTreeMap<Origin, Vec<Idle>>>,
     idle_places: Arc<Semaphore>,
     lookup: Arc<Lookup>,
-    /// By reputation: a name server that does not answer holds up its own kind alone.
+    /// Permits by reputation: a name server that does not answer delays only the same kind.
     lookups: [Arc<Semaphore>; 2],
 }
 
@@ -72,7 +72,7 @@ struct Idle {
     _place: OwnedSemaphorePermit,
 }
 
-/// A connection. It ends when this is dropped, whatever is under way.
+/// A connection. Dropping it ends it, even during a request.
 #[derive(Debug)]
 struct Link {
     sender: SendRequest<Full<Bytes>>,
@@ -80,12 +80,12 @@ struct Link {
 }
 
 impl Deadline {
-    /// This time from now.
+    /// A deadline after this time from now.
     pub(super) fn of(within: Duration) -> Self {
         Self { within, by: Instant::now() + within }
     }
 
-    /// The moment.
+    /// The time of the deadline.
     pub(super) fn by(self) -> Instant {
         self.by
     }
@@ -102,14 +102,14 @@ impl Drop for Link {
 }
 
 impl Client {
-    /// One that keeps these rules.
+    /// A client with these rules.
     ///
     /// # Errors
     ///
-    /// The CA of destinations cannot be used.
+    /// If the CA of destinations cannot be used.
     pub(super) fn new(config: &CallBackConfig) -> Result<Self, TlsError> {
         let tls = match Connector::to_anyone(config.ca.clone()) {
-            // Most nodes call nobody, or nobody by HTTPS.
+            // Most nodes make no calls, or none by HTTPS.
             Err(TlsError::NoRoots) if config.ca.is_none() => Err(TlsError::NoRoots),
             read => Ok(read?),
         };
@@ -123,12 +123,12 @@ impl Client {
         Self { guard, tls, idle: Mutex::default(), idle_places, lookup: Arc::new(lookup), lookups }
     }
 
-    /// Where this node listens is not called.
+    /// Forbids calls to the addresses on which this node listens.
     pub(super) fn never_call(&mut self, own: Vec<SocketAddr>) {
         self.guard.never_call(own);
     }
 
-    /// Sends a request and takes the reply, by a time.
+    /// Sends a request and waits for the reply until the deadline.
     pub(super) async fn call(
         &self,
         reputation: Reputation,
@@ -147,7 +147,7 @@ impl Client {
             (false, Fault::TimedOut(within)) => {
                 Fault::Connect(format!("none within {} ms", within.as_millis()))
             }
-            // Over a connection that ended: nothing that came afterwards takes it back.
+            // The connection that ended may have sent the request: a later fault does not change that.
             (true, fault @ (Fault::Connect(_) | Fault::Refused(_) | Fault::NotReady(_))) => {
                 Fault::Broken(format!("the connection ended; then {fault}"))
             }
@@ -168,7 +168,7 @@ impl Client {
             if link.sender.ready().await.is_err() {
                 continue;
             }
-            // One that the destination closed meanwhile says nothing of the destination.
+            // If the destination had closed an idle connection, that says nothing about it.
             if let Ok(response) = link.send(request, deadline, was_sent).await {
                 return self.read(origin, link, response).await;
             }
@@ -229,7 +229,7 @@ impl Client {
         let failed = |error: &dyn std::fmt::Display| Fault::Connect(format!("{address}: {error}"));
         let stream =
             TcpStream::connect(address).await.map_err(|error| match Errno::from_io_error(&error) {
-                // What this node has too few of says nothing of the destination.
+                // A lack of resources on this node says nothing about the destination.
                 Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::ADDRNOTAVAIL) => {
                     Fault::NotReady(format!("this node cannot connect: {error}"))
                 }
@@ -240,7 +240,7 @@ impl Client {
             .and_then(|own| Ok((own, stream.peer_addr()?)))
             .map_err(|error| failed(&error))?;
         self.guard.check_own(origin, peer.ip(), Some(own.ip()))?;
-        // Without it a small request may wait; it is sent all the same.
+        // If this fails, a small request may be delayed, but is still sent.
         let _ = stream.set_nodelay(true);
         let stream = if origin.is_secure {
             let tls = self.tls.as_ref().map_err(|error| Fault::NotReady(error.to_string()))?;
@@ -251,12 +251,12 @@ impl Client {
         let builder =
             http1::Builder::new().max_buf_size(HEAD_BYTES_MAX).handshake(TokioIo::new(stream)).await;
         let (sender, connection) = builder.map_err(|error| failed(&error))?;
-        // How it ends is told to who waits for the answer.
+        // The sender of the request gets the error.
         let driver = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         Ok(Link { sender, driver })
     }
 
-    /// The addresses of a host. The system is asked in a thread of its own, as it knows no limit of time.
+    /// The addresses of a host. The lookup runs in a thread of its own, as the system sets no time limit.
     async fn addresses(&self, reputation: Reputation, origin: &Origin) -> Result<Vec<SocketAddr>, Fault> {
         let (host, port) = (origin.host.clone(), origin.port);
         if let Ok(address) = host.parse::<IpAddr>() {
@@ -265,7 +265,7 @@ impl Client {
         let [proven, probation] = &self.lookups;
         let lookups = if reputation == Reputation::Proven { proven } else { probation };
         let looked_up = async {
-            // It is never closed.
+            // The semaphore is never closed.
             let room = Arc::clone(lookups).acquire_owned().await;
             let lookup = Arc::clone(&self.lookup);
             spawn_blocking(move || {
@@ -282,7 +282,7 @@ impl Client {
         }
     }
 
-    /// Says for each address of a destination whether it may be called.
+    /// Decides for each address of a destination whether it may be called.
     pub(super) async fn check(&self, origin: &Origin) -> Result<Vec<(IpAddr, Result<(), Refusal>)>, Fault> {
         self.guard.check_port(origin)?;
         let addresses = self.addresses(Reputation::Probation, origin).await?;
@@ -292,7 +292,7 @@ impl Client {
     fn take_idle(&self, origin: &Origin) -> Option<Link> {
         let mut idle = self.idle();
         let links = idle.get_mut(origin)?;
-        // The one that was used last: the others may close.
+        // The most recently used one, so that the others can time out.
         let taken = links.pop();
         if links.is_empty() {
             idle.remove(origin);
@@ -307,7 +307,7 @@ impl Client {
         self.idle().entry(origin.clone()).or_default().push(idle);
     }
 
-    /// Closes connections that were not used for a while.
+    /// Closes connections that were idle for too long.
     pub(super) fn close_idle(&self) {
         self.idle().retain(|_, links| {
             links.retain(|idle| idle.since.elapsed() < IDLE_MAX);
@@ -321,14 +321,14 @@ impl Client {
 }
 
 impl Link {
-    /// Sends a request, unless the time for it is over, and notes whether anything of it may have been sent.
+    /// Sends a request, unless its deadline has passed, and notes whether any of it may have been sent.
     async fn send(
         &mut self,
         request: &Request<Full<Bytes>>,
         deadline: Deadline,
         was_sent: &AtomicBool,
     ) -> Result<Response<Incoming>, Fault> {
-        // A process that was stopped begins nothing that should be over.
+        // A process that was suspended must not begin a call after its deadline.
         if deadline.has_passed() {
             return Err(Fault::TimedOut(deadline.within));
         }
@@ -343,7 +343,7 @@ impl Link {
     }
 }
 
-/// What went wrong, with its cause.
+/// The error, with its cause.
 fn told(error: &hyper::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

@@ -1,28 +1,28 @@
-//! What the calls of a node came to.
+//! Counts of the outcomes and durations of a node's calls.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::server::Buckets;
 
-/// What can become of a job.
+/// The possible outcomes of a job.
 pub(super) const OUTCOMES: [&str; 6] = ["finished", "kept", "retried", "buried", "paused", "not_tried"];
 
 /// The counts.
 #[derive(Debug, Default)]
 pub(super) struct Counts(Mutex<Counted>);
 
-/// What was counted since the start.
+/// The counts since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
-    /// Jobs, by what became of them.
+    /// The number of jobs by outcome.
     pub outcomes: [u64; OUTCOMES.len()],
-    /// How long calls took.
+    /// The durations of calls.
     pub took: Buckets,
 }
 
 impl Counted {
-    /// The jobs with the names of what became of them.
+    /// The number of jobs by the name of the outcome.
     pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
         OUTCOMES.into_iter().zip(self.outcomes)
     }

@@ -1,13 +1,13 @@
-//! Where a call goes: the parts of a URL.
+//! The destination of a call: the parts of a URL.
 
 use std::fmt;
 
 use crate::types::{HttpUrl, HttpUrlError};
 
-/// Longest URL in which everything is filled in, in bytes.
+/// The maximum length of a filled-in URL, in bytes.
 pub(super) const URL_BYTES_MAX: usize = 16 << 10;
 
-/// A URL that was read.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) origin: Origin,
@@ -15,7 +15,7 @@ pub(super) struct Destination {
     pub(super) path: String,
 }
 
-/// What calls share that may go over one connection.
+/// What calls have in common that can use the same connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Origin {
     pub(super) is_secure: bool,
@@ -24,7 +24,7 @@ pub(super) struct Origin {
     pub(super) port: u16,
 }
 
-/// Why a text is no destination.
+/// Why a text is not a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotADestination {
     #[error("{0}")]
@@ -34,7 +34,7 @@ pub(super) enum NotADestination {
 }
 
 impl Destination {
-    /// Reads a URL in which everything is filled in.
+    /// Parses a filled-in URL.
     pub(super) fn read(url: &str) -> Result<Self, NotADestination> {
         if url.len() > URL_BYTES_MAX {
             return Err(NotADestination::TooLong);
@@ -46,7 +46,7 @@ impl Destination {
 }
 
 impl Origin {
-    /// As `Host` has it: without the port that the scheme implies.
+    /// The value of the `Host` header: without the port that the scheme implies.
     pub(super) fn authority(&self) -> String {
         let implied = if self.is_secure { 443 } else { 80 };
         if self.port == implied { self.bracketed() } else { self.address() }

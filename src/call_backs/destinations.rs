@@ -1,4 +1,4 @@
-//! What a topic knows of each of its destinations, and whether one may be called now.
+//! The state of each of a topic's destinations, and the decision whether one may be called now.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,27 +13,28 @@ use super::destination::Origin;
 use super::outcome::Health;
 use crate::server::Rate;
 
-/// So many are remembered at most. For another one, that is forgotten which was called, or asked for a call, the longest ago.
+/// Most remembered destinations. For another one, the one that was called, or wanted, the longest ago is forgotten.
 const KEPT_MAX: usize = 20_000;
-/// Destinations with calls under way are not forgotten: among so many one without is looked for.
+/// Destinations with calls under way are not forgotten: one without is searched among this many.
 const LOOKED_AT_MAX: usize = 256;
-/// A job that finds no place for its call comes again after this time.
+/// A job that finds no slot for its call comes back after this time.
 const NO_PLACE_PAUSE: Duration = Duration::from_millis(500);
-/// Places of one topic for calls to destinations that did not answer last, and the bytes of a body that one place is for. Together they
-/// are half of the jobs, and of the bytes, that a topic may hold: those that hang do not keep it from its other jobs.
+/// Slots of one topic for calls to destinations that did not answer last, and the bytes of a body that one slot is for.
+/// Together they are half of the jobs, and of the bytes, that a topic may hold: destinations that hang do not keep it from
+/// its other jobs.
 const UNPROVEN_MAX: u32 = 1024;
 const UNPROVEN_BYTES: usize = 8 << 10;
-/// A job for such a destination that finds no place comes again after this time: there may be very many.
+/// A job for such a destination that finds no slot comes back after this time: there may be very many.
 const UNPROVEN_PAUSE: Duration = Duration::from_secs(5);
 
-/// After a pause a destination gets at once what its rate allows in this time, and one call at least. Timers need some: they are not
-/// finer than a millisecond.
+/// After a pause a destination gets the calls of this time at once, and at least one. Timers need such a burst: they are
+/// not finer than a millisecond.
 const RATE_BURST: Duration = Duration::from_millis(50);
 
 /// The destinations of one topic.
 #[derive(Debug)]
 pub(super) struct Destinations {
-    /// Calls of one destination at the same time.
+    /// Most concurrent calls to one destination.
     concurrency: u32,
     per_second_max: Option<u32>,
     unproven: Arc<Semaphore>,
@@ -42,11 +43,11 @@ pub(super) struct Destinations {
     remembered: Mutex<Remembered>,
 }
 
-/// What is known of destinations, no more than [`KEPT_MAX`].
+/// The known destinations, at most [`KEPT_MAX`].
 #[derive(Debug, Default)]
 struct Remembered {
     by_origin: BTreeMap<Origin, Entry>,
-    /// By when they were wanted last.
+    /// The destinations by the turn in which they were last wanted.
     by_turn: BTreeMap<u64, Origin>,
     /// The last turn.
     turn: u64,
@@ -68,26 +69,26 @@ struct Known {
 struct State {
     breaker: Breaker,
     calls: u32,
-    /// Until when there may be no place for a call.
+    /// The time until which there may be no slot for a call.
     full_until: Option<Instant>,
-    /// The last call found no place.
+    /// True if the last call found no slot.
     is_cramped: bool,
 }
 
-/// A call that may be made.
+/// Permission for one call.
 #[derive(Debug)]
 pub(super) struct CallPermit {
     of: Arc<Known>,
     pub(super) reputation: Reputation,
     admission: Admission,
-    /// The call before it found no place.
+    /// True if the call before it found no slot.
     was_cramped: bool,
-    /// How it ended was said.
+    /// True once the end of the call was reported.
     is_told: bool,
     _places: Places,
 }
 
-/// What a call takes, until it is dropped.
+/// The slots of a call, until this is dropped.
 #[derive(Debug)]
 struct Places {
     _of_node: CallSlot,
@@ -95,12 +96,12 @@ struct Places {
     _unproven: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a call may not be made now: it may be after this time.
+/// Why a call may not be made now, and after what time it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotPermitted {
-    /// The destination is left alone.
+    /// The breaker of the destination is open.
     Open(Duration),
-    /// It has as many calls as it may.
+    /// The destination has its maximum of calls.
     Full(Duration),
 }
 
@@ -110,7 +111,7 @@ impl Destinations {
         Self { concurrency, per_second_max, unproven, bodies, remembered: Mutex::default() }
     }
 
-    /// Whether this destination may be called, with bodies of so many bytes.
+    /// Permits a call to this destination with bodies of this many bytes, if it may be made now.
     pub(super) fn pass(
         &self,
         origin: &Origin,
@@ -123,7 +124,7 @@ impl Destinations {
         if is_proven && state.calls >= self.concurrency {
             return Err(state.full(NO_PLACE_PAUSE));
         }
-        // One that failed a moment ago may hang from now on.
+        // A destination that failed a moment ago may hang from now on.
         let is_steady = state.breaker.is_steady();
         let reputation = if is_steady { Reputation::Proven } else { Reputation::Probation };
         let is_first = state.calls == 0 && !state.breaker.has_opened();
@@ -147,7 +148,7 @@ impl Destinations {
         Ok(CallPermit { of, reputation, admission, was_cramped, is_told: false, _places: places })
     }
 
-    /// Half of these places, too, are for the first call of a destination.
+    /// A slot for an unproven destination. Half of these slots, too, are reserved for first calls.
     fn unproven_place(&self, body_bytes: usize, is_first: bool) -> Option<OwnedSemaphorePermit> {
         let half = UNPROVEN_MAX / 2;
         if !is_first && self.unproven.available_permits() < half as usize {
@@ -157,26 +158,26 @@ impl Destinations {
         Arc::clone(&self.unproven).try_acquire_many_owned(places).ok()
     }
 
-    /// Whether calls to it succeed, and find a place.
+    /// True if calls to it succeed, and find a slot.
     pub(super) fn takes_more(&self, origin: &Origin) -> bool {
         let Some(of) = self.remembered().get(origin) else { return false };
         let state = of.state();
         state.breaker.is_proven() && !state.is_cramped
     }
 
-    /// Bodies that may be in its calls at the same time, in bytes.
+    /// The maximum of bodies in its concurrent calls, in bytes.
     pub(super) fn bodies_bytes_max(&self) -> u64 {
         self.bodies.bytes_max()
     }
 
-    /// Until when it is left alone, or has no place.
+    /// The time until which its breaker is open, or it has no slot.
     pub(super) fn rests_until(&self, origin: &Origin) -> Option<Instant> {
         let of = self.remembered().get(origin)?;
         let state = of.state();
         state.breaker.open_until().max(state.full_until.filter(|until| *until > Instant::now()))
     }
 
-    /// How many destinations are left alone now.
+    /// How many destinations have an open breaker now.
     pub(super) fn open(&self) -> usize {
         let now = Instant::now();
         let is_open =
@@ -184,7 +185,7 @@ impl Destinations {
         self.remembered().by_origin.values().filter(|entry| is_open(&entry.known)).count()
     }
 
-    /// The destination, remembered from now on if it was not before. `None` if there is no place for one more.
+    /// The destination, remembered from now on. `None` if there is no room for one more.
     fn wanted(&self, origin: &Origin) -> Option<Arc<Known>> {
         let mut remembered = self.remembered();
         if let Some(found) = remembered.renew(origin) {
@@ -211,7 +212,7 @@ impl Remembered {
         self.by_origin.get(origin).map(|entry| Arc::clone(&entry.known))
     }
 
-    /// The same, which is now the one that was wanted last.
+    /// A remembered destination, which becomes the most recently wanted one.
     fn renew(&mut self, origin: &Origin) -> Option<Arc<Known>> {
         let entry = self.by_origin.get_mut(origin)?;
         self.turn += 1;
@@ -227,11 +228,12 @@ impl Remembered {
         self.by_origin.insert(origin, Entry { known, turn: self.turn });
     }
 
-    /// Forgets the one without calls that was wanted the longest ago. `false` if there was none among those that were looked at.
+    /// Forgets the destination without calls that was wanted the longest ago. `false` if none was found among those
+    /// checked.
     fn forget_one(&mut self) -> bool {
         for _ in 0..LOOKED_AT_MAX {
             let Some((_, origin)) = self.by_turn.pop_first() else { return false };
-            // A call under way holds it, and so does one that is about to begin.
+            // A call holds the destination, also before it begins.
             let is_free =
                 self.by_origin.get(&origin).is_none_or(|entry| Arc::strong_count(&entry.known) == 1);
             if is_free {
@@ -263,22 +265,23 @@ impl State {
 }
 
 impl CallPermit {
-    /// Whether the call shows how the destination is.
+    /// True if the call is a probe of the destination.
     pub(super) fn is_probe(&self) -> bool {
         self.admission == Admission::Probe
     }
 
-    /// Whether there is a place again after there was none.
+    /// True if this call found a slot after the one before did not.
     pub(super) fn was_cramped(&self) -> bool {
         self.was_cramped
     }
 
-    /// How long the destination's rate has it wait; nothing when it may be made now, and then it counts.
+    /// How long the destination's rate delays the call; `None` if it may be made now, and then it is counted.
     pub(super) fn wait_for_rate(&self) -> Option<Duration> {
         self.of.rate.as_ref().and_then(|rate| rate.take(1).err())
     }
 
-    /// The call has ended, and the destination has perhaps asked to be left alone for a time. Returns how long it is, if it is.
+    /// Reports the end of the call, and the pause that the destination asked for, if any. Returns the pause if its breaker
+    /// is open.
     pub(super) fn ended(mut self, health: Health, asked: Option<Duration>) -> Option<Duration> {
         self.is_told = true;
         let mut state = self.of.state();

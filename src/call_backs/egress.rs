@@ -1,8 +1,8 @@
-//! Which destinations may be called.
+//! The rules for the addresses that may be called.
 //!
-//! What counts is the address of the socket that is being connected, at every connection: a name may lead elsewhere at any time. Two
-//! kinds of address are never called, whatever the rules say: those from which the machines of a cloud learn their credentials, and
-//! those where this node itself listens: there, a call would have rights that its topic's owner has not.
+//! The address of the socket is checked at every connection, because a name may resolve to another address at any time. Two
+//! kinds of address are never called, whatever the rules say: those from which cloud machines get their credentials, and
+//! those on which this node itself listens: a call there would have rights that the owner of its topic does not have.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub(super) struct Guard {
     egress: Egress,
     allow: Vec<Allowed>,
     ports: Vec<PortRange>,
-    /// Where this node listens.
+    /// The addresses on which this node listens.
     own: Vec<SocketAddr>,
 }
 
@@ -40,21 +40,21 @@ impl Guard {
         Self { egress, allow, ports, own: Vec::new() }
     }
 
-    /// Where this node listens is not called.
+    /// Forbids calls to the addresses on which this node listens.
     pub(super) fn never_call(&mut self, own: Vec<SocketAddr>) {
         self.own = own;
     }
 
-    /// Whether the port may be called, whatever the address.
+    /// Checks that the port may be called, whatever the address.
     pub(super) fn check_port(&self, origin: &Origin) -> Result<(), Refusal> {
         let is_listed = self.ports.iter().any(|range| (range.first..=range.last).contains(&origin.port));
         if is_listed { Ok(()) } else { Err(Refusal::Port(origin.port)) }
     }
 
-    /// Whether this address of the host may be connected to.
+    /// Checks that this address of the host may be connected to.
     pub(super) fn check(&self, origin: &Origin, address: IpAddr) -> Result<(), Refusal> {
         let host = || origin.host.clone();
-        // An address may stand in another: all of them count.
+        // An IPv6 address may contain an IPv4 address: both are checked.
         let inner = embedded(address);
         let all = || std::iter::once(address).chain(inner);
         if all().any(is_metadata) {
@@ -72,8 +72,8 @@ impl Guard {
         }
     }
 
-    /// Whether a connection leads to another machine, or to others on this one. Its own end of it tells: a machine that calls itself
-    /// does so from the address that it calls.
+    /// Refuses a connection to a port of this node. The connection's own address is a sign of that: a machine that connects
+    /// to itself uses the address that it calls.
     pub(super) fn check_own(
         &self,
         origin: &Origin,
@@ -116,14 +116,14 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
     }
 }
 
-/// The IPv4 address that stands in an IPv6 address: mapped, translated (RFC 6052) or tunnelled (RFC 3056).
+/// The IPv4 address in an IPv6 address: mapped, translated (RFC 6052) or tunnelled (RFC 3056).
 fn embedded(address: IpAddr) -> Option<IpAddr> {
     let IpAddr::V6(outer) = address else { return None };
     let bits = outer.to_bits();
     let low = u32::try_from(bits & 0xffff_ffff).ok();
     let inner = match outer.segments() {
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => low,
-        // Addresses of before that meant the same.
+        // The deprecated form of mapped addresses.
         [0, 0, 0, 0, 0, 0, ..] if bits > 1 => low,
         [0x2002, ..] => u32::try_from((bits >> 80) & 0xffff_ffff).ok(),
         _ => None,
@@ -131,8 +131,8 @@ fn embedded(address: IpAddr) -> Option<IpAddr> {
     inner.map(|inner| IpAddr::V4(Ipv4Addr::from_bits(inner)))
 }
 
-/// Whether machines learn their credentials there: link-local addresses, and those that clouds chose elsewhere (AWS and its EKS pods,
-/// Azure, Alibaba, Google, Oracle, Scaleway).
+/// True for addresses from which machines get their credentials: link-local ones, and those that clouds chose elsewhere
+/// (AWS and its EKS pods, Azure, Alibaba, Google, Oracle, Scaleway).
 fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -156,7 +156,7 @@ fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// Whether anyone on the internet may have this address: none of the registries of special ones (RFC 6890) has it.
+/// True for an address of the public internet: one in none of the registries of special addresses (RFC 6890).
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -174,7 +174,7 @@ fn is_public(address: IpAddr) -> bool {
             !is_special
         }
         IpAddr::V6(address) => match address.segments() {
-            // What stands in it is looked at by itself.
+            // The IPv4 address in it is checked separately.
             [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x2002, ..] => true,
             [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
             [0x3fff, second, ..] => second >= 0x1000,

@@ -1,7 +1,7 @@
-//! Templates, filled with what a job says.
+//! Templates, filled in with the values of a job.
 //!
-//! Every text has a bound, which is checked while it is written: a small body can make a very large form, because the name of a list
-//! stands before each of its items.
+//! Every text has a maximum length, which is checked while it is written: a small body can make a very large form, because
+//! the name of a list is repeated for each of its items.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -18,12 +18,12 @@ use crate::json;
 use crate::protocol::Delivered;
 use crate::types::{Piece, Placeholder, Template};
 
-/// In which field a form has the number of attempts that failed.
+/// The field of a form for the number of failed attempts.
 const FAILED_FIELD: &str = "exp_notify_nums";
-/// What a value in a URL does not keep as it is: all that may mean something there.
+/// The characters that are escaped in a URL: all that may have a meaning there.
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where a value is filled in.
+/// The place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
     /// Before the query.
@@ -34,17 +34,17 @@ pub(super) enum Within {
     Json,
 }
 
-/// A text that is filled in, up to a bound.
+/// A text that is being filled in, up to a maximum length.
 #[derive(Debug)]
 pub(super) struct Filled {
     bytes: Vec<u8>,
     bytes_max: usize,
-    /// Why more is refused.
+    /// The error when it gets too long.
     too_large: NoCallRequest,
 }
 
 impl Filled {
-    /// An empty one.
+    /// An empty text.
     pub(super) fn new(bytes_max: usize, too_large: NoCallRequest) -> Self {
         Self { bytes: Vec::new(), bytes_max, too_large }
     }
@@ -54,7 +54,7 @@ impl Filled {
         self.bytes
     }
 
-    /// Adds the template with what the job says in its places.
+    /// Appends the template, with its placeholders replaced by values of the job.
     pub(super) fn fill(
         &mut self,
         template: &Template,
@@ -93,7 +93,7 @@ impl Filled {
         let is_in_body = matches!(within, Within::Json | Within::Text);
         let failed = (place == Placeholder::BodyFormRetries).then(|| job.attempts.saturating_sub(1));
         if matches!(place, Placeholder::Body | Placeholder::BodyJson | Placeholder::BodyBase64) {
-            // Every way to write a body takes at least as many bytes as the body.
+            // Every encoding of a body takes at least as many bytes as the body.
             self.check_room(job.body.len())?;
         }
         let value = match place {
@@ -127,13 +127,13 @@ impl Filled {
         self.put(value.as_bytes())
     }
 
-    /// Adds a text in quotes, as JSON has it.
+    /// Appends a text as a JSON string.
     fn put_json(&mut self, text: &str) -> Result<(), NoCallRequest> {
         serde_json::to_writer(&mut *self, text).map_err(|_| self.too_large.clone())
     }
 
-    /// Adds the fields of a JSON object as a form, and the number of attempts that failed, if there were any. Fields of an object
-    /// within it are `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers read.
+    /// Appends the fields of a JSON object as a form, and the number of failed attempts, if there were any. Fields of a
+    /// nested object are `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers understand.
     fn put_form(&mut self, body: &[u8], failed: Option<u32>) -> Result<(), NoCallRequest> {
         let mut form = Form { filled: self, name: String::new(), depth: 0, is_begun: false, fault: None };
         let mut json = serde_json::Deserializer::from_slice(body);
@@ -162,7 +162,8 @@ impl io::Write for Filled {
     }
 }
 
-/// The URL with what the job says in its places. One whose path lacks a value would be another's: that of all orders, perhaps.
+/// The URL filled in with a job. An empty value in the path is refused: the URL would mean something else, perhaps all
+/// orders.
 pub(super) fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoCallRequest> {
     let mut filled = Filled::new(URL_BYTES_MAX, NotADestination::TooLong.into());
     for piece in template.pieces() {
@@ -184,28 +185,28 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A text in a header: what would end the line or is not printable ASCII is written as in a URL.
+/// Escapes a header value: bytes that are not printable ASCII, and `%`, are written as in a URL.
 pub(super) fn sendable(bytes: &[u8]) -> String {
     let mut sendable = String::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
             b' '..=b'~' if *byte != b'%' => sendable.push(char::from(*byte)),
-            // A text takes what is written to it.
+            // Writing to a text cannot fail.
             _ => drop(write!(sendable, "%{byte:02X}")),
         }
     }
     sendable
 }
 
-/// The fields of a JSON object, which are written as they are read: in memory they would take many times the bytes of their text.
+/// The fields of a JSON object, written while they are read: in memory they would take many times the bytes of their text.
 struct Form<'a> {
     filled: &'a mut Filled,
-    /// Of the value that is read next.
+    /// The name of the next value.
     name: String,
-    /// Objects and lists around it.
+    /// The number of objects and lists around it.
     depth: usize,
     is_begun: bool,
-    /// Why it is not read to its end, if its text is not the reason.
+    /// Why reading stopped, if the reason is not the JSON text itself.
     fault: Option<NoCallRequest>,
 }
 
@@ -232,7 +233,7 @@ impl Form<'_> {
         })
     }
 
-    /// The next value has this name within the one that is read.
+    /// Appends a name within the present one: that of the next value.
     fn push_name(&mut self, inner: &str) {
         if self.depth == 1 {
             self.name.push_str(inner);

@@ -1,7 +1,7 @@
-//! A POST to a URL that the operator of this node has configured, for other parts of the server that speak HTTP to others.
+//! POSTs to a URL that the operator of this node has configured, for other parts of the server.
 //!
-//! It shares the client of call-backs, but not its allowlist: who may edit the files of a node may name any address, except those
-//! from which machines learn their credentials.
+//! It shares the client of call-backs, but not its allowlist: an operator who can edit the files of a node may name any
+//! address, except those from which machines get their credentials.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct Hook {
 /// Why a hook cannot be used. The text shows neither the URL nor the value of a header.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// The URL is none.
+    /// The URL is not valid.
     #[error("{0}")]
     Url(HttpUrlError),
     /// The URL is too long.
@@ -53,7 +53,7 @@ pub enum PostError {
     /// There is no reply.
     #[error("{0}")]
     NoReply(String),
-    /// The reply is no success.
+    /// The status of the reply is not a success.
     #[error("the reply has status {0}")]
     Refused(u16),
 }
@@ -63,18 +63,18 @@ impl Hooks {
     ///
     /// # Errors
     ///
-    /// The CAs cannot be used.
+    /// If the CAs cannot be used.
     pub fn new(ca: Option<PathBuf>) -> Result<Self, TlsError> {
         let ports = vec![PortRange { first: 1, last: u16::MAX }];
         let config = CallBackConfig { egress: Egress::Open, ports, ca, ..CallBackConfig::default() };
         Ok(Self(Arc::new(Client::new(&config)?)))
     }
 
-    /// A URL to post to, with headers beside those that every request has.
+    /// A URL to post to, with headers in addition to those of every request.
     ///
     /// # Errors
     ///
-    /// The URL or a header cannot be used.
+    /// If the URL or a header cannot be used.
     pub fn hook<'a>(
         &self,
         url: &str,
@@ -91,7 +91,7 @@ impl Hooks {
         Ok(Hook { client: Arc::clone(&self.0), destination, headers: headers.collect::<Result<_, _>>()? })
     }
 
-    /// Closes connections that were not used for a while.
+    /// Closes connections that were idle for too long.
     pub fn close_idle(&self) {
         self.0.close_idle();
     }
@@ -102,7 +102,7 @@ impl Hook {
     ///
     /// # Errors
     ///
-    /// Such a reply did not come in time.
+    /// If no such reply came in time.
     pub async fn post(&self, json: Bytes, within: Duration) -> Result<(), PostError> {
         let Destination { origin, path } = &self.destination;
         let mut request = Request::new(Full::new(json));

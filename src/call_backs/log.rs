@@ -1,9 +1,9 @@
 //! The log of attempts: a line for each call, kept as long as its topic says and as there is room.
 //!
-//! A thread of its own writes it. Calls never wait for it: when it cannot keep up, lines are left out and counted. Its files are
-//! [pieces](super::pieces) of the same size; nothing is synced, so the last lines may be missing after a crash.
+//! A thread of its own writes it. Calls never wait for it: when it cannot keep up, lines are dropped and counted. Its files
+//! are [pieces](super::pieces) of the same size; nothing is synced, so the last lines may be missing after a crash.
 //!
-//! Whoever asks for the attempts of a job has that thread say where they are, and reads those lines alone.
+//! To read the attempts of a job, a caller asks that thread for the places of their lines, and reads only these.
 
 use std::io;
 use std::path::Path;
@@ -18,9 +18,9 @@ use utoipa::ToSchema;
 use super::pieces::{Found, Pieces};
 use crate::types::{JobId, Millis};
 
-/// Lines that wait to be written.
+/// Lines that may wait to be written.
 const WAITING_MAX: usize = 8192;
-/// Attempts that are shown of one job: the last ones.
+/// Most attempts that are returned for one job: the last ones.
 const SHOWN_MAX: usize = 1000;
 
 /// One attempt.
@@ -51,7 +51,7 @@ pub struct Attempt {
     pub until_ms: u64,
 }
 
-/// The way to the log.
+/// A handle of the log.
 #[derive(Debug)]
 pub(super) struct Log {
     writer: SyncSender<Order>,
@@ -61,12 +61,12 @@ pub(super) struct Log {
 
 enum Order {
     Write(Box<Attempt>),
-    /// Say where the lines of a job are.
+    /// Find the lines of a job.
     Find(JobId, SyncSender<io::Result<Vec<Found>>>),
 }
 
 impl Log {
-    /// Goes on with what is in the folder.
+    /// Opens the log, and keeps the lines in the folder.
     pub(super) fn open(folder: &Path, bytes_max: u64, clock: fn() -> Millis) -> io::Result<Self> {
         let pieces = Pieces::in_folder(folder, bytes_max, clock)?;
         let (writer, orders) = sync_channel(WAITING_MAX);
@@ -80,17 +80,17 @@ impl Log {
         }
     }
 
-    /// Lines that were left out for want of time.
+    /// The number of lines that were dropped because the writer could not keep up.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
     }
 
-    /// The attempts of a job that are still kept, the first one first. It waits for the disk: not for a thread that serves.
+    /// The kept attempts of a job, the first one first. Blocks on the disk: do not call it on a thread that serves.
     pub(super) fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
         let now = (self.clock)();
         let mut attempts = Vec::new();
         for found in self.find(job)? {
-            // A crash may have cut off a line that was written last.
+            // A crash may have truncated the last line.
             if let Some(attempt) =
                 found.read()?.and_then(|line| serde_json::from_slice::<Attempt>(&line).ok())
                 && attempt.job == job.0
@@ -99,17 +99,17 @@ impl Log {
                 attempts.push(attempt);
             }
         }
-        // Lines that moved to make room stand behind later ones, or twice if the disk failed meanwhile.
+        // Lines that were moved to make room are after later ones, and there twice if the disk failed meanwhile.
         attempts.sort_by(|one, other| (&one.at, one.attempt).cmp(&(&other.at, other.attempt)));
         attempts.dedup();
         attempts.drain(..attempts.len().saturating_sub(SHOWN_MAX));
         Ok(attempts)
     }
 
-    /// Where the lines of a job are.
+    /// The places of a job's lines.
     fn find(&self, job: JobId) -> io::Result<Vec<Found>> {
         let (asker, answer) = sync_channel(1);
-        // A writer that is gone knows of nothing.
+        // The writer may be gone.
         let gone = || io::Error::other("the log of attempts is closed");
         self.writer.send(Order::Find(job, asker)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
@@ -137,7 +137,7 @@ fn run(mut pieces: Pieces, orders: &Receiver<Order>) {
                     let written = pieces.write(&attempt);
                     told(written, &mut pieces);
                 }
-                // An asker that has not waited needs no answer.
+                // An asker that has given up needs no answer.
                 Order::Find(job, asker) => drop(asker.send(pieces.find(job))),
             }
             next = orders.try_recv().ok();

@@ -1,8 +1,8 @@
-//! Call-backs: the third way to consume. When a job is due, the queue sends an HTTP request where its topic says.
+//! Call-backs: the third way to consume. When a job is due, the queue sends an HTTP request to the URL of its topic.
 //!
-//! To the queue it is a consumer as any other: a [topic] subscribes over a [session](crate::server::LocalSession) of this
-//! process, and settles leases. So pull, push and call-backs serve one topic at once, and a call that a failing node began is made
-//! again by the next leader when its lease has run out. Only the leader calls.
+//! To the queue it is a consumer like any other: a [topic] subscribes over a [session](crate::server::LocalSession) of this
+//! process, and settles leases. So pull, push and call-backs serve one topic at once. If a node fails during a call, the
+//! next leader makes the call again when the lease has run out. Only the leader calls.
 //!
 //! ```text
 //!   supervisor -- topics whose settings ask for calls --> topic --> call_request --> client --> destination
@@ -64,16 +64,16 @@ use crate::server::{CalledBack, Local, Running, wall};
 use crate::transport::tls::TlsError;
 use crate::types::{Access, CallBack, JobId, TopicName};
 
-/// What the settings of topics ask for is looked at this often.
+/// The settings of topics are checked this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// When the server stops, calls under way may take so long.
+/// At a stop, calls under way may take this long.
 const FINISH_MAX: Duration = Duration::from_secs(5);
-/// Looks into the log of attempts at the same time: the others wait.
+/// Most concurrent reads of the log of attempts: further ones wait.
 const LOOKS_MAX: usize = 4;
-/// As whom the calls' requests appear to others; no token can have this name.
+/// The name under which the requests of call-backs appear; no token can have this name.
 const NAME: &str = "(call-backs)";
 
-/// Why a node cannot call back.
+/// Why a node cannot make call-backs.
 #[derive(Debug, thiserror::Error)]
 pub enum CallBacksError {
     /// The secrets cannot be used.
@@ -85,14 +85,14 @@ pub enum CallBacksError {
     /// The log of attempts cannot be opened.
     #[error("cannot open the log of call-backs in {}: {source}", folder.display())]
     Log {
-        /// Where it is.
+        /// The folder of the log.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// What calling back needs beside the queue, read and checked.
+/// The files and the configuration of call-backs, read and checked.
 #[derive(Debug)]
 pub struct Prepared {
     config: CallBackConfig,
@@ -102,14 +102,14 @@ pub struct Prepared {
     client: Client,
 }
 
-/// The calls of this node.
+/// The call-backs of this node.
 #[derive(Clone, Debug)]
 pub struct CallBacks {
     shared: Arc<Shared>,
     topics: Arc<Mutex<BTreeMap<TopicName, Arc<Topic>>>>,
 }
 
-/// What all topics share.
+/// The state that all topics share.
 #[derive(Debug)]
 struct Shared {
     local: Local,
@@ -123,12 +123,12 @@ struct Shared {
     node: u64,
     room: CallSlots,
     counts: Counts,
-    /// Topics, and jobs whose calls have not ended or whose outcomes the queue has not answered.
+    /// Tracks topics, and jobs until their call has ended and the queue has answered with its outcome.
     tasks: TaskTracker,
     stopped: CancellationToken,
 }
 
-/// Whether a destination may be called.
+/// The answer to whether a destination may be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// The addresses of its host, each with the reason why it may not be called.
@@ -137,27 +137,27 @@ pub struct Checked {
     pub refused: Option<String>,
 }
 
-/// What is to be seen of the calls.
+/// The state of the call-backs, for monitoring.
 #[derive(Clone, Debug)]
 pub struct CallBacksSeen {
-    /// Since the start.
+    /// The counts since the start.
     pub counted: Counted,
     /// Calls under way.
     pub under_way: usize,
-    /// Leases that others had when the call ended.
+    /// Leases that had run out, or were settled by others, when the call ended.
     pub leases_lost: u64,
-    /// Lines of the log that were left out.
+    /// Lines of the log that were dropped.
     pub lines_left_out: u64,
-    /// Topics whose jobs are called back, each with the number of destinations that are left alone.
+    /// Topics with call-backs, each with the number of destinations whose breaker is open.
     pub topics: Vec<(TopicName, usize)>,
 }
 
 impl Prepared {
-    /// Reads what calling back needs.
+    /// Reads the files.
     ///
     /// # Errors
     ///
-    /// A file cannot be used.
+    /// If a file cannot be used.
     pub fn read(config: &Config) -> Result<Self, CallBacksError> {
         let (node, memory_max_bytes) = (config.node, config.memory_max_bytes);
         let config = config.call_backs.clone();
@@ -166,11 +166,11 @@ impl Prepared {
         Ok(Self { config, node, memory_max_bytes, secrets, client })
     }
 
-    /// Begins to call, until the server stops. The node itself is not called: neither its own ports nor those for HTTP.
+    /// Makes calls until the server stops. The node does not call itself: neither its own ports nor those for HTTP.
     ///
     /// # Errors
     ///
-    /// The log of attempts cannot be opened.
+    /// If the log of attempts cannot be opened.
     pub fn start(self, running: &Running, http: &[SocketAddr]) -> Result<CallBacks, CallBacksError> {
         let Self { config, node, memory_max_bytes, secrets, mut client } = self;
         let own = [Some(running.address()), running.peer_address()].into_iter().flatten();
@@ -202,7 +202,7 @@ impl Prepared {
 }
 
 impl CallBacks {
-    /// Keeps the topics that call as the settings have them.
+    /// Keeps the calling topics in step with the settings.
     async fn supervise(self) {
         let mut ticks = interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -214,7 +214,7 @@ impl CallBacks {
                 () = self.shared.stopped.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            // While a disk hangs, one thread waits for it.
+            // While a disk hangs, only one thread waits for it.
             if looking.as_ref().is_none_or(JoinHandle::is_finished) {
                 let shared = Arc::clone(&self.shared);
                 looking = Some(spawn_blocking(move || shared.secrets.look()));
@@ -227,7 +227,7 @@ impl CallBacks {
         }
     }
 
-    /// Calls as the settings say. The log tells of those that are new since the node looked first, and cannot be followed.
+    /// Starts and stops topics by the settings. Logs warnings for those that are new since the node first looked.
     fn adapt(&self, wanted: Vec<CalledBack>, has_looked: bool) {
         let mut topics = self.topics();
         let mut before = std::mem::take(&mut *topics);
@@ -245,14 +245,14 @@ impl CallBacks {
             };
             topics.insert(name, topic);
         }
-        // Those with other settings than now, too.
+        // Includes topics whose settings have changed.
         for topic in before.into_values() {
             topic.stopped.cancel();
         }
     }
 
-    /// Begins no more calls, and waits for those under way to end and their outcomes to be known to the queue, but not for long: a job
-    /// whose call was cut off is called again.
+    /// Begins no more calls, and waits a limited time until those under way have ended and the queue knows their outcomes:
+    /// a job whose call was cut off is called again.
     pub async fn finish(&self) {
         self.shared.stopped.cancel();
         self.shared.tasks.close();
@@ -261,13 +261,13 @@ impl CallBacks {
         }
     }
 
-    /// The attempts of a job that this node made and still keeps, the first one first. Other members keep those that they made.
+    /// The kept attempts of a job that this node made, the first one first. Other members keep those that they made.
     ///
     /// # Errors
     ///
-    /// The log cannot be read.
+    /// If the log cannot be read.
     pub async fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
-        // It is never closed.
+        // The semaphore is never closed.
         let place = Arc::clone(&self.shared.looks).acquire_owned().await;
         let shared = Arc::clone(&self.shared);
         let read = spawn_blocking(move || {
@@ -282,13 +282,13 @@ impl CallBacks {
         self.shared.node
     }
 
-    /// What keeps the calls of a topic with these settings from being made, as far as this node knows now.
+    /// The reasons why calls of a topic with these settings cannot be made, as far as this node knows now.
     pub async fn warnings(&self, topic: &TopicName, set: &CallBack) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(url) = &set.url
             && let Some(why) = self.check(url).await.refused
         {
-            // The log has these warnings, too, and a path or a query may have a secret.
+            // These warnings are logged, and a path or a query may contain a secret.
             let called =
                 Destination::read(url).map_or_else(|_| "the URL".to_owned(), |read| read.origin.to_string());
             warnings.push(format!("this node does not call {called}: {why}"));
@@ -305,7 +305,7 @@ impl CallBacks {
         }
     }
 
-    /// Whether this node would call a URL now.
+    /// Whether this node would call a URL now, and why not.
     pub async fn check(&self, url: &str) -> Checked {
         let refused = |why: String| Checked { addresses: Vec::new(), refused: Some(why) };
         let destination = match Destination::read(url) {
@@ -325,7 +325,7 @@ impl CallBacks {
         Checked { addresses, refused }
     }
 
-    /// What is to be seen of them.
+    /// The state of the call-backs, for monitoring.
     pub fn seen(&self) -> CallBacksSeen {
         let topics = self.topics();
         let open = topics.iter().map(|(name, topic)| (name.clone(), topic.destinations.open()));

@@ -1,4 +1,4 @@
-//! What becomes of a job by how its call ended.
+//! Decides what happens to a job after its call.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use super::client::REPLY_BYTES_MAX;
 use crate::types::limits::REASON_BYTES_MAX;
 use crate::types::{Millis, Part, Refused, Success, Value};
 
-/// A reply may ask for this pause at most.
+/// The longest pause that a reply may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
-/// So much of a reply stands in a reason, in bytes.
+/// The maximum of a reply in a reason, in bytes.
 const REPLY_IN_REASON_MAX: usize = 256;
 
 /// What a destination answered.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    /// The header `Retry-After`, as it came.
+    /// The header `Retry-After`, as it was received.
     pub(super) retry_after: Option<String>,
-    /// The header `Location`, as it came.
+    /// The header `Location`, as it was received.
     pub(super) location: Option<String>,
-    /// As much of the body as is read.
+    /// The part of the body that was read.
     pub(super) body: Bytes,
-    /// That is all of it.
+    /// True if that is the whole body.
     pub(super) is_whole: bool,
 }
 
-/// Why there is no reply. Of a call that timed out or broke off, something may have been sent; of the others, nothing.
+/// Why there is no reply. Only a call that timed out or broke off may have sent something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// The rules of this node forbid the call.
@@ -48,7 +48,7 @@ pub(super) enum Fault {
     TimedOut(Duration),
 }
 
-/// What becomes of the job.
+/// What happens to the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is done.
@@ -63,36 +63,36 @@ pub(super) enum Verdict {
     Bury {
         reason: String,
     },
-    /// The destination wants no more calls.
+    /// The destination wants no more calls: they are paused.
     Gone {
         reason: String,
     },
-    /// It was not tried: nothing was sent.
+    /// Nothing was sent: this counts as no attempt.
     Park {
         pause: Duration,
         reason: String,
     },
 }
 
-/// How a call ended, for the destination.
+/// What a call shows about its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Well,
-    /// It answered that it cannot do this job now.
+    /// It answered that it cannot handle this job now.
     Failing,
-    /// It did not answer, or only what stands before it did.
+    /// It did not answer, or only a proxy before it did.
     Absent,
-    /// Nothing was learnt: this node did not call.
+    /// Unknown: this node did not call.
     Unknown,
 }
 
-/// A call that the rules forbid is looked at again after this time: rules and names change.
+/// A forbidden call is tried again after this time: rules and addresses change.
 const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 const NOT_READY_PAUSE: Duration = Duration::from_secs(10);
-/// One without a connection is tried again after this time, or when the destination is no longer left alone.
+/// A call without a connection is tried again after this time, or when the breaker closes.
 const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(500);
 
-/// What becomes of a job.
+/// Decides what happens to a job.
 pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> Verdict {
     let reply = match called {
         Ok(reply) => reply,
@@ -134,7 +134,7 @@ pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> 
     }
 }
 
-/// What a call tells of its destination.
+/// What a call shows about its destination.
 pub(super) fn health(called: &Result<Reply, Fault>) -> Health {
     match called {
         Ok(reply) => match reply.status.as_u16() {
@@ -148,7 +148,7 @@ pub(super) fn health(called: &Result<Reply, Fault>) -> Health {
 }
 
 impl Reply {
-    /// How long it asks to wait.
+    /// The pause that the reply asks for.
     pub(super) fn pause(&self, now: Millis) -> Option<Duration> {
         let asked = self.retry_after.as_deref()?.trim();
         let pause = if let Ok(seconds) = asked.parse() {
@@ -191,7 +191,7 @@ impl Reply {
                     Some(Json::Bool(is_true)) => Value::Truth(*is_true),
                     Some(Json::Number(number)) => number.as_f64().map_or(Value::Null, Value::Number),
                     Some(Json::String(text)) => Value::Text(Cow::Borrowed(text)),
-                    // Objects and lists are not compared, and are not nothing.
+                    // Objects and lists are not comparable, but they are not null either.
                     Some(other @ (Json::Array(_) | Json::Object(_))) => {
                         Value::Text(Cow::Owned(other.to_string()))
                     }
@@ -202,7 +202,7 @@ impl Reply {
     }
 }
 
-/// A reason that a job can have: printable, and not too long.
+/// A valid reason for a job: printable, and not too long.
 fn bounded(reason: &str) -> String {
     let mut bounded = String::new();
     for c in reason.chars().map(|c| if c.is_control() { ' ' } else { c }) {

@@ -1,10 +1,10 @@
 //! The files of the log of attempts, and an index of their lines.
 //!
-//! When there is no room for another piece, the oldest one is removed. Lines of topics that hold no more than their share move on to the
-//! new piece: a topic that makes many calls takes no lines of others. Half of the log is shared, so half of what is removed is free
-//! again on the average.
+//! When there is no room for another piece, the oldest one is removed. Lines of topics that use no more than their share
+//! move to the new piece: a topic that makes many calls does not displace the lines of others. Half of the log is shared,
+//! so half of what is removed becomes free on average.
 //!
-//! The index takes 16 bytes of memory a line, about a twentieth of what the log takes on the disk.
+//! The index takes 16 bytes of memory per line, about a twentieth of the log's size on the disk.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -18,44 +18,44 @@ use serde::Deserialize;
 use super::log::Attempt;
 use crate::types::{JobId, Millis};
 
-/// Files at the same time.
+/// Most files at the same time.
 pub(super) const PIECES: u64 = 9;
 const NAME_BEGINS: &str = "attempts-";
 const NAME_ENDS: &str = ".jsonl";
-/// URLs and replies stand in the log: it is for the node's user alone.
+/// The log contains URLs and replies: only the user of the node may read it.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 /// The pieces.
 pub(super) struct Pieces {
     folder: PathBuf,
-    /// Of one.
+    /// The maximum size of a piece.
     bytes_max: u64,
     clock: fn() -> Millis,
-    /// The number of the next one.
+    /// The number of the next piece.
     next: u64,
     /// The oldest one first; the last one may be open.
     kept: VecDeque<Piece>,
-    /// What is written to the last one.
+    /// The writer of the last piece.
     open: Option<BufWriter<File>>,
-    /// What the lines of each topic take, in bytes.
+    /// The size of each topic's lines, in bytes.
     held: BTreeMap<String, u64>,
 }
 
 struct Piece {
     number: u64,
     path: PathBuf,
-    /// To read from, also when it has been removed.
+    /// For reading, also after the file was removed.
     file: Arc<File>,
     bytes: u64,
-    /// By job, once nothing is written to it any more.
+    /// Sorted by job, once the piece is complete.
     lines: Vec<Line>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     job: u64,
-    /// Where it begins.
+    /// Its offset.
     at: u32,
     bytes: u32,
 }
@@ -67,7 +67,7 @@ pub(super) struct Found {
     line: Line,
 }
 
-/// What matters of a line that makes room.
+/// The fields of a line that decide whether it is kept.
 #[derive(Deserialize)]
 struct Told {
     job: u64,
@@ -76,7 +76,7 @@ struct Told {
 }
 
 impl Found {
-    /// The line; `None` if it was never written whole.
+    /// The line; `None` if it is incomplete.
     pub(super) fn read(&self) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; self.line.bytes as usize];
         match self.file.read_exact_at(&mut bytes, self.line.at.into()) {
@@ -88,7 +88,7 @@ impl Found {
 }
 
 impl Pieces {
-    /// Those in a folder, which is made if there is none. They take no more than `bytes_max` together.
+    /// The pieces in a folder, which is created if it is missing. Together they take at most `bytes_max`.
     pub(super) fn in_folder(folder: &Path, bytes_max: u64, clock: fn() -> Millis) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
         fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))?;
@@ -107,7 +107,7 @@ impl Pieces {
         &self.folder
     }
 
-    /// Reads what is there, and goes on with the last piece if it ends with a whole line.
+    /// Reads the existing pieces, and continues the last one if it ends with a whole line.
     pub(super) fn recover(&mut self) -> io::Result<()> {
         let mut there = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -138,7 +138,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Where the lines of a job are.
+    /// The places of a job's lines.
     pub(super) fn find(&mut self, job: JobId) -> io::Result<Vec<Found>> {
         self.flush()?;
         let mut found = Vec::new();
@@ -170,12 +170,12 @@ impl Pieces {
         self.open.as_mut().map_or(Ok(()), BufWriter::flush)
     }
 
-    /// The next line begins another piece: the last one may end in the middle of a line.
+    /// Makes the next line begin another piece: the last one may end in the middle of a line.
     pub(super) fn give_up(&mut self) {
         self.seal();
     }
 
-    /// An empty piece has room for any line.
+    /// True if the open piece has room for a line. An empty piece has room for any line.
     fn has_room(&self, bytes: u64) -> bool {
         let last = self.open.as_ref().and_then(|_| self.kept.back());
         last.is_some_and(|last| last.bytes == 0 || last.bytes + bytes <= self.bytes_max)
@@ -195,7 +195,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Begins another piece, and removes the oldest one if there are as many as may be.
+    /// Begins another piece, and removes the oldest one at the maximum number of pieces.
     fn begin(&mut self) -> io::Result<()> {
         self.flush()?;
         self.seal();
@@ -209,7 +209,7 @@ impl Pieces {
         oldest.map_or(Ok(()), |oldest| self.make_room(oldest))
     }
 
-    /// Removes a piece. What is still kept of topics that hold no more than their share moves to the open one.
+    /// Removes a piece. Lines still kept, of topics that use no more than their share, move to the open one.
     fn make_room(&mut self, mut oldest: Piece) -> io::Result<()> {
         let now = (self.clock)();
         let share = share(self.held.values().copied().collect(), self.bytes_max * (PIECES - 1) / 2);
@@ -236,7 +236,7 @@ impl Pieces {
     }
 }
 
-/// What each may have when they share this many bytes: those who need less leave the rest to the others.
+/// The share of each when they divide this many bytes: what some do not need is left to the others.
 fn share(mut held: Vec<u64>, bytes: u64) -> u64 {
     held.sort_unstable();
     let (mut left, mut sharers) = (bytes, held.len() as u64);
@@ -255,7 +255,7 @@ impl Piece {
         Ok(Self { number, path, file, bytes: 0, lines: Vec::new() })
     }
 
-    /// Reads its lines into the index, and shows each with its text. Returns whether the last one is whole.
+    /// Reads its lines into the index, and calls `show` with each. True if the last one is whole.
     fn each_line(
         &mut self,
         mut show: impl FnMut(Line, Option<Told>, &[u8]) -> io::Result<()>,
@@ -265,7 +265,7 @@ impl Piece {
         self.bytes = 0;
         while reader.read_until(b'\n', &mut text)? > 0 {
             is_whole = text.ends_with(b"\n");
-            // The last line may be cut off.
+            // The last line may be incomplete.
             let told: Option<Told> = serde_json::from_slice(&text).ok().filter(|_| is_whole);
             let bytes = u32::try_from(text.len()).map_err(io::Error::other)?;
             let at = u32::try_from(self.bytes).map_err(io::Error::other)?;

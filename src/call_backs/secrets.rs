@@ -14,11 +14,11 @@ use tracing::{info, warn};
 use crate::transport::Mark;
 use crate::types::TopicPattern;
 
-/// What stands before a secret.
+/// The prefix of a secret.
 const PREFIX: &str = "whsec_";
-/// How long secrets are, in bytes.
+/// The valid lengths of a secret, in bytes.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
-/// So many may be in use under one name: the old one and the new one, as a rule.
+/// Most secrets of one name: usually the old one and the new one.
 const SECRETS_MAX: usize = 8;
 
 /// The secrets of a node, by name.
@@ -34,7 +34,7 @@ struct LoadedSecrets {
 
 /// The secrets of one name.
 struct Signer {
-    /// The topics whose calls they sign: who may set those may not sign as others.
+    /// The topics whose calls they sign: the owner of another topic cannot use them.
     topics: Vec<TopicPattern>,
     keys: Vec<hmac::Key>,
 }
@@ -47,29 +47,29 @@ pub enum SecretsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The file has something else. What it says may be a secret, and is not shown.
+    /// The file is malformed. Its content may be a secret, and is not shown.
     #[error("{}: expected [secrets.NAME], topics = [\"orders.*\"] and secrets = [\"whsec_...\"]", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
     },
-    /// A secret is none.
+    /// A secret is not valid.
     #[error("{}: {name} needs 1 to {SECRETS_MAX} secrets, each {PREFIX} and 16 to 128 bytes in base64", path.display())]
     Secret {
         /// The file.
         path: PathBuf,
-        /// Under which name it stands.
+        /// The name under which it is listed.
         name: String,
     },
-    /// It is not said for which topics they sign.
+    /// The topics that the secrets sign for are missing.
     #[error("{}: {name} needs topics: names, beginnings as orders.*, or *", path.display())]
     Topics {
         /// The file.
         path: PathBuf,
-        /// Under which name they should stand.
+        /// The name without topics.
         name: String,
     },
 }
@@ -89,7 +89,7 @@ struct WrittenSigner {
 }
 
 impl Secrets {
-    /// Reads the file, if there is to be one.
+    /// Reads the file, if one is configured.
     pub(super) fn read(path: Option<&Path>) -> Result<Self, SecretsError> {
         let (mark, signers) = match path {
             Some(path) => (Some(Mark::of(path)), signers_of(path)?),
@@ -99,7 +99,7 @@ impl Secrets {
         Ok(Self { path: path.map(Path::to_owned), held })
     }
 
-    /// Reads the file anew if it has changed. One that cannot be used changes nothing; the log says why.
+    /// Reads the file again if it has changed. If it cannot be used, nothing changes; the log has the reason.
     pub(super) fn look(&self) {
         let Some(path) = &self.path else { return };
         let mark = Some(Mark::of(path));
@@ -118,12 +118,13 @@ impl Secrets {
         }
     }
 
-    /// Whether there are secrets of this name that sign for a topic.
+    /// True if there are secrets of this name that sign for a topic.
     pub(super) fn sign_for(&self, name: &str, topic: &str) -> bool {
         self.held().signers.get(name).is_some_and(|signer| signer.is_for(topic))
     }
 
-    /// The header `webhook-signature`: one signature for each secret of this name. `None` if none signs for this topic.
+    /// The value of the header `webhook-signature`: one signature for each secret of this name. `None` if none signs
+    /// for this topic.
     pub(super) fn sign(
         &self,
         name: &str,

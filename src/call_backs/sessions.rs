@@ -1,4 +1,4 @@
-//! The sessions of topics: each carries the subscriptions of some hundred.
+//! The sessions of topics: each carries some hundred subscriptions.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::protocol::ErrorReply;
 use crate::server::LocalSession;
 use crate::types::limits::SUBSCRIPTIONS_MAX;
 
-/// Handles of one session: each subscription has two.
+/// Most handles of one session: each subscription has two.
 const HANDLES_MAX: usize = SUBSCRIPTIONS_MAX;
-/// After a refusal nobody asks for this time: on a node that does not lead all topics would.
+/// After a refusal no topic asks for this time: otherwise all topics would ask on a node that does not lead.
 const REFUSED_FOR: Duration = Duration::from_millis(400);
 
 /// The sessions.
@@ -23,16 +23,16 @@ pub(super) struct Sessions(Mutex<Open>);
 #[derive(Debug, Default)]
 struct Open {
     sessions: Vec<Weak<LocalSession>>,
-    /// Until when nobody asks, and why.
+    /// The time until which no topic asks, and why.
     refused: Option<(Instant, ErrorReply)>,
 }
 
 impl Sessions {
-    /// One that has room for a subscription.
+    /// A session with room for one more subscription.
     ///
     /// # Errors
     ///
-    /// This node does not lead.
+    /// If this node does not lead.
     pub(super) async fn take(&self, shared: &Shared) -> Result<Arc<LocalSession>, ErrorReply> {
         let mut open = self.0.lock().await;
         if let Some((_, why)) = open.refused.as_ref().filter(|(until, _)| Instant::now() < *until) {

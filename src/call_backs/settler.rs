@@ -1,6 +1,7 @@
-//! Settles the leases of jobs that were called, many at a time.
+//! Settles the leases of called jobs, many at a time.
 //!
-//! It goes over any member: when this node stops leading while a call is under way, the new leader hears how it ended.
+//! It can go through any member: when this node loses the lead during a call, the new leader learns how the call
+//! ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +19,12 @@ use crate::server::Local;
 use crate::types::limits::LEASES_MAX;
 use crate::types::{Access, Lease};
 
-/// Requests under way: what ends meanwhile goes with the next ones, together.
+/// Most requests under way: settlements that come meanwhile share the next ones.
 const REQUESTS_MAX: usize = 8;
-/// It is tried for this long. Then the lease runs out, and the job is called again.
+/// A settlement is tried for this long. Then the lease runs out, and the job is called again.
 const TRIED_FOR: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(250);
-/// Settlements taken at once: as many as there are, one request has room for them.
+/// Settlements that are taken at once: one request has room for all of them.
 const TAKEN_MAX: usize = 1024;
 const _: () = assert!(TAKEN_MAX <= LEASES_MAX, "those that are alike go in one request");
 
@@ -31,9 +32,9 @@ const _: () = assert!(TAKEN_MAX <= LEASES_MAX, "those that are alike go in one r
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Settlement {
     Finish,
-    /// Its lease begins anew: the receiver settles it.
+    /// The lease is renewed: the receiver settles it.
     Keep,
-    /// The attempt failed: the next one is after this time, or when the backoff says.
+    /// The attempt failed: the next one is after this time, or by the backoff.
     Retry {
         after_ms: Option<u64>,
         reason: String,
@@ -48,7 +49,7 @@ pub(super) enum Settlement {
     },
 }
 
-/// The way to it.
+/// A handle of the settler.
 #[derive(Clone, Debug)]
 pub(super) struct Settler {
     sender: UnboundedSender<Ended>,
@@ -56,7 +57,7 @@ pub(super) struct Settler {
     lost: Arc<AtomicU64>,
 }
 
-/// A call has ended.
+/// The end of a call.
 struct Ended {
     lease: Lease,
     settlement: Settlement,
@@ -72,9 +73,9 @@ impl Settler {
         Self { sender, lost }
     }
 
-    /// Settles a lease. The token is dropped when the queue has answered.
+    /// Settles a lease. Drops the token when the queue has answered.
     pub(super) fn settle(&self, lease: Lease, settlement: Settlement, unfinished: TaskTrackerToken) {
-        // At the end of the process, the lease runs out by itself.
+        // At the end of the process, the lease runs out.
         let _ = self.sender.send(Ended { lease, settlement, unfinished });
     }
 
@@ -87,7 +88,7 @@ async fn run(asking: Asking, mut settlements: UnboundedReceiver<Ended>) {
     let room = Arc::new(Semaphore::new(REQUESTS_MAX));
     let mut taken = Vec::new();
     loop {
-        // It is never closed.
+        // The semaphore is never closed.
         let Ok(mut place) = Arc::clone(&room).acquire_owned().await else { return };
         if settlements.recv_many(&mut taken, TAKEN_MAX).await == 0 {
             return;

@@ -1,8 +1,9 @@
-//! The calls of one topic: a subscription as any consumer has it, and a call for each job that comes.
+//! The calls of one topic: a subscription like that of any consumer, and a call for each job that comes.
 //!
-//! A topic with one destination asks for no more jobs than may be called at the same time: a job that cannot be called now stays ready
-//! for others. While the destination is left alone, or has no place, there is no subscription at all. Where jobs name their
-//! destinations, all jobs come, and those whose destination is left alone or busy go back for a while; that counts as no attempt.
+//! A topic with one destination asks for no more jobs than may be called at the same time: a job that cannot be called now
+//! stays ready for others. While the breaker is open, or there is no slot, there is no subscription at all. If jobs name
+//! their destinations, all jobs come; a job whose destination has an open breaker or no slot goes back for a while,
+//! uncounted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,17 +27,17 @@ use crate::protocol::{Delivered, ErrorCode, ErrorReply, Request, Response, Subsc
 use crate::server::{CalledBack, wall};
 use crate::types::{CallBack, Lease, PolicyChange, TopicPolicy, whole_ms};
 
-/// Jobs that a topic whose jobs name their destinations may have at the same time.
+/// Most jobs at a time of a topic whose jobs name their destinations.
 const OF_JOBS_MAX: u32 = 2048;
-/// Bytes of the bodies that a topic may have at the same time, if its share of the memory for them is not less.
+/// Most bytes of bodies that a topic holds at a time, unless its share of the memory for them is less.
 const BODIES_MAX: u64 = 16 << 20;
-/// A topic without a leader looks again after this time.
+/// A topic without a leader tries again after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// What is left of a lease when a call ends by its timeout.
+/// The remaining time of a lease when a call ends by its timeout.
 const SPARE: Duration = Duration::from_secs(1);
-/// A call waits for its destination's rate for this long, then the job goes back.
+/// A call waits this long for its destination's rate, then the job goes back.
 const RATE_WAIT_MAX: Duration = Duration::from_secs(1);
-/// Jobs that go back come again at multiples of this time, in milliseconds.
+/// Jobs that go back return at multiples of this time, in milliseconds.
 const GROUPED_MS: u64 = 100;
 
 /// The calls of one topic.
@@ -48,16 +49,16 @@ pub(super) struct Topic {
     only: Option<Origin>,
     pub(super) destinations: Destinations,
     shared: Arc<Shared>,
-    /// The only destination has changed.
+    /// Signalled when the only destination has changed its state.
     changed: Notify,
     pub(super) stopped: CancellationToken,
 }
 
 impl Topic {
-    /// Begins to call.
+    /// Begins to make calls.
     pub(super) fn start(of: CalledBack, shared: &Arc<Shared>) -> Arc<Self> {
         let plan = Plan::new(&of.call_back);
-        // A URL's host is no template, so the URL itself has it.
+        // A host has no placeholders, so the template itself has it.
         let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());
         let only = only.and_then(|url| Destination::read(url).ok()).map(|destination| destination.origin);
         let destinations =
@@ -92,7 +93,7 @@ impl Topic {
         }
     }
 
-    /// Takes jobs until the destination is left alone or has no place, the settings change, or this node stops leading.
+    /// Takes jobs until the breaker opens or there is no slot, the settings change, or this node loses the lead.
     async fn subscribe(self: &Arc<Self>) -> Result<(), ErrorReply> {
         if let Some(until) = self.rests_until() {
             tokio::select! {
@@ -137,18 +138,18 @@ impl Topic {
         }
     }
 
-    /// Until when the only destination takes no calls.
+    /// The time until which the only destination takes no calls.
     fn rests_until(&self) -> Option<Instant> {
         self.destinations.rests_until(self.only.as_ref()?)
     }
 
-    /// Jobs that may be held at the same time.
+    /// Most jobs that may be held at the same time.
     fn credit(&self) -> u32 {
         let Some(only) = &self.only else { return OF_JOBS_MAX };
         if !self.destinations.takes_more(only) {
             return 1;
         }
-        // More would only wait.
+        // More jobs would only wait.
         self.plan.concurrency.min(self.plan.per_second_max.unwrap_or(u32::MAX))
     }
 
@@ -158,7 +159,7 @@ impl Topic {
         }
     }
 
-    /// Calls, and says how the lease is settled; `None` leaves it to the receiver, or to its end.
+    /// Makes a call. Returns how the lease is settled; `None` leaves it to the receiver, or lets it run out.
     async fn attempt(&self, job: &Delivered, queue: u128) -> Option<Settlement> {
         let came = Instant::now();
         let mut call = match self.plan.request(job) {
@@ -173,7 +174,7 @@ impl Topic {
             Ok(pass) => pass,
             Err(NotPermitted::Open(pause) | NotPermitted::Full(pause)) => {
                 self.changed.notify_one();
-                // It stays ready for others where no other destination is served meanwhile.
+                // A topic with one destination ends its subscription: without a pause the job stays ready for others.
                 let pause = if self.only.is_some() { Duration::ZERO } else { pause };
                 return Some(self.not_tried(job, pause));
             }
@@ -190,7 +191,7 @@ impl Topic {
         let deadline = match self.hold(job).await {
             Ok(_) if self.stopped.is_cancelled() => return Some(self.not_tried(job, Duration::ZERO)),
             Ok(deadline) => deadline,
-            // Others have it by now.
+            // Another consumer has the job by now.
             Err(ErrorCode::StaleLease) => return None,
             Err(_) => return Some(self.not_tried(job, LOOK_AGAIN)),
         };
@@ -233,8 +234,8 @@ impl Topic {
         returned(pause, job.lease, String::new())
     }
 
-    /// Sees to it that the lease outlasts the call, and says by when that is over. The lease runs since the core spoke, and the call
-    /// must be over by then whenever it begins.
+    /// Ensures that the lease outlasts the call, and returns the deadline of the call. The lease has run since the core
+    /// granted it, and the call must end before the lease whenever it begins.
     async fn hold(&self, job: &Delivered) -> Result<Deadline, ErrorCode> {
         let mut until = Instant::now() + self.shared.local.lease_left(job);
         loop {
@@ -253,7 +254,7 @@ impl Topic {
         }
     }
 
-    /// Says which job of which queue this is, and signs it.
+    /// Adds the id of the job and of its queue, and signs the call.
     fn sign(&self, call: &mut CallRequest, job: &Delivered, queue: u128) -> Result<(), Fault> {
         let (id, timestamp) = (format!("job_{queue:032x}_{}", job.lease.job.0), wall().0 / 1000);
         let headers = call.request.headers_mut();
@@ -272,7 +273,7 @@ impl Topic {
         Ok(())
     }
 
-    /// What becomes of the destination and of the job.
+    /// Applies the outcome to the destination and to the job.
     async fn conclude(
         &self,
         pass: CallPermit,
@@ -300,7 +301,7 @@ impl Topic {
             Verdict::Gone { reason } if call.is_of_job => (Some(Settlement::Bury { reason }), "buried"),
             Verdict::Gone { reason } => {
                 self.pause(&reason).await;
-                // When calls begin again, others come first.
+                // When calls begin again, other jobs come first.
                 (Some(Settlement::Retry { after_ms: self.wait_ms(job, None), reason }), "paused")
             }
             Verdict::Retry { after, reason } => {
@@ -309,14 +310,14 @@ impl Topic {
         }
     }
 
-    /// How long a job waits that failed: its backoff, or longer if the destination asks for that. `None` leaves it to the queue.
+    /// The wait of a failed job: its backoff, or longer if the destination asks for that. `None` leaves it to the queue.
     fn wait_ms(&self, job: &Delivered, asked: Option<Duration>) -> Option<u64> {
         let of_job = job.attributes.policy().backoff;
         let backoff = of_job.as_ref().or(self.of.backoff.as_ref());
         asked.map(|asked| whole_ms(asked).max(backoff.map_or(0, |backoff| backoff.wait_ms(job.attempts))))
     }
 
-    /// The destination wants no more calls: the topic's are paused, until somebody begins them again.
+    /// Pauses the topic's calls, because the destination wants no more, until an operator resumes them.
     async fn pause(&self, reason: &str) {
         warn!(topic = self.of.topic.as_str(), reason, "the destination wants no more calls: they are paused");
         let set = TopicPolicy { call_back: Some(Arc::new(CallBack::pause())), ..TopicPolicy::default() };
@@ -326,7 +327,7 @@ impl Topic {
         if let Err(error) = asked.await {
             warn!(topic = self.of.topic.as_str(), %error, "calls are not paused: the next one tries again");
         }
-        // The list of topics says so a moment later.
+        // The list of topics shows the change a moment later.
         self.stopped.cancel();
     }
 }
@@ -336,8 +337,8 @@ pub(super) fn no_secrets(name: &str, topic: &str) -> String {
     format!("this node has no secrets named {name} for the topic {topic}: see call_back_secrets_file")
 }
 
-/// A job goes back that was not tried. Jobs of the same destination come back in a few groups: not all at once, but not one by one,
-/// either, since those of a group are settled together.
+/// The settlement of a job that was not tried. Jobs of the same destination return in a few groups: not all at once, but
+/// not one by one either, since those of a group are settled together.
 fn returned(pause: Duration, lease: Lease, reason: String) -> Settlement {
     let group = lease.job.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
     let after_ms = whole_ms(pause) + group * whole_ms(pause) / 32;

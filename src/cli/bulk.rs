@@ -1,8 +1,8 @@
 //! One change to many jobs: `adjourn delete`, `reschedule`, `run-now` and `kick` with a filter in place of a job; `adjourn
 //! move`.
 //!
-//! The jobs are counted first, then changed step by step, with the progress on standard error. A client that may change them,
-//! and not read them, is told no count. An interrupted command continues with `--cursor`; starting over is harmless, too.
+//! The jobs are counted first, then changed step by step, with the progress on standard error. A client that may change the
+//! jobs but not read them gets no count. An interrupted command continues with `--cursor`; starting over is harmless, too.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -36,7 +36,7 @@ pub(super) struct BulkArgs {
     cursor: Option<Bytes>,
 }
 
-/// When jobs are due from now on, as the command line says it.
+/// The new due time, as given on the command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
     /// Milliseconds from now, by the server's clock.
@@ -48,24 +48,24 @@ pub(super) enum Due {
 /// The change to make to each job.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    /// Removed.
+    /// Remove it.
     Delete,
-    /// Made ready, if it is buried.
+    /// Make it ready, if it is buried.
     Kick,
-    /// Made ready, if it is delayed.
+    /// Make it ready, if it is delayed.
     RunNow,
-    /// Given a new due time.
+    /// Give it a new due time.
     Reschedule(Due),
-    /// Put into this topic.
+    /// Move it to this topic.
     Move(TopicName),
 }
 
 /// Counts of changed jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes {
-    /// How many were changed.
+    /// The number of changed jobs.
     pub(super) jobs: u64,
-    /// How many were not moved, as their keys live in the other topic.
+    /// The number of jobs that were not moved because the target topic has their keys.
     pub(super) in_the_way: u64,
 }
 
@@ -91,18 +91,18 @@ pub(super) struct MoveArgs {
 
 #[derive(Debug, Serialize)]
 struct BulkJson {
-    /// How many jobs matched when they were counted, if the client may count them.
+    /// The number of jobs that matched when they were counted, if the client may count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<u64>,
-    /// How many were changed.
+    /// The number of changed jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<u64>,
-    /// How many were left where they were, as their keys live in the other topic.
+    /// The number of jobs that were not moved because the target topic has their keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_the_way: Option<u64>,
 }
 
-/// Puts jobs into another topic.
+/// Moves jobs to another topic.
 pub(super) fn move_jobs(args: &MoveArgs) -> Result<(), Failure> {
     if args.bulk.filter.filter().topic.as_ref() == Some(&args.to) {
         return Err(Failure::new(Exit::Usage, "--topic and --to are the same: name another topic"));
@@ -111,7 +111,7 @@ pub(super) fn move_jobs(args: &MoveArgs) -> Result<(), Failure> {
 }
 
 impl BulkArgs {
-    /// Whether jobs are chosen by conditions.
+    /// True if jobs are selected by conditions.
     pub(super) fn is_given(&self) -> bool {
         self.filter.filter() != Filter::default()
     }
@@ -156,7 +156,7 @@ async fn change(client: &Client, action: Action) -> Result<Change, ClientError> 
     })
 }
 
-/// How many jobs there are; `None` for a client that may change them and not read them.
+/// Counts the jobs; `None` for a client that may change them but not read them.
 pub(super) async fn count_if_allowed(client: &Client, filter: Filter) -> Result<Option<u64>, ClientError> {
     match client.count(filter).await {
         Err(error) if error.code() == Some(ErrorCode::Unauthorised) => Ok(None),
@@ -164,7 +164,7 @@ pub(super) async fn count_if_allowed(client: &Client, filter: Filter) -> Result<
     }
 }
 
-/// Carries out one step after the other until all are done.
+/// Does one step after the other until all are done.
 pub(super) async fn all_steps(
     client: &Client,
     mut bulk: Bulk,

@@ -1,6 +1,6 @@
-//! `adjourn cert`: a small CA and the certificates that it signs, for a cluster of one's own.
+//! `adjourn cert`: a small CA and the certificates that it signs, for a private cluster.
 //!
-//! The CA is two files in a folder, made when they are missing: `ca.pem`, which everyone may have, and `ca.key`, which signs. A
+//! The CA is two files in a folder, created if they are missing: `ca.pem`, which is public, and `ca.key`, which signs. A
 //! node's certificate is for its host names and for `node-N.adjourn`, which proves its number to other nodes.
 
 mod authority;
@@ -33,11 +33,11 @@ The first call makes the CA. Who has ca.key can sign a certificate for any name:
 server must be able to read its key: give the file to that user (chown). Signing again before the end of its days is all that a
 renewal takes: the new file has the owner and the mode of the old one, and a node uses it within a second.";
 
-/// Names with this end are those of nodes.
+/// The suffix of the names of nodes.
 const NODE_SUFFIX: &str = ".adjourn";
-/// Files that begin like this are those of nodes.
+/// The prefix of the files of nodes.
 const NODE_PREFIX: &str = "node-";
-/// The list of revoked certificates.
+/// The file with the list of revoked certificates.
 const LIST: &str = "crl.pem";
 
 /// Make a CA and certificates for TLS.
@@ -113,7 +113,7 @@ struct SigningArgs {
     days: u32,
 }
 
-/// Makes what is asked for.
+/// Runs `adjourn cert`.
 pub(super) fn run(command: CertCommand) -> Result<(), Failure> {
     match command {
         CertCommand::Node(NodeArgs { node, mut hosts, signing }) => {
@@ -132,7 +132,7 @@ pub(super) fn run(command: CertCommand) -> Result<(), Failure> {
     }
 }
 
-/// The number of a node is the CA's word: nothing else has such a name.
+/// Refuses host names of the form of node names: only the CA assigns those.
 fn refuse_names_of_nodes(names: &[String]) -> Result<(), Failure> {
     match names.iter().find(|name| name.to_ascii_lowercase().ends_with(NODE_SUFFIX)) {
         Some(name) => Err(Failure::new(
@@ -143,7 +143,7 @@ fn refuse_names_of_nodes(names: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// A certificate for what no client can dial is of no use.
+/// Refuses a host that no client can dial.
 fn refuse_no_host(host: &str) -> Result<(), Failure> {
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_name = matches!(ServerName::try_from(name), Ok(ServerName::DnsName(_))) && !name.ends_with('.');
@@ -156,7 +156,7 @@ fn refuse_no_host(host: &str) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, text))
 }
 
-/// A client's files take the place of no others.
+/// Refuses a client name whose files would replace those of a CA or a node.
 fn refuse_no_file(name: &str) -> Result<(), Failure> {
     let lower = name.to_ascii_lowercase();
     let is_taken = ["ca", "crl"].contains(&lower.as_str()) || lower.starts_with(NODE_PREFIX);
@@ -191,7 +191,7 @@ impl SigningArgs {
         let authority = authority.ok_or_else(|| unwritten(dir, &"the CA is gone"))?;
         let key = new_key()?;
         let certificate = authority.sign(params, self.days, &key)?;
-        // A node that looks at the files between the two finds that they do not fit, and looks again.
+        // A node that reads the files between the two writes finds that they do not match, and reads them again.
         written.push(self.folder.write(&format!("{file}.key"), &key.serialize_pem(), Secret::Yes)?);
         written.push(self.folder.write(&format!("{file}.pem"), &certificate, Secret::No)?);
         print(|out| written.iter().try_for_each(|path| writeln!(out, "wrote {}", path.display())))
@@ -217,7 +217,7 @@ fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
     print(|out| writeln!(out, "wrote {}", path.display()))
 }
 
-/// Whether only its owner may read a file.
+/// Whether a file is readable by its owner only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Secret {
     Yes,
@@ -225,7 +225,7 @@ enum Secret {
 }
 
 impl FolderArgs {
-    /// Puts a file in its place at once: a server may be reading the one before.
+    /// Replaces a file atomically: a server may be reading the old one.
     fn write(&self, name: &str, text: &str, secret: Secret) -> Result<PathBuf, Failure> {
         let path = self.dir.join(name);
         let mode = if secret == Secret::Yes { 0o600 } else { 0o644 };

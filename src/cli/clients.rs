@@ -55,7 +55,7 @@ pub(super) struct DisconnectArgs {
     server: ServerArgs,
 }
 
-/// Lists the connections.
+/// Runs `adjourn connections`.
 pub(super) fn connections(args: &ConnectionsArgs) -> Result<(), Failure> {
     let list = args.server.with_client(Leases::EndWithIt, async |client| client.connections().await)?;
     print(|out| {
@@ -66,7 +66,7 @@ pub(super) fn connections(args: &ConnectionsArgs) -> Result<(), Failure> {
     })
 }
 
-/// Closes one.
+/// Runs `adjourn disconnect`.
 pub(super) fn disconnect(args: &DisconnectArgs) -> Result<(), Failure> {
     let (connection, end_session) = (args.connection, args.end_session);
     let talk = async |client: &crate::client::Client| client.disconnect(connection, end_session).await;
@@ -136,7 +136,7 @@ mod tests {
             has_more_topics: true,
         };
         let text = table(&[report]);
-        // A client may call itself anything.
+        // A client can choose any name.
         assert!(!text.contains('\u{1b}') && text.lines().count() == 2, "{text:?}");
         let cells: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
         let expected = [

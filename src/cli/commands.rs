@@ -69,7 +69,7 @@ pub(super) enum ClientCommand {
     Bench(BenchArgs),
 }
 
-/// Carries out one command.
+/// Runs one command.
 pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
     match command {
         ClientCommand::Push(args) => push::run(&args),

@@ -1,7 +1,7 @@
-//! How a command reaches its server, and how it reports errors.
+//! How a command connects to its server, and how it reports errors.
 //!
-//! A command connects once, sends its requests, prints and says goodbye. Every refusal becomes an exit code for
-//! scripts and a sentence that says what to do.
+//! A command connects once, sends its requests, prints and ends its session. Every refusal becomes an exit code for
+//! scripts and a sentence with the remedy.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::protocol::ErrorCode;
 use crate::transport::tls::ClientFiles;
 use crate::types::Secret;
 
-/// A command that is done waits no longer than this for the end of its session.
+/// The longest wait for the end of the session when a command is done.
 const GOODBYE_MAX: Duration = Duration::from_secs(1);
 
 /// Which server, and how to be let in.
@@ -52,7 +52,7 @@ pub(super) struct ServerArgs {
     token: Option<Secret>,
 }
 
-/// What becomes of the leases of a command that ends.
+/// What happens to the leases of a command that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leases {
     /// They are given back.
@@ -62,7 +62,7 @@ pub(super) enum Leases {
 }
 
 impl ServerArgs {
-    /// Connects, lets `talk` speak with the server, and says goodbye.
+    /// Connects, lets `talk` use the client, and ends the session.
     pub(super) fn with_client<T>(
         &self,
         leases: Leases,
@@ -78,12 +78,12 @@ impl ServerArgs {
         })
     }
 
-    /// A connection of its own.
+    /// Opens another connection.
     pub(super) async fn connect(&self, leases: Leases) -> Result<Client, Failure> {
         Client::connect(self.config(leases)).await.map_err(|error| failure(&error))
     }
 
-    /// What the client is told.
+    /// The configuration of the client.
     pub(super) fn config(&self, leases: Leases) -> ClientConfig {
         ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -101,17 +101,17 @@ impl ServerArgs {
 
 /// Ends the session of a connection that is in order.
 pub(super) async fn goodbye(client: &Client) {
-    // Everything asked for is answered. A server that does not hear this forgets the session by itself.
+    // All requests are answered. If the server misses this, the session ends after its grace.
     let _ = timeout(GOODBYE_MAX, client.close()).await;
 }
 
-/// A runtime of one thread: a command has little to do beside waiting.
+/// A runtime of one thread: a command mostly waits.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(Exit::Refused, format_args!("cannot start: {error}")))
 }
 
-/// How a command ends that the server, or the way to it, did not let succeed.
+/// The failure of a command after an error of the client.
 pub(super) fn failure(error: &ClientError) -> Failure {
     match error {
         ClientError::CannotConnect { server, source } => {
@@ -135,7 +135,7 @@ pub(super) fn failure(error: &ClientError) -> Failure {
     }
 }
 
-/// What to do when TLS failed.
+/// The remedy for a TLS failure.
 fn tls_advice(fault: TlsFault) -> &'static str {
     match fault {
         TlsFault::NoTls => "the server speaks no TLS: write adjourn:// before its address",
@@ -160,12 +160,12 @@ fn tls_advice(fault: TlsFault) -> &'static str {
     }
 }
 
-/// How a command ends that finds no job.
+/// The failure of a command that finds no job.
 pub(super) fn not_found() -> Failure {
     Failure::new(exit_of(ErrorCode::NotFound), refusal_text(ErrorCode::NotFound))
 }
 
-/// What a refusal of one item of a request says: its name, what it means and what to do.
+/// The text for a refused item of a request: its name, its meaning and the remedy.
 pub(super) fn refusal_text(code: ErrorCode) -> String {
     format!("{code}: {}", advice(code))
 }

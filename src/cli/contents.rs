@@ -55,7 +55,7 @@ struct PagesJson<'a> {
     bytes: u64,
 }
 
-/// A checkpoint for scripts.
+/// A checkpoint as JSON, for scripts.
 pub(super) fn checkpoint_json(report: &CheckpointReport) -> CheckpointJson<'_> {
     let chunk = |chunk: &'_ ChunkReport| {
         let topics = chunk.topics.iter().map(|(topic, rows)| (topic_name(report, *topic), *rows));
@@ -98,7 +98,7 @@ fn pages_json(pages: &PagesReport) -> PagesJson<'_> {
     PagesJson { name: &pages.file.name, entries: pages.entries, bytes: pages.file.bytes }
 }
 
-/// A checkpoint for people: tables of its topics and of its files.
+/// A checkpoint as tables of its topics and of its files, for people.
 pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
     let head = ["TOPIC", "DELAYED", "READY", "RESERVED", "BURIED"].map(str::to_owned);
     let mut topics = vec![head];
@@ -123,12 +123,12 @@ pub(super) fn checkpoint_tables(report: &CheckpointReport) -> String {
     format!("{}\n{}", aligned(&topics), aligned(&files))
 }
 
-/// A number of jobs, in words.
+/// A number of jobs with the word.
 pub(super) fn jobs_text(jobs: u64) -> String {
     if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
 }
 
-/// A job that cannot be read, as a line.
+/// An unreadable job, as a line.
 pub(super) fn unreadable_text(job: &UnreadableJob) -> String {
     let UnreadableJob { id, topic, keyed, due } = job;
     let topic =
@@ -145,7 +145,7 @@ fn due(chunk: &ChunkReport) -> [Option<String>; 2] {
     chunk.due.map_or([None, None], |due| due.map(|at| Some(time_text(at))))
 }
 
-/// Its name, if the state still has it; else its number.
+/// The name of a topic if the state still has it; else its number.
 fn topic_name(report: &CheckpointReport, topic: u32) -> String {
     let known = report.topics.iter().find(|known| known.id.0 == topic);
     known.map_or_else(|| format!("#{topic}"), |topic| topic.name.to_string())

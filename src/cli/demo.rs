@@ -1,4 +1,4 @@
-//! `adjourn demo`: the whole life of three jobs, printed as it happens.
+//! `adjourn demo`: the whole life cycle of three jobs, printed as it happens.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) struct DemoArgs {
     exit: bool,
 }
 
-/// Runs a node, shows three jobs on their way, and serves until a signal comes.
+/// Runs a node, shows how three jobs pass through it, and serves until a signal comes.
 pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
     let log = logging::start(LogLevel::Warn, LogFormat::Text)?;
     let mut config = Config { data: args.data, listen: args.listen.0, ..Config::default() };
@@ -53,7 +53,7 @@ pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
 }
 
 async fn demonstrate(config: Config, exit: bool) -> Result<(), Failure> {
-    // A terminal that is closed ends it, too.
+    // Closing the terminal ends it, too.
     let mut signals = StopSignals::listen()?.and_hangup()?;
     let data = config.data.clone();
     show(format_args!("Starting a node. Its data is in {}.", data.display()));
@@ -81,7 +81,7 @@ async fn serve_on(running: &mut Running, signals: &mut StopSignals) -> Result<()
     }
 }
 
-/// Pushes three jobs and takes them as a consumer does.
+/// Pushes three jobs and consumes them.
 async fn three_jobs(address: SocketAddr) -> Result<(), Failure> {
     let failed = |error: ClientError| connection::failure(&error);
     let client = Client::connect(ClientConfig::new(address.to_string())).await.map_err(failed)?;
@@ -142,7 +142,7 @@ fn report(job: &Delivered, late: Option<Duration>, waiting: &mut Vec<JobId>) {
     }
 }
 
-/// How long ago `due` was; `None` if the wall clock says that it lies ahead.
+/// How long ago `due` was; `None` if it is still ahead by the wall clock.
 #[expect(
     clippy::disallowed_methods,
     reason = "the demo shows how late a job comes: it reads the clock for that"
@@ -152,7 +152,7 @@ fn lateness(due: Millis) -> Option<Duration> {
     now.checked_sub(Duration::from_millis(due.0))
 }
 
-/// Where the demo's own client finds a node that listens on `address`.
+/// The address at which the demo's own client reaches a node that listens on `address`.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(Ipv4Addr::LOCALHOST.into());

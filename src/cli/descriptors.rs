@@ -1,7 +1,7 @@
-//! How a server divides the file descriptors that the system allows it.
+//! How a server divides its file descriptors.
 //!
-//! Storage comes first: it must always find one, or the node could not go on. So sockets get what is left, and connections, those
-//! that have not said who they are, and call-backs each have a share that the others cannot take.
+//! Storage comes first: without a descriptor for it the node could not go on. Sockets get the rest: connections,
+//! unauthenticated connections and call-backs each have a share that the others cannot take.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
@@ -9,29 +9,29 @@ use tracing::warn;
 use super::exit::{Exit, Failure};
 use crate::server::config::Config;
 
-/// For the files of a large queue: chunks, a few hundred of them as a rule, as many again for each of two backups, the log.
+/// For the files of a large queue: usually a few hundred chunks, as many again for each of two backups, and the log.
 const FILES_MAX: usize = 2048;
-/// For the same without backups.
+/// The same without backups.
 const FILES_MIN: usize = 512;
-/// For ports, links to other members, clients that are turned away, questions to name servers, alerts, the runtime.
+/// For ports, links to other members, clients that are turned away, name lookups, alerts, the runtime.
 const OTHERS: usize = 256;
-/// With fewer sockets a server is of no use.
+/// With fewer sockets a server cannot work.
 const SOCKETS_MIN: usize = 64;
-/// Call-backs take descriptors for this many times the calls to destinations of one reputation: there are two, and connections
-/// that are kept between calls.
+/// Call-backs take this many descriptors for each call to the destinations of one reputation: there are two reputations,
+/// and connections that are kept between calls.
 const SOCKETS_PER_CALL: usize = 3;
 
-/// How many sockets there may be, by what they are for.
+/// Most sockets, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sockets {
-    /// Of clients that were let in.
+    /// For authenticated clients.
     connections: usize,
-    /// Of unauthenticated connections.
+    /// For unauthenticated connections.
     unauthenticated: usize,
     call_backs: usize,
 }
 
-/// Allows this process as many descriptors as it may have, and gives each part of the server its share.
+/// Raises the limit of descriptors as far as possible, and sets each part's share in the configuration.
 pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
     let ports = ports(config);
     let wanted = Sockets {
@@ -63,14 +63,14 @@ pub(super) fn divide(config: &mut Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ports with slots of their own for unauthenticated connections, but that for members, which is small.
+/// The number of ports with slots for unauthenticated connections, without the peers' port, which has few.
 fn ports(config: &Config) -> usize {
     let others =
         [&config.http_listen, &config.ouqiang_listen, &config.youzan_listen, &config.php_delayqueue_listen];
     1 + others.into_iter().flatten().count()
 }
 
-/// Raises the limit as far as the system lets this process. Returns it; `wanted` if there is none.
+/// Raises the limit as far as the system allows. Returns it; `wanted` if there is none.
 fn raise(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let count = |limit: Option<u64>| limit.map_or(wanted, |limit| usize::try_from(limit).unwrap_or(wanted));
@@ -88,7 +88,7 @@ impl Sockets {
         self.connections + self.unauthenticated + self.call_backs
     }
 
-    /// As many as `allowed` descriptors leave room for; `None` if that is too few.
+    /// Reduces the sockets to those that `allowed` descriptors leave room for; `None` if there are too few.
     fn within(self, allowed: usize) -> Option<Self> {
         if allowed >= FILES_MAX + OTHERS + self.sum() {
             return Some(self);

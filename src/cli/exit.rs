@@ -19,7 +19,7 @@ Exit codes:
   8  the disk failed: the system reported an error for a write or a sync
 130  ended by a second signal, without waiting";
 
-/// How a command ends.
+/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -35,14 +35,14 @@ pub enum Exit {
     Unreachable = 4,
     /// The connection was lost while an answer was awaited.
     OutcomeUnknown = 5,
-    /// The data directory is in use or belongs to another node or version, or the backup does; or it is to be filled and
-    /// is not empty, or read and not there.
+    /// The data directory is in use or belongs to another node or version, or the backup does; or it must be empty and
+    /// is not, or must exist and does not.
     DataUnusable = 6,
     /// The data directory or the backup is damaged, or members of a cluster have different states.
     DataDamaged = 7,
     /// A write or a sync failed.
     DiskFailed = 8,
-    /// A second signal came before the first was done with.
+    /// A second signal came before the stop was complete.
     Killed = 130,
 }
 
@@ -52,10 +52,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what it was asked to. `main` prints it on standard error.
+/// Why a command failed. `main` prints it on standard error.
 #[derive(Debug)]
 pub struct Failure {
-    /// What the process ends with.
+    /// The exit code.
     pub exit: Exit,
     /// The problem and its remedy, for a person; may have several lines.
     pub message: String,

@@ -1,4 +1,4 @@
-//! What an operator should hear about the files that a server was told to use, and that does not keep it from starting.
+//! Warnings about a server's files that do not keep it from starting.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -9,14 +9,14 @@ use tracing::warn;
 
 use crate::server::config::Config;
 
-/// The rights to read and to write a file, for users that are neither its owner nor of its group.
+/// The permissions to read and to write a file, for users that are neither its owner nor in its group.
 const OTHERS_READ: u32 = 0o004;
 const OTHERS_WRITE: u32 = 0o002;
-/// The number of the extension that says what a certificate is for, and of "a server" in it.
+/// The identifier of the extension with a certificate's purposes, and of the purpose "server".
 const PURPOSES: &[u8] = &[0x06, 3, 0x55, 0x1d, 0x25];
 const FOR_SERVERS: &[u8] = &[0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
 
-/// Logs a warning for each of the files that somebody should look at.
+/// Logs a warning for each file that an operator should look at.
 pub(super) fn warn_of(config: &Config) {
     let secret = [
         ("tls_key", &config.tls_key),
@@ -46,7 +46,7 @@ fn is_allowed(path: &Path, right: u32) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.mode() & right != 0)
 }
 
-/// Whether a certificate says what it is for, and does not name servers.
+/// True if a certificate states its purposes, and servers are not one of them.
 fn is_for_clients_alone(path: &Path) -> bool {
     let Ok(certificate) = CertificateDer::from_pem_file(path) else { return false };
     let has = |bytes: &[u8]| certificate.windows(bytes.len()).any(|found| found == bytes);

@@ -60,7 +60,7 @@ enum Buried {
 }
 
 impl FilterArgs {
-    /// The filter that they make.
+    /// The filter with these conditions.
     pub(super) fn filter(&self) -> Filter {
         let states = self.state.iter().map(|state| match state {
             State::Delayed => JobState::Delayed,

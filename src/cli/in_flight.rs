@@ -4,26 +4,26 @@ use std::collections::VecDeque;
 
 use crate::client::{ClientError, Ticket};
 
-/// A queue of tickets, each with what its sender wants to remember.
+/// A queue of tickets, each with a value of its sender.
 pub(super) struct InFlight<M, T>(VecDeque<(M, Ticket<T>)>);
 
 impl<M, T> InFlight<M, T> {
-    /// None.
+    /// An empty queue.
     pub(super) fn new() -> Self {
         Self(VecDeque::new())
     }
 
-    /// Number of requests in flight.
+    /// The number of requests in flight.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// One more.
+    /// Adds a request.
     pub(super) fn push(&mut self, memo: M, ticket: Ticket<T>) {
         self.0.push_back((memo, ticket));
     }
 
-    /// The answer to the one that was sent first; `None` without one. Giving up the wait loses nothing.
+    /// The answer to the oldest request; `None` without one. Dropping the wait loses nothing.
     pub(super) async fn next(&mut self) -> Option<(M, Result<T, ClientError>)> {
         let (_, ticket) = self.0.front_mut()?;
         let answer = ticket.await;

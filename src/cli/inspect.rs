@@ -41,7 +41,7 @@ pub(super) struct InspectArgs {
     quick: bool,
 }
 
-/// Carries it out.
+/// Runs `adjourn inspect`.
 pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let depth = if args.quick { Depth::Start } else { Depth::Whole };
     let scratch = std::env::temp_dir().join(format!("adjourn-inspect-{}", id_text(draw_id()?)));
@@ -145,7 +145,7 @@ fn text(found: &Inspection) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: Option<String>| {
         let value = value.unwrap_or_else(|| "cannot be read".to_owned());
-        // Memory takes it.
+        // Writing to a text cannot fail.
         let _ = writeln!(text, "{name:<12}{value}");
     };
     let identity = found.identity;
@@ -193,7 +193,7 @@ fn text(found: &Inspection) -> String {
     text
 }
 
-/// Who is in the group at the end of the log; `None` if nothing tells how it began.
+/// The members at the end of the log; `None` if the first members are not known.
 fn members(found: &Inspection) -> Option<Membership> {
     let identity = found.identity?;
     let begun = match &found.checkpoint {

@@ -138,14 +138,14 @@ struct JobArgs {
     server: ServerArgs,
 }
 
-/// Shows a job.
+/// Runs `adjourn get`.
 pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
     let (server, job) = args.job.split()?;
     let report = server.with_client(Leases::EndWithIt, async |client| client.get(job).await)?;
     print_json(&JobJson::of(&report.ok_or_else(not_found)?, true))
 }
 
-/// Removes a job, or many.
+/// Runs `adjourn delete`.
 pub(super) fn delete(args: DeleteArgs) -> Result<(), Failure> {
     match args.job.one(&args.bulk)? {
         Ok(job) => job.change(async |client, job| client.delete(job).await),
@@ -153,7 +153,7 @@ pub(super) fn delete(args: DeleteArgs) -> Result<(), Failure> {
     }
 }
 
-/// Gives a job a new due time, or many.
+/// Runs `adjourn reschedule`.
 pub(super) fn reschedule(args: RescheduleArgs) -> Result<(), Failure> {
     let delay_ms = args.delay.unwrap_or(0);
     match args.job.one(&args.bulk)? {
@@ -168,7 +168,7 @@ pub(super) fn reschedule(args: RescheduleArgs) -> Result<(), Failure> {
     }
 }
 
-/// Makes a delayed job ready, or many.
+/// Runs `adjourn run-now`.
 pub(super) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
     match args.job.one(&args.bulk)? {
         Ok(job) => job.change(async |client, job| client.run_now(job).await),
@@ -176,7 +176,7 @@ pub(super) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
     }
 }
 
-/// Makes buried jobs ready.
+/// Runs `adjourn kick`.
 pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
     let KickArgs { job, bulk, max } = args;
     let job = match job.one(&bulk)? {
@@ -193,7 +193,7 @@ pub(super) fn kick(args: KickArgs) -> Result<(), Failure> {
 }
 
 impl NamedArgs {
-    /// The job that is named; the server alone if there is none, and conditions choose jobs.
+    /// The named job; only the server if jobs are selected by conditions.
     fn one(self, bulk: &BulkArgs) -> Result<Result<JobArgs, ServerArgs>, Failure> {
         let Self { job, key, server } = self;
         match job {

@@ -86,7 +86,7 @@ impl From<Order> for ListOrder {
     }
 }
 
-/// Shows jobs.
+/// Runs `adjourn list`.
 pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
     let order = args.order.into();
     let cursor = args.cursor.clone().unwrap_or_default();
@@ -111,14 +111,14 @@ pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
     })
 }
 
-/// Counts jobs.
+/// Runs `adjourn count`.
 pub(super) fn count(args: &CountArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
     let jobs = args.server.with_client(Leases::EndWithIt, async |client| client.count(filter).await)?;
     print(|out| writeln!(out, "{jobs}"))
 }
 
-/// The next page that shows something, or the last one.
+/// The next page that has jobs, or the last one.
 async fn next_page(client: &Client, list: &mut List) -> Result<Vec<JobReport>, ClientError> {
     loop {
         let page = client.list(list.clone()).await?;
@@ -138,7 +138,7 @@ fn show(args: &ListArgs, jobs: &[JobReport], table: &mut JobsTable) -> Result<()
     })
 }
 
-/// Reads a cursor.
+/// Parses a cursor.
 pub(super) fn cursor(text: &str) -> Result<Bytes, ValueError> {
     URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| ValueError::Cursor)
 }

@@ -1,8 +1,8 @@
 //! The log: to standard error, as text or JSON. Standard output is only for answers.
 //!
-//! A thread of its own writes the lines, and nothing else waits for standard error. When it takes no more, because its reader has
-//! gone or reads nothing, or because the disk behind it is full, lines are lost and the node goes on. Lost lines are counted, and
-//! the log says how many as soon as it can be written again.
+//! A thread of its own writes the lines, and nothing else waits for standard error. If it blocks, because its reader has
+//! gone or reads nothing, or because the disk behind it is full, lines are lost and the node goes on. Lost lines are
+//! counted, and the log reports their number as soon as it can be written again.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::collections::VecDeque;
@@ -18,19 +18,19 @@ use tracing_subscriber::filter::LevelFilter;
 use super::exit::{Exit, Failure};
 use crate::server::config::{LogFormat, LogLevel};
 
-/// Bytes of lines that wait to be written; further lines are lost.
+/// Most bytes of lines that wait to be written; further lines are lost.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 /// At the end of the process, the last lines have this long to be written.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// The way to the thread that writes the log.
+/// A handle of the thread that writes the log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     lines: Mutex<Lines>,
-    /// A line waits, or one was written.
+    /// Signalled when a line waits, or was written.
     changed: Condvar,
 }
 
@@ -38,9 +38,9 @@ struct Shared {
 struct Lines {
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
-    /// Since the start.
+    /// Lost lines since the start.
     lost: u64,
-    /// The thread is writing one.
+    /// True while the thread writes a line.
     is_writing: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn start(level: LogLevel, format: LogFormat) -> Result<Log, Failure> 
         .name("adjourn-log".to_owned())
         .spawn(move || shared.write_to(io::stderr()))
         .map_err(|error| Failure::new(Exit::Refused, format_args!("cannot start a thread: {error}")))?;
-    // The usual hook writes to standard error itself: a thread that panics would wait for its reader.
+    // The default hook writes to standard error itself: a thread that panics would wait for its reader.
     panic::set_hook(Box::new(log_panic));
     Ok(log)
 }
@@ -93,7 +93,7 @@ impl Log {
     }
 }
 
-/// Takes one line at a time. It never fails, and never waits for standard error.
+/// Takes one line per call. It never fails, and never waits for standard error.
 impl Write for Log {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.0.lines().add(line);
@@ -135,7 +135,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a line.
+    /// Waits for the next line.
     fn next(&self) -> Vec<u8> {
         let waits = |lines: &mut Lines| lines.waiting.is_empty();
         let woken = self.changed.wait_while(self.lines(), waits);
@@ -146,8 +146,8 @@ impl Shared {
         line
     }
 
-    /// A line was written or lost. Returns how many lines are known to be lost and can be told of now: none while others wait, so that
-    /// there is room for the line that tells it.
+    /// Notes that a line was written or lost. Returns how many lost lines can be reported now: none while other lines wait,
+    /// so that there is room for the report.
     fn after_line(&self, is_written: bool) -> u64 {
         let mut lines = self.lines();
         lines.is_writing = false;
@@ -161,7 +161,7 @@ impl Shared {
     }
 }
 
-/// Begins each line where a line begins, although one before was written in part.
+/// Starts each line on a new line, even if the one before was written in part.
 struct LineWriter<W> {
     out: W,
     is_cut: bool,
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes what the test lets it take, and fails when the test says so.
+    /// Accepts as much as the test allows, and fails when the test wants it to.
     struct Valve {
         turns: Receiver<io::Result<usize>>,
         taken: SyncSender<Vec<u8>>,

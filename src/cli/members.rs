@@ -3,7 +3,7 @@
 use crate::raft::{Membership, MembershipChange};
 use crate::storage::{EntryKind, LogEntry};
 
-/// The members after these entries, whether they are committed or not. What a later version wrote is passed over.
+/// The members after these entries, committed or not. Changes of a later version are skipped.
 pub(super) fn after(before: Membership, entries: &[LogEntry]) -> Membership {
     let changes = entries.iter().filter(|entry| entry.kind == EntryKind::ConfChange);
     changes
@@ -11,7 +11,7 @@ pub(super) fn after(before: Membership, entries: &[LogEntry]) -> Membership {
         .fold(before, |members, change| members.after(change).unwrap_or(members))
 }
 
-/// The members in words.
+/// The members as text.
 pub(super) fn text(members: &Membership) -> String {
     let numbers = |nodes: &[u64]| nodes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     match (members.voters.as_slice(), members.learners.as_slice()) {

@@ -12,11 +12,11 @@ use tokio::task::spawn_blocking;
 /// Longer than mimalloc keeps a freed page (`purge_delay`, 1 s).
 const EVERY: Duration = Duration::from_secs(2);
 
-/// More than mimalloc serves from pages that it shares: such a piece has a page of its own, which is freed with it.
+/// More than mimalloc serves from shared pages: such a piece has a page of its own, which is freed with it.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// Frees a page every two seconds, for as long as the process lives. The piece is never written, so it costs
-/// address space alone. Purging a gigabyte takes a tenth of a second, which no connection is to wait for.
+/// Frees a page every two seconds, as long as the process lives. The piece is never written, so it takes only address
+/// space. Purging a gigabyte takes a tenth of a second: no connection must wait for that.
 pub(super) async fn give_back() {
     let mut interval = tokio::time::interval(EVERY);
     loop {

@@ -86,7 +86,7 @@ enum Command {
     Client(commands::ClientCommand),
 }
 
-/// Reads the command line, does what it says and tells how it ended.
+/// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
     // clap prints usage errors itself and ends with 2, which is `Exit::Usage`.
     let outcome = match Root::parse().command {

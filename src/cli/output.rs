@@ -1,10 +1,11 @@
 //! The output of commands: JSON objects of one line, and tables for people.
 //!
-//! Scripts rely on the JSON: fields may be added, but none changes its meaning. This module knows no connection and
-//! no clock; it turns a server's answers into text.
+//! Scripts rely on the JSON: fields may be added, but their meaning never changes. This module knows no connection
+//! and no clock; it turns a server's answers into text.
 //!
-//! Texts come from others: from clients that chose a key, from a server that may be hostile. A terminal shows them and does not obey
-//! them: control characters, and marks that change the direction of text, are shown as `\u001b`, which JSON reads as the character.
+//! Texts come from others: from clients that choose keys, from a server that may be hostile. A terminal must show them and
+//! not obey them: control characters, and marks that change the direction of text, are shown as `\u001b`, which JSON reads
+//! as the character.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
@@ -21,10 +22,10 @@ use crate::json::values::time_text;
 use crate::protocol::JobReport;
 use crate::types::Key;
 
-/// A process that ends waits this long for a reader of its last message.
+/// An ending process waits this long for a reader of its last message.
 const COMPLAINT_MAX: Duration = Duration::from_secs(1);
 
-/// Prints on standard output. A reader that has gone away, as in `| head`, is no failure.
+/// Prints on standard output. A reader that has gone away, as in `| head`, is not an error.
 pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut text = Vec::new();
     let mut out = io::stdout().lock();
@@ -38,19 +39,19 @@ pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
     }
 }
 
-/// Shows the user a line about what goes on, if somebody reads it: what goes on does not depend on that.
+/// Shows the user a line of progress. If it cannot be printed, the command goes on.
 pub(super) fn show(line: impl Display) {
     let _ = print(|out| writeln!(out, "{line}"));
 }
 
-/// Prints a line on standard error. Does without a reader that has gone, or reads nothing.
+/// Prints a line on standard error. Goes on without a reader that has gone, or reads nothing.
 pub(super) fn complain(line: impl Display) {
     let line = format!("{}\n", plain(&line.to_string()));
     let (done, printed) = mpsc::channel();
     let print = {
         let line = line.clone();
         move || {
-            // There is nobody to tell.
+            // There is nowhere to report an error.
             let _ = io::stderr().write_all(line.as_bytes());
             let _ = done.send(());
         }
@@ -61,12 +62,12 @@ pub(super) fn complain(line: impl Display) {
     }
 }
 
-/// The same text, in which nothing acts on a terminal but the ends of lines and tabs.
+/// The text with everything escaped that acts on a terminal, except for line breaks and tabs.
 fn plain(text: &str) -> String {
     escaped(text, |char| matches!(char, '\n' | '\t'))
 }
 
-/// The same text on one line, in which nothing acts on a terminal.
+/// The text on one line, with everything escaped that acts on a terminal.
 pub(super) fn plain_line(text: &str) -> String {
     escaped(text, |_| false)
 }
@@ -74,7 +75,7 @@ pub(super) fn plain_line(text: &str) -> String {
 fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
-        // Marks that change the direction of text, and two more that end lines.
+        // Marks that change the direction of text, and two other line separators.
         let turns = matches!(
             char,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
@@ -88,26 +89,26 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     escaped
 }
 
-/// Prints one object on a line of its own.
+/// Prints one object on its own line.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(|out| write_json(out, value))
 }
 
-/// Writes one object on a line of its own.
+/// Writes one object on its own line.
 pub(super) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 
-/// Jobs, as a table that is written page by page.
+/// A table of jobs that is printed page by page.
 #[derive(Default)]
 pub(super) struct JobsTable {
-    /// Of the columns so far, so that the next page stands below them.
+    /// The widths of the columns so far, so that the next page is aligned with them.
     widths: [usize; 8],
 }
 
 impl JobsTable {
-    /// The next page; the first one has the head.
+    /// The rows of the next page; the first one has the header.
     pub(super) fn page(&mut self, jobs: &[JobReport]) -> String {
         let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY"].map(str::to_owned);
         let head = (self.widths == [0; 8]).then_some(head);
@@ -166,7 +167,7 @@ mod tests {
         let shown = plain(hostile);
         let expected = "\\u001b]0;title\\u0007\\u009b2J\\u007f \\u202etxt.exe\\u2066\\u200f\\u000d\n\tnext: \u{e9}\u{4e2d}";
         assert_eq!(shown, expected);
-        // JSON stays what it was.
+        // The JSON value stays the same.
         let json = serde_json::to_string(hostile).expect("text");
         assert_eq!(serde_json::from_str::<String>(&plain(&json)).expect("JSON"), hostile);
     }

@@ -1,4 +1,4 @@
-//! `adjourn topic set` and `show`: what a topic decides for its jobs.
+//! `adjourn topic set` and `show`: a topic's policy.
 
 use clap::Args;
 
@@ -173,7 +173,7 @@ impl SetArgs {
     }
 }
 
-/// Changes a topic's policy.
+/// Runs `adjourn topic set`.
 pub(super) fn set(args: &SetArgs) -> Result<(), Failure> {
     let change = args.change();
     if change == PolicyChange::default() {
@@ -182,7 +182,7 @@ pub(super) fn set(args: &SetArgs) -> Result<(), Failure> {
     args.server.with_client(Leases::EndWithIt, async |client| client.set_topic(&args.topic, change).await)
 }
 
-/// Shows a topic's policy.
+/// Runs `adjourn topic show`.
 pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let topic = &args.topic;
     let shown =

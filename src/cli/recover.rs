@@ -57,7 +57,7 @@ pub(super) struct RecoverArgs {
     yes: bool,
 }
 
-/// Carries it out.
+/// Runs `adjourn recover`.
 pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     let mut salvage = Salvage::examine(&args.data).map_err(|error| failure(&error))?;
     let data = args.data.display();
@@ -157,7 +157,7 @@ fn alone_report(salvage: &Salvage) -> String {
     lines.join("\n")
 }
 
-/// Who is in the group after all that would be kept.
+/// The members after everything that would be kept.
 fn members_at_end(salvage: &Salvage) -> Membership {
     let begun = match salvage.checkpoint() {
         Some(Manifest { voters, learners, .. }) => {
@@ -202,7 +202,7 @@ fn failure(error: &StorageError) -> Failure {
     Failure::new(storage_exit(error), error)
 }
 
-/// A new id, of a cluster or of a copy of the data.
+/// Draws a new id, of a cluster or of a copy of the data.
 #[expect(clippy::disallowed_methods, reason = "the edge: what is new draws its id here")]
 pub(super) fn draw_id() -> Result<[u8; 16], Failure> {
     let mut id = [0; 16];

@@ -1,8 +1,8 @@
-//! Files that commands write anew: tokens, keys and certificates.
+//! Atomic replacement of files that commands write: tokens, keys and certificates.
 //!
-//! A server may be reading the file, as another user. So the new file takes the place of the old one in one step, and keeps its
-//! owner, its group and its rights; a command that cannot keep them changes nothing. A link stays a link: the file that it
-//! leads to is replaced. Commands that change files of one folder wait for each other.
+//! A server may be reading the file, as another user. So the new file replaces the old one in one step, and keeps its
+//! owner, its group and its permissions; a command that cannot keep them changes nothing. A link stays a link: its
+//! target is replaced. Commands that change files of one folder wait for each other.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -14,66 +14,66 @@ use rustix::io::Errno;
 
 use super::backup::folder_of;
 
-/// Rights beyond those of owner, group and others.
+/// The attribute with permissions beyond those of owner, group and others.
 const ACL: &str = "system.posix_acl_access";
-/// The longest list of such rights, in bytes: what the kernel keeps at most.
+/// The maximum length of such a list in the kernel, in bytes.
 const ACL_BYTES_MAX: usize = 64 << 10;
-/// Links that lead to links: as many as the kernel follows.
+/// Most links that are followed: as many as the kernel follows.
 const LINKS_MAX: usize = 40;
-/// The bits of a file's mode that say who may do what.
+/// The permission bits of a file's mode.
 const MODE_BITS: u32 = 0o7777;
 
-/// Why a file keeps its content.
+/// Why a file was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReplaceError {
-    /// The system refused something.
+    /// The system refused an operation.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// A pipe or a device, for example.
+    /// It is not a regular file, but a pipe or a device, for example.
     #[error("it is no file")]
     NoFile,
-    /// The new file would be another user's.
+    /// The new file would belong to another user.
     #[error(
         "it belongs to user {user}, group {group}. A file of your own in its place could not be read by its server: run this as \
          that user, or as root"
     )]
     Owner {
-        /// The user whose file it is.
+        /// The owner of the file.
         user: u32,
         /// Its group.
         group: u32,
     },
 }
 
-/// As long as this is kept, other commands wait before they change files of the same folder.
+/// While this is held, other commands wait before they change files of the same folder.
 #[derive(Debug)]
 pub(super) struct FolderLock(#[expect(dead_code, reason = "held, not read")] Option<File>);
 
-/// Waits for commands that change files of this folder.
+/// Waits for other commands that change files of this folder, and locks it.
 pub(super) fn lock(folder: &Path) -> io::Result<FolderLock> {
     let file = File::open(folder)?;
     match flock(&file, FlockOperation::LockExclusive) {
         Ok(()) => Ok(FolderLock(Some(file))),
-        // Some file systems lock no folders. Then two commands at a time are not kept apart.
+        // Some file systems cannot lock folders. Then concurrent commands are not kept apart.
         Err(Errno::BADF | Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOLCK) => Ok(FolderLock(None)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The file that is replaced: where the links lead, if the path is one.
+/// The file to replace: the final target if the path is a link.
 pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         match std::fs::read_link(&path) {
             Ok(leads_to) => path = folder_of(&path).join(leads_to),
-            // No link, or nothing at all.
+            // Not a link, or nothing at all.
             Err(_) => return Ok(path),
         }
     }
     Err(Errno::LOOP.into())
 }
 
-/// Puts a file with this text in its place, in one step. `mode` is for a file that was not there before.
+/// Replaces a file with this text, in one step. `mode` is for a file that did not exist.
 pub(super) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), ReplaceError> {
     let path = target(path)?;
     let before = match std::fs::metadata(&path) {
@@ -83,7 +83,7 @@ pub(super) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), ReplaceE
         Err(error) => return Err(error.into()),
     };
     let folder = folder_of(&path);
-    // Nobody else can read it until it has its owner and its mode.
+    // Only this user can read it until it has its owner and its mode.
     let mut fresh = tempfile::Builder::new().prefix(".adjourn-").tempfile_in(folder)?;
     fresh.write_all(text.as_bytes())?;
     match before {
@@ -95,7 +95,7 @@ pub(super) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), ReplaceE
     Ok(File::open(folder)?.sync_all()?)
 }
 
-/// Gives a file the owner and the rights of the one whose place it takes.
+/// Gives a file the owner and the permissions of the file that it replaces.
 fn take_after(fresh: &File, before: &Metadata, path: &Path) -> Result<(), ReplaceError> {
     let own = fresh.metadata()?;
     let (user, group) = (before.uid(), before.gid());

@@ -44,7 +44,7 @@ pub(super) struct ReserveArgs {
     server: ServerArgs,
 }
 
-/// Reserves and prints.
+/// Runs `adjourn reserve`.
 pub(super) fn run(args: ReserveArgs) -> Result<(), Failure> {
     let (topics, weights) = (args.topics, args.weights);
     if !weights.is_empty() && weights.len() != topics.len() {

@@ -39,7 +39,7 @@ pub(super) struct RestoreArgs {
     node: u64,
 }
 
-/// Carries it out.
+/// Runs `adjourn restore`.
 pub(super) fn run(args: &RestoreArgs) -> Result<(), Failure> {
     let Source { backup, .. } = &Source::open(&args.file, folder_of(&args.data))?;
     let options = RestoreOptions {

@@ -1,4 +1,4 @@
-//! `adjourn serve`: one node in this process, until a signal ends it.
+//! `adjourn serve`: one node in this process, until a signal stops it.
 
 use std::path::PathBuf;
 
@@ -53,13 +53,13 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     let runtime = runtime(config.worker_threads)?;
     runtime.spawn(memory::give_back());
     let outcome = runtime.block_on(until_stopped(config));
-    // What still runs, after a failure or a second signal, is not waited for.
+    // Tasks that still run, after a failure or a second signal, are not waited for.
     runtime.shutdown_background();
     log.finish();
     outcome
 }
 
-/// A server that was told to ask for tokens does not begin to let everybody in.
+/// Refuses the variable of earlier versions: a server that should require tokens must not begin to admit everyone.
 fn refuse_old_variable() -> Result<(), Failure> {
     if std::env::var_os(OLD_VARIABLE).is_none() {
         return Ok(());
@@ -69,7 +69,7 @@ fn refuse_old_variable() -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, text))
 }
 
-/// What named a file of tokens before there were rights.
+/// The variable that named a file of tokens before tokens had rights.
 const OLD_VARIABLE: &str = "ADJOURN_AUTH_TOKENS_FILE";
 
 /// The runtime that serves connections.
@@ -120,7 +120,7 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
     stop(running, &mut signals).await
 }
 
-/// Stops a node well, or at once when another signal comes.
+/// Stops a node in order, or at once when another signal comes.
 pub(super) async fn stop(running: Running, signals: &mut StopSignals) -> Result<(), Failure> {
     tokio::select! {
         outcome = running.stop() => outcome.map_err(failure),
@@ -136,7 +136,7 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|error| Failure::new(Exit::Refused, format_args!("no signals: {error}")))
 }
 
-/// SIGTERM and SIGINT, and SIGHUP where that means to stop.
+/// SIGTERM and SIGINT, and SIGHUP if that means to stop.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -144,18 +144,18 @@ pub(super) struct StopSignals {
 }
 
 impl StopSignals {
-    /// From now on these signals do not end the process by themselves.
+    /// From now on these signals no longer end the process by themselves.
     pub(super) fn listen() -> Result<Self, Failure> {
         let (terminate, interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         Ok(Self { terminate, interrupt, hangup: None })
     }
 
-    /// SIGHUP, as well.
+    /// Adds SIGHUP.
     pub(super) fn and_hangup(self) -> Result<Self, Failure> {
         Ok(Self { hangup: Some(listen(SignalKind::hangup())?), ..self })
     }
 
-    /// Waits for the next one and names it.
+    /// Waits for the next signal and returns its name.
     pub(super) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -165,7 +165,7 @@ impl StopSignals {
     }
 }
 
-/// Waits for a signal; for ever if it is none.
+/// Waits for a signal; for ever if it is `None`.
 async fn received(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => {
@@ -175,7 +175,7 @@ async fn received(signal: Option<&mut Signal>) {
     }
 }
 
-/// How a process ends whose server failed.
+/// The failure of a process whose server failed.
 pub(super) fn failure(error: ServerError) -> Failure {
     let exit = match &error {
         ServerError::Listen { .. } => Exit::Unreachable,
@@ -204,13 +204,13 @@ pub(super) fn failure(error: ServerError) -> Failure {
     Failure::new(exit, error)
 }
 
-/// How a process ends that cannot call back.
+/// The failure of a process that cannot make call-backs.
 fn not_calling(error: CallBacksError) -> Failure {
     let exit = if matches!(error, CallBacksError::Log { .. }) { Exit::DiskFailed } else { Exit::Usage };
     Failure::new(exit, error)
 }
 
-/// How a process ends whose data directory cannot be used.
+/// The exit code of a process whose data directory cannot be used.
 pub(super) fn storage_exit(error: &StorageError) -> Exit {
     match error.kind() {
         StorageErrorKind::Unusable => Exit::DataUnusable,

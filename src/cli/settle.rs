@@ -92,12 +92,12 @@ struct LeaseArgs {
     server: ServerArgs,
 }
 
-/// Says that jobs are done.
+/// Runs `adjourn finish`.
 pub(super) fn finish(args: FinishArgs) -> Result<(), Failure> {
     args.leases.settle(async |client, leases| client.finish(leases).await)
 }
 
-/// Gives jobs back.
+/// Runs `adjourn release`.
 pub(super) fn release(args: ReleaseArgs) -> Result<(), Failure> {
     let kind = match args.delay {
         Some(delay_ms) => ReleaseKind::After(delay_ms),
@@ -108,19 +108,19 @@ pub(super) fn release(args: ReleaseArgs) -> Result<(), Failure> {
     args.leases.settle(async |client, leases| client.release_because(leases, kind, &reason).await)
 }
 
-/// Starts the time to run anew.
+/// Runs `adjourn touch`.
 pub(super) fn touch(args: TouchArgs) -> Result<(), Failure> {
     args.leases.settle(async |client, leases| client.touch(leases, args.ttr).await)
 }
 
-/// Sets jobs aside.
+/// Runs `adjourn bury`.
 pub(super) fn bury(args: BuryArgs) -> Result<(), Failure> {
     let reason = args.reason.unwrap_or_default();
     args.leases.settle(async |client, leases| client.bury_because(leases, &reason).await)
 }
 
 impl LeaseArgs {
-    /// Sends all leases in one request and gathers the refused ones.
+    /// Sends all leases in one request and collects the refused ones.
     fn settle(
         self,
         request: impl AsyncFnOnce(&Client, Vec<Lease>) -> Result<Vec<SettleResult>, ClientError>,
@@ -133,7 +133,7 @@ impl LeaseArgs {
     }
 }
 
-/// A failure that names every lease that was refused.
+/// The failure with every refused lease, if there is one.
 fn refused(refusals: &[(Lease, ErrorCode)]) -> Result<(), Failure> {
     let Some((_, first)) = refusals.first() else { return Ok(()) };
     let lines: Vec<String> =

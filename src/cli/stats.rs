@@ -55,7 +55,7 @@ pub(super) struct StatsArgs {
     server: ServerArgs,
 }
 
-/// Lists the topics.
+/// Runs `adjourn topics`.
 pub(super) fn topics(args: &TopicsArgs) -> Result<(), Failure> {
     let topics = args.server.with_client(Leases::EndWithIt, async |client| client.topics().await)?;
     print(|out| {
@@ -66,7 +66,7 @@ pub(super) fn topics(args: &TopicsArgs) -> Result<(), Failure> {
     })
 }
 
-/// Shows the counts.
+/// Runs `adjourn stats`.
 pub(super) fn stats(args: &StatsArgs) -> Result<(), Failure> {
     let stats = args.server.with_client(Leases::EndWithIt, async |client| client.stats().await)?;
     print(|out| {

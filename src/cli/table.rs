@@ -1,13 +1,13 @@
-//! Text in columns. What a cell holds acts on no terminal, and begins no line.
+//! Text in columns. The content of a cell cannot act on a terminal or begin a line.
 
 use super::output::plain_line;
 
-/// A table: the first column stands left, the others right, with two spaces between them.
+/// A table: the first column is aligned left, the others right, with two spaces between them.
 pub(super) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     aligned_on(rows, &mut [0; N])
 }
 
-/// As [`aligned`], with columns that are at least as wide as these, which grow with the rows.
+/// Like [`aligned`], with columns that are at least as wide as `widths`, which grow with the rows.
 pub(super) fn aligned_on<const N: usize>(rows: &[[String; N]], widths: &mut [usize; N]) -> String {
     let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| plain_line(cell))).collect();
     for row in &rows {

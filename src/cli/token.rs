@@ -1,6 +1,6 @@
-//! `adjourn token`: the file of tokens, one of which a client of a server must show.
+//! `adjourn token`: changes and shows the file of tokens, one of which a client must show.
 //!
-//! The commands change the file, and nothing else: a server that reads it notices within two seconds.
+//! The commands change only the file: a server that reads it notices within two seconds.
 
 mod text;
 
@@ -98,7 +98,7 @@ pub(super) struct RevokeArgs {
     file: FileArgs,
 }
 
-/// Changes the file, or shows it.
+/// Runs `adjourn token`.
 pub(super) fn run(command: TokenCommand) -> Result<(), Failure> {
     match command {
         TokenCommand::Create(args) => create(args),
@@ -149,7 +149,7 @@ fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
     write(&path, text::without(&text, &file, &args.name))
 }
 
-/// A file that is being changed. Other commands wait until it is done.
+/// A file that is being changed. Other commands wait until that is done.
 struct Change {
     text: String,
     file: TokenFile,
@@ -158,7 +158,7 @@ struct Change {
 }
 
 impl Change {
-    /// Reads the file; one that is not there has no tokens.
+    /// Reads the file; a missing file has no tokens.
     fn begin(path: &Path) -> Result<Self, Failure> {
         let path = replace::target(path).map_err(|error| unwritten(path, error))?;
         let lock = replace::lock(folder_of(&path)).map_err(|error| unwritten(&path, error))?;
@@ -171,7 +171,7 @@ impl Change {
     }
 }
 
-/// Nobody but its owner needs to read a file that is made.
+/// A new file is readable by its owner only.
 const MODE: u32 = 0o600;
 
 fn write(path: &Path, text: Result<String, toml::ser::Error>) -> Result<(), Failure> {
@@ -183,7 +183,7 @@ fn unwritten(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Refused, format_args!("cannot write the tokens to {}: {error}", path.display()))
 }
 
-/// Whole seconds: nobody reads more.
+/// The time of expiry, in whole seconds.
 fn expiry(time: Duration) -> Result<Timestamp, Failure> {
     let far = || Failure::new(Exit::Usage, "a token that lasts so long needs no --expires-in");
     let time = SignedDuration::try_from(time).map_err(|_| far())?;
@@ -192,7 +192,7 @@ fn expiry(time: Duration) -> Result<Timestamp, Failure> {
     now.checked_add(time).map_err(|_| far())
 }
 
-/// Nobody needs them, and none is shown.
+/// Removes the hashes, which are never shown.
 fn without_hashes(mut tokens: serde_json::Value) -> serde_json::Value {
     for token in tokens.as_array_mut().into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
         token.remove("sha256");

@@ -116,7 +116,7 @@ struct ClearedJson {
     deleted: u64,
 }
 
-/// With jobs that are pushed meanwhile, a topic is cleared this often before it is deleted.
+/// If jobs are pushed meanwhile, a topic is cleared at most this often before it is deleted.
 const CLEARED_MAX: usize = 5;
 
 #[derive(Debug, Args)]
@@ -127,19 +127,19 @@ struct TopicArgs {
     server: ServerArgs,
 }
 
-/// Stops the reserving of a topic's jobs.
+/// Runs `adjourn pause`.
 pub(super) fn pause(args: PauseArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
     server.with_client(Leases::EndWithIt, async |client| client.pause(&topic).await)
 }
 
-/// Starts it again.
+/// Runs `adjourn resume`.
 pub(super) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
     server.with_client(Leases::EndWithIt, async |client| client.resume(&topic).await)
 }
 
-/// Carries out a subcommand of `adjourn topic`.
+/// Runs a subcommand of `adjourn topic`.
 pub(super) fn run(command: TopicCommand) -> Result<(), Failure> {
     match command {
         TopicCommand::Set(args) => policy::set(&args),
@@ -176,7 +176,7 @@ async fn delete(client: &Client, topic: &TopicName, force: bool) -> Result<(), C
     client.delete_topic(topic).await
 }
 
-/// Shows the next job.
+/// Runs `adjourn peek`.
 pub(super) fn peek(args: PeekArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
     let report = server.with_client(Leases::EndWithIt, async |client| client.peek(&topic).await)?;

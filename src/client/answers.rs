@@ -12,11 +12,11 @@ use crate::protocol::{
     Response, Role,
 };
 
-/// A client that an operator disconnected waits at least this long before it comes back.
+/// A client that an operator disconnected waits at least this long before it reconnects.
 const DISCONNECTED_PAUSE_MS: u32 = 5_000;
 
 impl Requests {
-    /// Takes one frame of the server in.
+    /// Handles one frame of the server.
     pub(super) fn answer(
         &mut self,
         now: Instant,
@@ -98,7 +98,7 @@ impl Requests {
                 (0, 0)
             }
             (_, Response::Deliver(jobs)) => {
-                // The frame is no answer, but its jobs are leased.
+                // The frame is not an answer, but its jobs are leased.
                 answers.stray.extend(jobs.iter().map(|job| job.lease));
                 (0, 0)
             }
@@ -133,7 +133,7 @@ impl Requests {
         }
         let Some(open) = self.open.get_mut(id) else { return };
         let (may_repeat, is_doubtful) = (not_applied || open.repeatable(), open.doubtful_push());
-        // After GOODBYE nothing is to go on anywhere.
+        // After GOODBYE no request is sent elsewhere.
         if not_here(reply.code) && self.ended.is_none() {
             self.drain();
             self.elsewhere.heed(&reply);
@@ -145,7 +145,7 @@ impl Requests {
         self.finish(id, Err(error), answers);
     }
 
-    /// Where the members are, for the day on which this connection is lost.
+    /// Stores the members' addresses, for when this connection is lost.
     fn members_told(&mut self, response: Result<Response, DecodeError>) {
         match response {
             Ok(Response::Cluster(report)) => {
@@ -168,7 +168,7 @@ impl Requests {
                     self.elsewhere.retry_after_ms = self.elsewhere.retry_after_ms.max(DISCONNECTED_PAUSE_MS);
                 }
                 if self.drain() {
-                    // It may still say who else is there. Nothing waits for that.
+                    // It may still answer with the members. Nothing waits for that.
                     Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
                 }
             }
@@ -178,7 +178,7 @@ impl Requests {
     }
 }
 
-/// Whether another connection may do better with the same request.
+/// True if the same request may succeed over another connection.
 pub(super) fn not_here(code: ErrorCode) -> bool {
     matches!(
         code,

@@ -1,6 +1,6 @@
 //! The wait between two attempts to reconnect.
 //!
-//! Exponential, with full jitter: each wait is drawn evenly between zero and a bound that doubles. So clients that
+//! Exponential, with full jitter: each wait is random between zero and a bound that doubles. So clients that
 //! lost the same server return spread over time, not all at once. (M. Brooker, "Exponential Backoff And Jitter",
 //! 2015.)
 
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 /// The bound of the first wait, in milliseconds.
 const FIRST_MS_MAX: u64 = 50;
-/// The bound of every wait while a server answers and no leader is elected: that takes a second or two.
+/// The bound of every wait while servers answer that there is no leader: an election takes a second or two.
 const HEARD_MS_MAX: u64 = 250;
 
-/// The waits of one row of attempts.
+/// The waits of one series of attempts.
 #[derive(Debug)]
 pub(super) struct Reconnects {
     bound_ms: u64,
@@ -19,7 +19,7 @@ pub(super) struct Reconnects {
 }
 
 impl Reconnects {
-    /// No wait is longer than `wait_ms_max`.
+    /// Waits of at most `wait_ms_max`.
     pub(super) fn new(wait_ms_max: u64) -> Self {
         Self { bound_ms: FIRST_MS_MAX.min(wait_ms_max), bound_ms_max: wait_ms_max }
     }
@@ -32,7 +32,7 @@ impl Reconnects {
         Duration::from_millis(wait_ms)
     }
 
-    /// The connection is good again: start over.
+    /// Starts over, after a good connection.
     pub(super) fn reset(&mut self) {
         *self = Self::new(self.bound_ms_max);
     }

@@ -9,17 +9,18 @@ use crate::protocol::{BackupReady, ErrorCode, ErrorReply, Request, Response};
 
 /// A backup that the server holds ready for this client's connection: the bytes of a backup file up to its footer.
 ///
-/// It does not survive the connection, nor the next call of [`Client::backup`]. Then reads fail with [`ClientError::OutcomeUnknown`]
-/// or with a refusal ([`NotFound`](ErrorCode::NotFound)), and another backup has to be taken.
+/// It ends with the connection, and with the next call of [`Client::backup`]. Then reads fail with
+/// [`ClientError::OutcomeUnknown`] or with a refusal ([`NotFound`](ErrorCode::NotFound)), and another backup has to be
+/// taken.
 #[derive(Debug)]
 pub struct Backup {
     client: Client,
     ready: BackupReady,
-    /// Of the request that began it.
+    /// The serial of the request that began it.
     serial: u64,
 }
 
-/// The bytes of one read.
+/// The ticket for the bytes of one read.
 pub type BackupTicket = Ticket<Bytes>;
 
 impl Client {
@@ -55,7 +56,7 @@ impl Backup {
         })
     }
 
-    /// Lets go of it.
+    /// Ends the backup: the server drops its pin.
     pub async fn end(self) -> Result<(), ClientError> {
         if !self.is_newest() {
             return Ok(());

@@ -25,7 +25,7 @@ use crate::types::{JobId, JobState, Lease, Millis, PolicyChange, TopicName, When
 /// Cheap to clone; all clones share session and connection. When the last one is dropped, the connection is
 /// closed and the session's grace begins; [`close`](Self::close) ends the session at once.
 ///
-/// Every call returns when its answer came. Call as many as you like at the same time: their requests share
+/// Every call returns when its answer arrives. Make any number of calls at the same time: their requests share
 /// writes, and no answer waits for another.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -37,11 +37,11 @@ pub struct Client {
 pub struct Changed {
     /// The job's id.
     pub job: JobId,
-    /// The state it is in now; for `delete`, the one it was in. `None`: one that only a newer server knows.
+    /// Its present state; for `delete`, the state it was in. `None` if only a newer server knows it.
     pub state: Option<JobState>,
     /// When it is due.
     pub due: Millis,
-    /// As in [`JobReport::version`](crate::protocol::JobReport::version): after the change, and of a deleted job before it.
+    /// See [`JobReport::version`](crate::protocol::JobReport::version): after the change; of a deleted job, before it.
     pub version: u64,
 }
 
@@ -49,32 +49,32 @@ impl Client {
     /// Connects and opens a session. Must be called within a tokio runtime: a task of it keeps the connection.
     ///
     /// Fails with [`ClientError::CannotConnect`] when no server answers within
-    /// [`connect_timeout_ms`](ClientConfig::connect_timeout_ms), with [`ClientError::Refused`] when one answers but does not want this
-    /// client. Once connected, the client reconnects by itself until it is closed.
+    /// [`connect_timeout_ms`](ClientConfig::connect_timeout_ms), with [`ClientError::Refused`] when one answers but refuses
+    /// this client. Once connected, the client reconnects by itself until it is closed.
     pub async fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         connection::open(config).await.map(|handle| Self { handle: Arc::new(handle) })
     }
 
-    /// What the server said when it was connected to last: the session, the limits, the members of the cluster.
+    /// The server's last WELCOME: the session, the limits, the members of the cluster.
     pub fn welcome(&self) -> Arc<Welcome> {
         self.shared().welcome()
     }
 
-    /// Whether there is a connection to the leader that takes requests. While there is none, calls wait. A connection that has gone
-    /// silent counts until its heartbeats show that it is lost.
+    /// True if there is a connection to the leader that takes requests. While there is none, calls wait. A connection that
+    /// has gone silent counts until its heartbeats show that it is lost.
     pub fn is_connected(&self) -> bool {
         self.shared().is_connected()
     }
 
-    /// How often the connection was lost and made again.
+    /// How often the connection was lost and replaced.
     pub fn reconnects(&self) -> u64 {
         self.shared().reconnects()
     }
 
     /// Pushes jobs; one result per job, in order. More than fits into one request is sent as several.
     ///
-    /// A refusal of one job (for example [`ErrorCode::KeyExists`]) is its [`PushResult`]. When an error is returned for several
-    /// requests' worth of jobs, those of the requests before it may be in the queue.
+    /// A refusal of one job (for example [`ErrorCode::KeyExists`]) is its [`PushResult`]. If the jobs go in several
+    /// requests and an error is returned, the jobs of earlier requests may be in the queue.
     pub async fn push(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<Vec<PushResult>, ClientError> {
         let mut jobs = jobs;
         let mut tickets = Vec::new();
@@ -91,15 +91,15 @@ impl Client {
         Ok(results)
     }
 
-    /// Pushes one job and returns its id, or the id of the job that lives if the push said
+    /// Pushes one job and returns its id, or the id of the existing job if the push has
     /// [`IfExists::Keep`](crate::types::IfExists) or `Postpone`. A refusal is a [`ClientError::ItemRefused`].
     pub async fn push_one(&self, topic: &TopicName, job: NewJob) -> Result<JobId, ClientError> {
         let results = self.push_detached(topic, vec![job])?.await?;
         job_id(results.first())
     }
 
-    /// Hands one PUSH to the connection without waiting for its answer: the ticket is the answer. To keep many under way,
-    /// hold many tickets. Tickets of one client are carried out in the order of these calls.
+    /// Passes one PUSH to the connection without waiting for its answer: the ticket is the answer. Hold many tickets to
+    /// keep many pushes under way. Tickets of one client are carried out in the order of these calls.
     ///
     /// [`ClientError::TooLarge`] if the jobs do not fit into one request; [`push`](Self::push) splits them.
     pub fn push_detached(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<PushTicket, ClientError> {
@@ -111,10 +111,10 @@ impl Client {
     }
 
     /// Reserves jobs: waits up to `wait_ms` until there are some, and returns up to `jobs_max` of them; none
-    /// when the wait was over first. `jobs_max` beyond the server's limit is lowered to it.
+    /// if the wait ends first. `jobs_max` beyond the server's limit is lowered to it.
     ///
-    /// [`ErrorCode::Busy`] when as many calls wait as may: half of the server's `in_flight_max`. When the call is dropped,
-    /// the client tells the server that it no longer waits.
+    /// [`ErrorCode::Busy`] at the maximum of waiting calls: half of the server's `in_flight_max`. When the call is
+    /// dropped, the client tells the server that it no longer waits.
     pub async fn reserve(&self, reserve: Reserve) -> Result<Vec<Delivered>, ClientError> {
         let mut reserve = reserve;
         reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
@@ -154,7 +154,7 @@ impl Client {
                 other => Err(other),
             });
             let mut page = answer?.await?;
-            // If all jobs of a page are being settled, the page does not tell where the next one begins.
+            // If all jobs of a page are being settled, this page does not tell where the next one begins.
             let Some(last) = page.jobs.last().map(|job| job.lease.job).filter(|_| page.has_more) else {
                 jobs.append(&mut page.jobs);
                 return Ok(jobs);
@@ -164,7 +164,7 @@ impl Client {
         }
     }
 
-    /// Says that jobs are done: they are removed. One result per lease, in order.
+    /// Finishes jobs: they are removed. One result per lease, in order.
     pub async fn finish(&self, leases: Vec<Lease>) -> Result<Vec<SettleResult>, ClientError> {
         self.settle(leases, |leases| Request::Finish { leases }).await
     }
@@ -184,8 +184,8 @@ impl Client {
         self.settle(leases, |leases| Request::Release { leases, kind, reason: None }).await
     }
 
-    /// As [`release`](Self::release), and says why: [`get`](Self::get) shows the text as the job's last reason until another one
-    /// comes. It has at most [`REASON_BYTES_MAX`] bytes; an empty one is none.
+    /// Like [`release`](Self::release), with a reason: [`get`](Self::get) shows the text as the job's last reason until
+    /// another one replaces it. It has at most [`REASON_BYTES_MAX`] bytes; an empty one counts as none.
     pub async fn release_because(
         &self,
         leases: Vec<Lease>,
@@ -196,7 +196,7 @@ impl Client {
         self.settle(leases, |leases| Request::Release { leases, kind, reason: reason.clone() }).await
     }
 
-    /// Starts the leases anew, to run for `ttr_ms` from now; `None` takes each job's own. One result per lease, in order.
+    /// Renews the leases, to run for `ttr_ms` from now; `None` takes each job's own time. One result per lease, in order.
     pub async fn touch(
         &self,
         leases: Vec<Lease>,
@@ -210,7 +210,7 @@ impl Client {
         self.settle(leases, |leases| Request::Bury { leases, reason: None }).await
     }
 
-    /// As [`bury`](Self::bury), and says why, as [`release_because`](Self::release_because) does.
+    /// Like [`bury`](Self::bury), with a reason as in [`release_because`](Self::release_because).
     pub async fn bury_because(
         &self,
         leases: Vec<Lease>,
@@ -220,10 +220,10 @@ impl Client {
         self.settle(leases, |leases| Request::Bury { leases, reason: reason.clone() }).await
     }
 
-    /// Reads one job; `None` if there is no such job: finished, deleted, expired or never there. For a minute a finished job is
-    /// shown by its id in the state [`Finished`](crate::types::JobState::Finished): when, and after how many attempts, but
-    /// without key, attributes and body. One that is [remembered](crate::types::AttributesBuilder::dedupe_retention) is shown
-    /// for as long as it is, also by its key, with everything.
+    /// Reads one job; `None` if there is no such job: finished, deleted, expired or never pushed. For a minute a finished
+    /// job is shown by its id in the state [`Finished`](crate::types::JobState::Finished): when, and after how many
+    /// attempts, but without key, attributes and body. A [remembered](crate::types::AttributesBuilder::dedupe_retention)
+    /// job is shown in full for that time, also by its key.
     pub async fn get(&self, job: JobRef) -> Result<Option<JobReport>, ClientError> {
         self.job_or_none(Request::Get(job)).await
     }
@@ -238,8 +238,8 @@ impl Client {
         self.change(Request::Reschedule { job, due, if_version: None }).await
     }
 
-    /// The same, if the job is still of the version that was [shown](crate::protocol::JobReport::version):
-    /// [`ErrorCode::Changed`] if it is not.
+    /// The same, if the job still has the [version](crate::protocol::JobReport::version) that was shown:
+    /// [`ErrorCode::Changed`] if not.
     pub async fn reschedule_if(
         &self,
         job: JobRef,
@@ -260,10 +260,10 @@ impl Client {
     }
 
     /// Makes up to `jobs_max` buried jobs of a topic ready, due now: by priority, then by when they were due, then by id.
-    /// Their attempts start at 0 again. Returns how many: fewer than `jobs_max` if no more were buried. More than fit into
-    /// one request are asked for in several: when one fails, those before it may have been carried out.
+    /// Their attempts start at 0 again. Returns how many: fewer than `jobs_max` if no more were buried. If they do not fit
+    /// into one request, several are sent: when one fails, those before it may have been carried out.
     ///
-    /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version that does not know this.
+    /// [`ErrorCode::Unsupported`] while a member of the cluster runs a version without this request.
     pub async fn kick_many(&self, topic: &TopicName, jobs_max: u64) -> Result<u64, ClientError> {
         let mut kicked = 0;
         while kicked < jobs_max {
@@ -292,14 +292,13 @@ impl Client {
         self.done(Request::Resume { topic: topic.clone() }).await
     }
 
-    /// Changes what a topic decides for its jobs: defaults, limits, rates, and where failed jobs go. The topic is made if it is
-    /// new.
+    /// Changes a topic's policy: defaults, limits, rates, and where failed jobs go. The topic is created if it is new.
     pub async fn set_topic(&self, topic: &TopicName, change: PolicyChange) -> Result<(), ClientError> {
         self.done(Request::TopicSet(TopicSet { topic: topic.clone(), change: Box::new(change) })).await
     }
 
-    /// Reads what a topic decides for its jobs. Fails with the code [`NotFound`](crate::protocol::ErrorCode::NotFound) if there
-    /// is no such topic.
+    /// Reads a topic's policy. Fails with the code [`NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such
+    /// topic.
     pub async fn topic_settings(&self, topic: &TopicName) -> Result<TopicSettings, ClientError> {
         let answer = self.submit(Request::TopicShow { topic: topic.clone() }, |response| match response {
             Response::TopicSettings(settings) => Ok(*settings),
@@ -308,7 +307,7 @@ impl Client {
         answer?.await
     }
 
-    /// Reads the job of a topic that would be next, without reserving it: the first ready one, else the first delayed
+    /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed
     /// one. `None` if there is neither.
     pub async fn peek(&self, topic: &TopicName) -> Result<Option<JobReport>, ClientError> {
         self.job_or_none(Request::Peek { topic: topic.clone() }).await
@@ -332,7 +331,7 @@ impl Client {
         answer?.await
     }
 
-    /// Asks whether the server is there. Returns its wall clock.
+    /// Checks that the server answers. Returns its wall clock.
     pub async fn ping(&self) -> Result<Millis, ClientError> {
         let answer = self.submit(Request::Ping, |response| match response {
             Response::Pong { now, .. } => Ok(now),
@@ -342,11 +341,11 @@ impl Client {
     }
 
     /// Stops all workers, as [`Worker::stop`](super::Worker::stop) does, then ends the session after earlier requests are
-    /// answered: its leases are given back at once (unless they outlive it). From then on every other call of every clone fails
-    /// with [`ClientError::Closed`], and so do reserves that still wait.
+    /// answered: its leases are given back at once (unless they outlive it). From then on every other call of every clone
+    /// fails with [`ClientError::Closed`], and so do waiting reserves.
     ///
-    /// If a handler blocks a thread and still runs, the session is not ended: its jobs go to others when their leases end, or after the
-    /// session's grace.
+    /// If a handler blocks a thread and still runs, the session is not ended: its jobs go to other consumers when their
+    /// leases end, or after the session's grace.
     pub async fn close(&self) -> Result<(), ClientError> {
         if !self.shared().workers.stop().await {
             self.handle.stop();
@@ -362,7 +361,7 @@ impl Client {
         self.handle.shared()
     }
 
-    /// Releases leased jobs that no handler here has begun. Does not wait for the answer.
+    /// Releases leased jobs that no handler of this client has begun. Does not wait for the answer.
     pub(super) fn give_back(&self, jobs: &[Delivered]) {
         let leases: Vec<Lease> = jobs.iter().map(|job| job.lease).collect();
         self.shared().give_back(&leases, ReleaseKind::NotStarted);
@@ -459,7 +458,7 @@ fn done_or_other(response: Response) -> Result<(), Response> {
     }
 }
 
-/// A reserve that is waited for. Dropped with its call, it gives back what had come, or ends the wait.
+/// A waiting reserve. Dropped with its call, it gives back jobs that have arrived, or ends the wait.
 struct Reserving<'a> {
     client: &'a Client,
     id: RequestId,
@@ -471,19 +470,19 @@ impl Drop for Reserving<'_> {
     fn drop(&mut self) {
         match self.ticket.withdraw() {
             Some(jobs) => self.client.give_back(&jobs),
-            // If it was answered, its serial is gone.
+            // If it was answered, its serial is not in use any more.
             None => self.client.shared().cancel(self.id, self.serial),
         }
     }
 }
 
-/// What the length field of a PUSH without a job says.
+/// The length field of a PUSH without jobs.
 pub(super) fn push_bytes(topic: &TopicName) -> usize {
     const HEADER_AND_FIELDS: usize = 8 + 8 + 1 + 6;
     HEADER_AND_FIELDS + topic.as_str().len()
 }
 
-/// How much a job adds to it.
+/// The bytes that a job adds to it.
 pub(super) fn job_bytes(job: &NewJob) -> usize {
     const FIXED: usize = 26;
     let key_bytes = job.key.as_ref().map_or(0, |key| key.as_bytes().len());

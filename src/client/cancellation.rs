@@ -1,4 +1,4 @@
-//! How a handler is cancelled, and why.
+//! The cancellation of a handler, and its reason.
 
 use std::sync::Arc;
 
@@ -7,40 +7,41 @@ use tokio::time::Instant;
 
 use super::shared::Shared;
 
-/// Why a handler is to end before it is done.
+/// Why a handler has to end early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cancelled {
-    /// The server was silent until it may have given the session's leases back. Another consumer may get
+    /// The server was silent for so long that it may have given the session's leases back. Another consumer may get
     /// the job.
     #[error("the connection is lost, and the lease may be over")]
     ConnectionLost,
-    /// The server says that the lease is over. Another consumer may have the job.
+    /// The server reports that the lease is over. Another consumer may have the job.
     #[error("the server has taken the lease back")]
     LeaseLost,
-    /// The lease has run out, as it could not be touched in time. Another consumer may get the job.
+    /// The lease has run out, because it could not be touched in time. Another consumer may get the job.
     #[error("the lease has run out")]
     TimeOver,
-    /// The handler has run for as long as a worker lets it.
+    /// The handler has run for its maximum time.
     #[error("the handler has run for longer than run_ms_max")]
     TooLong,
-    /// The worker is stopped. The lease is kept, and the handler may come to its end; the worker waits for that, for as long as
-    /// it may take to stop. If the worker was dropped, the handler is, too.
+    /// The worker stops. It keeps the lease and waits for the handler to finish, within the time for its stop. If the
+    /// worker was dropped, so is the handler.
     #[error("the worker stops")]
     WorkerStops,
 }
 
-/// Tells a handler that it is to end before it is done.
+/// Tells a handler that it has to end early.
 ///
-/// An async handler needs it only to say why: it is dropped at its next `await`, after it was woken once more if it awaits
-/// [`cancelled`](Self::cancelled). One that blocks is not dropped: it asks [`why`](Self::why) before whatever must not be done twice.
+/// An async handler needs it only for the reason: it is dropped at its next `await`, after it was woken once more if it
+/// awaits [`cancelled`](Self::cancelled). A blocking handler is not dropped: it checks [`why`](Self::why) before anything
+/// that must not be done twice.
 #[derive(Clone, Debug)]
 pub struct Cancellation {
     state: watch::Receiver<State>,
     shared: Arc<Shared>,
 }
 
-/// What a handler's keeper knows of its lease.
+/// The state of a handler's lease, as its keeper knows it.
 #[derive(Debug)]
 pub(super) struct Hold {
     state: watch::Sender<State>,
@@ -48,21 +49,21 @@ pub(super) struct Hold {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// The lease runs until then.
+    /// When the lease ends.
     until: Instant,
     why: Option<Cancelled>,
 }
 
 impl Cancelled {
-    /// Whether another consumer may have the job, so that the handler must not go on.
+    /// True if another consumer may have the job, so that the handler must not go on.
     pub(super) fn ends_lease(self) -> bool {
         self != Self::WorkerStops
     }
 }
 
 impl Cancellation {
-    /// Why the handler has to end, if it has to. Reads the clock as well: so it is right even after a long pause of the
-    /// process.
+    /// Why the handler has to end, if it has to. It also checks the clock: so it is right even after a long pause of
+    /// the process.
     pub fn why(&self) -> Option<Cancelled> {
         let state = *self.state.borrow();
         match state.why {
@@ -73,7 +74,7 @@ impl Cancellation {
         }
     }
 
-    /// Waits until the handler is to end.
+    /// Waits until the handler has to end.
     pub async fn cancelled(&self) -> Cancelled {
         self.wait(|_| true).await
     }
@@ -95,18 +96,18 @@ impl Cancellation {
 }
 
 impl Hold {
-    /// A lease that runs until then, and what its handler is told of it.
+    /// The keeper's and the handler's side of a lease that runs until then.
     pub(super) fn new(until: Instant, shared: Arc<Shared>) -> (Self, Cancellation) {
         let (state, receiver) = watch::channel(State { until, why: None });
         (Self { state }, Cancellation { state: receiver, shared })
     }
 
-    /// Until when the lease runs.
+    /// When the lease ends.
     pub(super) fn until(&self) -> Instant {
         self.state.borrow().until
     }
 
-    /// The lease was touched.
+    /// Notes that the lease was touched.
     pub(super) fn prolong(&self, until: Instant) {
         self.state.send_modify(|state| state.until = until);
     }

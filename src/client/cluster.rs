@@ -18,13 +18,13 @@ use crate::transport::tls::Connector;
 
 const STATUS_ID: RequestId = RequestId(1);
 const GOODBYE_ID: RequestId = RequestId(2);
-/// A session that was opened only to ask a question ends within this time, or by itself.
+/// The time limit for ending a session that was opened only for a question. Without GOODBYE it ends by itself.
 const GOODBYE_MAX: Duration = Duration::from_millis(200);
-/// A node that lays leadership down closes its connections, and can be asked at once over a new one.
+/// A node that gives up the lead closes its connections, and can be asked at once over a new one.
 const ROUNDS_MAX: usize = 2;
 
 impl Client {
-    /// The cluster as its leader sees it: the members and how far each is.
+    /// The leader's view of the cluster: the members and their progress.
     pub async fn cluster_status(&self) -> Result<ClusterReport, ClientError> {
         let answer = self.submit(Request::ClusterStatus, |response| match response {
             Response::Cluster(report) => Ok(*report),
@@ -33,8 +33,8 @@ impl Client {
         answer?.await
     }
 
-    /// The cluster as the first node of [`ClientConfig::server`] sees it that answers, whether or not it leads or anybody
-    /// does. It is asked over a connection of its own, which ends with this call.
+    /// The cluster as seen by the first node of [`ClientConfig::server`] that answers, whether or not there is a leader.
+    /// It is asked over a connection of its own, which ends with this call.
     ///
     /// [`ClientError::CannotConnect`] if none answers within [`ClientConfig::connect_timeout_ms`].
     pub async fn cluster_status_of(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
@@ -59,22 +59,23 @@ impl Client {
         Err(failure)
     }
 
-    /// Adds the node whose address for other members is `address` (`HOST:PORT`). It was started to join this cluster and
-    /// votes as soon as it has caught up, which [`cluster_status`](Self::cluster_status) shows.
+    /// Adds the node whose address for other members is `address` (`HOST:PORT`). The node was started to join this
+    /// cluster. It votes as soon as it has caught up, which [`cluster_status`](Self::cluster_status) shows.
     ///
-    /// [`ErrorCode::Invalid`] if it cannot be added, and why; [`ErrorCode::Busy`] while another change is under way.
+    /// [`ErrorCode::Invalid`] with the reason if it cannot be added; [`ErrorCode::Busy`] while another change is under
+    /// way.
     pub async fn cluster_add(&self, address: &str) -> Result<(), ClientError> {
         self.done(Request::ClusterAdd { address: address.to_owned() }).await
     }
 
-    /// Removes a member. Its number cannot come back. [`ErrorCode::Invalid`] if it leads, is none, or the others could not go
-    /// on without it.
+    /// Removes a member. Its number cannot be used again. [`ErrorCode::Invalid`] if it is the leader or not a member, or
+    /// the others could not go on without it.
     pub async fn cluster_remove(&self, node: u64) -> Result<(), ClientError> {
         self.done(Request::ClusterRemove { node }).await
     }
 
-    /// Hands leadership to a member; `None` leaves it to the leader to whom. [`ErrorCode::Busy`] if the member did not take
-    /// over: then the leader leads on.
+    /// Transfers leadership to a member; with `None` the leader chooses. [`ErrorCode::Busy`] if the member did not take
+    /// over: then the leader stays.
     pub async fn cluster_transfer(&self, node: Option<u64>) -> Result<(), ClientError> {
         self.done(Request::ClusterTransfer { node: node.unwrap_or(0) }).await
     }
@@ -110,13 +111,13 @@ async fn report_of(
         other => Err(unexpected(&other)),
     })?;
     if has_session {
-        // The report is here. A node that cannot end the session now forgets it later.
+        // The report has arrived. A node that cannot end the session now forgets it later.
         let _ = timeout(GOODBYE_MAX, answer_to(&mut reader, GOODBYE_ID, address)).await;
     }
     Ok(report)
 }
 
-/// The answer to one request; what belongs to others is passed over.
+/// The answer to one request; other frames are skipped.
 async fn answer_to<R: tokio::io::AsyncRead + Unpin>(
     reader: &mut Reader<R>,
     id: RequestId,

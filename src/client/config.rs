@@ -3,40 +3,40 @@
 use crate::transport::tls::ClientFiles;
 use crate::types::Secret;
 
-/// How to reach a server, and how patient to be. [`ClientConfig::new`] fills in everything but the address.
+/// The servers and the time limits of a client. [`ClientConfig::new`] sets defaults for everything but the address.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Where the server listens, as `host:port`; of a cluster, any member. Several addresses are separated by commas and tried
-    /// in turn. With `adjourns://` before them TLS is spoken, and each certificate must be for the host that is dialled.
+    /// Where the server listens, as `host:port`; for a cluster, any member. Several addresses are separated by commas and
+    /// tried in turn. `adjourns://` before them turns on TLS: each certificate must be for the dialled host.
     pub server: String,
-    /// For TLS: the CA that is believed and the certificate that is shown. Used with `adjourns://` alone, and read anew when the
-    /// files change.
+    /// For TLS: the trusted CA and the client's certificate. Used only with `adjourns://`, and read again when the files
+    /// change.
     pub tls: ClientFiles,
-    /// What the client calls itself, for the server's logs; at most 64 bytes.
+    /// The client's name in the server's logs; at most 64 bytes.
     pub name: String,
     /// The authentication token, at most 256 bytes; empty for none.
     pub token: Secret,
-    /// Leases run to their deadline whatever becomes of this client, [`close`](super::Client::close) included. For
+    /// Leases run to their deadline whatever happens to this client, even after [`close`](super::Client::close). For
     /// programs that reserve in one process and finish in another.
     pub leases_outlive: bool,
-    /// How long one attempt to connect may take, HELLO included, in milliseconds; at first less while there are other
-    /// addresses to try. [`connect`](super::Client::connect) fails after this time; a client that lost its connection goes on
-    /// trying.
+    /// The time limit of one attempt to connect, HELLO included, in milliseconds; the first attempts get less while there
+    /// are other addresses to try. [`connect`](super::Client::connect) fails after this time; a client that lost its
+    /// connection keeps trying.
     pub connect_timeout_ms: u64,
-    /// How long a call may wait for its answer, in milliseconds, all reconnects included; 0 for no bound. The
+    /// How long a call may wait for its answer, in milliseconds, reconnects included; 0 for no limit. The
     /// wait of a [`reserve`](super::Client::reserve) is added to it.
     pub request_timeout_ms: u64,
     /// The longest time between two frames from each side, in milliseconds; 0 lets the server decide. Unless leases outlive the
     /// session, the client sends at least four frames in the server's grace. After twice this time
     /// without a frame the connection counts as lost.
     pub heartbeat_ms: u32,
-    /// The longest wait between two attempts to reconnect, in milliseconds. The first is at most 50 ms; it doubles
-    /// from attempt to attempt, and a random part of it is waited.
+    /// The longest wait between two attempts to reconnect, in milliseconds. The bound is 50 ms at first and doubles
+    /// from attempt to attempt; each wait is a random part of it.
     pub reconnect_wait_ms_max: u64,
 }
 
 impl ClientConfig {
-    /// A usual client of the server at `server` (`host:port`).
+    /// The default configuration for the server at `server` (`host:port`).
     pub fn new(server: impl Into<String>) -> Self {
         Self {
             server: server.into(),

@@ -24,7 +24,7 @@ use crate::transport::WriteHalf;
 use crate::transport::tls::Connector;
 use crate::types::whole_ms;
 
-/// How long a server that is about to close the connection has to answer the requests under way.
+/// How long a server that is closing the connection has to answer the requests under way.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Output buffers that grew beyond this are not kept, in bytes.
 const KEPT_BYTES_MAX: usize = 2 << 20;
@@ -38,9 +38,9 @@ pub(super) enum Loss {
     Failed(io::Error),
     /// The server was silent for too long.
     Silent,
-    /// The server said something, and left a request without an answer for too long.
+    /// The server sent something, but left a request unanswered for too long.
     Stuck,
-    /// It was to be closed, and everything was answered.
+    /// It was to be closed, and all requests were answered.
     Drained,
     /// The server broke the protocol.
     Fault(ProtocolFault),
@@ -61,7 +61,7 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     let requests = Requests::new(Instant::now(), link.said, welcome, request_timeout, config.leases_outlive);
     let shared = Arc::new(Shared::new(requests));
     let task = Task { shared: Arc::clone(&shared), tls, config };
-    // Made here: the runtime may end before it runs the task for the first time.
+    // Made before the task: the runtime may end before it runs the task for the first time.
     let ending = Ending { shared: Arc::clone(&shared), cause: ClientError::Closed };
     tokio::spawn(task.run(link, search, ending));
     Ok(Handle::new(shared))
@@ -98,19 +98,19 @@ async fn first(
 /// A round of attempts that all failed.
 #[derive(Debug, Default)]
 struct Missed {
-    /// What went wrong; what a server said tells more than that another cannot be reached.
+    /// The error to report; the answer of a server is preferred to a failed connection.
     error: Option<ClientError>,
-    /// That will go wrong for ever.
+    /// True if the error is permanent.
     is_hopeless: bool,
-    /// A server answered, that does not lead for now.
+    /// True if a server answered that it does not lead now.
     was_answered: bool,
     /// A server did not answer in time.
     was_silent: bool,
-    /// What they said.
+    /// The hints of the servers.
     elsewhere: Elsewhere,
 }
 
-/// Tries each address once, and where they point to, until the leader is found.
+/// Tries each address once, and the addresses in hints, until the leader is found.
 async fn round(
     search: &mut Search,
     tls: Option<&Connector>,
@@ -130,7 +130,7 @@ async fn round(
                 return Ok(found);
             }
             Ok(Err(Attempt::Hopeless(error @ ClientError::Protocol(_)))) if hello.resume.is_some() => {
-                // Another program answers here for now: the server may come back later.
+                // Another program answers at the address for now: the server may come back later.
                 tracing::warn!(address, %error, "cannot connect yet");
             }
             Ok(Err(Attempt::Hopeless(error))) => {
@@ -176,12 +176,12 @@ fn millis(number: u32) -> Duration {
 /// The task of one client.
 struct Task {
     shared: Arc<Shared>,
-    /// How connections begin; `None` for plain ones.
+    /// The TLS connector; `None` for plain connections.
     tls: Option<Connector>,
     config: ClientConfig,
 }
 
-/// Ends every call when the task ends, also if it panics or its runtime ends: the calls would get no answer any more.
+/// Ends every call when the task ends, even by a panic or with its runtime: the calls would never get an answer.
 struct Ending {
     shared: Arc<Shared>,
     cause: ClientError,
@@ -207,7 +207,7 @@ impl Task {
         ending.cause = end;
     }
 
-    /// One connection after the other, until one cannot be replaced.
+    /// Runs one connection after the other, until one cannot be replaced.
     async fn connections(&self, link: Link, search: Search) -> ClientError {
         let (mut link, mut search) = (link, search);
         let mut waits = Reconnects::new(self.config.reconnect_wait_ms_max);
@@ -245,7 +245,7 @@ impl Task {
         }
     }
 
-    /// Writes whatever is encoded, all of it at once.
+    /// Writes encoded requests, all that there are at once.
     async fn write(&self, mut to: WriteHalf<'_>) -> io::Error {
         let mut output = BytesMut::new();
         loop {
@@ -268,14 +268,14 @@ impl Task {
         }
     }
 
-    /// Writes all bytes. A server that takes them, however slowly, is not stuck.
+    /// Writes all bytes. A server that reads them, however slowly, is not stuck.
     async fn write_all(&self, to: &mut WriteHalf<'_>, output: &[u8]) -> io::Result<()> {
         let mut left = output;
         loop {
             let written = to.write(left).await?;
             left = left.get(written..).unwrap_or_default();
             if left.is_empty() {
-                // TLS may have taken more than the socket has.
+                // TLS may have buffered more than the socket took.
                 return to.flush().await;
             }
             if written == 0 {
@@ -298,7 +298,7 @@ impl Task {
         }
     }
 
-    /// Says all that is known of a connection on which something has no answer.
+    /// Logs the state of a connection with an unanswered request.
     fn tell_stuck(&self) {
         let mut requests = self.shared.lock();
         let oldest = requests.oldest_unanswered();
@@ -316,14 +316,14 @@ impl Task {
     }
 
     async fn drain_limit(&self) {
-        // What wakes it may be left over from the connection before.
+        // A notification may be left over from the connection before.
         while self.shared.lock().connection != Connection::Draining {
             self.shared.draining.notified().await;
         }
         sleep(DRAIN_MAX).await;
     }
 
-    /// Ends calls that wait too long, connected or not, and gives back jobs that nobody takes.
+    /// Ends calls that wait too long, connected or not, and gives back jobs that no caller takes.
     async fn deadlines(&self) -> Infallible {
         loop {
             match self.shared.change(Requests::expire) {
@@ -336,11 +336,11 @@ impl Task {
         }
     }
 
-    /// Looks for the leader until it is found, and goes on with the session there.
+    /// Searches for the leader until it is found, and resumes the session there.
     async fn reconnect(&self, search: &mut Search, waits: &mut Reconnects) -> Result<Link, ClientError> {
         let limit = Duration::from_millis(self.config.connect_timeout_ms);
         let mut elsewhere = std::mem::take(&mut self.shared.lock().elsewhere);
-        // A node that says that it does not lead is up, and the leader is near.
+        // A node that answers that it does not lead is up, and there probably is a leader.
         let mut was_answered = elsewhere != Elsewhere::default();
         loop {
             // All redirected clients are told the same pause: the random wait is added to it.

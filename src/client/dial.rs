@@ -24,7 +24,7 @@ use crate::transport::Stream;
 use crate::transport::tls::{ClientFiles, Connector};
 use crate::types::limits::RESPONSE_BYTES_MAX;
 
-/// A connection whose HELLO was answered.
+/// A connection whose HELLO was accepted.
 pub(super) struct Link {
     pub(super) stream: Stream,
     /// The bytes read after the answer.
@@ -35,21 +35,21 @@ pub(super) struct Link {
 
 /// Why an attempt to connect failed.
 pub(super) enum Attempt {
-    /// It will fail for ever.
+    /// It will always fail.
     Hopeless(ClientError),
-    /// Another attempt may succeed, here or elsewhere.
+    /// Another attempt may succeed, with this server or another one.
     Again(ClientError),
 }
 
 impl Attempt {
-    /// What went wrong.
+    /// The error.
     pub(super) fn error(self) -> ClientError {
         let (Self::Hopeless(error) | Self::Again(error)) = self;
         error
     }
 }
 
-/// What this client says of itself.
+/// The HELLO of this client.
 pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
     Hello {
         version_min: VERSION_MIN,
@@ -62,7 +62,7 @@ pub(super) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
     }
 }
 
-/// Connects, and is welcomed. `said` becomes true when HELLO may reach a server, also if this is given up.
+/// Connects and greets the server. `said` becomes true when HELLO may reach a server, even if this call is dropped.
 pub(super) async fn dial(
     address: &str,
     tls: Option<&Connector>,
@@ -91,7 +91,7 @@ pub(super) async fn dial(
     }
 }
 
-/// How a client of this configuration reaches servers: at which addresses, and whether over TLS.
+/// The addresses of a client's servers, and the TLS connector if it is configured.
 pub(super) fn ways(config: &ClientConfig) -> Result<(Search, Option<Connector>), ClientError> {
     let servers: Servers = config.server.parse()?;
     let tls = servers.tls.then(|| Connector::new(&config.tls)).transpose()?;
@@ -102,7 +102,7 @@ pub(super) fn ways(config: &ClientConfig) -> Result<(Search, Option<Connector>),
     Ok((Search::new(servers.addresses), tls))
 }
 
-/// Connects.
+/// Opens a connection, with TLS if there is a connector.
 pub(super) async fn open(address: &str, tls: Option<&Connector>) -> Result<Stream, Attempt> {
     let failed = |error| Attempt::Again(unreachable(address, error));
     let stream = TcpStream::connect(address).await.map_err(failed)?;
@@ -117,7 +117,7 @@ pub(super) async fn open(address: &str, tls: Option<&Connector>) -> Result<Strea
     }
 }
 
-/// Says HELLO over a connection to this address and hears the answer, whatever it is.
+/// Sends HELLO over a connection to this address and returns the answer.
 pub(super) async fn greet(
     address: &str,
     mut stream: Stream,
@@ -143,17 +143,17 @@ pub(super) async fn greet(
     }
 }
 
-/// Finds the frames of a server.
+/// The decoder of frames from a server.
 pub(super) fn decoder() -> FrameDecoder {
     FrameDecoder::new(u32::try_from(RESPONSE_BYTES_MAX).unwrap_or(u32::MAX))
 }
 
-/// No connection to this address.
+/// The error if there is no connection to this address.
 pub(super) fn unreachable(address: &str, error: io::Error) -> ClientError {
     ClientError::CannotConnect { server: address.to_owned(), source: Arc::new(error) }
 }
 
-/// The server closed the connection before it had answered.
+/// The error if the server closed the connection before it answered.
 pub(super) fn cut_off(address: &str) -> ClientError {
     unreachable(address, io::ErrorKind::ConnectionReset.into())
 }

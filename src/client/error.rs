@@ -16,15 +16,15 @@ pub enum ClientError {
     CannotConnect {
         /// The address that was tried last.
         server: String,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// The address cannot be used.
     #[error("{found:?} is no address of a server: {reason}")]
     Address {
-        /// What was given.
+        /// The text that was given.
         found: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         reason: &'static str,
     },
     /// The files for TLS cannot be used.
@@ -36,9 +36,9 @@ pub enum ClientError {
     /// One job or lease was refused; nothing was changed for it.
     #[error("refused: {code}{}. {}", job_named(*.job), advice(*.code))]
     ItemRefused {
-        /// Why.
+        /// The reason.
         code: ErrorCode,
-        /// For `KeyExists` and `Reserved` the job that lives.
+        /// For `KeyExists` and `Reserved` the existing job.
         job: Option<JobId>,
     },
     /// The request was sent, but its answer is lost: it may or may not have been carried out.
@@ -47,18 +47,18 @@ pub enum ClientError {
          push it again under a key with if-exists keep"
     )]
     OutcomeUnknown,
-    /// No answer came in time. What changes jobs other than by a push may have been carried out; a push that was
+    /// No answer came in time. A request that changes jobs may have been carried out; a push that was
     /// sent ends with [`Self::OutcomeUnknown`] instead.
     #[error(
         "no answer within {after_ms} ms: the server cannot be reached or is overloaded. Try again, or allow more \
          time with request_timeout_ms"
     )]
     Timeout {
-        /// How long was waited.
+        /// The time waited.
         after_ms: u64,
     },
-    /// The client was closed: by `close`, as its last handle was dropped, as the runtime ended that it was made on, or as another
-    /// connection took its session over.
+    /// The client was closed: by `close`, when its last handle was dropped, when its runtime ended, or when another
+    /// connection took over its session.
     #[error("the client is closed: connect a new one")]
     Closed,
     /// More than the server takes at once. Nothing was sent.
@@ -66,7 +66,7 @@ pub enum ClientError {
     TooLarge {
         /// The part that is too large.
         what: Excess,
-        /// How large it is.
+        /// Its size.
         found: usize,
         /// The server's limit.
         max: usize,
@@ -80,10 +80,10 @@ pub enum ClientError {
     WrongCluster {
         /// The cluster that the client was connected to.
         expected: [u8; 16],
-        /// The one that answered.
+        /// The cluster that answered.
         found: [u8; 16],
     },
-    /// The other side does not keep to the protocol. A request that was sent may have been carried out.
+    /// The other side breaks the protocol. A request that was sent may have been carried out.
     #[error(
         "the server does not speak the protocol as this client does: {0}. Check the address and the versions"
     )]
@@ -113,21 +113,21 @@ pub enum Excess {
 /// How the other side broke the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolFault {
-    /// Its frames cannot be told apart.
+    /// Its bytes cannot be split into frames.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// An answer cannot be understood.
+    /// An answer cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// An answer does not fit its request.
     #[error("an answer that does not fit the request: {0:?}")]
     Unexpected(ResponseOpcode),
-    /// An answer has not as many items as the request.
+    /// An answer has another number of items than the request.
     #[error("an answer of {found} items to a request of {asked}")]
     Items {
-        /// How many were asked about.
+        /// The number of items in the request.
         asked: usize,
-        /// How many were answered.
+        /// The number of items in the answer.
         found: usize,
     },
 }
@@ -142,7 +142,7 @@ impl ClientError {
         }
     }
 
-    /// Whether the request may have been carried out all the same.
+    /// True if the request may have been carried out in spite of the error.
     pub fn outcome_unknown(&self) -> bool {
         match self {
             Self::OutcomeUnknown | Self::Timeout { .. } | Self::Protocol(_) => true,

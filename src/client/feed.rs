@@ -1,7 +1,8 @@
-//! Jobs of one subscription that have arrived and were not taken yet.
+//! The jobs of one subscription that have arrived but were not taken yet.
 //!
-//! The connection adds jobs, the [`Subscription`](super::Subscription) takes them. A job that is not taken for half of its lease is
-//! given back. One whose lease has ended, as the process stood still, is never handed out: another consumer may have it.
+//! The connection adds jobs, the [`Subscription`](super::Subscription) takes them. A job that is not taken for half of its
+//! lease is given back. A job whose lease has ended, for example while the process was suspended, is never handed out:
+//! another consumer may have it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,19 +15,19 @@ use super::error::ClientError;
 use crate::protocol::Delivered;
 use crate::types::Lease;
 
-/// The jobs, and whether more can come.
+/// The jobs in memory, and the end of the subscription.
 #[derive(Debug)]
 pub(super) struct Feed {
     buffer: Mutex<Buffer>,
     news: Notify,
-    /// More jobs than this in memory, and those with dead leases are cleared away.
+    /// With more jobs in memory than this, those whose leases have ended are removed.
     jobs_max: usize,
 }
 
 #[derive(Debug, Default)]
 struct Buffer {
     jobs: VecDeque<(Instant, Delivered)>,
-    /// The server has confirmed the subscription on the present connection.
+    /// True if the server has confirmed the subscription on the present connection.
     stands: bool,
     end: Option<End>,
 }
@@ -40,12 +41,12 @@ pub(super) enum End {
     Failed(ClientError),
 }
 
-/// What there was to take.
+/// The result of taking a job.
 enum Taken {
     Job(Delivered),
-    /// There will be no more.
+    /// No more jobs will come.
     End,
-    /// Not yet.
+    /// No job yet.
     Nothing,
 }
 
@@ -82,12 +83,12 @@ impl Feed {
         }
     }
 
-    /// The server has confirmed the subscription, or the connection is lost on which it stood.
+    /// Notes that the server has confirmed the subscription, or that its connection is lost.
     pub(super) fn stands(&self, stands: bool) {
         self.lock().stands = stands;
     }
 
-    /// Whether jobs may come: the subscription stands, and nobody ended it.
+    /// True if jobs may come: the subscription is confirmed and was not ended.
     pub(super) fn is_standing(&self) -> bool {
         let buffer = self.lock();
         buffer.stands && buffer.end.is_none()
@@ -98,8 +99,8 @@ impl Feed {
         self.lock().jobs.drain(..).map(|(_, job)| job.lease).collect()
     }
 
-    /// Removes the jobs that have waited in memory for half of their leases: they are given back while it is certain that the
-    /// leases run, so that none loses an attempt here. Returns the leases, and when the next one has waited for so long.
+    /// Removes the jobs that have waited in memory for half of their leases: they are given back while their leases
+    /// certainly run, so that they lose no attempt. Returns the leases, and when the next job must be given back.
     pub(super) fn give_up(&self, now: Instant) -> (Vec<Lease>, Option<Instant>) {
         let mut buffer = self.lock();
         let (mut late, mut next) = (Vec::new(), None::<Instant>);
@@ -115,7 +116,7 @@ impl Feed {
         (late, next)
     }
 
-    /// No more jobs come. The first reason stays.
+    /// Ends the feed: no more jobs come. The first reason stays.
     pub(super) fn end(&self, end: End) {
         let mut buffer = self.lock();
         let failed = matches!(end, End::Failed(_));
@@ -127,13 +128,13 @@ impl Feed {
         self.news.notify_one();
     }
 
-    /// The subscriber leaves. Returns the jobs that it did not take.
+    /// Ends the feed because the subscriber leaves. Returns the jobs that it did not take.
     pub(super) fn leave(&self) -> Vec<Delivered> {
         self.end(End::Left);
         self.lock().jobs.drain(..).map(|(_, job)| job).collect()
     }
 
-    /// Why no more jobs come, if so.
+    /// Why no more jobs come; `None` if they may.
     pub(super) fn ended(&self) -> Option<End> {
         self.lock().end.clone()
     }
@@ -154,12 +155,12 @@ impl Feed {
     }
 }
 
-/// Until when a job that came at `came` waits in memory.
+/// The time until which a job that came at `came` waits in memory.
 pub(super) fn wait_until(came: Instant, job: &Delivered) -> Instant {
     came + Duration::from_millis(job.ttr_left_ms.into()) / 2
 }
 
-/// How much of the lease of a job that came at `came` is left, in milliseconds; `None` when it is over.
+/// The remaining lease of a job that came at `came`, in milliseconds; `None` when it is over.
 fn ttr_left(came: Instant, job: &Delivered, now: Instant) -> Option<u32> {
     let left =
         Duration::from_millis(job.ttr_left_ms.into()).checked_sub(now.saturating_duration_since(came))?;

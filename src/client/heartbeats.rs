@@ -8,56 +8,57 @@ use tokio::time::Instant;
 use super::requests::{Connection, MEMBERS_ID, Requests};
 use crate::protocol::{Request, RequestId};
 
-/// WELCOME names the members once. At this interval the client asks again, to know where to go when its server dies.
+/// WELCOME names the members once. The client asks for them again at this interval, so that it knows other servers
+/// when its own dies.
 const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
-/// The first time a little after the connection is there: a cluster that is being made has more of them then.
+/// The first time is soon after connecting: a new cluster has more members by then.
 const MEMBERS_FIRST: Duration = Duration::from_secs(1);
-/// The first id of a heartbeat. The ids of requests start at 1 and are used again: they never come here.
+/// The first id of a heartbeat. The ids of requests start at 1 and are reused: they never reach this.
 pub(super) const PING_ID_MIN: u32 = 1 << 31;
-/// Behind the last id of a heartbeat.
+/// The id after the last one of a heartbeat.
 const PING_ID_END: u32 = MEMBERS_ID.0;
-/// The longest time for an answer while nothing else moves, or two heartbeats if that is more. A server that answers
-/// heartbeats may be stuck behind them.
+/// The longest wait for an answer while nothing else moves, or two heartbeats if that is longer. A server that
+/// answers heartbeats may still be stuck with a request.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// The times at which the present connection was heard from and sent on.
+/// When the present connection received and sent what.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
-    /// `None`: the server asks for no heartbeats.
+    /// The interval; `None` if the server asks for no heartbeats.
     every: Option<Duration>,
-    /// When something came last.
+    /// When bytes last arrived.
     heard: Instant,
-    /// When something moved last that does not when a server is stuck: an answer, a part of one, or a part of what is
-    /// sent.
+    /// When the connection last made progress, which a stuck server does not: an answer, a part of one, or bytes of a request
+    /// that were written.
     moved: Instant,
-    /// When something was sent last.
+    /// When bytes were last sent.
     spoken: Instant,
-    /// When a heartbeat was sent last.
+    /// When a heartbeat was last sent.
     pinged: Instant,
-    /// Those without an answer: their ids, and when they were sent.
+    /// The heartbeats without an answer: their ids, and when they were sent.
     pub(super) unanswered: VecDeque<(RequestId, Instant)>,
-    /// The id of the next one.
+    /// The id of the next heartbeat.
     next_id: RequestId,
-    /// When to ask for the members; `None` if the server does not know the question.
+    /// When to ask for the members; `None` if the server does not know the request.
     members_due: Option<Instant>,
-    /// The server said that another connection speaks for the session: this client does not take it back.
+    /// True if the server reported that another connection took over the session: this client does not take it back.
     pub(super) is_taken_over: bool,
 }
 
-/// What the clock asks for.
+/// The result of a check of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beat {
-    /// Nothing came for too long: the connection counts as lost.
+    /// Nothing arrived for too long: the connection counts as lost.
     Lost,
-    /// A request has been without an answer for too long, and nothing but heartbeats came: the same.
+    /// A request was unanswered for too long, and only heartbeats arrived: the connection counts as lost.
     Stuck,
-    /// Nothing until then.
+    /// Nothing to do before this time.
     Quiet(Instant),
 }
 
 impl Heartbeats {
-    /// A connection that was welcomed just now.
+    /// The state of a new connection.
     pub(super) fn new(now: Instant, every: Option<Duration>) -> Self {
         Self {
             every,
@@ -72,22 +73,22 @@ impl Heartbeats {
         }
     }
 
-    /// Bytes came.
+    /// Notes that bytes arrived.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard = now;
     }
 
-    /// The connection is slow perhaps, and not stuck.
+    /// Notes progress: the connection may be slow, but is not stuck.
     pub(super) fn moved(&mut self, now: Instant) {
         self.moved = now;
     }
 
-    /// Bytes were sent.
+    /// Notes that bytes were sent.
     pub(super) fn spoken(&mut self, now: Instant) {
         self.spoken = now;
     }
 
-    /// A heartbeat is answered: when it was sent. `None` if it is none that waits for its answer.
+    /// Notes the answer to a heartbeat. Returns when that was sent; `None` if none with this id waits for an answer.
     pub(super) fn answered(&mut self, id: RequestId) -> Option<Instant> {
         let at = self.unanswered.iter().position(|(unanswered, _)| *unanswered == id)?;
         self.unanswered.remove(at).map(|(_, sent)| sent)
@@ -102,15 +103,15 @@ impl Heartbeats {
         id
     }
 
-    /// The server does not say who the members are.
+    /// Stops asking for the members: the server does not know the request.
     pub(super) fn stop_asking(&mut self) {
         self.members_due = None;
     }
 }
 
 impl Requests {
-    /// Sends the messages that are due by the clock: a heartbeat, or a request for the members. Returns whether the connection
-    /// is still good.
+    /// Sends the messages that are due by the clock: a heartbeat, or a request for the members. Returns whether the
+    /// connection is still good.
     pub(super) fn beat(&mut self, now: Instant) -> Beat {
         let since = self.oldest_unanswered().map_or(now, |(_, since)| since.max(self.heartbeats.moved));
         let due = since + self.answer_max();
@@ -124,7 +125,8 @@ impl Requests {
         }
     }
 
-    /// The request that has waited longest for its answer, and since when; waits that were asked for do not count.
+    /// The request that has waited longest for its answer, and since when. The wait that a request asks for is not
+    /// counted.
     pub(super) fn oldest_unanswered(&mut self) -> Option<(RequestId, Instant)> {
         let sent = self.open.iter_mut().filter(|(_, open)| open.on_wire && open.feed.is_none());
         sent.map(|(id, open)| (id, open.sent + open.wait())).min_by_key(|(_, since)| *since)
@@ -147,8 +149,9 @@ impl Requests {
 
     /// Sends a heartbeat if it is time.
     ///
-    /// Either side must see a frame in each interval. A client that only sends (a long poll) has to ask for an answer; one
-    /// that only receives (a subscription) has to say something. PING does both, and its answer proves that the leases are kept.
+    /// Either side must see a frame in each interval. A client that only sends (a long poll) has to request an answer; one
+    /// that only receives (a subscription) has to send something. PING does both, and its answer proves that the leases are
+    /// kept.
     fn heartbeat(&mut self, now: Instant) -> Beat {
         let Some(every) = self.heartbeats.every else { return Beat::Quiet(now + MEMBERS_EVERY) };
         let lost = self.heartbeats.heard + every * 2;

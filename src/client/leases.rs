@@ -2,13 +2,13 @@
 //!
 //! Two things end a lease without notice to its holder: its deadline, and the grace of a session whose connection
 //! the server counts as lost. The server measures both on its own clock. The client counts from moments that cannot
-//! be later than the server's, so it gives a lease up before another consumer gets the job, however long the network
+//! be later than the server's, so it gives up a lease before another consumer gets the job, however long the network
 //! delays frames:
 //!
 //! - a lease ends at a point of the server's monotonic clock, and that clock showed the value in PONG no earlier
 //!   than PING was sent;
-//! - the grace begins no earlier than the last request was sent that was answered by a leader to which the session
-//!   was connected.
+//! - the grace begins no earlier than the client sent the last request that was answered by a leader to which the
+//!   session was connected.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,34 +19,34 @@ use super::cancellation::Cancelled;
 use crate::protocol::{Delivered, Response, Welcome};
 use crate::types::Lease;
 
-/// The speeds of the two clocks may differ by one part in this number: quartz, and the server's slewing.
+/// The speeds of the two clocks may differ by one part in this many: quartz, and the server's slewing.
 const DRIFT_PARTS: u32 = 1000;
 /// Number of heartbeats in a grace, so that one may be lost and the connection replaced in time.
 const HEARTBEATS_PER_GRACE: u32 = 4;
-/// No heartbeat comes sooner than this after the one before.
+/// The shortest time between two heartbeats.
 const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
-/// The wall clock goes ahead of the monotonic one by more than this only if the machine slept, or somebody set it.
+/// The wall clock advances by this much more than the monotonic one only if the machine slept, or the clock was set.
 const SLEPT_MIN: Duration = Duration::from_secs(1);
 
 /// The state of the session's leases as a whole.
 #[derive(Debug)]
 pub(super) struct Leases {
-    /// For how long they are the client's own after the last proof; `None` if they do not end with the session.
+    /// How long the leases are safe after the last proof; `None` if they do not end with the session.
     grace: Option<Duration>,
     /// When the last request was sent whose answer proves that the session was connected to the leader.
     proven: Instant,
-    /// When they were presumed lost. Nothing that was sent before that is a proof.
+    /// When the leases were presumed lost. An answer to a request sent before that proves nothing.
     presumed_lost: Option<Instant>,
-    /// What the server's monotonic clock showed at this moment or later, in milliseconds.
+    /// A value of the server's monotonic clock, in milliseconds, and the earliest moment at which it showed that.
     clock: Option<(Instant, u64)>,
-    /// Both clocks of this machine at the last look.
+    /// Both clocks of this machine at the last check.
     seen: Option<(Instant, SystemTime)>,
     /// Tells the handlers that all leases are lost, and why.
     lost: watch::Sender<Option<Cancelled>>,
 }
 
 impl Leases {
-    /// Those of a session whose HELLO was sent at `said`.
+    /// The leases of a session whose HELLO was sent at `said`.
     pub(super) fn new(said: Instant, welcome: &Welcome, outlive: bool) -> Self {
         let mut leases = Self {
             grace: None,
@@ -60,31 +60,32 @@ impl Leases {
         leases
     }
 
-    /// A connection is there whose HELLO was sent at `said`; the session's leases were kept, or there are none.
+    /// Notes a new connection whose HELLO was sent at `said`; `kept` is true if the session's leases were kept, or
+    /// there are none.
     pub(super) fn up(&mut self, said: Instant, welcome: &Welcome, outlive: bool, kept: bool) {
         if !kept {
             self.lose(Cancelled::LeaseLost);
         }
-        // A WELCOME that keeps leases proves nothing: a deposed leader may have sent it. It proves something only if all leases
-        // were lost before, because then there is none left that it would have to vouch for.
+        // A WELCOME that keeps leases proves nothing: a deposed leader may have sent it. It proves something only if all
+        // leases were lost before: then it does not vouch for any lease.
         if !kept || self.presumed_lost.take().is_some() {
             self.proven = said;
         }
         self.welcomed(said, welcome, outlive);
     }
 
-    /// When the clock has to be looked at again: at the latest when they are to be presumed lost.
+    /// When to check the clock again: at the latest when the leases must be presumed lost.
     pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
         let grace = self.grace?;
         Some(if self.presumed_lost.is_some() { now } else { self.proven } + grace)
     }
 
-    /// Whether the leases may be over by now.
+    /// True if the leases may be over by now.
     pub(super) fn are_over(&self, now: Instant) -> bool {
         self.grace.is_some_and(|grace| self.presumed_lost.is_some() || self.proven + grace <= now)
     }
 
-    /// Presumes them lost if it is time. Says whether that is new.
+    /// Presumes the leases lost if it is time. True if that is new.
     pub(super) fn presume(&mut self, now: Instant) -> bool {
         let is_new = self.presumed_lost.is_none() && self.are_over(now);
         if is_new {
@@ -94,7 +95,7 @@ impl Leases {
         is_new
     }
 
-    /// Looks at both clocks. The monotonic one stands while the machine sleeps: after a sleep nothing is known of any lease.
+    /// Checks both clocks. The monotonic one stands still while the machine sleeps: after a sleep no lease is certain.
     pub(super) fn look(&mut self, now: Instant, wall: SystemTime) {
         let before = self.seen.replace((now, wall));
         let slept = before.is_some_and(|(then, wall_then)| {
@@ -122,8 +123,8 @@ impl Leases {
         self.proven
     }
 
-    /// Sets the time left of each lease as far as the client can know, and takes out the jobs whose lease is over. Returns the
-    /// leases of those that have to be given back: the server may still hold them for this client.
+    /// Sets the time left of each lease as far as the client can know, and removes the jobs whose lease is over. Returns
+    /// the leases to give back: the server may still hold them for this client.
     pub(super) fn age(&self, now: Instant, jobs: &mut Vec<Delivered>) -> Vec<Lease> {
         let are_over = self.are_over(now);
         if are_over {
@@ -136,7 +137,7 @@ impl Leases {
         Vec::new()
     }
 
-    /// Tells the handlers of these leases that they are lost.
+    /// Tells the handlers that all leases are lost.
     pub(super) fn lose(&mut self, why: Cancelled) {
         self.lost.send_replace(Some(why));
     }
@@ -147,7 +148,7 @@ impl Leases {
     }
 
     fn welcomed(&mut self, said: Instant, welcome: &Welcome, outlive: bool) {
-        // A server that asks for no heartbeats does not notice that a client is silent.
+        // A server without heartbeats does not notice a silent client.
         self.grace = (!outlive && welcome.heartbeat_ms > 0).then(|| {
             let grace = Duration::from_millis(welcome.session_grace_ms.into());
             surely(grace.max(HEARTBEAT_MIN * HEARTBEATS_PER_GRACE))
@@ -174,7 +175,7 @@ impl Leases {
     }
 }
 
-/// How often a client has to ask for a proof: often enough for the grace, and for the server's own wish.
+/// The interval at which a client needs a proof: short enough for the grace, and for the server's heartbeat.
 pub(super) fn heartbeat(welcome: &Welcome, outlive: bool) -> Option<Duration> {
     let wish = (welcome.heartbeat_ms > 0).then(|| Duration::from_millis(welcome.heartbeat_ms.into()))?;
     let grace = Duration::from_millis(welcome.session_grace_ms.into());
@@ -182,13 +183,13 @@ pub(super) fn heartbeat(welcome: &Welcome, outlive: bool) -> Option<Duration> {
     Some(if outlive { wish } else { wish.min(often) })
 }
 
-/// The time that has passed on the server's clock at least when `time` has passed here.
+/// The least time that has passed on the server's clock while `time` has passed here.
 fn surely(time: Duration) -> Duration {
     time.saturating_sub(time / DRIFT_PARTS)
 }
 
-/// Whether an answer shows that a leader gave it that was not followed yet when it was asked: it went through the log, or
-/// was read from the newest state.
+/// True if an answer proves that its sender was the leader after the request was sent: the request went through the log,
+/// or read the newest state.
 fn is_proof(response: &Response) -> bool {
     match response {
         Response::Reserved(jobs) | Response::Deliver(jobs) => !jobs.is_empty(),

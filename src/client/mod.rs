@@ -43,8 +43,8 @@
 //!   get the jobs. A [`Worker`] then cancels its handlers; a [`Subscription`] hands out none of the jobs that it has. Leases that
 //!   [outlive](ClientConfig::leases_outlive) their session run to their deadline.
 //!
-//! An answer that is no frame of the protocol ends the connection, and the same rules hold. A request whose answers were so three times
-//! ends with [`ClientError::Protocol`].
+//! An answer that is not a valid frame ends the connection, and the same rules hold. If that happens to the answers of a
+//! request three times, the request ends with [`ClientError::Protocol`].
 //!
 //! For a health check, [`Worker::is_consuming`] and [`Subscription::is_consuming`] say whether jobs can come now, and
 //! [`Client::is_connected`] whether there is a connection to the leader.
@@ -64,7 +64,7 @@
 //! A call's future may be dropped at any time. A request that was sent is carried out all the same, except a waiting `reserve`:
 //! the client cancels it. Jobs that arrive for a dropped `reserve` or [`Subscription`] are released at once.
 //!
-//! # What it must not know
+//! # What it does not know
 //!
 //! The queue's rules: it knows the types and the protocol, nothing of engine, storage or server.
 

@@ -12,18 +12,18 @@ use super::feed::Feed;
 use super::ticket::Outcome;
 use crate::protocol::{Request, RequestId};
 
-/// One request without an answer, or one standing subscription.
+/// One request without an answer, or one open subscription.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     /// Counts requests in the order in which they were accepted.
     pub(super) serial: u64,
     /// When it was accepted.
     pub(super) accepted: Instant,
-    /// The request. A push has its sequence from the first time it is sent.
+    /// The request. A push gets its sequence when it is first sent.
     pub(super) request: Request,
-    /// Whether it was sent on the present connection.
+    /// True if it was sent on the present connection.
     pub(super) on_wire: bool,
-    /// When it was sent last; until then when it was accepted.
+    /// When it was last sent; before that, when it was accepted.
     pub(super) sent: Instant,
     /// The number of copies sent whose effect is unknown.
     pub(super) doubts: u32,
@@ -31,13 +31,13 @@ pub(super) struct OpenRequest {
     pub(super) faults: u8,
     /// How often the server cut its wait short.
     pub(super) cut_short: u8,
-    /// The caller that waits for the answer; `None` after the answer, or when no caller waits any more.
+    /// The caller that waits for the answer; `None` after the answer, or when no caller waits.
     pub(super) waiter: Option<oneshot::Sender<Outcome>>,
-    /// Where the jobs of a subscription go.
+    /// The feed for the jobs of a subscription.
     pub(super) feed: Option<Arc<Feed>>,
 }
 
-/// All of them.
+/// All open requests.
 #[derive(Debug, Default)]
 pub(super) struct OpenRequests {
     places: Vec<Option<OpenRequest>>,
@@ -45,7 +45,7 @@ pub(super) struct OpenRequests {
 }
 
 impl OpenRequests {
-    /// Takes a request in; its id from now on.
+    /// Adds a request. Returns its id.
     pub(super) fn insert(&mut self, open: OpenRequest) -> RequestId {
         if let Some(place) = self.free.pop() {
             if let Some(slot) = self.places.get_mut(place as usize) {
@@ -61,7 +61,7 @@ impl OpenRequests {
         self.places.get_mut(place(id)?)?.as_mut()
     }
 
-    /// Takes a request out; its id may be given to another.
+    /// Removes a request; its id may be reused.
     pub(super) fn remove(&mut self, id: RequestId) -> Option<OpenRequest> {
         let open = self.places.get_mut(place(id)?)?.take()?;
         self.free.push(id.0 - 1);

@@ -7,8 +7,7 @@ use crate::types::TopicName;
 use crate::types::limits::CONNECTIONS_LISTED_MAX;
 
 impl Client {
-    /// The clients that are connected to the node that leads, by number; this one is among them. Others may come and go
-    /// meanwhile.
+    /// The clients that are connected to the leader, by number, including this one. Others may come and go meanwhile.
     pub async fn connections(&self) -> Result<Vec<ConnectionReport>, ClientError> {
         let (mut connections, mut after) = (Vec::<ConnectionReport>::new(), 0);
         loop {
@@ -26,16 +25,16 @@ impl Client {
         }
     }
 
-    /// Closes the connection of another client, which hears that an operator did so and does not come back at once. With
-    /// `ends_session` its leases are given back now; else its session's grace begins, and it may resume it.
+    /// Closes the connection of another client, which is told that an operator did so and does not reconnect at once.
+    /// With `ends_session` its leases are given back now; else its session's grace begins, and it may resume it.
     ///
     /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such connection.
     pub async fn disconnect(&self, connection: u64, ends_session: bool) -> Result<(), ClientError> {
         self.done(Request::Disconnect { connection, ends_session }).await
     }
 
-    /// Forgets a topic that has no jobs, with its settings: its name is free at once. Without this it goes some time after
-    /// its last job, unless it is paused.
+    /// Deletes a topic that has no jobs, with its settings: its name is free at once. Without this call a topic is removed
+    /// some time after its last job, unless it is paused.
     ///
     /// [`ErrorCode::WrongState`](crate::protocol::ErrorCode::WrongState) if it has jobs,
     /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such topic.

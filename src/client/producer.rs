@@ -21,7 +21,7 @@ pub struct ProducerConfig {
     pub linger_ms: u64,
     /// A batch is sent when it has this many jobs; lowered to the server's limit.
     pub batch_jobs_max: usize,
-    /// So is one of this many bytes; lowered to the server's limit. A larger job travels alone.
+    /// A batch is sent when it has this many bytes; lowered to the server's limit. A larger job travels alone.
     pub batch_bytes_max: usize,
 }
 
@@ -33,10 +33,10 @@ pub struct Producer {
     inner: Arc<Inner>,
 }
 
-/// What will have become of one job: a future of its id, or of the id of the job that lives if it was pushed with
+/// The outcome of one job: a future of its id, or of the id of the existing job if it was pushed with
 /// [`IfExists::Keep`](crate::types::IfExists) or `Postpone`. A refusal is a [`ClientError::ItemRefused`].
 ///
-/// Dropping it does not take the job back.
+/// Dropping it does not withdraw the job.
 #[derive(Debug)]
 pub struct SendTicket {
     result: oneshot::Receiver<Result<JobId, ClientError>>,
@@ -50,7 +50,7 @@ struct Inner {
     jobs_max: usize,
     bytes_max: usize,
     batch: Mutex<Batch>,
-    /// A batch has its first job, or the producer is gone.
+    /// Signalled when a batch has its first job, or the producer is dropped.
     begun: Notify,
     /// Batches without an answer.
     unanswered: watch::Sender<usize>,
@@ -95,15 +95,15 @@ impl Producer {
         match self.inner.check(&job) {
             Ok(()) => self.inner.add(job, waiter),
             Err(error) => {
-                // The ticket is still in our hands: it hears this.
+                // The receiver is in the ticket below, so this is received.
                 let _ = waiter.send(Err(error));
             }
         }
         SendTicket { result }
     }
 
-    /// Sends the batch, and waits until every job is answered. Returns the first failure since the last
-    /// flush, of any job, whether or not its ticket was kept.
+    /// Sends the batch, and waits until every job is answered. Returns the first failure of any job since the last
+    /// flush, whether or not its ticket was kept.
     pub async fn flush(&self) -> Result<(), ClientError> {
         self.inner.ship(&mut self.inner.lock());
         let mut unanswered = self.inner.unanswered.subscribe();
@@ -131,7 +131,7 @@ impl Future for SendTicket {
 }
 
 impl Inner {
-    /// Refuses what would make the server refuse the whole batch.
+    /// Refuses a job for which the server would refuse the whole batch.
     fn check(&self, job: &NewJob) -> Result<(), ClientError> {
         self.client.shared().limits().check_bodies(std::slice::from_ref(job))?;
         let delay_good = !matches!(job.due, When::After(delay_ms) if delay_ms > DELAY_MS_MAX);
@@ -159,7 +159,7 @@ impl Inner {
         }
     }
 
-    /// Hands the batch to the connection. Done under the lock, so that batches keep their order.
+    /// Passes the batch to the connection. Done under the lock, so that batches keep their order.
     fn ship(self: &Arc<Self>, batch: &mut Batch) {
         if batch.jobs.is_empty() {
             return;
@@ -198,7 +198,7 @@ impl Inner {
     }
 }
 
-/// Tells each job's ticket, and keeps the first failure.
+/// Resolves each job's ticket, and keeps the first failure.
 fn tell(
     failure: &mut Option<ClientError>,
     waiters: Vec<oneshot::Sender<Result<JobId, ClientError>>>,
@@ -217,7 +217,7 @@ fn tell(
     }
 }
 
-/// The id that a result names.
+/// The id in a result.
 pub(super) fn job_id(result: Option<&PushResult>) -> Result<JobId, ClientError> {
     match result {
         Some(

@@ -9,7 +9,7 @@ use super::requests::Answers;
 use super::shared::Shared;
 use crate::protocol::{DecodeError, FrameDecoder, FrameError, RequestId, Response};
 
-/// A read takes up to this many bytes, and so do the buffers that delivered jobs keep alive.
+/// The maximum of one read, and the size of the buffers that delivered jobs keep alive, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
 /// The receiving side of a connection.

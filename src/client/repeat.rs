@@ -12,43 +12,44 @@ use super::ticket::Outcome;
 use crate::protocol::{JobRef, Repeat, Request, RequestId, Response};
 use crate::types::whole_ms;
 
-/// The longest time in which a server looks at many jobs, one after the other.
+/// The longest time for which a server may search many jobs.
 const BROWSE_MAX: Duration = Duration::from_mins(10);
-/// The longest time in which a server writes a checkpoint.
+/// The longest time for which a server may write a checkpoint.
 const CHECKPOINT_MAX: Duration = Duration::from_hours(1);
 
-/// A request on the wire of so many connections on which the server broke the protocol is not sent again: its answer may be what
-/// cannot be read.
+/// A request that was on the wire of this many connections on which the server broke the protocol is not sent again: its
+/// answer may be the cause.
 const FAULTS_MAX: u8 = 3;
 
-/// When the server has cut the wait of a reserve short this often, its answer counts: else the two would never rest.
+/// After this many waits that the server cut short, its answer to a reserve is accepted: else the two would repeat
+/// without end.
 const CUT_SHORT_MAX: u8 = 16;
 
 /// The sequence numbers of a push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
-    /// How many: one per job, none for other requests.
+    /// One number per job, none for other requests.
     pub(super) jobs: u64,
-    /// The first, if it was given out.
+    /// The first number, if it was assigned.
     pub(super) first: Option<u64>,
 }
 
 impl OpenRequest {
-    /// What the request ends with now that the connection is lost; `None` if it is to be sent (again).
+    /// The outcome of the request now that the connection is lost; `None` if it is to be sent (again).
     pub(super) fn after_loss(&self, was_on_wire: bool, fault: Option<&ProtocolFault>) -> Option<Outcome> {
         let is_own = matches!(self.request, Request::Leases { .. }) && self.waiter.is_none();
         if self.left_subscription()
             || is_own
             || matches!(self.request, Request::Unsubscribe { .. } | Request::Cancel { .. })
         {
-            // Subscriptions and waiting reserves end with their connection, and leases are asked for anew.
+            // Subscriptions and waiting reserves end with their connection, and LEASES is sent again.
             return Some(Ok(Response::Done));
         }
         if self.feed.is_some() || !was_on_wire {
             return None;
         }
         if self.waiter.is_none() && !matches!(self.request, Request::Release { .. }) {
-            // Its caller was told long ago that the outcome is unknown.
+            // Its caller was told before that the outcome is unknown.
             return Some(Err(ClientError::OutcomeUnknown));
         }
         match fault {
@@ -60,7 +61,7 @@ impl OpenRequest {
         }
     }
 
-    /// Whether it may be sent again.
+    /// True if it may be sent again.
     pub(super) fn repeatable(&self) -> bool {
         match self.request.opcode().repeat() {
             Repeat::Safe => true,
@@ -69,27 +70,27 @@ impl OpenRequest {
         }
     }
 
-    /// Whether it is a push that may already have taken effect.
+    /// True if it is a push that may already have taken effect.
     pub(super) fn doubtful_push(&self) -> bool {
         self.doubts > 0 && matches!(self.request, Request::Push(_))
     }
 
-    /// Whether it is a subscription whose subscriber left.
+    /// True if it is a subscription whose subscriber left.
     pub(super) fn left_subscription(&self) -> bool {
         self.feed.as_ref().is_some_and(|feed| matches!(feed.ended(), Some(End::Left)))
     }
 
-    /// Whether it is a reserve whose caller has left: it would only fetch jobs that no one takes.
+    /// True if it is a reserve whose caller has left: it would only fetch jobs that no one takes.
     pub(super) fn nobody_wants(&self) -> bool {
         matches!(self.request, Request::Reserve(_)) && !self.is_awaited()
     }
 
-    /// Whether a caller waits for its answer.
+    /// True if a caller waits for its answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
     }
 
-    /// Which sequence numbers it takes.
+    /// The sequence numbers that it takes.
     pub(super) fn numbers(&self) -> Numbers {
         match &self.request {
             Request::Push(push) => {
@@ -100,8 +101,8 @@ impl OpenRequest {
         }
     }
 
-    /// Whether this answer to a reserve came before its wait was over: the server ends waits when it stops or gives the session to
-    /// another connection, and the leases of jobs that were long under way may be over.
+    /// True if this answer to a reserve came before its wait was over: the server ends waits when it stops or when another
+    /// connection resumes the session, and the leases of delayed jobs may be over.
     pub(super) fn is_early(&self, now: Instant, response: &Response) -> bool {
         matches!(response, Response::Reserved(jobs) if jobs.is_empty())
             && matches!(self.request, Request::Reserve(_))
@@ -110,7 +111,7 @@ impl OpenRequest {
             && self.is_awaited()
     }
 
-    /// How long the server may take on purpose.
+    /// How long the server may take to answer by design.
     pub(super) fn wait(&self) -> Duration {
         match &self.request {
             Request::Reserve(reserve) => Duration::from_millis(reserve.wait_ms),
@@ -124,8 +125,8 @@ impl OpenRequest {
         self.wait().saturating_sub(now.saturating_duration_since(self.accepted))
     }
 
-    /// Encodes it; a reserve asks for the rest of its wait, and one that waits never becomes one that does not. Returns the frame's
-    /// bytes.
+    /// Encodes it; a reserve asks for the rest of its wait, but a waiting one never becomes one without a wait. Returns the
+    /// frame's bytes.
     pub(super) fn encode(&mut self, now: Instant, id: RequestId, out: &mut BytesMut) -> usize {
         let left = self.wait_left(now);
         if let Request::Reserve(reserve) = &mut self.request {

@@ -33,18 +33,18 @@ use crate::protocol::{Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
 use crate::types::{Lease, whole_ms};
 
-/// The id of HELLO, the first request of a connection. No slot has it.
+/// The id of HELLO, the first request of a connection. No slot has this id.
 pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
-/// The id under which it asks who is in the cluster.
+/// The id of the connection's own request for the members.
 pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
 /// Requests that the connection itself may add to those in flight: the members, and two heartbeats.
 const OWN_REQUESTS: usize = 3;
-/// Nothing more is encoded while this many bytes wait to be written.
+/// No request is encoded while this many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
 const UNCOUNTED_BYTES: usize = 4;
 
-/// The server's limits, as WELCOME gave them last.
+/// The limits in the server's last WELCOME.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the names are those of WELCOME")]
 pub(super) struct Limits {
@@ -58,11 +58,11 @@ pub(super) struct Limits {
     pub(super) leases_max: usize,
     /// Most jobs in a reserve.
     pub(super) reserve_jobs_max: u32,
-    /// Most requests on the wire. Places are kept for what the connection asks itself.
+    /// Most requests on the wire. Some of the server's maximum is kept for the connection's own requests.
     in_flight_max: usize,
 }
 
-/// The state.
+/// The requests of a client, and the state of its session.
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) open: OpenRequests,
@@ -70,10 +70,11 @@ pub(super) struct Requests {
     pub(super) line: VecDeque<(RequestId, u64)>,
     pub(super) connection: Connection,
     pub(super) in_flight: usize,
-    /// The first sequence of pushes on the wire, in order; those that were answered leave when they come first.
+    /// The pushes on the wire with their sequence numbers, in order; answered ones are removed when they become the
+    /// first.
     window: VecDeque<(RequestId, u64, u64)>,
     pub(super) out: BytesMut,
-    /// Whether the connection sleeps until there is output.
+    /// True if the connection sleeps until there is output.
     pub(super) writer_waits: bool,
     pub(super) heartbeats: Heartbeats,
     pub(super) welcome: Arc<Welcome>,
@@ -83,15 +84,15 @@ pub(super) struct Requests {
     pub(super) newest_backup: u64,
     sequence: u64,
     timeout: Option<Duration>,
-    /// When [`Self::expire`] looks at the clock next.
+    /// When [`Self::expire`] checks the clock next.
     pub(super) looks_at: Option<Instant>,
     leases_outlive: bool,
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
     pub(super) undelivered: Undelivered,
-    /// Whether the present connection has answered something.
+    /// True if the present connection has answered a request.
     pub(super) proven: bool,
-    /// What a server said of where to go on, and when.
+    /// The servers' hints about the leader and the next attempt.
     pub(super) elsewhere: Elsewhere,
     /// Set when nothing is accepted any more.
     pub(super) ended: Option<ClientError>,
@@ -100,11 +101,11 @@ pub(super) struct Requests {
 /// The connection as the requests see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connection {
-    /// None: requests wait in line.
+    /// There is no connection: requests wait in line.
     Down,
     /// Requests are sent.
     Up,
-    /// It is about to be closed: answers still come, nothing more is sent.
+    /// The connection is about to be closed: answers still come, no request is sent.
     Draining,
 }
 
@@ -115,12 +116,12 @@ pub(super) struct Answers {
     pub(super) ended: Vec<(oneshot::Sender<Outcome>, Outcome)>,
     /// Jobs whose callers have left: to be released.
     pub(super) stray: Vec<Lease>,
-    /// The clock is to be looked at sooner than was said.
+    /// True if the clock must be checked sooner than planned.
     pub(super) look_sooner: bool,
 }
 
 impl Requests {
-    /// The state of a client that was just welcomed; its HELLO was sent at `said`.
+    /// The state of a new client; its HELLO was sent at `said`.
     pub(super) fn new(
         now: Instant,
         said: Instant,
@@ -159,7 +160,7 @@ impl Requests {
         self.limits
     }
 
-    /// Takes a request in and sends it as soon as its turn comes. Refuses what the server would refuse for its size.
+    /// Accepts a request, to be sent in its turn. Refuses one that the server would refuse for its size.
     pub(super) fn accept(
         &mut self,
         now: Instant,
@@ -168,7 +169,7 @@ impl Requests {
         self.accept_named(now, request).map(|(.., answer)| answer)
     }
 
-    /// As [`Self::accept`]; with the request's id, which may be given to others, and its serial, which is not.
+    /// Like [`Self::accept`]; also returns the request's id, which may be reused, and its serial, which is unique.
     pub(super) fn accept_named(
         &mut self,
         now: Instant,
@@ -182,11 +183,11 @@ impl Requests {
 
     /// Accepts a request whose answer no caller waits for.
     pub(super) fn accept_unheard(&mut self, now: Instant, request: Request) {
-        // After the end there is nothing to be done.
+        // After the end of the client the request is dropped.
         let _ = self.enter(now, request, None, None);
     }
 
-    /// Takes a subscription in; its id stays the same over all reconnects.
+    /// Accepts a subscription; its id stays the same over all reconnects.
     pub(super) fn subscribe(
         &mut self,
         now: Instant,
@@ -209,7 +210,7 @@ impl Requests {
         }
     }
 
-    /// Takes in the last request, GOODBYE; everything else is refused from now on.
+    /// Accepts the last request, GOODBYE; all others are refused from now on.
     pub(super) fn close(&mut self, now: Instant) -> Result<oneshot::Receiver<Outcome>, ClientError> {
         let answer = self.accept(now, Request::Goodbye);
         self.ended.get_or_insert(ClientError::Closed);
@@ -237,7 +238,8 @@ impl Requests {
         }
     }
 
-    /// The connection is lost. `fault` is set if the server broke the protocol: then requests that cannot be repeated end with it.
+    /// Handles the loss of the connection. `fault` is set if the server broke the protocol: then requests that cannot be
+    /// repeated end with it.
     pub(super) fn down(&mut self, fault: Option<&ProtocolFault>, answers: &mut Answers) {
         self.connection = Connection::Down;
         self.in_flight = 0;
@@ -265,7 +267,8 @@ impl Requests {
         self.line = waiting.into_iter().map(|(serial, id)| (id, serial)).collect();
     }
 
-    /// A new connection whose HELLO was sent at `said`: sends again what may be sent again. Fails if another cluster answers.
+    /// Handles a new connection whose HELLO was sent at `said`: repeats the requests that may be. Fails if another cluster
+    /// answers.
     pub(super) fn up(
         &mut self,
         now: Instant,
@@ -297,7 +300,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Nothing more is sent on this connection. Returns whether that is new.
+    /// Sends no more requests on this connection. True if that is new.
     pub(super) fn drain(&mut self) -> bool {
         let was_up = self.connection == Connection::Up;
         if was_up {
@@ -306,12 +309,12 @@ impl Requests {
         was_up
     }
 
-    /// Whether the connection may be closed without losing an answer.
+    /// True if the connection may be closed without losing an answer.
     pub(super) fn drained(&self) -> bool {
         self.connection == Connection::Draining && self.in_flight == 0 && self.out.is_empty()
     }
 
-    /// Looks at the clocks: presumes the leases lost if it is time, and gives back the jobs that wait in memory under them.
+    /// Checks the clocks: presumes the leases lost if it is time, and gives back the jobs that wait in memory under them.
     pub(super) fn look(&mut self, now: Instant, wall: SystemTime, answers: &mut Answers) {
         self.leases.look(now, wall);
         if self.leases.presume(now) {
@@ -320,7 +323,7 @@ impl Requests {
         }
     }
 
-    /// Ends the calls that have waited too long, and gives back the jobs that nobody took for too long. Returns when to look
+    /// Ends the calls that have waited too long, and gives back the jobs that were not taken in time. Returns when to check
     /// again.
     pub(super) fn expire(&mut self, now: Instant, answers: &mut Answers) -> Option<Instant> {
         let feeds = self.open.iter_mut().filter_map(|(_, open)| open.feed.as_ref());
@@ -359,7 +362,7 @@ impl Requests {
         Some(next)
     }
 
-    /// Ends everything: every call with `error`, pushes that may have been carried out as such.
+    /// Ends every call: with `error`, or with an unknown outcome if it is a push that may have been carried out.
     pub(super) fn end(&mut self, error: &ClientError, answers: &mut Answers) {
         self.ended = Some(error.clone());
         self.connection = Connection::Down;
@@ -388,7 +391,7 @@ impl Requests {
         }
     }
 
-    /// Puts a request that was answered "not here" back in line, for the next connection.
+    /// Puts a request back in line for the next connection, because this server cannot carry it out.
     pub(super) fn send_elsewhere(&mut self, id: RequestId) {
         if let Some(open) = self.open.get_mut(id)
             && std::mem::take(&mut open.on_wire)
@@ -449,7 +452,7 @@ impl Requests {
         Ok(id)
     }
 
-    /// Whether a push keeps within what the queue remembers of this session.
+    /// True if the queue still remembers all numbers of a push, with those on the wire.
     fn fits_window(&mut self, numbers: &Numbers) -> bool {
         if numbers.jobs == 0 {
             return true;
@@ -503,7 +506,7 @@ impl Requests {
         }
     }
 
-    /// A new session: numbers start over, and a push that may have been carried out is not pushed again.
+    /// Begins a new session: numbers start over, and a push that may have been carried out is not repeated.
     fn renumber(&mut self, answers: &mut Answers) {
         self.sequence = 1;
         let mut unknown = Vec::new();
@@ -559,7 +562,7 @@ impl Limits {
     }
 }
 
-/// A longer one would cost the request at the server.
+/// Refuses a reason over the limit: the server would refuse the whole request.
 fn check_reason(request: &Request) -> Result<(), ClientError> {
     let (Request::Release { reason: Some(reason), .. } | Request::Bury { reason: Some(reason), .. }) =
         request

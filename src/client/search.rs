@@ -4,7 +4,7 @@
 //! configured ones, the members. If a server that does not lead names the leader, that address is tried next; an
 //! address that did not answer is tried last in the next round.
 //!
-//! Pure: it knows no socket and no clock.
+//! It does no IO and reads no clock.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use crate::protocol::{ErrorReply, Member};
 
-/// What a server that cannot help said.
+/// The hints of a server that does not lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Elsewhere {
-    /// Who leads.
+    /// The leader's address.
     pub(super) leader: Option<String>,
-    /// Not before this time in milliseconds.
+    /// The pause before the next attempt, in milliseconds.
     pub(super) retry_after_ms: u32,
 }
 
@@ -25,20 +25,20 @@ pub(super) struct Elsewhere {
 #[derive(Debug)]
 pub(super) struct Search {
     configured: Vec<String>,
-    /// Not tried yet in this round, in order.
+    /// The addresses to try in this round, in order.
     ahead: VecDeque<String>,
-    /// Tried in this round.
+    /// The addresses tried in this round.
     tried: Vec<String>,
-    /// Did not answer when they were tried last.
+    /// The addresses that did not answer the last attempt.
     silent: Vec<String>,
     rounds: u32,
-    /// HELLOs that named a session and were given up without an answer. A server may still get one, and then says on the connection that came
-    /// later that the session was taken over.
+    /// HELLOs with a session that were given up without an answer. A server may still receive one later, and then reports
+    /// to the newer connection that the session was taken over.
     hellos_given_up: u32,
 }
 
 impl Elsewhere {
-    /// Adds what another server said. The newest word on the leader counts.
+    /// Adds the hints of another server. The newest hint about the leader is kept.
     pub(super) fn heed(&mut self, reply: &ErrorReply) {
         if reply.leader.is_some() {
             self.leader.clone_from(&reply.leader);
@@ -48,7 +48,7 @@ impl Elsewhere {
 }
 
 impl Search {
-    /// Looks at these addresses, and at what servers say of others.
+    /// A search over these addresses, and those in the hints of servers.
     pub(super) fn new(configured: Vec<String>) -> Self {
         Self {
             configured,
@@ -60,12 +60,12 @@ impl Search {
         }
     }
 
-    /// A HELLO was given up that a server may still get.
+    /// Notes that a HELLO was given up that a server may still receive.
     pub(super) fn gave_up_hello(&mut self) {
         self.hellos_given_up = self.hellos_given_up.saturating_add(1);
     }
 
-    /// The session was taken over. Whether it may have been by a HELLO of this client itself; each does that once.
+    /// Called when the session was taken over. True if a HELLO of this client may have done it; each does that once.
     pub(super) fn took_itself_over(&mut self) -> bool {
         let may_have = self.hellos_given_up > 0;
         self.hellos_given_up = self.hellos_given_up.saturating_sub(1);
@@ -96,8 +96,8 @@ impl Search {
         Some(address)
     }
 
-    /// How long to wait for the answer of the address that came last, if there is time for `limit` in all. While others
-    /// are left to be tried, not all of it: a server that is stuck must not hide one that leads.
+    /// How long to wait for the answer of the current address, if `limit` is the time for all. While other addresses
+    /// are left, it is a part of that: a server that is stuck must not hide one that leads.
     pub(super) fn patience(&self, limit: Duration) -> Duration {
         let share = match self.rounds {
             _ if self.tried.len() + self.ahead.len() == 1 => 1,
@@ -108,7 +108,7 @@ impl Search {
         limit / share
     }
 
-    /// A server said who leads: tries that next, unless it was tried in this round or did not answer lately.
+    /// Follows a hint about the leader: tries it next, unless it was tried in this round or did not answer lately.
     pub(super) fn redirect(&mut self, leader: &str) {
         if !is_somewhere(leader) || self.tried.iter().any(|address| address == leader) {
             return;
@@ -121,19 +121,19 @@ impl Search {
         }
     }
 
-    /// The address answered, even if only by refusing the connection.
+    /// Notes that the address answered, even if only by refusing the connection.
     pub(super) fn answered(&mut self, address: &str) {
         self.silent.retain(|silent| silent != address);
     }
 
-    /// Nothing came from this address in time.
+    /// Notes that this address did not answer in time.
     pub(super) fn silent(&mut self, address: String) {
         if !self.silent.contains(&address) {
             self.silent.push(address);
         }
     }
 
-    /// The leader is found. No HELLO that was given up can take a new session over.
+    /// Notes that the leader was found. A HELLO that was given up cannot take over a new session.
     pub(super) fn found(&mut self, has_resumed: bool) {
         self.rounds = 0;
         if !has_resumed {
@@ -142,7 +142,7 @@ impl Search {
     }
 }
 
-/// Whether what a server says of a member is an address to connect to. 0.0.0.0 would be this machine.
+/// True if a member's address can be connected to. 0.0.0.0 would be this machine.
 fn is_somewhere(address: &str) -> bool {
     !address.is_empty() && !address.parse().is_ok_and(|at: SocketAddr| at.ip().is_unspecified())
 }

@@ -1,16 +1,16 @@
-//! The addresses of a client, as they are written: `host:port`, several with commas between them, and `adjourns://` before them for
-//! TLS.
+//! The addresses of a client in their text form: `host:port`, several separated by commas, and `adjourns://` before them
+//! for TLS.
 
 use std::str::FromStr;
 
 use super::error::ClientError;
 
-/// Where servers are, and whether TLS is spoken with them.
+/// The addresses of servers, and whether they use TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Servers {
-    /// Each as `host:port`.
+    /// The addresses, each as `host:port`.
     pub(crate) addresses: Vec<String>,
-    /// Whether TLS is spoken.
+    /// True if they use TLS.
     pub(crate) tls: bool,
 }
 
@@ -18,7 +18,7 @@ const PLAIN: &str = "adjourn://";
 const TLS: &str = "adjourns://";
 
 impl Servers {
-    /// The address of one of them, as a client is told it.
+    /// The address of one of them in its text form.
     #[cfg(any(feature = "cli", test))]
     pub(crate) fn written(&self, address: &str) -> String {
         format!("{}{address}", if self.tls { TLS } else { PLAIN })

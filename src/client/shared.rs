@@ -20,23 +20,23 @@ use super::workers::Workers;
 use crate::protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use crate::types::Lease;
 
-/// The shared part.
+/// The shared state and its notifications.
 #[derive(Debug)]
 pub(super) struct Shared {
     requests: Mutex<Requests>,
-    /// There is something to write.
+    /// Signalled when there is something to write.
     pub(super) output: Notify,
-    /// The connection is to be drained.
+    /// Signalled when the connection must be drained.
     pub(super) draining: Notify,
     /// Signals that all users of the connection are gone.
     pub(super) stopping: Notify,
-    /// A job came that has to be given back before the clock is looked at next.
+    /// Signalled when a job must be given back before the next planned check of the clock.
     pub(super) sooner: Notify,
-    /// Those that stop before the session ends.
+    /// The workers, which stop before the session ends.
     pub(super) workers: Workers,
 }
 
-/// What the clones of a client hold together. Dropping it stops the connection task.
+/// The clones of a client share it. Dropping it stops the connection task.
 pub(super) struct Handle {
     shared: Arc<Shared>,
 }
@@ -74,17 +74,17 @@ impl Shared {
         self.lock().leases.lost()
     }
 
-    /// Whether the leases that this client holds may be over by now.
+    /// True if the leases that this client holds may be over by now.
     pub(super) fn leases_are_over(&self) -> bool {
         self.change(|requests, now, _| requests.leases.are_over(now))
     }
 
-    /// Hands a request to the connection.
+    /// Passes a request to the connection.
     pub(super) fn submit(&self, request: Request) -> Result<oneshot::Receiver<Outcome>, ClientError> {
         self.change(|requests, now, _| requests.accept(now, request))
     }
 
-    /// [`Self::submit`] with the names under which [`Self::cancel`] knows the request.
+    /// Like [`Self::submit`]; also returns the id and the serial for [`Self::cancel`].
     pub(super) fn submit_named(
         &self,
         request: Request,
@@ -97,7 +97,7 @@ impl Shared {
         self.change(|requests, now, _| requests.cancel(now, id, serial));
     }
 
-    /// Hands a subscription to the connection.
+    /// Passes a subscription to the connection.
     pub(super) fn subscribe(
         &self,
         subscribe: Subscribe,
@@ -111,7 +111,7 @@ impl Shared {
         self.change(|requests, now, _| requests.unsubscribe(now, id));
     }
 
-    /// Hands GOODBYE to the connection.
+    /// Passes GOODBYE to the connection.
     pub(super) fn close(&self) -> Result<oneshot::Receiver<Outcome>, ClientError> {
         self.change(|requests, now, _| requests.close(now))
     }
@@ -135,7 +135,7 @@ impl Shared {
         self.change_with(&mut answers, change)
     }
 
-    /// [`Self::change`] with a buffer to be used again.
+    /// Like [`Self::change`], with a buffer that is reused.
     pub(super) fn change_with<T>(
         &self,
         answers: &mut Answers,

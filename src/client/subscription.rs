@@ -22,11 +22,11 @@ impl Subscription {
         Self { client, id, feed }
     }
 
-    /// Waits for the next job; `None` when there will be none: the client was closed or the server ended the subscription.
-    /// Then [`failure`](Self::failure) says why.
+    /// Waits for the next job; `None` when no more will come: the client was closed or the server ended the subscription.
+    /// Then [`failure`](Self::failure) has the reason.
     ///
-    /// [`Delivered::ttr_left_ms`] is the time left of the lease now; jobs whose lease ran out before they were taken
-    /// are left out. The call may be dropped and made again without losing a job.
+    /// [`Delivered::ttr_left_ms`] is the present remaining time of the lease; jobs whose lease ran out before they were
+    /// taken are left out. The call may be dropped and made again without losing a job.
     pub async fn next(&mut self) -> Option<Delivered> {
         loop {
             let job = self.feed.next().await?;
@@ -37,8 +37,8 @@ impl Subscription {
         }
     }
 
-    /// Whether it gets jobs now: the client is connected, and the server has confirmed the subscription on this connection. For a
-    /// health check: after a lost connection it is false until the client has connected and subscribed again.
+    /// True if it gets jobs now: the client is connected, and the server has confirmed the subscription on this connection.
+    /// For health checks: after a lost connection it is false until the client has connected and subscribed again.
     pub fn is_consuming(&self) -> bool {
         self.client.is_connected() && self.feed.is_standing()
     }
@@ -47,7 +47,7 @@ impl Subscription {
         Arc::clone(&self.feed)
     }
 
-    /// Why it ended, if it has ended.
+    /// The error that ended it, if it has ended with one.
     pub fn failure(&self) -> Option<ClientError> {
         match self.feed.ended()? {
             End::Left => None,

@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 use super::error::{ClientError, ProtocolFault};
 use crate::protocol::{PushResult, Response, SettleResult};
 
-/// What a call ends with.
+/// The result of a call.
 pub(super) type Outcome = Result<Response, ClientError>;
 
-/// The answer to a request that was already handed to the connection: a future.
+/// The answer to a request that was already passed to the connection: a future.
 ///
-/// The request is under way whether or not the ticket is polled, and dropping the ticket does not take it
-/// back: only its answer is not heard.
+/// The request is under way whether or not the ticket is polled. Dropping the ticket does not withdraw it:
+/// only its answer is dropped.
 #[derive(Debug)]
 #[must_use = "a ticket resolves to the answer; without it a refusal goes unnoticed"]
 pub struct Ticket<T> {
@@ -34,7 +34,7 @@ impl<T> Ticket<T> {
         Self { answer, read }
     }
 
-    /// Ends the wait: later answers go back to the connection. Returns what had come by now.
+    /// Ends the wait: later answers go back to the connection. Returns the answer if it has arrived.
     pub(super) fn withdraw(&mut self) -> Option<T> {
         self.answer.close();
         (self.read)(self.answer.try_recv().ok()?.ok()?).ok()

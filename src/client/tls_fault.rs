@@ -1,4 +1,4 @@
-//! What went wrong with TLS, as far as somebody can do something about it.
+//! The cause of a TLS failure, as far as a user can do something about it.
 
 use std::io;
 
@@ -11,30 +11,30 @@ use crate::transport::tls::TlsError;
 pub enum TlsFault {
     /// The server does not speak TLS.
     NoTls,
-    /// The server speaks no version of TLS that this client speaks.
+    /// The server supports no TLS version of this client.
     Version,
-    /// The server's certificate is of a CA that the client was not told to believe.
+    /// The server's certificate is of a CA that the client does not trust.
     OtherCa,
     /// The server's certificate is not for the host that was dialled.
     OtherHost,
-    /// The server's certificate has expired, or begins later.
+    /// The server's certificate has expired, or is not valid yet.
     Expired,
     /// The server's certificate has another fault.
     Unusable,
-    /// The server asks for a certificate, and the client showed none.
+    /// The server requires a certificate, and the client showed none.
     NoneShown,
     /// The certificate that the client showed has expired.
     OwnExpired,
     /// The certificate that the client showed is revoked.
     OwnRevoked,
-    /// The server does not believe the certificate that the client showed: it is of another CA, or not for clients.
+    /// The server does not trust the certificate that the client showed: it is of another CA, or not for clients.
     OwnRefused,
     /// Something else.
     Other,
 }
 
 impl TlsFault {
-    /// What is wrong; `None` if TLS is not to blame.
+    /// The cause of an error; `None` if it is not about TLS.
     pub fn of(error: &io::Error) -> Option<Self> {
         let inner = error.get_ref()?;
         if inner.is::<TlsError>() {
@@ -63,7 +63,7 @@ impl TlsFault {
         }
     }
 
-    /// What the server says. In the handshake it has only the client's certificate to complain about.
+    /// The cause of an alert of the server. In the handshake it can only be the client's certificate.
     fn told(alert: AlertDescription) -> Self {
         match alert {
             AlertDescription::CertificateRequired | AlertDescription::NoCertificate => Self::NoneShown,
@@ -80,7 +80,7 @@ impl TlsFault {
         }
     }
 
-    /// What to do about it, for a program that has the client's configuration.
+    /// The remedy, for a program that has the client's configuration.
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::NoTls => {

@@ -2,10 +2,9 @@
 //! before.
 //!
 //! After a session is resumed, LEASES shows the leases that it holds, and the client gives back at once, without an
-//! attempt, those whose jobs it never received. Their fences tell them apart: fences only grow, and a connection
-//! delivers its jobs in the order in which they were granted. So of the previous connections, all leases arrived up
-//! to the highest fence received; and everything that the new one has granted arrives before the LEASED that shows
-//! it.
+//! attempt, those whose jobs it never received. Fences tell them apart: they only grow, and a connection delivers its
+//! jobs in the order in which they were granted. So on earlier connections all leases up to the highest received
+//! fence have arrived; and all jobs that the new connection has granted arrive before the LEASED that shows them.
 
 use std::collections::BTreeSet;
 
@@ -18,27 +17,27 @@ use crate::types::{Fence, JobId, Lease};
 /// The leases received so far, and whether more pages are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Undelivered {
-    /// No lease up to this fence is undelivered.
+    /// All leases up to this fence have arrived.
     through: Fence,
-    /// Fences beyond it of leases that came, while it is not known whether there are others.
+    /// Higher fences of leases that have arrived, while it is unknown whether others are missing.
     since: BTreeSet<Fence>,
-    /// A session was resumed, and not all of its leases were looked at since.
+    /// True if a session was resumed, and not all of its leases were checked since.
     is_open: bool,
-    /// The LEASES that is under way for that.
+    /// The LEASES under way for that.
     asking: Option<RequestId>,
-    /// This client has asked for jobs.
+    /// True if this client has asked for jobs.
     consumes: bool,
-    /// The server does not know CANCEL.
+    /// True if the server does not know CANCEL.
     refuses_cancel: bool,
 }
 
 impl Undelivered {
-    /// A request is sent.
+    /// Notes a request that is sent.
     pub(super) fn note_request(&mut self, request: &Request) {
         self.consumes |= matches!(request, Request::Reserve(_) | Request::Subscribe(_));
     }
 
-    /// Jobs came.
+    /// Notes jobs that arrived.
     pub(super) fn came(&mut self, jobs: &[Delivered]) {
         for fence in jobs.iter().map(|job| job.lease.fence) {
             if self.is_open {
@@ -49,19 +48,19 @@ impl Undelivered {
         }
     }
 
-    /// There are none, or it is unknown which.
+    /// Ends the check: no leases are missing, or it is unknown which.
     pub(super) fn close(&mut self) {
         self.through = self.since.last().copied().unwrap_or_default().max(self.through);
         self.since.clear();
         self.is_open = false;
     }
 
-    /// A request has ended.
+    /// Notes that a request has ended.
     pub(super) fn ended(&mut self, id: RequestId) {
         self.asking.take_if(|asking| *asking == id);
     }
 
-    /// Whether this is the request that asks for them.
+    /// True if this is the LEASES of the check.
     pub(super) fn is_asking(&self, id: RequestId) -> bool {
         self.asking == Some(id)
     }
@@ -72,7 +71,7 @@ impl Undelivered {
 }
 
 impl Requests {
-    /// A connection is there over which the session goes on, with its leases or without.
+    /// Begins a check on a connection that resumed the session, if its leases were kept.
     pub(super) fn look_for_unseen(&mut self, now: Instant, leases_kept: bool) {
         self.undelivered.refuses_cancel = false;
         if !leases_kept {
@@ -84,7 +83,7 @@ impl Requests {
         }
     }
 
-    /// Asks before everything that waits for its turn.
+    /// Sends LEASES before all waiting requests.
     fn ask_for_leases(&mut self, now: Instant, after: JobId) {
         let jobs_max = self.limits().reserve_jobs_max.max(1);
         if let Ok(id) = self.enter(now, Request::Leases { after, jobs_max }, None, None) {
@@ -93,7 +92,7 @@ impl Requests {
         }
     }
 
-    /// The answer to LEASES.
+    /// Handles the answer to LEASES.
     pub(super) fn leased(&mut self, now: Instant, id: RequestId, leased: Leased, answers: &mut Answers) {
         let mut leased = leased;
         if !self.undelivered.is_asking(id) {
@@ -127,15 +126,15 @@ impl Requests {
         self.ask_for_leases(now, leased.jobs.last().map_or(before, |job| job.lease.job));
     }
 
-    /// The server does not say which leases it holds.
+    /// Ends the check if the server refuses LEASES.
     pub(super) fn leases_refused(&mut self, id: RequestId) {
         if self.undelivered.is_asking(id) {
             self.undelivered.close();
         }
     }
 
-    /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` says that the id is still
-    /// that reserve's.
+    /// Ends the wait of a reserve whose caller has left, so that the server grants it nothing. `serial` shows that the id
+    /// still belongs to that reserve.
     pub(super) fn cancel(&mut self, now: Instant, id: RequestId, serial: u64) {
         let is_waiting = self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire);
         if is_waiting && !self.undelivered.refuses_cancel {
@@ -143,12 +142,12 @@ impl Requests {
         }
     }
 
-    /// A server of before answers CANCEL so: the reserve goes on, and its jobs are given back when they come.
+    /// An older server refuses CANCEL: then the reserve goes on, and its jobs are given back when they come.
     pub(super) fn cancel_refused(&mut self, code: ErrorCode) {
         self.undelivered.refuses_cancel |= code == ErrorCode::Unsupported;
     }
 
-    /// Whether a request without an answer settles this lease.
+    /// True if an unanswered request settles this lease.
     fn settles(&mut self, lease: Lease) -> bool {
         self.open.iter_mut().any(|(_, open)| match &open.request {
             Request::Finish { leases } | Request::Release { leases, .. } | Request::Bury { leases, .. } => {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How long a handler that was told to end has until it counts as one that blocks a thread.
+/// How long a handler that was told to end may take before it counts as one that blocks a thread.
 pub(super) const ABANDON_AFTER: Duration = Duration::from_secs(1);
 
-/// How many are at work.
+/// The numbers of workers and handlers that run.
 #[derive(Debug)]
 pub(super) struct Workers {
     closing: watch::Sender<bool>,
@@ -17,7 +17,7 @@ pub(super) struct Workers {
     handlers: watch::Sender<usize>,
 }
 
-/// Counts one while it lives.
+/// Counts a worker or a handler while it lives.
 #[derive(Debug)]
 pub(super) struct AtWork(watch::Sender<usize>);
 
@@ -32,25 +32,26 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// A worker begins.
+    /// Counts a worker that begins.
     pub(super) fn worker(&self) -> AtWork {
         AtWork::new(&self.begun)
     }
 
-    /// A handler begins.
+    /// Counts a handler that begins.
     pub(super) fn handler(&self) -> AtWork {
         AtWork::new(&self.handlers)
     }
 
-    /// Whether they are to stop.
+    /// Becomes true when the workers must stop.
     pub(super) fn closing(&self) -> watch::Receiver<bool> {
         self.closing.subscribe()
     }
 
-    /// Stops them and waits for their ends. Returns whether no handler runs any more: one that blocks a thread cannot be ended.
+    /// Stops the workers and waits for their ends. True if no handler runs any more: one that blocks a thread cannot be
+    /// ended.
     pub(super) async fn stop(&self) -> bool {
         self.closing.send_replace(true);
-        // The senders are here: waiting does not fail.
+        // The senders are alive, so waiting cannot fail.
         let _ = self.begun.subscribe().wait_for(|begun| *begun == 0).await;
         let mut handlers = self.handlers.subscribe();
         timeout(ABANDON_AFTER, handlers.wait_for(|handlers| *handlers == 0)).await.is_ok()

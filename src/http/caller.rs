@@ -1,4 +1,4 @@
-//! Who asks: the token that a request shows, what it may do, and the way to the queue.
+//! The caller of a request: its token, its rights, and its access to the queue.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,10 +23,10 @@ use crate::server::tokens::AdmittedClient;
 use crate::server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
 use crate::types::{Access, Right};
 
-/// A second try finds the node's new session, or none.
+/// The second attempt uses the node's new session, if there is one.
 const TRIES: usize = 2;
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpState {
     local: Local,
@@ -35,28 +35,28 @@ pub(crate) struct HttpState {
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     streams: Streams,
-    /// The token that callers act as who show none.
+    /// The token of callers that show none.
     acts_as: Option<Arc<str>>,
 }
 
 impl HttpState {
-    /// One that leads to this queue.
+    /// The state for requests to this queue.
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
         Self { local, call_backs, alerts, body_bytes_max, streams: Streams::default(), acts_as: None }
     }
 
-    /// The same, for callers who cannot show a token: they act as the one of this name.
+    /// The same state for callers that cannot show a token: they act as the token of this name.
     pub(crate) fn acting_as(self, token: Option<String>) -> Self {
         Self { acts_as: token.map(Into::into), ..self }
     }
 
-    /// The way to the queue.
+    /// The sessions with the queue.
     pub(crate) fn local(&self) -> &Local {
         &self.local
     }
 
-    /// The calls of this node.
+    /// The call-backs of this node.
     pub(crate) fn call_backs(&self) -> &CallBacks {
         &self.call_backs
     }
@@ -66,13 +66,13 @@ impl HttpState {
         &self.alerts
     }
 
-    /// A place for one more event stream of this token, if there is one.
+    /// A slot for one more event stream of this token, if there is one.
     pub(super) fn stream(&self, token: &str) -> Option<StreamSlot> {
         self.streams.take(token)
     }
 }
 
-/// One connection, and the token that it showed last.
+/// One connection, and the token of its last request.
 #[derive(Debug)]
 pub(crate) struct HttpConnection {
     from: Arc<str>,
@@ -82,12 +82,12 @@ pub(crate) struct HttpConnection {
 #[derive(Debug)]
 struct ConnectionState {
     hold: ConnectionHold,
-    /// What the request under way takes: its body, then its answer.
+    /// The memory of the request under way: for its body, then for its answer.
     memory: HeldMemory,
     shown: Option<(Vec<u8>, Arc<AdmittedClient>)>,
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     state: HttpState,
@@ -96,7 +96,7 @@ pub(crate) struct Caller {
 }
 
 impl HttpConnection {
-    /// One that holds this of the server.
+    /// A connection with these slots in the server.
     pub(crate) fn new(hold: ConnectionHold) -> Self {
         let from = hold.address().to_string().into();
         let memory = hold.memory(&Access::open()).nothing();
@@ -107,7 +107,7 @@ impl HttpConnection {
     ///
     /// # Errors
     ///
-    /// Its token, or its address, has as much as it may.
+    /// If its token, or its address, has used up its share.
     pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
         let mut held = self.lock();
         if held.memory.try_add(bytes) {
@@ -120,7 +120,8 @@ impl HttpConnection {
         Err(busy().into())
     }
 
-    /// The memory of the request under way, which is answered with so many bytes. `false` if there is none for them: then it is as it was.
+    /// Resizes the memory of the request under way to that of its answer. `false` if there is not enough: then it is
+    /// unchanged.
     pub(super) fn answered(&self, bytes: usize) -> (HeldMemory, bool) {
         let mut memory = self.lock().memory.take_all();
         let has_room = memory.resize(bytes);
@@ -135,7 +136,8 @@ impl HttpConnection {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets in whoever shows this secret. It is compared with the tokens when it is another than before.
+    /// Authenticates a caller by its secret. The tokens are searched only if the secret differs from that of the last
+    /// request.
     fn admit(&self, secret: &[u8], state: &HttpState) -> Result<Arc<AdmittedClient>, ErrorReply> {
         let mut held = self.lock();
         if let Some((before, client)) = &held.shown
@@ -144,7 +146,7 @@ impl HttpConnection {
         {
             return Ok(Arc::clone(client));
         }
-        // It counts as a connection of that token no longer.
+        // The connection no longer counts as one of the token before.
         held.shown = None;
         let named = state.acts_as.as_ref().filter(|_| secret.is_empty());
         let client = match named {
@@ -180,7 +182,7 @@ where
     }
 }
 
-/// The secret of `Authorization: Bearer …`; without it none.
+/// The secret of `Authorization: Bearer …`; empty without that header.
 fn secret(headers: &HeaderMap) -> &[u8] {
     let shown = headers.get(AUTHORIZATION).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
     match shown.split_at_checked("bearer ".len()) {
@@ -196,11 +198,11 @@ fn unknown(error: ErrorReply) -> Problem {
 }
 
 impl Caller {
-    /// One that comes over a connection on which no token can be shown.
+    /// A caller over a connection on which no token can be shown.
     ///
     /// # Errors
     ///
-    /// Such callers are not let in.
+    /// If such callers are not admitted.
     pub(crate) fn without_token(
         connection: &Arc<HttpConnection>,
         state: &HttpState,
@@ -209,7 +211,7 @@ impl Caller {
         Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
     }
 
-    /// Waits until its token's limit lets one more request pass.
+    /// Waits until its token's rate limit allows one more request.
     pub(crate) async fn wait_for_turn(&self) {
         while let Err(wait) = self.client.room(1) {
             sleep(wait).await;
@@ -217,21 +219,21 @@ impl Caller {
         self.client.took(1);
     }
 
-    /// What all requests share.
+    /// The state that all requests share.
     pub(crate) fn state(&self) -> &HttpState {
         &self.state
     }
 
-    /// What it may do.
+    /// The rights of the caller.
     pub(crate) fn access(&self) -> Arc<Access> {
         self.client.access()
     }
 
-    /// What it may do, if it has this right to some topic. `needs` begins the refusal.
+    /// The rights of the caller, if it has this right to any topic. `needs` begins the error message.
     ///
     /// # Errors
     ///
-    /// It has that right nowhere.
+    /// If it has that right to no topic.
     pub(crate) fn with_right(&self, right: Right, needs: &str) -> Result<Arc<Access>, Problem> {
         let access = self.access();
         if access.has_somewhere(right) {
@@ -241,12 +243,12 @@ impl Caller {
         Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message))
     }
 
-    /// Waits until its token is changed, revoked or over.
+    /// Waits until its token is changed, revoked or expired.
     pub(crate) async fn ended(&self) {
         self.client.ended().await;
     }
 
-    /// The name of its token; empty where there are none.
+    /// The name of its token; empty if there are no tokens.
     pub(crate) fn token(&self) -> String {
         self.client.access().token.clone()
     }
@@ -256,29 +258,29 @@ impl Caller {
         self.state.body_bytes_max.min(self.client.access().body_bytes_max)
     }
 
-    /// Whether a request can be asked at all.
+    /// Checks that a client could send the request.
     ///
     /// # Errors
     ///
-    /// It is larger or otherwise than a client's may be.
+    /// If it is too large or not valid.
     pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
         as_sent(request, self.body_bytes_max()).map(drop)
     }
 
-    /// Asks the queue.
+    /// Sends a request to the queue.
     ///
     /// # Errors
     ///
-    /// What the queue says.
+    /// The error of the queue.
     pub(crate) async fn ask(&self, request: Request) -> Result<Response, Problem> {
         if let Request::Push(push) = &request {
-            // Its own limits are the client's affair; a server that is busy is not.
+            // The client has exceeded its own limit: the status differs from that of a busy server.
             self.client
                 .push(push)
                 .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
         }
         let request = as_sent(&request, self.body_bytes_max())?;
-        // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
+        // Other requests may have been carried out when the token ends: their answers are waited for.
         if !matches!(request, Request::Reserve(_)) {
             return self.ask_until_answered(request).await.map_err(Problem::from);
         }
@@ -292,7 +294,7 @@ impl Caller {
         }
     }
 
-    /// Takes the memory that these jobs need as JSON. Without it they go back, not started.
+    /// Takes the memory that these jobs need as JSON. Without it the jobs are given back, not started.
     fn with_memory(&self, answer: Response) -> Result<Response, Problem> {
         let Response::Reserved(jobs) = &answer else { return Ok(answer) };
         let bytes = jobs.iter().map(json_bytes_at_most).sum();
@@ -302,12 +304,12 @@ impl Caller {
         let leases = jobs.iter().map(|job| job.lease).collect();
         let release = Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None };
         let caller = self.clone();
-        // Whether it is heard or not: those leases end.
+        // If this fails, the leases run out.
         tokio::spawn(async move { caller.ask_until_answered(release).await });
         Err(busy().into())
     }
 
-    /// What a reader of events is sent, with the memory that it takes. `None` if there is none.
+    /// A message for a reader of events, with its memory. `None` if there is no memory.
     pub(super) fn event(&self, text: String) -> Option<Bytes> {
         self.connection.share().take(text.len()).map(|memory| with_memory(text.into(), memory))
     }
@@ -332,7 +334,7 @@ impl Caller {
     }
 }
 
-/// Whether another session may answer the same request.
+/// True if another session may answer the same request.
 fn is_of_the_session(error: &ErrorReply) -> bool {
     let has_ended = matches!(
         error.code,
@@ -341,7 +343,7 @@ fn is_of_the_session(error: &ErrorReply) -> bool {
     has_ended && error.applied == Applied::No
 }
 
-/// A request as it would have been read from a client's frame: what no client may ask is refused in the same words.
+/// Encodes and decodes a request like a client's frame: an invalid one gets the same error.
 fn as_sent(request: &Request, body_bytes_max: usize) -> Result<Request, Problem> {
     let mut bytes = BytesMut::new();
     request.encode(RequestId(1), &mut bytes);

@@ -12,27 +12,27 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::json::values::{self, ValueError};
 use crate::types::{Backoff, Key, Millis, NameError, TopicName, When};
 
-/// A kind of value that is written as text, some also as a number.
+/// A type of value that is written as text, or also as a number.
 pub(crate) trait Kind {
-    /// What it is read as.
+    /// The parsed type.
     type Value;
-    /// Why a text is none.
+    /// The error for an invalid text.
     type Error: fmt::Display;
-    /// What it is called where it is missing.
+    /// The expected form, for error messages and documents.
     const EXPECTED: &'static str;
-    /// What a document shows.
+    /// An example for documents.
     const EXAMPLE: &'static str;
 
-    /// Reads text.
+    /// Parses a text.
     fn of_text(text: &str) -> Result<Self::Value, Self::Error>;
 
-    /// Reads a number, if it may be one.
+    /// Converts a number, if this type allows numbers.
     fn of_number(_number: u64) -> Option<Self::Value> {
         None
     }
 }
 
-/// A value of this kind.
+/// A parsed value of this type.
 pub(crate) struct Field<K: Kind>(pub K::Value);
 
 /// A delay: how long from now.
@@ -53,7 +53,7 @@ pub(crate) enum Topic {}
 pub(crate) enum JobKey {}
 /// A number.
 pub(crate) enum Number {}
-/// Whether.
+/// True or false.
 pub(crate) enum Flag {}
 
 impl Kind for Delay {
@@ -104,7 +104,7 @@ impl Kind for Time {
     const EXAMPLE: &'static str = "2030-12-24T18:00:00Z";
 
     fn of_text(text: &str) -> Result<Millis, ValueError> {
-        // In a query a number is a text, too.
+        // In a query a number is a text.
         text.parse().map(Millis).or_else(|_| values::time(text))
     }
 
@@ -209,7 +209,7 @@ impl<K: Kind> Visitor<'_> for OfField<K> {
     }
 }
 
-/// What a document shows of a value of this kind.
+/// The schema of this type, for the `OpenAPI` document.
 pub(crate) fn schema<K: Kind>() -> RefOr<Schema> {
     let text = ObjectBuilder::new()
         .schema_type(Type::String)

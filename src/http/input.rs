@@ -1,4 +1,4 @@
-//! What a request brings: its body as JSON, its query, the parts of its path. Whatever is wrong with them is told as a problem.
+//! The input of a request: its body as JSON, its query, the parts of its path. Errors become problems.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,25 +21,25 @@ use super::caller::HttpConnection;
 use super::problem::Problem;
 use crate::protocol::ErrorCode;
 
-/// Most bytes of a request's body that is no push.
+/// The maximum length of a body that is not a push, in bytes.
 pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;
-/// The beginning of a body takes no memory of the account, in bytes.
+/// The beginning of a body is not charged to the memory account, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
-/// A body is there as it came, and as what it says.
+/// A body takes memory twice: as text, and parsed.
 const BODY_COPIES: usize = 2;
-/// A request's body is complete within this time.
+/// A request's body must be complete within this time.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// What a request's body says, as JSON. Without a body, what is said by nothing.
+/// The JSON body of a request. Without a body, the default value.
 pub(crate) struct JsonBody<T>(pub T);
 
-/// What a request's query says.
+/// The query of a request.
 pub(crate) struct QueryOf<T>(pub T);
 
-/// The only part of a path that varies.
+/// The only variable part of a path.
 pub(crate) struct Part<T>(pub T);
 
-/// The two parts of a path that vary.
+/// The two variable parts of a path.
 pub(crate) struct Parts2<T, U>(pub T, pub U);
 
 impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for JsonBody<T> {
@@ -95,21 +95,21 @@ where
     }
 }
 
-/// The connection that a request came over.
+/// The connection of a request.
 ///
 /// # Errors
 ///
-/// It came over none.
+/// If it has none.
 pub(crate) fn connection(extensions: &Extensions) -> Result<Arc<HttpConnection>, Problem> {
     let connection = extensions.get::<Arc<HttpConnection>>().cloned();
     connection.ok_or_else(|| Problem::malformed("the request came over no connection"))
 }
 
-/// A whole body of at most this size. Its memory is taken as it comes: what was only announced takes none.
+/// Reads a whole body of at most this size. Memory is taken for what has arrived, not for what was announced.
 ///
 /// # Errors
 ///
-/// It is larger, does not come in time, or breaks off; or there is no memory for it.
+/// If it is larger, late or incomplete, or there is no memory for it.
 pub(crate) async fn read(
     body: Body,
     bytes_max: usize,
@@ -147,21 +147,21 @@ pub(crate) async fn read(
     })
 }
 
-/// What JSON says.
+/// Parses JSON.
 ///
 /// # Errors
 ///
-/// It says something else: the problem names the place.
+/// If it is not of this type: the problem names the place.
 pub(crate) fn of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes)
         .map_err(|error| Problem::malformed(format!("the JSON is not as it should be: {error}")))
 }
 
-/// Whether the body says that it is JSON. A browser asks before it lets a page send that elsewhere.
+/// Checks that the content type is JSON. A browser asks before it lets a page send that to another site.
 ///
 /// # Errors
 ///
-/// It says that it is something else.
+/// If it is something else.
 pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
     if media_type(headers) == "application/json" {
         return Ok(());
@@ -170,7 +170,7 @@ pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message))
 }
 
-/// What the body says that it is, without parameters.
+/// The content type, without parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
     said.split(';').next().unwrap_or_default().trim()

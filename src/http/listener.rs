@@ -1,4 +1,4 @@
-//! The port: HTTP/1.1 over the server's listener, TLS and limits, and what is refused before a route sees it.
+//! The port: HTTP/1.1 over the server's listener, TLS and limits, and the checks before a route.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -24,14 +24,14 @@ use super::problem::Problem;
 use crate::protocol::ErrorCode;
 use crate::server::{Accepted, Local};
 
-/// Most bytes of a request's line and headers, and read ahead.
+/// The maximum length of a request's line and headers, and of what is read ahead, in bytes.
 const HEAD_BYTES_MAX: usize = 64 << 10;
-/// A client takes something of its answer within this time.
+/// A client must read some of its answer within this time.
 pub(super) const TAKES_WITHIN: Duration = Duration::from_secs(30);
 
-/// Says which site has a browser ask. Programs that are no browsers do not say it.
+/// The header with which a browser states the site of a request. Other programs do not send it.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
-/// What every answer tells browsers: no other site may use it, and it is no page that does anything.
+/// The headers of every answer for browsers: other sites may not use it, and it is not an active page.
 const FOR_BROWSERS: [(&str, &str); 3] = [
     ("x-content-type-options", "nosniff"),
     (
@@ -41,17 +41,17 @@ const FOR_BROWSERS: [(&str, &str); 3] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// What answers the connections of one port.
+/// The routes and the checks of one port.
 #[derive(Clone)]
 pub(super) struct Site {
     router: Router,
-    /// The names of this server, where whoever reaches the port needs no token: so would pages in browsers that reach it.
+    /// The names of this server, if callers need no token: then pages in browsers that reach it need none either.
     hosts: Option<Arc<[String]>>,
     deadline: Duration,
 }
 
 impl Site {
-    /// One with these routes. Where callers need no token, they ask for an address, this machine, or one of these `hosts`.
+    /// A site with these routes. If callers need no token, the host must be an address, this machine, or one of `hosts`.
     pub(super) fn new(router: Router, local: &Local, hosts: Option<Arc<[String]>>) -> Self {
         Self { router, hosts, deadline: local.request_deadline() }
     }
@@ -90,7 +90,7 @@ impl Site {
         mut request: Request<Incoming>,
         connection: Arc<HttpConnection>,
     ) -> Response<Body> {
-        // Behind a body of chunks may stand what a proxy has taken for a part of it: nothing more is read.
+        // After a chunked body there may be bytes that a proxy took for a part of it: nothing more is read.
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
         request.extensions_mut().insert(Arc::clone(&connection));
         let method = request.method().clone();
@@ -112,7 +112,7 @@ impl Site {
         response
     }
 
-    /// Refuses what no honest client sends: two hosts, and what a page of another site has a browser ask.
+    /// Refuses requests that no honest client sends: with two hosts, or sent by a browser for a page of another site.
     fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
         if headers.get_all(HOST).iter().count() > 1 {
             return Err(Problem::malformed("a request has one host"));
@@ -137,7 +137,8 @@ impl Site {
     }
 }
 
-/// Whether the server is named as no site of somebody else can be: a page whose own name was made to lead here says that name.
+/// True if the host is an address, this machine, or a name of this server. A page that uses DNS rebinding to reach this
+/// server sends its own name.
 fn is_this_server(host: &str, hosts: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

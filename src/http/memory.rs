@@ -1,5 +1,5 @@
-//! The memory that requests and answers take of the node's [account](crate::server::MemoryShare): bodies as they come, answers until
-//! they are written.
+//! The memory of requests and answers, taken from the node's [account](crate::server::MemoryShare): for bodies as they
+//! arrive, for answers until they are written.
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::Method;
@@ -12,11 +12,11 @@ use super::problem::Problem;
 use crate::protocol::{Applied, Delivered, ErrorCode, ErrorReply};
 use crate::server::HeldMemory;
 
-/// An answer up to this size is given whatever else is taken, in bytes.
+/// An answer up to this size is sent even without memory for it, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
-/// What a job in JSON takes beside its body, its key and its headers, in bytes.
+/// The bytes of a job in JSON, beside its body, its key and its headers.
 const JOB_BYTES: usize = 512;
-/// What a header takes beside its name and its value: `"":["",""],`, as if it stood there twice.
+/// The bytes of a header beside its name and its value: `"":["",""],`, as if the name were repeated.
 const HEADER_BYTES: usize = 12;
 
 /// Bytes that hold their memory until the last of them is written.
@@ -31,19 +31,19 @@ impl AsRef<[u8]> for Owned {
     }
 }
 
-/// The same bytes, which hold this memory as long as they are there.
+/// The same bytes, which hold this memory until they are dropped.
 pub(super) fn with_memory(bytes: Bytes, memory: HeldMemory) -> Bytes {
     Bytes::from_owner(Owned { bytes, _memory: memory })
 }
 
-/// What one is told whose token, or whose address, has as much memory as it may.
+/// The error for a token or an address that has used up its memory.
 pub(super) fn busy() -> ErrorReply {
     let message = "unread answers and requests under way take as much memory as you may have: read the answers, and try again";
     ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) }
 }
 
-/// The answer to the request under way, with its memory until it is written. Without memory a large one is not given: then one who
-/// has changed something does not know what became of it, and may ask again.
+/// The answer to the request under way, with its memory until it is written. A large one is not sent without memory: then a
+/// caller that has changed something does not know the result, and may ask again.
 pub(super) async fn answer(response: Response, connection: &HttpConnection, method: &Method) -> Response {
     let Some(bytes) = response.body().size_hint().exact() else { return response };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -59,12 +59,13 @@ pub(super) async fn answer(response: Response, connection: &HttpConnection, meth
         memory.add_up_to(bytes);
     }
     let (parts, body) = response.into_parts();
-    // Its size is known, because it is all there.
+    // Its size is known, so the body is complete.
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     Response::from_parts(parts, Body::from(with_memory(bytes, memory)))
 }
 
-/// How long a job is in JSON at most, in bytes. An answer for which this was taken always has room: its jobs are leased by then.
+/// The maximum length of a job in JSON, in bytes. An answer for which this was taken always has memory: its jobs are leased
+/// by then.
 pub(super) fn json_bytes_at_most(job: &Delivered) -> usize {
     let key = job.key.as_ref().map_or(0, |key| text_bytes_at_most(key.as_bytes()));
     let header = |(name, value): (&str, &str)| {
@@ -73,7 +74,7 @@ pub(super) fn json_bytes_at_most(job: &Delivered) -> usize {
     JOB_BYTES + key + job.attributes.headers().map(header).sum::<usize>() + body_bytes_at_most(&job.body)
 }
 
-/// A body that is no text is written in base 64; the older queues' servers write it as a text all the same.
+/// A body that is not UTF-8 is written in base64; the older queues' protocols write it as text anyway.
 fn body_bytes_at_most(body: &[u8]) -> usize {
     let as_text = text_bytes_at_most(body);
     if std::str::from_utf8(body).is_ok() { as_text } else { as_text.max(body.len().div_ceil(3) * 4) }
@@ -81,10 +82,10 @@ fn body_bytes_at_most(body: &[u8]) -> usize {
 
 fn text_bytes_at_most(text: &[u8]) -> usize {
     let escaped = |byte: &u8| match byte {
-        // As some of the older queues' servers write them.
+        // Escaped by some of the older queues' protocols.
         0..=0x1f | b'<' | b'>' | b'&' => 6,
         b'"' | b'\\' => 2,
-        // What is not UTF-8 is replaced by a character of three bytes.
+        // Invalid UTF-8 is replaced by a character of three bytes.
         0x80.. => 3,
         _ => 1,
     };

@@ -1,7 +1,8 @@
 //! HTTP: the queue for callers that have no client library.
 //!
-//! A request is read as JSON, becomes a request of the protocol, and is asked over a [session](crate::server::LocalSession) of this
-//! process with its own core. So rights, limits and answers are those of any client; nothing of the queue is here.
+//! A request is parsed as JSON, becomes a request of the protocol, and goes over a [session](crate::server::LocalSession)
+//! of this process with its own core. So rights, limits and answers are those of any client; this module has no logic of
+//! the queue.
 
 mod api;
 mod caller;
@@ -38,25 +39,25 @@ use crate::protocol::ErrorCode;
 use crate::server::config::Config;
 use crate::server::{Port, Running, ServerError};
 
-/// The ports for HTTP, taken but not listened on yet.
+/// The ports for HTTP, bound but not listened on yet.
 #[derive(Debug)]
 pub struct Http {
     api: Option<Port>,
     ouqiang: Option<Port>,
     youzan: Option<Port>,
     php_delayqueue: Option<(Port, TimeZone)>,
-    /// Names that callers who need no token may call this server.
+    /// The host names of this server, for callers that need no token.
     hosts: Arc<[String]>,
-    /// The token whose rights callers of older queues have who show none.
+    /// The token of callers of older queues that show none.
     dialects_token: Option<String>,
 }
 
 impl Http {
-    /// Takes the addresses that are configured.
+    /// Binds the configured addresses.
     ///
     /// # Errors
     ///
-    /// One cannot be taken, or others could reach it and nothing says who may.
+    /// If one cannot be bound, or others could reach it without tokens or client certificates.
     pub async fn reserve(config: &Config) -> Result<Self, ServerError> {
         let api = match &config.http_listen {
             Some(address) => Some(Port::reserve(config, "http_listen", address).await?),
@@ -79,38 +80,38 @@ impl Http {
         Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, dialects_token })
     }
 
-    /// All of them.
+    /// All addresses.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let all =
             [self.address(), self.ouqiang_address(), self.youzan_address(), self.php_delayqueue_address()];
         all.into_iter().flatten().collect()
     }
 
-    /// Where callers of `ouqiang/delay-queue` are heard.
+    /// The address for callers of `ouqiang/delay-queue`.
     pub fn ouqiang_address(&self) -> Option<SocketAddr> {
         self.ouqiang.as_ref().map(|port| port.address)
     }
 
-    /// Where callers of Youzan's queue are heard.
+    /// The address for callers of Youzan's queue.
     pub fn youzan_address(&self) -> Option<SocketAddr> {
         self.youzan.as_ref().map(|port| port.address)
     }
 
-    /// Where producers of `php-delayqueue` are heard.
+    /// The address for producers of `php-delayqueue`.
     pub fn php_delayqueue_address(&self) -> Option<SocketAddr> {
         self.php_delayqueue.as_ref().map(|(port, _)| port.address)
     }
 
-    /// Where the JSON API is.
+    /// The address of the JSON API.
     pub fn address(&self) -> Option<SocketAddr> {
         self.api.as_ref().map(|port| port.address)
     }
 
-    /// Serves them, until the server stops.
+    /// Serves all ports until the server stops.
     ///
     /// # Errors
     ///
-    /// The system does not let a port be listened on.
+    /// If the system does not let the server listen on a port.
     pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
         let local = running.local();
         let state = HttpState::new(local.clone(), call_backs, alerts);
@@ -145,7 +146,8 @@ impl Http {
     }
 }
 
-/// Takes the address of an older queue. Where its callers need no token of their own, whoever reaches it has the rights of one.
+/// Binds the address of an older queue. If its callers need no token of their own, everyone who reaches it has the rights
+/// of one.
 async fn dialect(
     config: &Config,
     key: &'static str,
@@ -186,7 +188,7 @@ fn api_and_document() -> (Router<HttpState>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Document::openapi()).merge(api::routes()).split_for_parts()
 }
 
-/// What the routes of the JSON API take and answer, as `OpenAPI` 3.1 in JSON.
+/// The `OpenAPI` 3.1 document of the JSON API, as JSON.
 pub fn openapi() -> String {
     api_and_document().1.to_pretty_json().unwrap_or_default()
 }

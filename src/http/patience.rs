@@ -1,4 +1,4 @@
-//! A stream whose other side takes what is written in good time, or is lost.
+//! A stream whose other side must read what is written in time, or is lost.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::transport::Stream;
 
-/// A stream with a limit to how long a write waits.
+/// A stream with a time limit for waiting writes.
 pub(super) struct Patient {
     stream: Stream,
     patience: Duration,
@@ -24,7 +24,7 @@ impl Patient {
         Self { stream, patience, timer: Box::pin(sleep(patience)), waits: false }
     }
 
-    /// What came of a write; an error when it has waited for too long.
+    /// The result of a write; an error when it has waited for too long.
     fn in_time<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waits = false;
@@ -68,7 +68,7 @@ impl AsyncWrite for Patient {
         self.in_time(context, written)
     }
 
-    /// So answers are written from where they are: no copy of them waits.
+    /// Vectored: answers are written from where they are, without a copy.
     fn is_write_vectored(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Why a request is refused: `application/problem+json` (RFC 9457), with what the binary protocol says of the same error.
+//! Errors of requests: `application/problem+json` (RFC 9457), with the fields of the binary protocol's errors.
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply};
 use crate::types::JobId;
 
-/// A cluster without a leader has one again after about this time, in milliseconds.
+/// A cluster without a leader elects one within about this time, in milliseconds.
 const NO_LEADER_RETRY_MS: u32 = 500;
 
 /// A refused request.
@@ -17,7 +17,7 @@ const NO_LEADER_RETRY_MS: u32 = 500;
 pub(crate) struct Problem {
     status: StatusCode,
     error: ErrorReply,
-    /// The job that is in the way.
+    /// The existing job that prevents it.
     job: Option<JobId>,
 }
 
@@ -50,27 +50,27 @@ pub(crate) struct ProblemJson {
 }
 
 impl Problem {
-    /// One that the queue does not know of.
+    /// A problem that does not come from the queue.
     pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         Self { status, error: ErrorReply::new(code, message), job: None }
     }
 
-    /// A request that cannot be understood.
+    /// A request that is not valid.
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ErrorCode::Malformed, message)
     }
 
-    /// What the queue says, with another status than usual.
+    /// The same problem with another status.
     pub(crate) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// The same, with the job that is in the way.
+    /// The same problem, with the existing job that prevents the request.
     pub(crate) fn about_job(self, job: Option<JobId>) -> Self {
         Self { job, ..self }
     }
 
-    /// As it is written.
+    /// The serialized form.
     pub(crate) fn json(&self) -> ProblemJson {
         let ErrorReply { code, applied, retry_after_ms, message, .. } = &self.error;
         ProblemJson {
@@ -92,7 +92,7 @@ impl Problem {
 
 impl From<ErrorReply> for Problem {
     fn from(mut error: ErrorReply) -> Self {
-        // A client of the binary protocol goes to another member instead.
+        // A client of the binary protocol tries another member instead.
         if matches!(error.code, ErrorCode::NotLeader | ErrorCode::NoLeader) {
             error.retry_after_ms = error.retry_after_ms.max(NO_LEADER_RETRY_MS);
         }
@@ -122,7 +122,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The status that says as much as HTTP can of an error.
+/// The HTTP status that is closest to an error.
 pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Malformed => StatusCode::BAD_REQUEST,
@@ -151,7 +151,7 @@ pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
     }
 }
 
-/// A sentence about an error of a single job or lease, for which the protocol has none.
+/// The text of an error of a single job or lease, for which the protocol has none.
 pub(crate) fn about(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::KeyExists => "a job with this key is in the queue: say if_exists, or choose another key",

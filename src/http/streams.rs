@@ -1,18 +1,18 @@
-//! Event streams: how many there are, of each token and of all.
+//! Limits of open event streams, for each token and in total.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Event streams that may be open at the same time.
+/// Most open event streams.
 const STREAMS_MAX: usize = 64;
-/// Those of one token, so that no token keeps the others from theirs.
+/// Most open event streams of one token, so that it leaves some to the others.
 const OF_TOKEN_MAX: usize = 16;
 
-/// The streams that are open, by the name of their token. Where there are no tokens the name is empty.
+/// The numbers of open streams, by the name of their token, which is empty without tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams(Arc<Mutex<BTreeMap<String, usize>>>);
 
-/// One of them, until it is dropped.
+/// A slot for an open stream, until it is dropped.
 #[derive(Debug)]
 pub(super) struct StreamSlot {
     streams: Streams,
@@ -20,7 +20,7 @@ pub(super) struct StreamSlot {
 }
 
 impl Streams {
-    /// A place for one more, if there is one.
+    /// A slot for one more stream, if there is one.
     pub(super) fn take(&self, token: &str) -> Option<StreamSlot> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_token = open.get(token).copied().unwrap_or(0);

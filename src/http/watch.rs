@@ -1,7 +1,7 @@
-//! For those who watch a node: `/metrics` in the text format of `OpenMetrics`, `/healthz` and `/readyz`.
+//! Monitoring of a node: `/metrics` in the text format of `OpenMetrics`, `/healthz` and `/readyz`.
 //!
-//! A node answers for itself, whether it leads or not. The counts of jobs are those that it has applied: on a member that lags they
-//! are older.
+//! A node answers for itself, whether it leads or not. It counts the jobs that it has applied: on a member that lags, the
+//! counts are older.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::types::Right;
 
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// How a node is.
+/// The health of a node.
 #[derive(Serialize)]
 struct Health {
     status: &'static str,
@@ -35,19 +35,19 @@ struct Health {
     reasons: Vec<&'static str>,
 }
 
-/// What one token may see of what a node shows, as metrics.
+/// The metrics that one token may see.
 #[derive(Debug)]
 struct Metrics {
     observed: Box<Observed>,
     /// The calls of this node, with the topics that the token may see.
     call_backs: CallBacksSeen,
     alerts: AlertsSeen,
-    /// Of the process and its disk, in bytes, where the system says it.
+    /// The memory of the process and the free space of its disk, in bytes, where the system reports them.
     resident_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
 }
 
-/// `GET /metrics`: whoever may read something sees the node, and the topics that it may read.
+/// `GET /metrics`: a caller that may read any topic sees the node, and the topics that it may read.
 pub(super) async fn metrics(caller: Caller, State(state): State<HttpState>) -> Result<Response, Problem> {
     let access = caller.with_right(Right::Read, "metrics need")?;
     let mut call_backs = state.call_backs().seen();
@@ -70,7 +70,7 @@ pub(super) async fn metrics(caller: Caller, State(state): State<HttpState>) -> R
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(TEXT))], text).into_response())
 }
 
-/// `GET /healthz`: the process lives, and its core answers. It needs no token, and tells nothing else.
+/// `GET /healthz`: the process lives, and its core answers. It needs no token, and shows nothing else.
 pub(super) async fn health(State(state): State<HttpState>) -> Response {
     match state.local().vitals().await {
         Some(_) => answer(Vec::new()),
@@ -78,7 +78,7 @@ pub(super) async fn health(State(state): State<HttpState>) -> Response {
     }
 }
 
-/// `GET /readyz`: the node can serve whoever comes now. It needs no token either.
+/// `GET /readyz`: the node can serve clients now. It needs no token either.
 pub(super) async fn readiness(State(state): State<HttpState>) -> Response {
     let Some(vitals) = state.local().vitals().await else {
         return answer(vec!["the core does not answer"]);
@@ -262,7 +262,7 @@ fn none(value: u64) -> impl Iterator<Item = ([Label<'static>; 0], u64)> {
     std::iter::once(([], value))
 }
 
-/// The counts of jobs, under names with this prefix: of one queue without a label, or of topics.
+/// The counts of jobs, under names with this prefix: of the queue, without a label, or of topics.
 fn jobs(sheet: &mut Sheet<'_>, prefix: &str, whose: &str, of: &[(&str, Totals)]) -> fmt::Result {
     let is_queue = of.first().is_some_and(|(topic, _)| topic.is_empty());
     let states: [(&str, Count); 4] = [

@@ -93,22 +93,22 @@ pub fn id_text(id: [u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(id))
 }
 
-/// What a member has of the log. A leader that has not heard of it yet knows of no entry, and so of nothing.
+/// The last entry in a member's log. A leader that has not heard from the member yet knows none.
 pub fn matched(member: &MemberReport) -> Option<u64> {
     member.matched.filter(|matched| *matched > 0)
 }
 
-/// How many entries of the log a member lacks.
+/// How many entries of the log a member is behind.
 pub fn lag(report: &ClusterReport, member: &MemberReport) -> Option<u64> {
     matched(member).map(|matched| report.last.saturating_sub(matched))
 }
 
-/// Whether a member's state is that of the node that reports, and after which entry; `None` before any was compared.
+/// True if a member's state is that of the reporting node, and after which entry; `None` before the first comparison.
 pub fn compared(member: &MemberReport) -> Option<(bool, u64)> {
     member.same_state.filter(|_| member.audited > 0).map(|same| (same, member.audited))
 }
 
-/// What a member is, in a word.
+/// The name of a role.
 pub fn role_text(role: Role) -> &'static str {
     match role {
         Role::Learner => "learner",

@@ -188,7 +188,7 @@ impl<'a> JobJson<'a> {
     /// A job as `adjourn get` prints it; in a list mostly without its body.
     pub fn of(job: &'a JobReport, with_body: bool) -> Self {
         let history = &job.history;
-        // Every job that is there, or is remembered, has a time to run.
+        // Every existing or remembered job has a time to run.
         if job.state == Some(JobState::Finished) && job.ttr_ms == 0 {
             return Self::Finished(FinishedJson {
                 id: job.id.0,
@@ -230,13 +230,13 @@ impl<'a> JobJson<'a> {
 }
 
 impl ChangedJson {
-    /// What became of a job, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
+    /// The result of a change, as `adjourn delete`, `reschedule`, `run-now` and `kick` print it.
     pub fn new(job: JobId, state: Option<JobState>, due: Millis) -> Self {
         Self { id: job.0, state: state_text(state), due: time_text(due) }
     }
 }
 
-/// A state in a word.
+/// The name of a state.
 pub fn state_text(state: Option<JobState>) -> String {
     state.map_or_else(|| "unknown".to_owned(), |state| state.to_string())
 }

@@ -1,7 +1,7 @@
 //! How the queue's values are written for people and scripts: durations and times as text, answers as JSON.
 //!
-//! The command line and HTTP share it, so that both print a job alike. Scripts rely on the JSON: fields may be added, but none
-//! changes its meaning. It knows no connection and no clock.
+//! The command line and HTTP share it, so that both print a job alike. Scripts rely on the JSON: fields may be added, but
+//! their meaning never changes. It knows no connection and no clock.
 
 mod cluster;
 mod connection;

@@ -33,13 +33,13 @@ pub struct TopicSettingsJson<'a> {
     pub defaults: BTreeMap<&'static str, String>,
 }
 
-/// Why a text is no value of a setting.
+/// Why a text is not a value of a setting.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
     /// Not a number.
     #[error("expected a number from 1 on, or none")]
     Number,
-    /// Not what happens to late jobs.
+    /// Not a rule for late jobs.
     #[error(
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
     )]
@@ -55,7 +55,7 @@ pub enum SettingError {
     Name(#[from] NameError),
 }
 
-/// What takes a setting away.
+/// The text that removes a setting.
 pub const NONE: &str = "none";
 
 impl<'a> TopicSettingsJson<'a> {
@@ -79,7 +79,7 @@ pub fn settings_text(policy: &TopicPolicy) -> impl Iterator<Item = (&'static str
     policy.settings().filter_map(|setting| Some((setting.name(), setting_text(setting, policy)?)))
 }
 
-/// The change that gives a setting this value; `none` takes it away.
+/// The change that gives a setting this value; `none` removes it.
 pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, SettingError> {
     let mut change = PolicyChange::default();
     if text == NONE {
@@ -106,7 +106,7 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
     Ok(change)
 }
 
-/// A setting of call-backs as bytes.
+/// Encodes a setting of call-backs.
 fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     Ok(match setting {
         Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
@@ -117,7 +117,7 @@ fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     })
 }
 
-/// A setting of call-backs as [`setting_change`] takes it.
+/// A setting of call-backs in the form that [`setting_change`] accepts.
 fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
     let duration = |millis: u64| spelled(millis).replace(' ', "");
     match setting {
@@ -163,7 +163,7 @@ fn late(text: &str) -> Result<Late, SettingError> {
     Ok(Late { after_ms, then })
 }
 
-/// A setting as [`setting_change`] takes it.
+/// A setting in the form that [`setting_change`] accepts.
 fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
     let duration = |millis: u64| spelled(millis).replace(' ', "");
     match setting {

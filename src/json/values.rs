@@ -1,6 +1,6 @@
 //! Values as text: durations, times, backoffs, headers.
 //!
-//! An invalid value is answered with the expected form and an example. Durations are rounded up to whole
+//! The error of an invalid value states the expected form and an example. Durations are rounded up to whole
 //! milliseconds, so that nothing is ever early. Nothing here reads a clock.
 
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use crate::types::limits::{
 };
 use crate::types::{Backoff, BackoffCurve, Millis};
 
-/// Why a text is no value.
+/// Why a text is not a valid value.
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// Not a duration.
@@ -57,7 +57,7 @@ pub fn delay_ms(text: &str) -> Result<u64, ValueError> {
     delay_of(millis_of(text)?)
 }
 
-/// The same, of milliseconds.
+/// Checks a delay in milliseconds.
 pub fn delay_of(millis: u64) -> Result<u64, ValueError> {
     within(millis, 0..=DELAY_MS_MAX)
 }
@@ -72,31 +72,31 @@ pub fn ttr_ms(text: &str) -> Result<u32, ValueError> {
     ttr_of(millis_of(text)?)
 }
 
-/// The same, of milliseconds.
+/// Checks a time to run in milliseconds.
 pub fn ttr_of(millis: u64) -> Result<u32, ValueError> {
     narrow(millis, TTR_MS_MIN..=TTR_MS_MAX)
 }
 
-/// A point in time as RFC 3339 writes it, rounded up to the millisecond.
+/// Parses a time in RFC 3339, rounded up to the millisecond.
 pub fn time(text: &str) -> Result<Millis, ValueError> {
     let nanos = text.parse::<Timestamp>()?.as_nanosecond();
     let millis = (nanos + 999_999).div_euclid(1_000_000);
     u64::try_from(millis).map(Millis).map_err(|_| ValueError::TimeTooEarly)
 }
 
-/// A point in time as RFC 3339 writes it, in UTC, to the millisecond.
+/// A time in RFC 3339, in UTC, to the millisecond.
 pub fn time_text(at: Millis) -> String {
     let at = i64::try_from(at.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
     format!("{:.3}", at.unwrap_or(Timestamp::MAX))
 }
 
-/// A text as it stands between the quotes of a JSON text.
+/// Escapes a text for use between the quotes of a JSON string.
 pub fn inside_quotes(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
-/// The reason of a release or a bury.
+/// Checks the reason of a release or a bury.
 pub fn reason(text: &str) -> Result<String, ValueError> {
     if text.len() > REASON_BYTES_MAX {
         return Err(ValueError::ReasonTooLong(text.len()));
@@ -112,8 +112,8 @@ pub fn header(text: &str) -> Result<(String, String), ValueError> {
     }
 }
 
-/// The waits between attempts: `1s` always, `1s..10m` doubling up to ten minutes, `+5s..1m` five seconds more each time up to a
-/// minute, `1s,5s,1m` one after the other. `~20%` behind it takes off up to that part of each wait.
+/// The waits between attempts: `1s` always, `1s..10m` doubling up to ten minutes, `+5s..1m` five seconds more each time up
+/// to a minute, `1s,5s,1m` one after the other. A trailing `~20%` shortens each wait by up to that part.
 pub fn backoff(text: &str) -> Result<Backoff, ValueError> {
     let (text, jitter_percent) = match text.split_once('~') {
         Some((waits, jitter)) => (waits, percent(jitter).ok_or(ValueError::BackoffJitter)?),
@@ -160,7 +160,7 @@ pub fn delay_range(text: &str) -> Result<DelayRange, ValueError> {
     Ok(DelayRange { min_ms, max_ms })
 }
 
-/// A backoff as [`backoff`] reads it.
+/// A backoff in the form that [`backoff`] parses.
 pub fn backoff_text(backoff: &Backoff) -> String {
     let text = |wait_ms: &u32| spelled(u64::from(*wait_ms)).replace(' ', "");
     let waits = match &backoff.curve {

@@ -21,7 +21,7 @@ const KICK: u8 = 1;
 const RUN_NOW: u8 = 2;
 const RESCHEDULE: u8 = 3;
 const MOVE: u8 = 4;
-/// A job on a page: as in JOB, the length of its body, what happened to it, and the length of the reason.
+/// A job on a page: the fields of JOB, the length of its body, its history, and the length of the reason.
 const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
 
 /// The tags of conditions.
@@ -40,15 +40,15 @@ mod tag {
 /// A page of a list of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
-    /// Which jobs.
+    /// The conditions that the jobs meet.
     pub filter: Filter,
-    /// In which order.
+    /// The order of the list.
     pub order: ListOrder,
     /// At most this many: 1 to [`LIST_JOBS_MAX`].
     pub jobs_max: u32,
-    /// Whether their bodies are shown.
+    /// True to show their bodies.
     pub with_bodies: bool,
-    /// What the page before gave; empty for the first page.
+    /// The cursor of the page before; empty for the first page.
     pub cursor: Bytes,
 }
 
@@ -57,15 +57,15 @@ pub struct List {
 pub struct Bulk {
     /// What to do to each job.
     pub change: Change,
-    /// To which jobs.
+    /// The jobs to change.
     pub filter: Filter,
-    /// To at most this many: 1 to [`BULK_JOBS_MAX`].
+    /// Most jobs to change: 1 to [`BULK_JOBS_MAX`].
     pub jobs_max: u32,
-    /// What the step before gave; empty for the first one.
+    /// The cursor of the step before; empty for the first one.
     pub cursor: Bytes,
 }
 
-/// What a bulk change does to each job. A job that may not be changed so is left alone.
+/// The change to each job. A job for which it is not possible is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Removes it, whatever its state.
@@ -74,14 +74,14 @@ pub enum Change {
     Kick,
     /// Makes it ready, if it is delayed.
     RunNow,
-    /// Gives it this due time of the wall clock, if it is delayed or ready.
+    /// Gives it this due time by the wall clock, if it is delayed or ready.
     Reschedule {
         /// When it is due.
         due: Millis,
     },
     /// Puts it into another topic, unless it is reserved, or another job has its key there.
     Move {
-        /// Where it goes; made if it is new.
+        /// The target topic; created if it is new.
         to: TopicName,
     },
 }
@@ -200,7 +200,7 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// A condition's text, which is not too long.
+/// Checks the length of a condition's text.
 fn text<'a>(value: &'a Bytes, max: usize, field: &'static str) -> Result<&'a Bytes, DecodeError> {
     let bytes = value.len();
     if bytes > max { Err(DecodeError::TooLong { field, bytes, max }) } else { Ok(value) }
@@ -298,7 +298,7 @@ pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &Bytes, out: &mu
 
 pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
     let (jobs, cursor) = (reader.u32("jobs")?, reader.bytes16(CURSOR_BYTES_MAX, "cursor")?);
-    // Older servers do not move jobs, and do not say this.
+    // Older servers do not move jobs, and do not send this field.
     let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
     Ok(Response::Bulked { jobs, in_the_way, cursor })
 }

@@ -73,7 +73,7 @@ pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<ClusterReport, De
         let (peer_bytes, client_bytes) = (fields.u8("peer_address")?, fields.u8("client_address")?);
         Ok(MemberReport {
             node,
-            // One of a newer node: all that is known is that it is a member.
+            // A role of a newer version: only membership is known.
             role: Role::from_u8(role).unwrap_or(Role::Learner),
             peer_address: reader.text(usize::from(peer_bytes), usize::MAX, "peer_address")?,
             client_address: reader.text(usize::from(client_bytes), usize::MAX, "client_address")?,

@@ -46,8 +46,8 @@ impl Response {
         }
     }
 
-    /// Appends the whole frame to `out` and returns how many bytes it took. Bodies are copied once, from where
-    /// they are into `out`.
+    /// Appends the whole frame to `out` and returns its length in bytes. Bodies are copied once, directly
+    /// into `out`.
     pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {
         frame::write(out, self.opcode() as u8, id, |out| match self {
             Self::Welcome(welcome) => session::encode_welcome(welcome, out),
@@ -79,7 +79,7 @@ impl Response {
         })
     }
 
-    /// Reads the response that a frame holds.
+    /// Decodes the response in a frame.
     pub fn decode(frame: &Frame) -> Result<Self, DecodeError> {
         let opcode =
             ResponseOpcode::from_u8(frame.header.opcode).ok_or(DecodeError::Opcode(frame.header.opcode))?;

@@ -13,7 +13,7 @@ const MORE_TOPICS: u8 = 1;
 /// A page of the clients that are connected to a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionList {
-    /// Whether there are connections behind the last one.
+    /// True if there are connections after the last one.
     pub has_more: bool,
     /// The connections, by number.
     pub connections: Vec<ConnectionReport>,
@@ -22,36 +22,36 @@ pub struct ConnectionList {
 /// One client that is connected to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionReport {
-    /// Its number. The node gives none twice while it runs.
+    /// Its number, unique while the node runs.
     pub connection: u64,
-    /// The session that it speaks for; `None` before WELCOME and after GOODBYE.
+    /// Its session; `None` before WELCOME and after GOODBYE.
     pub session: Option<SessionId>,
     /// When it connected, by the node's wall clock.
     pub since: Millis,
-    /// Leases that the session holds, but for those that outlive it.
+    /// Leases that the session holds, except for those that outlive it.
     pub leases: u32,
     /// Its subscriptions.
     pub subscriptions: u32,
     /// Its RESERVEs that wait.
     pub reserves: u32,
-    /// Jobs for which its subscriptions have credit left.
+    /// The remaining credit of its subscriptions, in jobs.
     pub credit_jobs: u64,
-    /// Bytes for which they have credit left.
+    /// The remaining credit of its subscriptions, in bytes.
     pub credit_bytes: u64,
-    /// Bytes for it that its socket has not taken, as far as the node has been told.
+    /// Bytes for it that its socket has not taken, as far as the node knows.
     pub unsent_bytes: u64,
-    /// Where it comes from, as `host:port`.
+    /// Its address, as `host:port`.
     pub address: String,
-    /// What its HELLO called it.
+    /// The name in its HELLO.
     pub client_name: String,
-    /// What it waits for: some of the topics of its subscriptions and RESERVEs.
+    /// Some of the topics of its subscriptions and RESERVEs.
     pub topics: Vec<TopicName>,
-    /// Whether there may be other topics.
+    /// True if there may be more topics.
     pub has_more_topics: bool,
 }
 
 impl ConnectionReport {
-    /// How many bytes it holds, by and large.
+    /// Estimated bytes that it holds.
     pub(super) fn weight_bytes(&self) -> usize {
         let topics_bytes: usize = self.topics.iter().map(|topic| 1 + topic.as_str().len()).sum();
         2 * CONNECTION_FIXED_BYTES + self.address.len() + self.client_name.len() + topics_bytes

@@ -83,7 +83,7 @@ fn encode_stages(stages: &[StageReport], out: &mut BytesMut) {
     }
 }
 
-/// Servers before this list do not send it.
+/// Decodes the stages. Older servers do not send this list.
 fn decode_stages(reader: &mut Reader<'_>) -> Result<Vec<StageReport>, DecodeError> {
     if reader.is_at_end() {
         return Ok(Vec::new());

@@ -6,7 +6,7 @@
 use super::error::{ErrorCode, ErrorReply};
 use crate::types::{AttributeError, NameError, PolicyError};
 
-/// Why a payload is no request, or no response. Fields are named as in `protocol.md`.
+/// Why a payload is not a valid request or response. Fields are named as in `protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// No message of this version has the opcode.
@@ -35,12 +35,12 @@ pub enum DecodeError {
     ItemTooShort {
         /// Which list.
         field: &'static str,
-        /// What the frame says.
+        /// The stated length.
         bytes: usize,
         /// The lowest valid length.
         min: usize,
     },
-    /// A number that stands for a choice stands for none that is known.
+    /// The number of a choice is not known.
     #[error("{value} is no {field} that is known here")]
     Choice {
         /// Which field.
@@ -114,7 +114,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The code under which the peer learns of it.
+    /// The error code for the peer.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Opcode(_)

@@ -89,7 +89,7 @@ impl ErrorCode {
         Self::ALL.into_iter().find(|code| *code as u16 == number)
     }
 
-    /// Whether the same request may succeed later, as it is.
+    /// True if the same request may succeed later without a change.
     pub fn retryable(self) -> bool {
         matches!(
             self,
@@ -148,11 +148,11 @@ pub enum Applied {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ErrorReply {
-    /// Why.
+    /// The reason.
     pub code: ErrorCode,
     /// Its known effect.
     pub applied: Applied,
-    /// The mark *retryable*. An unknown code has nothing else that says it.
+    /// The mark *retryable*. For an unknown code there is no other sign.
     pub is_retryable: bool,
     /// Try again after this many milliseconds; 0 means unknown.
     pub retry_after_ms: u32,
@@ -169,7 +169,7 @@ impl ErrorReply {
         Self { code, applied, is_retryable, retry_after_ms: 0, leader: None, message: message.into() }
     }
 
-    /// Whether the same request may succeed later, as it is: by its mark, or because it says when.
+    /// True if the same request may succeed later without a change: by its mark, or because it states when.
     pub fn retryable(&self) -> bool {
         self.is_retryable || self.retry_after_ms > 0
     }

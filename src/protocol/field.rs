@@ -1,4 +1,4 @@
-//! The parts of a request, each with its form on the wire.
+//! The fields of requests, each with its encoding.
 
 use std::num::NonZeroU64;
 
@@ -13,14 +13,14 @@ pub(super) trait Field: Sized {
     /// Appends it to a payload.
     fn put(&self, out: &mut BytesMut);
 
-    /// Reads it; an error says the `name`.
+    /// Decodes it; an error has the `name`.
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
 
     /// A copy that does not keep alive the buffer it was read from.
     fn detach(self) -> Self;
 }
 
-/// A field of a fixed width: it keeps no buffer alive.
+/// Implements [`Field`] for types of a fixed width, which keep no buffer alive.
 macro_rules! number {
     ($($type:ty: |$value:ident| $put:expr, |$reader:ident, $name:ident| $take:expr;)+) => {
         $(impl Field for $type {
@@ -44,11 +44,11 @@ number! {
     u32: |number| number, |reader, name| reader.u32(name);
     u64: |number| number, |reader, name| reader.u64(name);
     JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
-    // Eight options, of which one has a meaning so far.
+    // Eight options: one has a meaning so far.
     bool: |option| u8::from(option), |reader, name| Ok(reader.u8(name)? & 1 != 0);
 }
 
-/// A number that stands behind everything else, and only if there is one: older servers skip it.
+/// An optional number at the end of a message: older servers skip it.
 impl Field for Option<NonZeroU64> {
     fn put(&self, out: &mut BytesMut) {
         if let Some(number) = self {
@@ -95,7 +95,7 @@ impl Field for TopicName {
     }
 }
 
-/// A short text.
+/// A text of at most 255 bytes.
 impl Field for String {
     fn put(&self, out: &mut BytesMut) {
         put_text8(out, self);

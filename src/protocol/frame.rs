@@ -11,11 +11,11 @@
 //! | 7 | reserved `u8` | sent as 0, ignored when read |
 //! | 8 to 11 | request id `u32` | matches answers to requests |
 //!
-//! **Memory.** [`FrameDecoder`] allocates nothing by what a length field says: the driver reads into a buffer
+//! **Memory.** [`FrameDecoder`] never allocates by the value of a length field: the driver reads into a buffer
 //! of its own, which [`FrameDecoder::prepare`] grows in bounded steps, as bytes really arrive. A payload, and
 //! the values decoded from it (topics, keys, attributes, bodies), are slices of that buffer and keep all of
 //! it alive. **Code that keeps a piece for longer than it takes to handle the frame copies it**: on the server the log
-//! entry and the body store do, in a client the user who collects jobs (`Bytes::copy_from_slice`).
+//! entry and the body store, in a client the user who collects jobs (`Bytes::copy_from_slice`).
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
@@ -26,12 +26,12 @@ use crate::types::limits::{BODY_BYTES_CEILING, FRAME_OVERHEAD_BYTES_MAX};
 
 /// Bytes of a frame before its payload.
 pub const HEADER_BYTES: usize = 12;
-/// What the length field counts beside the payload.
+/// The bytes of the header that the length field counts.
 const COUNTED_HEADER_BYTES: usize = HEADER_BYTES - LENGTH_BYTES;
 const LENGTH_BYTES: usize = 4;
-/// The least free room of a buffer before it is read into.
+/// The least free room in a buffer for a read.
 const READ_BYTES_MIN: usize = 4 << 10;
-/// The most by which a buffer grows before more has arrived.
+/// The most by which a buffer grows before more bytes have arrived.
 const READ_BYTES_STEP: usize = 64 << 10;
 
 /// The largest length field that a server with this setting accepts once HELLO has succeeded.
@@ -45,22 +45,22 @@ pub fn frame_bytes_max(body_bytes_max: usize) -> u32 {
 pub struct FrameHeader {
     /// Bytes after the length field.
     pub length: u32,
-    /// Which message.
+    /// The message.
     pub opcode: u8,
-    /// None is known yet: ignored.
+    /// No flag is known yet: ignored.
     pub flags: u8,
-    /// Which group it is for, or from.
+    /// The group of the message.
     pub group: GroupId,
     /// Matches answers to requests.
     pub id: RequestId,
 }
 
-/// One frame as it came.
+/// One received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The header before the payload.
     pub header: FrameHeader,
-    /// The rest; a slice of the buffer that it was read into.
+    /// The payload, a slice of the buffer that it was read into.
     pub payload: Bytes,
 }
 
@@ -70,13 +70,13 @@ pub enum FrameError {
     /// The length does not even cover the header.
     #[error("a frame of length {length}: the least is {COUNTED_HEADER_BYTES}")]
     TooShort {
-        /// What the length field says.
+        /// The value of the length field.
         length: u32,
     },
     /// The length is over the maximum. The payload was not read.
     #[error("a frame of length {length}: the most is {max}")]
     TooLarge {
-        /// What the length field says.
+        /// The value of the length field.
         length: u32,
         /// The limit.
         max: u32,
@@ -85,14 +85,14 @@ pub enum FrameError {
     },
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameDecoder {
     frame_bytes_max: u32,
 }
 
 impl FrameHeader {
-    /// Reads a header if `bytes` hold one. It is not checked: [`FrameDecoder`] does that.
+    /// Decodes a header if `bytes` contain one. It is not checked: [`FrameDecoder`] does that.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk()?;
         let ([opcode, flags, group, _reserved], rest) = rest.split_first_chunk()?;
@@ -108,7 +108,7 @@ impl FrameHeader {
 }
 
 impl FrameError {
-    /// The code under which the peer learns of it.
+    /// The error code for the peer.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooShort { .. } => ErrorCode::Malformed,
@@ -116,7 +116,7 @@ impl FrameError {
         }
     }
 
-    /// The request id of the ERROR; 0 when the frame's own is not known.
+    /// The request id of the ERROR; 0 if the frame's own is not known.
     pub fn id(&self) -> RequestId {
         match self {
             Self::TooShort { .. } => RequestId(0),
@@ -132,12 +132,12 @@ impl From<FrameError> for ErrorReply {
 }
 
 impl FrameDecoder {
-    /// A decoder that accepts frames whose length field says at most `frame_bytes_max`.
+    /// A decoder that accepts frames with a length field of at most `frame_bytes_max`.
     pub fn new(frame_bytes_max: u32) -> Self {
         Self { frame_bytes_max }
     }
 
-    /// Changes the maximum from the next frame on: HELLO has succeeded.
+    /// Changes the maximum from the next frame on, after HELLO has succeeded.
     pub fn set_frame_bytes_max(&mut self, frame_bytes_max: u32) {
         self.frame_bytes_max = frame_bytes_max;
     }
@@ -145,7 +145,7 @@ impl FrameDecoder {
     /// Takes the next frame out of `buffer`, or `None` until more has arrived. A buffer that is not empty then
     /// holds a frame that was started and must be completed in time.
     ///
-    /// An error is final: the bytes stay where they are, and the connection is of no more use.
+    /// An error is final: the bytes stay in the buffer, and the connection must be closed.
     pub fn next(&mut self, buffer: &mut BytesMut) -> Result<Option<Frame>, FrameError> {
         let Some((length, _)) = buffer.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length);
@@ -165,7 +165,7 @@ impl FrameDecoder {
         Ok(Some(Frame { header, payload }))
     }
 
-    /// How many bytes are missing of the frame that was started; `None` while its header is not whole.
+    /// How many bytes of the started frame are missing; `None` while its header is incomplete.
     pub fn missing(&self, buffer: &BytesMut) -> Option<usize> {
         let header = FrameHeader::read(buffer)?;
         let length = header.length.min(self.frame_bytes_max) as usize;
@@ -180,7 +180,7 @@ impl FrameDecoder {
     }
 }
 
-/// Writes one frame at the end of `out`; `payload` writes what follows the header. Returns the frame's bytes.
+/// Appends one frame to `out`; `payload` writes the part after the header. Returns the frame's bytes.
 pub(super) fn write(
     out: &mut BytesMut,
     opcode: u8,

@@ -12,19 +12,19 @@ use crate::types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, Session
 const BY_ID: u8 = 0;
 const BY_KEY: u8 = 1;
 const NOT_BURIED: u8 = 0;
-/// In place of a state that is not known.
+/// The number of an unknown state.
 const STATE_UNKNOWN: u8 = u8::MAX;
-/// In place of a time that is not known.
+/// Stands for an unknown time.
 const NEVER: Millis = Millis(0);
-/// In place of a session that is not known.
+/// Stands for an unknown session.
 const NOBODY: SessionId = SessionId(0);
 
 /// Names one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobRef {
-    /// By the queue's id.
+    /// The queue's id.
     Id(JobId),
-    /// By the user's.
+    /// The user's id.
     Key {
         /// The key's topic.
         topic: TopicName,
@@ -123,14 +123,14 @@ pub(super) fn put_report_pieces(report: &JobReport, out: &mut BytesMut) {
     put_piece(out, &report.body);
 }
 
-/// Behind the pieces, where older clients do not look.
+/// Encodes the history after the pieces, where older clients ignore it.
 fn encode_history(history: &JobHistory, out: &mut BytesMut) {
     put_past(history, out);
     put_text16(out, history.reason.as_deref().unwrap_or_default());
     out.put_u64_le(known(history.finished));
 }
 
-/// Bytes of what happened to a job that lives, without the reason.
+/// Bytes of a live job's history, without the reason.
 pub(super) const PAST_BYTES: usize = 32;
 
 pub(super) fn put_past(history: &JobHistory, out: &mut BytesMut) {
@@ -152,7 +152,7 @@ fn decode_history(reader: &mut Reader<'_>) -> Result<JobHistory, DecodeError> {
     Ok(JobHistory { reason, finished: decode_time(reader.fields_mut(), "finished_ms")?, ..past })
 }
 
-/// Absent fields, of an older server, say nothing.
+/// Decodes the history. Fields that an older server does not send stay unknown.
 pub(super) fn decode_past(fields: &mut Fields<'_>) -> Result<JobHistory, DecodeError> {
     Ok(JobHistory {
         pushed: decode_time(fields, "pushed_ms")?,
@@ -192,7 +192,7 @@ pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFiel
 }
 
 impl ReportFields {
-    /// The job, with the pieces that follow.
+    /// Decodes the pieces that follow, and returns the job.
     pub(super) fn with_pieces(self, reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
         Ok(JobReport {
             id: self.id,

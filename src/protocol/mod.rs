@@ -1,7 +1,7 @@
 //! The wire protocol: bytes to requests and responses, and back.
 //!
-//! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test parses every
-//! frame in it and checks it against this code.
+//! It does no IO, reads no clock, and has no state of a queue. `protocol.md` is this module's specification; a test
+//! parses every frame in it and checks it against this code.
 
 mod backup;
 mod browse;
@@ -44,9 +44,9 @@ pub use settle::ReleaseKind;
 
 /// The version of the protocol that this code speaks.
 pub const VERSION: u16 = 1;
-/// The oldest version that this code still understands.
+/// The oldest version that this code understands.
 pub const VERSION_MIN: u16 = 1;
 
-/// A request and the number by which its answer is matched; chosen by the client.
+/// The number of a request, chosen by the client, by which its answer is matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u32);

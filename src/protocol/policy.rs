@@ -13,12 +13,12 @@ const PAUSED: u8 = 1;
 const ATTEMPTS_OF_QUEUE: u8 = 2;
 const BACKOFF_OF_QUEUE: u8 = 4;
 
-/// A change to what a topic decides for its jobs.
+/// A change to a topic's policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicSet {
     /// The topic whose policy changes.
     pub topic: TopicName,
-    /// What changes.
+    /// The change.
     pub change: Box<PolicyChange>,
 }
 

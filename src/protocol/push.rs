@@ -25,24 +25,25 @@ const POSTPONED: u8 = 4;
 /// Jobs for one topic, each with its own outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// Where they belong.
+    /// The topic of the jobs.
     pub topic: TopicName,
-    /// The session's sequence number of the first job; the others follow. A repeated number answers as it
-    /// did the first time. 0: no protection against repeats.
+    /// The session's sequence number of the first job; the others follow. A repeated number gets the same answer as
+    /// the first time. 0: no protection against repeats.
     pub sequence: u64,
     /// The jobs.
     pub jobs: Vec<NewJob>,
-    /// Under what a repeat is known, instead of a sequence.
+    /// The identity of the push for repeats, instead of a sequence.
     pub idempotency: Option<Idempotency>,
 }
 
-/// Under what a repeat of a push by the same token is known: it answers as the first one did, for a day, while the token's share of
-/// the last [`IDEMPOTENT_PUSHES_MAX`](crate::types::limits::IDEMPOTENT_PUSHES_MAX) jobs has room for it.
+/// The identity of a push for repeats by the same token: a repeat gets the answer of the first push, for a day, while the
+/// token's share of the last [`IDEMPOTENT_PUSHES_MAX`](crate::types::limits::IDEMPOTENT_PUSHES_MAX) jobs has room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
-    /// A number that is drawn at random for this push, or a hash. It is the first job's; the others have those that follow it.
+    /// A random number, or a hash. It is the first job's number; the others have the numbers that follow.
     pub key: NonZeroU128,
-    /// How many jobs the list has. More than the push if the list goes in several pushes: each has the number of its first job.
+    /// How many jobs the list has: more than this push if the list is split into several, each with the number of its first
+    /// job.
     pub list_jobs: u32,
 }
 
@@ -55,7 +56,7 @@ pub struct NewJob {
     pub priority: u32,
     /// How long a consumer may hold it, in milliseconds; 0 is the default.
     pub ttr_ms: u32,
-    /// What to do when the key lives.
+    /// What to do if a live job has the key.
     pub if_exists: IfExists,
     /// The user's own id.
     pub key: Option<Key>,
@@ -86,7 +87,7 @@ impl NewJob {
         self
     }
 
-    /// Due at this point of the wall clock.
+    /// Due at this time of the wall clock.
     #[must_use]
     pub fn at(mut self, at: Millis) -> Self {
         self.due = When::At(at);
@@ -190,12 +191,12 @@ fn decode_job(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<NewJob,
     Ok(NewJob { due, priority, ttr_ms, if_exists, key, attributes, body })
 }
 
-/// A time to run; 0 stands for another's choice.
+/// Checks a time to run; 0 stands for the default.
 fn decode_ttr(ttr_ms: u32) -> Result<u32, DecodeError> {
     if ttr_ms == 0 { Ok(0) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
 }
 
-/// A time to run in milliseconds; 0 is none.
+/// A time to run in milliseconds; 0 stands for `None`.
 impl Field for Option<u32> {
     fn put(&self, out: &mut BytesMut) {
         out.put_u32_le(self.unwrap_or(0));
@@ -241,7 +242,7 @@ pub(super) fn decode_pushed(reader: &mut Reader<'_>) -> Result<Vec<PushResult>, 
                 let code = ErrorCode::from_u16(code).unwrap_or(ErrorCode::Unknown);
                 PushResult::Refused(code, (job != JobId(0)).then_some(job))
             }
-            // Of a newer server: the caller has to look what became of it.
+            // From a newer server: the caller must check what happened to the job.
             _ => PushResult::Refused(ErrorCode::OutcomeUnknown, (job != JobId(0)).then_some(job)),
         })
     })

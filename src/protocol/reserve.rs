@@ -14,7 +14,7 @@ use crate::types::{Fence, JobId, Lease, Millis, TopicName};
 const TOPIC_FIXED_BYTES: usize = 1;
 const WEIGHT_FIXED_BYTES: usize = 2;
 const JOB_FIXED_BYTES: usize = 53;
-/// A server of before says no deadline.
+/// Older servers send no deadline.
 const JOB_FIXED_BYTES_MIN: usize = 45;
 const LEASED_MORE: u8 = 1;
 
@@ -25,24 +25,24 @@ pub struct Reserve {
     pub topics: Vec<TopicName>,
     /// The maximum number of jobs.
     pub jobs_max: u32,
-    /// Answer without a job after this time in milliseconds; 0 answers at once.
+    /// The longest wait in milliseconds, after which the answer has no job; 0 answers at once.
     pub wait_ms: u64,
-    /// The topics' shares, one number from 1 on per topic in their order: of topics with weights 5 and 1 the first gives five
-    /// jobs for each of the second while both have some. Without them the order is by priority, due time and id over all
+    /// The topics' shares, one number from 1 on per topic in their order: with weights 5 and 1 the first topic gives five
+    /// jobs for each of the second while both have some. Without weights the order is by priority, due time and id over all
     /// topics.
     pub weights: Vec<u16>,
 }
 
-/// A standing order for jobs.
+/// A subscription to jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribe {
     /// The topics to subscribe to.
     pub topics: Vec<TopicName>,
-    /// Jobs that may be held at once. Settling a lease returns its share.
+    /// Most jobs held at once. Settling a lease returns its share.
     pub credit_jobs: u32,
-    /// Bytes of bodies that may be held at once. While it is above 0 one more job is sent, however large.
+    /// Most bytes of bodies held at once. While it is above 0 one more job is sent, however large.
     pub credit_bytes: u64,
-    /// As in [`Reserve::weights`].
+    /// See [`Reserve::weights`].
     pub weights: Vec<u16>,
 }
 
@@ -105,7 +105,7 @@ fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicName>, DecodeError>
     })
 }
 
-/// Without weights nothing is written: so a server that does not know them understands the request.
+/// Writes the weights, or nothing without weights: so a server that does not know them understands the request.
 fn encode_weights(weights: &[u16], out: &mut BytesMut) {
     if weights.is_empty() {
         return;

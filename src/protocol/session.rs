@@ -10,7 +10,7 @@ use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
 use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
 use crate::types::{Millis, Secret, SessionId, SessionSecret};
 
-/// The first bytes of a HELLO's payload: what else knocks on the port does not send them.
+/// The first bytes of a HELLO's payload, by which other protocols at the port are recognized.
 pub const MAGIC: [u8; 4] = *b"ADJ1";
 
 const OPTION_LEASES_OUTLIVE: u32 = 1;
@@ -25,21 +25,21 @@ const ERROR_RETRYABLE: u8 = 1;
 pub struct Hello {
     /// The oldest protocol version that the client understands.
     pub version_min: u16,
-    /// The newest.
+    /// The newest protocol version that the client understands.
     pub version_max: u16,
-    /// What the client calls itself, for logs.
+    /// The client's name, for logs.
     pub client_name: String,
     /// The authentication token; empty for none.
     pub token: Secret,
     /// The longest time between two frames from each side, before the connection is lost; 0 lets the server decide.
     pub heartbeat_ms: u32,
-    /// The session to go on with; `None` opens a new one.
+    /// The session to resume; `None` opens a new one.
     pub resume: Option<Resume>,
     /// The session's leases run to their deadline when the connection is lost or the session ends.
     pub leases_outlive: bool,
 }
 
-/// Which session to go on with.
+/// The session to resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resume {
     /// Its id.
@@ -48,13 +48,13 @@ pub struct Resume {
     pub secret: SessionSecret,
 }
 
-/// The version that two sides speak: the newest that both understand, `None` when there is none.
+/// The version for two sides: the newest that both understand, `None` if there is none.
 pub fn negotiate(version_min: u16, version_max: u16) -> Option<u16> {
     let version = version_max.min(super::VERSION);
     (version >= version_min.max(super::VERSION_MIN)).then_some(version)
 }
 
-/// The heartbeat of a connection whose client wishes for one: the wish within bounds. 0 is no wish and takes the server's `usual`.
+/// The heartbeat of a connection: the client's wish within bounds, or the server's `usual` one if the wish is 0.
 pub fn heartbeat_ms(wish_ms: u32, usual_ms: u32) -> u32 {
     if wish_ms == 0 { usual_ms } else { wish_ms.clamp(HEARTBEAT_MS_MIN, HEARTBEAT_MS_MAX.max(usual_ms)) }
 }
@@ -214,7 +214,7 @@ pub(super) fn decode_error(reader: &mut Reader<'_>) -> Result<ErrorReply, Decode
     let retry_after_ms = reader.u32("retry_after_ms")?;
     let leader = reader.text8(usize::MAX, "leader")?;
     Ok(ErrorReply {
-        // A newer server may have a code of its own. Its marks say what to do.
+        // A newer server may have other codes. The marks of the error tell what to do.
         code: ErrorCode::from_u16(number).unwrap_or(ErrorCode::Unknown),
         is_retryable: marks & ERROR_RETRYABLE != 0 || retry_after_ms > 0,
         applied: if applied == Applied::No as u8 { Applied::No } else { Applied::Unknown },

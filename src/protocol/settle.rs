@@ -1,4 +1,4 @@
-//! What settles leases: the fields of FINISH, RELEASE, TOUCH and BURY; SETTLED.
+//! Settling of leases: the fields of FINISH, RELEASE, TOUCH and BURY; SETTLED.
 
 use bytes::{BufMut as _, BytesMut};
 
@@ -12,25 +12,25 @@ use crate::types::{Fence, JobId, Lease};
 
 const LEASE_FIXED_BYTES: usize = 16;
 const RESULT_FIXED_BYTES: usize = 2;
-/// In place of a RELEASE's delay: as the job's backoff says.
+/// A RELEASE's delay that stands for the job's backoff.
 const DELAY_BY_BACKOFF: u64 = u64::MAX;
-/// In place of a RELEASE's delay: the work was not begun.
+/// A RELEASE's delay that stands for work that was not begun.
 const NOT_STARTED: u64 = u64::MAX - 1;
-/// Added to a RELEASE's delay: the work was not begun.
+/// Added to a RELEASE's delay if the work was not begun.
 const PARKED: u64 = 1 << 63;
-/// In place of a result's code: no error.
+/// A result's code that stands for success.
 const SETTLED: u16 = 0;
 
 /// How a job is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseKind {
-    /// The attempt failed: the job's backoff says when the next one is, at once without one.
+    /// The attempt failed: the next one is after the job's backoff, or at once without one.
     Backoff,
     /// The attempt failed. The next one begins after this delay in milliseconds.
     After(u64),
     /// The work was not begun: this counts as no attempt, and the job is ready at once.
     NotStarted,
-    /// The work was not begun, and is not to be before this delay in milliseconds: this counts as no attempt.
+    /// The work was not begun, and must not begin before this delay in milliseconds: this counts as no attempt.
     Parked(u64),
 }
 
@@ -54,7 +54,7 @@ impl Field for Vec<Lease> {
     }
 }
 
-/// A reason. It stands behind everything else, and only if there is one: older servers skip it.
+/// A reason at the end of a message, if there is one: older servers skip it.
 impl Field for Option<String> {
     fn put(&self, out: &mut BytesMut) {
         if let Some(reason) = self {

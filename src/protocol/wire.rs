@@ -1,8 +1,8 @@
 //! The fields of a payload: checked reading, direct writing.
 //!
-//! Numbers have a fixed width and are little-endian. Texts and bytes follow their length. A **list** is the length
-//! of its items' fixed part (`u16`), their number (`u32`), then the items: the fixed part, then the pieces whose
-//! lengths it has. A reader takes the fields that it knows from the fixed part and skips the rest, so items can grow
+//! Numbers have a fixed width and are little-endian. Texts and bytes follow their length. A **list** is the length of
+//! its items' fixed part (`u16`), their number (`u32`), then the items: the fixed part, then the pieces whose lengths
+//! are in it. A reader takes the fields that it knows from the fixed part and skips the rest, so items can grow
 //! without a length per item.
 
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ use crate::types::{Attributes, Key, Millis, TopicName, When};
 pub(super) struct Reader<'a> {
     payload: &'a Bytes,
     fields: Fields<'a>,
-    /// The greatest body of a pushed job that the server takes.
+    /// The largest body of a pushed job that the server accepts.
     body_bytes_max: usize,
 }
 
-/// Numbers one after the other.
+/// Consecutive numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(&'a [u8]);
 
@@ -58,12 +58,12 @@ impl<'a> Fields<'a> {
         self.array(field).map(u64::from_le_bytes)
     }
 
-    /// A field at the end, which older peers do not send: 0 if it is not there.
+    /// A field at the end, which older peers do not send: 0 if it is missing.
     pub(super) fn late_u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         if self.0.is_empty() { Ok(0) } else { self.u8(field) }
     }
 
-    /// The same with a `u64`.
+    /// The same for a `u64`.
     pub(super) fn late_u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         if self.0.is_empty() { Ok(0) } else { self.u64(field) }
     }
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Whether everything was read.
+    /// True if everything was read.
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -93,22 +93,22 @@ impl<'a> Reader<'a> {
         Self::of_request(payload, usize::MAX)
     }
 
-    /// As [`Self::new`], for a request to a server that takes bodies of up to `body_bytes_max` bytes.
+    /// Like [`Self::new`], for a request to a server that accepts bodies of up to `body_bytes_max` bytes.
     pub(super) fn of_request(payload: &'a Bytes, body_bytes_max: usize) -> Self {
         Self { payload, fields: Fields(payload), body_bytes_max }
     }
 
-    /// The greatest body of a pushed job that the server takes.
+    /// The largest body of a pushed job that the server accepts.
     pub(super) fn body_bytes_max(&self) -> usize {
         self.body_bytes_max
     }
 
-    /// The numbers from here on, as they stand in a fixed part.
+    /// The consecutive numbers from here on.
     pub(super) fn fields_mut(&mut self) -> &mut Fields<'a> {
         &mut self.fields
     }
 
-    /// Whether the payload ends here: what older peers do not send follows.
+    /// True if the payload ends here: older peers do not send the fields that follow.
     pub(super) fn is_at_end(&self) -> bool {
         self.fields.0.is_empty()
     }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         self.fields.u64(field)
     }
 
-    /// A piece of a known length, sharing the payload's memory.
+    /// A piece of this length, sharing the payload's memory.
     pub(super) fn bytes(
         &mut self,
         bytes: usize,
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(self.payload.slice(start..start + slice.len()))
     }
 
-    /// A piece behind its length in a `u16`.
+    /// A piece after its length in a `u16`.
     pub(super) fn bytes16(&mut self, max: usize, field: &'static str) -> Result<Bytes, DecodeError> {
         let bytes = self.u16(field)?;
         self.bytes(usize::from(bytes), max, field)
@@ -168,19 +168,19 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(slice).map(str::to_owned).map_err(|_| DecodeError::NotText(field))
     }
 
-    /// A text behind its length in a `u8`.
+    /// A text after its length in a `u8`.
     pub(super) fn text8(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
         let bytes = self.u8(field)?;
         self.text(usize::from(bytes), max, field)
     }
 
-    /// A text behind its length in a `u16`.
+    /// A text after its length in a `u16`.
     pub(super) fn text16(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
         let bytes = self.u16(field)?;
         self.text(usize::from(bytes), max, field)
     }
 
-    /// A text behind its length in a `u16`, at the end, where older peers send none: `None` if it is not there or empty.
+    /// A text after its length in a `u16`, at the end, where older peers send none: `None` if it is missing or empty.
     pub(super) fn late_text16(
         &mut self,
         max: usize,
@@ -197,13 +197,13 @@ impl<'a> Reader<'a> {
         Ok(TopicName::new(self.bytes(usize::from(bytes), TOPIC_BYTES_MAX, "topic")?)?)
     }
 
-    /// A topic's name behind its length in a `u8`.
+    /// A topic's name after its length in a `u8`.
     pub(super) fn topic8(&mut self) -> Result<TopicName, DecodeError> {
         let bytes = self.u8("topic")?;
         self.topic(bytes)
     }
 
-    /// A key of a known length; 0 is none.
+    /// A key of a known length; 0 stands for no key.
     pub(super) fn key(&mut self, bytes: u16) -> Result<Option<Key>, DecodeError> {
         if bytes == 0 {
             return Ok(None);
@@ -211,13 +211,13 @@ impl<'a> Reader<'a> {
         Ok(Some(Key::new(self.bytes(usize::from(bytes), KEY_BYTES_MAX, "key")?)?))
     }
 
-    /// Attributes of a known length, of a job that is pushed.
+    /// The attributes of a pushed job, of a known length.
     pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
-        // Their own limit is the tighter one, and its message says more.
+        // The limit of attributes is lower, and its error says more.
         Ok(Attributes::new(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
     }
 
-    /// The same of a job that is shown.
+    /// The attributes of a shown job, of a known length.
     pub(super) fn shown_attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
         Ok(Attributes::shown(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
     }
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         Ok(List { field, fixed_bytes, count })
     }
 
-    /// [`Self::list`] that has at least one item.
+    /// Like [`Self::list`], for a list with at least one item.
     pub(super) fn list_of_some<const KNOWN: usize>(
         &mut self,
         field: &'static str,
@@ -290,7 +290,7 @@ pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
     }
 }
 
-/// The two fields of a point in time.
+/// Encodes a point in time as its two fields.
 pub(super) fn when_fields(when: When) -> (u8, u64) {
     match when {
         When::After(delay_ms) => (0, delay_ms),
@@ -298,8 +298,8 @@ pub(super) fn when_fields(when: When) -> (u8, u64) {
     }
 }
 
-/// Collects `N` bytes of numbers, so that they are written at once. Taken by reference all along: so the compiler
-/// knows each number's place.
+/// Collects `N` bytes of numbers, so that they are written at once. Methods take and return a reference, so that the
+/// compiler knows each number's place.
 pub(super) struct Fixed<const N: usize> {
     bytes: [u8; N],
     at: usize,
@@ -349,7 +349,7 @@ impl<const N: usize> Fixed<N> {
         self.u32(u32::try_from(bytes).unwrap_or(u32::MAX))
     }
 
-    /// The bytes; all of them were given.
+    /// The bytes; all of them must have been set.
     pub(super) fn finish(&self) -> [u8; N] {
         assert_eq!(self.at, N, "a fixed part is written whole");
         self.bytes
@@ -386,17 +386,17 @@ pub(super) fn put_text16(out: &mut BytesMut, text: &str) {
     out.put_slice(text.as_bytes());
 }
 
-/// Writes a topic's name behind its length.
+/// Writes a topic's name after its length.
 pub(super) fn put_topic8(out: &mut BytesMut, topic: &TopicName) {
     put_text8(out, topic.as_str());
 }
 
-/// The bytes of a key; none for no key.
+/// The bytes of a key; empty for no key.
 pub(super) fn key_bytes(key: Option<&Key>) -> &[u8] {
     key.map_or(&[], Key::as_bytes)
 }
 
-/// The start of a text, at most `max` bytes, cut between characters.
+/// Truncates a text to `max` bytes, between characters.
 pub(super) fn shortened(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! Connections that come in at a port for something else than the binary protocol, with the same TLS and limits as clients.
+//! Connections at ports for protocols other than the binary one, with the same TLS and limits as those of clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::types::Access;
 /// An accepted connection.
 #[derive(Debug)]
 pub struct Accepted {
-    /// The connection, after the handshake of TLS if the server speaks it.
+    /// The connection, after the TLS handshake if the server uses TLS.
     pub stream: Stream,
-    /// What it holds of the server.
+    /// Its slot, its permit and the limits that apply to it.
     pub hold: ConnectionHold,
 }
 
-/// What an accepted connection holds of the server.
+/// The slots and permits of an accepted connection.
 #[derive(Debug)]
 pub struct ConnectionHold {
     config: Arc<ConnectionConfig>,
@@ -77,18 +77,18 @@ async fn receive<F: Future<Output = ()> + Send + 'static>(
 }
 
 impl ConnectionHold {
-    /// Where the other end is.
+    /// The address of the other end.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What one who may do this takes of the node's memory.
+    /// The share of the node's memory for a caller with this access.
     pub fn memory(&self, access: &Access) -> MemoryShare {
         self.config.memory.share(access, &self.address.to_string())
     }
 
-    /// It is authenticated: others take its slot no longer. `false` if the server has as many connections as it
-    /// may.
+    /// Marks it as authenticated: no other connection can take its slot any more. `false` if the server has its
+    /// maximum number of connections.
     pub fn let_in(&mut self) -> bool {
         if self.room.is_none() {
             self.room = self.config.room.clone().try_acquire_owned().ok();
@@ -99,7 +99,7 @@ impl ConnectionHold {
         self.room.is_some()
     }
 
-    /// Cancelled when another connection has taken its slot, unless it was authenticated.
+    /// Cancelled when another connection takes its slot, which cannot happen once it is authenticated.
     pub fn loss(&self) -> CancellationToken {
         self.loss.clone()
     }

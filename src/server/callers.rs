@@ -1,4 +1,4 @@
-//! Serves the callers of other members, as they come in at the nodes' port.
+//! Serves the callers that other members forward over the peers' port.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::entropy;
 use super::peers::Callers;
 use crate::types::SessionSecret;
 
-/// Members whose callers wait to be served.
+/// Connections with such callers that may wait to be served.
 pub(super) const WAITING_MAX: usize = 64;
 
-/// Serves all that arrive until the server stops, each in a task of its own.
+/// Serves all of them until the server stops, each in a task of its own.
 pub(super) async fn serve(mut arriving: Receiver<Callers>, config: Arc<ConnectionConfig>) {
     loop {
         let arrived = tokio::select! {

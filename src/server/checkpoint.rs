@@ -44,32 +44,32 @@ pub(super) struct CheckpointThread<F: Folder> {
     core: CoreMailbox,
     disk: DiskHandle,
     clock: Clock,
-    /// Whose checkpoints they are: for backups.
+    /// The owner of the checkpoints, for backups.
     whose: Whose,
     under_way: Option<UnderWay<F>>,
     /// No other process may open the directory before this thread has ended.
     _lock: DirectoryLock,
 }
 
-/// Whose data a directory holds.
+/// The owner of the data in a directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whose {
-    /// The cluster's.
+    /// The id of the cluster.
     pub(super) cluster_id: [u8; 16],
-    /// The node's.
+    /// The number of the node.
     pub(super) node: u64,
 }
 
 struct UnderWay<F: Folder> {
     writer: CheckpointWriter<F>,
-    /// Where the disk thread says what the log's entry is that it stands for.
+    /// Gets the log's entry at the checkpoint's index from the disk thread.
     base: Receiver<LogBase>,
     pin: bool,
     since: Duration,
 }
 
-/// What this thread has to do has time; deliveries have none. Where the system does not know of priorities of
-/// threads, or refuses them, it goes without.
+/// Lowers the priority of this thread: its work can wait, deliveries cannot. If the system has no priorities of
+/// threads, or refuses, the thread goes on without.
 fn yield_to_others() {
     const NICE: i32 = 10;
     #[cfg(target_os = "linux")]
@@ -136,7 +136,7 @@ impl<F: Folder> CheckpointThread<F> {
         }
     }
 
-    /// The same with jobs.
+    /// Adds jobs to the checkpoint under way. Without one they are ignored.
     fn add(&mut self, jobs: &CheckpointJobs) -> Result<(), StorageError> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
         let added = under_way.writer.add(jobs);
@@ -146,13 +146,13 @@ impl<F: Folder> CheckpointThread<F> {
 
     fn finish(&mut self) -> Result<(), StorageError> {
         let Some(UnderWay { writer, base, pin, since }) = self.under_way.take() else { return Ok(()) };
-        // A disk thread that is gone has failed, and says so itself: nothing comes of this.
+        // If the disk thread is gone, it has failed and reports that itself.
         let Ok(base) = base.recv() else { return Ok(()) };
         let sealed = match writer.seal(base) {
             Ok(sealed) => sealed,
             Err(error) => return self.abandon(error),
         };
-        // From here on it may be the newest one, whatever happens: it is not given up any more.
+        // From here on it may be the newest one, whatever happens: it cannot be abandoned.
         let mut checkpoint = sealed.publish()?;
         if pin {
             checkpoint.pinned = self.pin(clock::wall(), &checkpoint.listed);
@@ -164,8 +164,8 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// Gives up the checkpoint under way if a resource ran short that may become available again: nothing is
-    /// lost, the log just keeps growing. Also if a part of an earlier one is unreadable: another member may have it.
+    /// Abandons the checkpoint under way after a temporary shortage: nothing is lost, the log just keeps growing.
+    /// Also if a part of an earlier one is unreadable: another member may have it.
     fn abandon(&mut self, error: StorageError) -> Result<(), StorageError> {
         if error.is_unreadable() {
             self.remove_unfinished()?;
@@ -181,7 +181,7 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// Gives up the checkpoint that is under way, unless that was done.
+    /// Abandons the checkpoint under way, if there is one.
     fn drop_unfinished(&mut self) -> Result<(), StorageError> {
         if self.under_way.is_some() {
             self.remove_unfinished()?;
@@ -203,14 +203,14 @@ impl<F: Folder> CheckpointThread<F> {
         Ok(())
     }
 
-    /// As [`Self::pin`], but without a time: a member that fetches one half of a checkpoint now and the other half later must get
-    /// the same bytes.
+    /// Like [`Self::pin`], but without a time: a member that fetches one half of a checkpoint now and the other half later
+    /// must get the same bytes.
     fn pin_for_member(&self) -> Option<Arc<PinnedBackup>> {
         let exists = self.folder.open(chunks::MANIFEST).is_ok_and(|manifest| manifest.is_some());
         if exists { self.pin(Millis::default(), &[]) } else { None }
     }
 
-    /// Holds the files of the checkpoint open that was written last. The node goes on if the system has none left to open.
+    /// Opens the files of the newest checkpoint and holds them. The node goes on without if no descriptors are left.
     fn pin(&self, created_at: Millis, held: &[Arc<Chunk>]) -> Option<Arc<PinnedBackup>> {
         let Whose { cluster_id, node } = self.whose;
         let origin = BackupOrigin { cluster_id, node, created_at };

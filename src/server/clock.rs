@@ -18,7 +18,7 @@ impl Clock {
         Self { base: Instant::now() }
     }
 
-    /// What both clocks show.
+    /// The time on both clocks.
     pub(super) fn now(self) -> Now {
         Now { elapsed_us: micros(self.elapsed()), wall: wall() }
     }

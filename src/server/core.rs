@@ -2,9 +2,9 @@
 //! a thread of its own and a task of the runtime run it in turns.
 //!
 //! It passes all waiting inputs before it asks for outputs, so its batches grow with the load. The replica bounds
-//! the work of clients in one turn; messages of members come in between. The core never waits for a connection. A write
-//! and a sync are for the disk thread, unless nobody waits meanwhile. It reads a job that is only on disk itself, mostly
-//! from the system's cache. With nothing to do it rests until an input or the next deadline.
+//! the work of clients in one turn; messages of members come in between. The core never waits for a connection. The disk
+//! thread writes and syncs, unless nothing waits for the core meanwhile. The core itself reads a job that is only on
+//! disk, mostly from the system's cache. With nothing to do it rests until an input or the next deadline.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -39,40 +39,40 @@ pub(super) enum ToCore {
     Connected {
         /// The new connection.
         connection: ConnectionId,
-        /// Who came.
+        /// The address, the access and the session secret of the client.
         arrival: Arrival,
-        /// The way to it.
+        /// The queue of its output.
         outbox: Outbox,
     },
     /// This batch, and all before it, are durable.
     Persisted(Persisted),
-    /// Whatever else the replica is to know.
+    /// Any other input of the replica.
     Input(Input),
-    /// The result of the fetch with this number. Only the result of the last one counts: the files of an earlier one may be gone.
+    /// The result of a fetch. Only the result of the last fetch is valid: the files of an earlier one may be gone.
     SnapshotFetch {
-        /// Its number.
+        /// The number of the fetch.
         number: u64,
-        /// What the replica is to know.
+        /// The input for the replica.
         input: Input,
     },
-    /// Somebody watches: say how the node is, and what there is, as far as one may see it.
+    /// Report the state of the node, and of the queue as far as this access may see it.
     Observe(Option<Arc<Access>>, oneshot::Sender<Box<Observed>>),
-    /// Tell somebody what happens to jobs from here on.
+    /// Send events of jobs from here on.
     WatchJobs(oneshot::Sender<broadcast::Receiver<JobEvent>>),
-    /// Say which topics' jobs are called back.
+    /// List the topics with call-backs.
     CalledBack(oneshot::Sender<Vec<CalledBack>>),
-    /// End now. Nothing that is not durable yet will be.
+    /// End now. What is not durable yet is lost.
     Abort,
-    /// As before: this is why.
+    /// The same, for this reason.
     Failed(StorageError),
 }
 
-/// What a node shows of itself.
+/// The state of a node, as it shows it.
 #[derive(Debug)]
 pub struct Observed {
-    /// What its replica knows.
+    /// The state of its replica.
     pub observation: Observation,
-    /// Where its time went since the start, by stage: as in STATS.
+    /// The time spent in each stage since the start, as in STATS.
     pub stages: [(&'static str, Buckets); 4],
 }
 
@@ -82,10 +82,10 @@ pub(super) struct Core {
     outboxes: BTreeMap<ConnectionId, Outbox>,
     disk: DiskHandle,
     checkpoint: Sender<ToCheckpoint>,
-    /// The numbers of the last batch that the disk thread was given, and of the last that is durable.
+    /// The number of the last batch given to the disk thread, and of the last durable one.
     ordered: u64,
     durable: u64,
-    /// The way to other nodes, if there may be any.
+    /// The connections to other nodes, if it may have any.
     peers: Option<Peers>,
     /// The number of checkpoint fetches ordered so far.
     fetches: u64,
@@ -94,15 +94,15 @@ pub(super) struct Core {
     stages: Stages,
     /// The wall clock by which jobs are due, when the last turn that applied entries had ended.
     wall: Duration,
-    /// The next unreadable data is logged at this time at the soonest: clients may ask for it as often as they like.
+    /// Unreadable data is not logged again before this time: clients may ask for it as often as they like.
     next_unreadable: Duration,
     /// Signalled once, when the node serves.
     readiness: Option<oneshot::Sender<()>>,
-    /// To those who watch jobs.
+    /// Events for those that watch jobs.
     events: broadcast::Sender<JobEvent>,
-    /// Of the turn under way.
+    /// The outputs of the turn under way.
     outputs: Vec<Output>,
-    /// The turn under way has taken one input at most, and committed nothing.
+    /// True if the turn under way has taken at most one input, and committed nothing.
     is_lone: bool,
     /// How the last turn ended.
     next: Next,
@@ -116,12 +116,12 @@ enum Next {
     Aborted,
 }
 
-/// What carrying out outputs led to.
+/// The result of carrying out outputs.
 #[derive(Default)]
 struct Done {
     stopped: bool,
     failed: Option<StorageError>,
-    /// What the replica is to know of it.
+    /// Inputs for the replica that follow from it.
     inputs: Vec<Input>,
 }
 
@@ -131,15 +131,15 @@ const INPUTS_PER_POLL_MAX: usize = 1024;
 /// Inputs with at most this many bytes in them are brief work.
 pub(super) const BRIEF_BYTES_MAX: usize = 16 << 10;
 
-/// Events of jobs that are kept for those who watch; one that is further behind misses some.
+/// Events of jobs that are kept for watchers; a watcher that is further behind misses some.
 const EVENTS_KEPT_MAX: usize = 16_384;
 
 /// The shortest interval between two log lines about unreadable data.
 const UNREADABLE_LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// The way to the core.
+/// The handle that sends inputs to the core.
 pub(super) type CoreMailbox = Mailbox<Box<Core>>;
-/// The end of the core thread.
+/// Runs the core on its thread.
 pub(super) type CoreRunner = Runner<Box<Core>>;
 
 impl Actor for Box<Core> {
@@ -167,13 +167,13 @@ impl Actor for Box<Core> {
         let farewell: fn(&Outbox) = if self.next == Next::Stopped { Outbox::close } else { Outbox::cut };
         self.outboxes.values().for_each(farewell);
         self.disk.send(ToDisk::Finish);
-        // One that is gone has failed, and says so itself.
+        // A checkpoint thread that is gone has failed, and reports that itself.
         let _ = self.checkpoint.send(ToCheckpoint::Finish);
     }
 }
 
 impl Core {
-    /// A core over a replica that was started.
+    /// A core with a started replica.
     pub(super) fn new(
         replica: Replica,
         disk: DiskHandle,
@@ -205,7 +205,7 @@ impl Core {
         }
     }
 
-    /// Handles the inputs that wait, as many as one turn takes.
+    /// Handles waiting inputs, as many as one turn takes.
     fn take_in(&mut self, inputs: &mut VecDeque<ToCore>) -> Next {
         let mut now = self.clock.now();
         let taken = inputs.len().min(INPUTS_PER_POLL_MAX);
@@ -213,12 +213,12 @@ impl Core {
         for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
-                // Who has not waited for the answer needs none.
+                // The asker has given up.
                 ToCore::Observe(_, asker) if asker.is_closed() => {}
                 ToCore::Observe(access, asker) => {
                     let observation = self.replica.observe(access.as_deref());
                     let stages = self.stages.since_start();
-                    // One that did not wait misses it.
+                    // An asker that has given up misses it.
                     let _ = asker.send(Box::new(Observed { observation, stages }));
                 }
                 ToCore::CalledBack(asker) => {
@@ -234,7 +234,7 @@ impl Core {
                     self.outboxes.insert(connection, outbox);
                     self.replica.handle(now, Input::Connected { connection, arrival });
                 }
-                // Once per connection: one that was found gone has been reported already.
+                // Reported once for each connection: one that was found gone has been reported already.
                 ToCore::Input(Input::Disconnected { connection })
                     if self.outboxes.remove(&connection).is_none() => {}
                 ToCore::Input(Input::Requests { connection, .. })
@@ -293,9 +293,9 @@ impl Core {
         }
     }
 
-    /// Makes a batch durable here and now if nobody waits for this thread meanwhile: the batch is small and all that comes
-    /// of one input, and no other has come. To hand it to the disk thread and to hear of it takes longer than most turns.
-    /// Never on a node with other members: they must hear from it even while the disk hangs.
+    /// Makes a batch durable at once if nothing waits for this thread: the batch is small and the only output of one
+    /// input, and no other input has come. Handing it to the disk thread and waiting for its report takes longer than most
+    /// turns. Never on a node with other members: they must hear from it even while the disk hangs.
     fn commit(
         &mut self,
         outputs: &[Output],
@@ -327,7 +327,7 @@ impl Core {
         self.replica.poll(now, outputs);
         if is_watched {
             for event in self.replica.take_job_events() {
-                // The last one that watched may have gone meanwhile.
+                // The last watcher may have gone meanwhile.
                 let _ = self.events.send(event);
             }
         }
@@ -341,7 +341,7 @@ impl Core {
         self.wall = Duration::from_micros(self.replica.wall_us()) + took;
     }
 
-    /// Notes how late first deliveries are, and adds to an answer what only the driver knows.
+    /// Records how late first deliveries are, and adds the times of stages to answers to STATS.
     fn measure(&mut self, responses: &mut [(RequestId, Response)]) {
         for (_, response) in responses {
             match response {
@@ -380,7 +380,7 @@ impl Core {
                 }
             }
             Output::Checkpoint(order) => {
-                // One that is gone has failed, and says so itself.
+                // A checkpoint thread that is gone has failed, and reports that itself.
                 let _ = self.checkpoint.send(ToCheckpoint::Order(order));
             }
             Output::Backup { connection, request, backup } => {
@@ -424,7 +424,7 @@ impl Core {
         }
     }
 
-    /// The node ends for this reason: the disk thread ends with it.
+    /// Ends the node with this error, and the disk thread with it.
     fn fail(&self, error: StorageError) -> Next {
         self.disk.send(ToDisk::Fail(error));
         Next::Aborted
@@ -445,7 +445,7 @@ impl Core {
             Notice::Leading { term } => {
                 info!(term, "leading");
                 if let Some(readiness) = self.readiness.take() {
-                    // A start that was given up listens no longer.
+                    // A start that was given up does not wait for this.
                     let _ = readiness.send(());
                 }
             }
@@ -499,7 +499,7 @@ impl Core {
     }
 }
 
-/// The batch that is to be written, if that is all there is to do and takes little time on a quick disk.
+/// The batch to write, if it is the only output and small enough to take little time on a quick disk.
 fn brief_write(outputs: &[Output]) -> Option<&WriteBatch> {
     let [Output::Persist(write)] = outputs else { return None };
     (write.batch.install.is_none() && write.batch.data_bytes() <= BRIEF_BYTES_MAX).then_some(write)

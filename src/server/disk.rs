@@ -1,8 +1,9 @@
-//! What writes the log, and the disk thread. The thread takes all waiting write batches, makes them durable together, and
-//! tells the core. While it rests, the core may make a batch durable itself. The first write or sync that fails is the last
-//! action of either. A shortage of space or descriptors that shows before anything is written is waited for.
+//! Writes the log, on the disk thread or on that of the core. The thread takes all waiting write batches, makes them
+//! durable together, and tells the core. While it rests, the core may make a batch durable itself. The first write or sync
+//! that fails is the last action of either. If space or descriptors run short before anything is written, the disk waits
+//! for them.
 //!
-//! What takes long goes to another thread, one [`Chore`] at a time.
+//! Long work goes to another thread, one [`Chore`] at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -23,43 +24,43 @@ use watches::{MemoryWatch, SlowCommits, SpaceWatch};
 
 mod watches;
 
-/// What the disk thread is asked to do.
+/// Commands of the disk thread.
 #[derive(Debug)]
 pub(super) enum ToDisk {
     /// Make this durable.
     Persist(WriteBatch),
-    /// Say where the log stands at this entry.
+    /// Return the log's entry at this index.
     Base {
         /// Index of the entry.
         index: u64,
-        /// Who asks.
+        /// Gets the entry.
         reply: Sender<LogBase>,
     },
-    /// Read entries for another member, and tell the core; none if they are not in the log any more.
+    /// Read entries for another member, and send them to the core; none if they are not in the log any more.
     Fetch(Wanted),
-    /// The log up to this entry is not needed any more: a checkpoint contains it.
+    /// Drop the log up to this entry: a checkpoint contains it.
     Cut {
-        /// The last one to go.
+        /// The last entry to drop.
         through: u64,
     },
-    /// See what has become due.
+    /// Do what has become due.
     Look,
-    /// Everything asked for before is all there will be.
+    /// End after the commands before: no more follow.
     Finish,
-    /// As before, and the node ends for this reason.
+    /// The same, and the node ends for this reason.
     Fail(StorageError),
 }
 
-/// What has become durable.
+/// A report of what has become durable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Persisted {
     /// The number of the last batch.
     pub(super) number: u64,
-    /// What the commit took, if entries were written.
+    /// How long the steps of the commit took, if entries were written.
     pub(super) times: Option<CommitTimes>,
 }
 
-/// What writes the log: on the disk thread, or on the thread of the core while that has nothing else to do.
+/// Writes the log: on the disk thread, or on the thread of the core while that has nothing else to do.
 pub(super) struct Disk {
     storage: Box<dyn Storage + Send>,
     core: CoreMailbox,
@@ -72,22 +73,22 @@ pub(super) struct Disk {
     slow: SlowCommits,
     /// When the disk thread wakes by itself.
     wakes_at: Duration,
-    /// What the last commit took.
+    /// The duration of the last commit.
     last_took: Duration,
-    /// No shortage is waited for any more.
+    /// True at a stop: then a shortage is an error.
     is_stopping: Arc<AtomicBool>,
 }
 
-/// Shared by both; empty after a failure or a panic, and at the end.
+/// Shared by both threads; empty after a failure or a panic, and at the end.
 type Shared = Arc<Mutex<Option<Disk>>>;
 
-/// The disk thread's end.
+/// Runs the disk on its thread.
 pub(super) struct DiskThread {
     disk: Shared,
     commands: Receiver<ToDisk>,
 }
 
-/// The way to the disk.
+/// A handle that sends commands to the disk thread, or uses the disk itself.
 #[derive(Clone)]
 pub(super) struct DiskHandle {
     disk: Shared,
@@ -95,21 +96,21 @@ pub(super) struct DiskHandle {
     is_stopping: Arc<AtomicBool>,
 }
 
-/// The disk thread's way to the thread for chores.
+/// The disk thread's channel to the thread for chores.
 pub(super) struct Chores {
     orders: Sender<Chore>,
     results: Receiver<Result<(), StorageError>>,
     is_busy: bool,
 }
 
-/// The other end of it.
+/// The other end of that channel.
 pub(super) struct ChoreThread {
     orders: Receiver<Chore>,
     results: Sender<Result<(), StorageError>>,
 }
 
 impl Chores {
-    /// The way, and what is to [run](ChoreThread::run) on a thread of its own.
+    /// Both ends; [run](ChoreThread::run) the second on a thread of its own.
     pub(super) fn new() -> (Self, ChoreThread) {
         let ((orders, to_do), (results, done)) = (mpsc::channel(), mpsc::channel());
         (Self { orders, results: done, is_busy: false }, ChoreThread { orders: to_do, results })
@@ -129,30 +130,31 @@ impl ChoreThread {
 
 /// Batches are merged up to this size in bytes: storage syncs that often anyway.
 const MERGED_BYTES_MAX: usize = 1 << 20;
-/// A commit that takes longer is for the disk thread: to wake that costs little beside it, and the core goes on meanwhile.
+/// A commit that takes longer is for the disk thread: waking it costs little in comparison, and the core goes on
+/// meanwhile.
 const QUICK: Duration = Duration::from_millis(1);
 const WATERMARK_EVERY: Duration = Duration::from_millis(100);
-/// While there is nothing to do but a chore is under way: its result is waited for this long at a time.
+/// While a chore is under way and there is nothing else to do, its result is checked this often.
 const CHORE_CHECK_EVERY: Duration = Duration::from_millis(50);
 const SPACE_CHECK_EVERY: Duration = Duration::from_secs(1);
-/// What a shortage keeps from being done is tried again after this time.
+/// After a shortage, the work is tried again after this time.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(500);
-/// The log of the process says this often that it waits.
+/// While the disk waits, it logs so this often.
 const WAITING_LINE_EVERY: Duration = Duration::from_secs(10);
 
 impl DiskHandle {
-    /// Gives an order to the disk thread. One that is gone has failed, and says so itself.
+    /// Sends a command to the disk thread. If that is gone, it has failed and reports so itself.
     pub(super) fn send(&self, command: ToDisk) {
         let _ = self.commands.send(command);
     }
 
-    /// The node stops: from here on a shortage ends it, since it may last for ever. What waits for room was not acknowledged.
+    /// The node stops: from here on a shortage ends it, since it may last for ever. Nothing that waits was acknowledged.
     pub(super) fn wait_for_room_no_longer(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Makes a batch durable on this thread, unless the disk is slow or has no room, or the disk thread is at work or has failed.
-    /// The caller has no other batch under way.
+    /// Makes a batch durable on this thread, unless the disk is slow or has no space, or the disk thread is at work or has
+    /// failed. The caller has no other batch under way.
     pub(super) fn persist(&self, write: &WriteBatch) -> Option<Result<Persisted, StorageError>> {
         let mut shared = self.disk.try_lock().ok()?;
         if shared.as_ref()?.last_took > QUICK {
@@ -160,7 +162,7 @@ impl DiskHandle {
         }
         let persisted = with_disk(&mut shared, |disk| {
             let persisted = match disk.persist(write) {
-                // The disk thread can wait.
+                // Left to the disk thread, which can wait.
                 Err(StorageError::Passing(_)) => None,
                 persisted => Some(persisted?),
             };
@@ -212,7 +214,7 @@ impl DiskThread {
     }
 }
 
-/// Works with the disk, if it is there. After a failure or a panic it is gone: nothing is written after either.
+/// Uses the disk, if it is there. A failure or a panic removes it: nothing is written after either.
 fn with_disk<T>(
     shared: &mut Option<Disk>,
     work: impl FnOnce(&mut Disk) -> Result<T, StorageError>,
@@ -224,8 +226,8 @@ fn with_disk<T>(
 }
 
 impl Disk {
-    /// Over `storage`. It reports to `core`, keeps `free_min_bytes` of the device free, and if `watch_memory`, tells how
-    /// much the process takes. Returns the way to it, and what is to [run](DiskThread::run) on a thread of its own.
+    /// Starts with `storage`. It reports to `core`, keeps `free_min_bytes` of the device free and, if `watch_memory`,
+    /// reports the memory of the process. Returns a handle, and what to [run](DiskThread::run) on a thread of its own.
     pub(super) fn start(
         storage: Box<dyn Storage + Send>,
         core: CoreMailbox,
@@ -259,14 +261,14 @@ impl Disk {
         )
     }
 
-    /// The disk thread has nothing to do. Returns for how long, unless a command comes.
+    /// Called when the disk thread has nothing to do. Returns how long it may rest, unless a command comes.
     fn rest(&mut self) -> Result<Duration, StorageError> {
         self.watch_space()?;
         self.wakes_at = self.idle_until();
         Ok(self.wakes_at.saturating_sub(self.clock.elapsed()))
     }
 
-    /// Carries out a command that is no batch, if there is one, then what has become due.
+    /// Carries out a command that is not a batch, if there is one, then what has become due.
     fn carry_out(&mut self, command: Option<ToDisk>) -> Result<(), StorageError> {
         match command {
             Some(ToDisk::Fetch(Wanted { first, last, bytes_max })) => {
@@ -288,7 +290,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes `first` and the batches after it durable, and returns the next command that is no batch. Or installs
+    /// Makes `first` and the batches after it durable, and returns the next command that is not a batch. Or installs
     /// a checkpoint, which replaces the batches before it.
     fn persist_all(
         &mut self,
@@ -318,8 +320,8 @@ impl Disk {
         Ok(other)
     }
 
-    /// Repeats what a shortage keeps from being done, until the node stops: nothing was changed, and a full disk or a lack of
-    /// descriptors passes. Others lead meanwhile, if there are others.
+    /// Repeats work during a shortage, until the node stops: nothing was changed, and a full disk or a lack of descriptors
+    /// passes. Meanwhile another member may lead.
     fn patiently<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, StorageError>,
@@ -362,7 +364,7 @@ impl Disk {
         if self.chores.is_busy {
             match self.chores.results.try_recv() {
                 Ok(done) => self.storage.chore_done(done)?,
-                // A thread that panicked has told so.
+                // A thread that panicked has reported it.
                 Err(_) => return Ok(()),
             }
         }
@@ -402,7 +404,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Until when there is nothing to do unless a command comes.
+    /// The time until which there is nothing to do, unless a command comes.
     fn idle_until(&self) -> Duration {
         let check = if self.space.free_min_bytes == 0 { Duration::MAX } else { self.space.next_check };
         let check = check.min(self.memory.next_when_idle());
@@ -416,7 +418,7 @@ impl Disk {
     }
 }
 
-/// Adds `later` to `merged` so that carrying out the result is carrying out one after the other.
+/// Adds `later` to `merged`: carrying out the result has the same effect as both in turn.
 fn merge(merged: &mut WriteBatch, later: WriteBatch) {
     let PersistBatch { vote, install, entries, commit } = later.batch;
     debug_assert!(install.is_none(), "what is installed is never added to what comes before");
@@ -425,7 +427,7 @@ fn merge(merged: &mut WriteBatch, later: WriteBatch) {
     merged.batch.vote = vote.or(merged.batch.vote);
     merged.batch.commit = merged.batch.commit.max(commit);
     if let Some(first) = entries.first() {
-        // The later batch may take back the end of the log: what it overwrites need not be written.
+        // The later batch may truncate the log: entries that it overwrites need not be written.
         let kept = merged.batch.entries.partition_point(|entry| entry.index < first.index);
         merged.batch.entries.truncate(kept);
     }

@@ -1,4 +1,4 @@
-//! Accepts connections, as many as may be unauthenticated at a time.
+//! Accepts connections, within the limits of unauthenticated ones.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -18,20 +18,20 @@ use crate::protocol::{ErrorCode, ErrorReply};
 use crate::replica::ConnectionId;
 use crate::types::SessionSecret;
 
-/// Connections that the system keeps waiting while the server is busy taking others in.
+/// Connections that the system queues while the server is busy accepting others.
 const BACKLOG: u32 = 1024;
-/// An address that has all these places takes none from itself that it has had for less.
+/// An address that has all slots does not take one from itself before the slot's owner has had it for this long.
 const SLOT_PATIENCE: Duration = Duration::from_secs(1);
-/// Clients that are being turned away at a time; beyond it they are closed without a word.
+/// Clients that are told of a lack of room at the same time; further ones are closed without an answer.
 const TURNED_AWAY_MAX: usize = 64;
-/// After an error that will not pass at once, such as no free file descriptor.
+/// The pause after an error that does not pass at once, such as a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// An address that is taken, but not listened on yet: clients come in when the queue is there.
+/// A bound address that is not listened on yet: clients can connect when the queue is ready.
 #[derive(Debug)]
 pub(super) struct Reserved(TcpSocket);
 
-/// Takes the address `host:port`.
+/// Binds the address `host:port`.
 pub(super) async fn reserve(address: &str) -> io::Result<Reserved> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in lookup_host(address).await? {
@@ -50,12 +50,12 @@ pub(super) async fn reserve(address: &str) -> io::Result<Reserved> {
 }
 
 impl Reserved {
-    /// The address, with the port that the system chose if it was to.
+    /// The address, with the port that the system chose if it was 0.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 
-    /// Lets clients come.
+    /// Begins to accept clients.
     pub(super) fn listen(self) -> io::Result<TcpListener> {
         self.0.listen(BACKLOG)
     }
@@ -65,7 +65,7 @@ impl Reserved {
 pub(super) async fn accept_clients(listener: TcpListener, config: Arc<ConnectionConfig>) {
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let without_place = |stream| {
-        // A client of TLS could read nothing before a handshake, and a crowd is not worth one.
+        // A client with TLS could read nothing before a handshake, which costs too much for a crowd.
         if config.tls.is_none()
             && let Ok(permit) = turned_away.clone().try_acquire_owned()
         {
@@ -76,7 +76,7 @@ pub(super) async fn accept_clients(listener: TcpListener, config: Arc<Connection
         .await;
 }
 
-/// Accepts until the server stops: hands over those that have a slot for unauthenticated connections, and those for which there is none.
+/// Accepts until the server stops: hands over connections with a slot for unauthenticated ones, and those without.
 pub(super) async fn accept(
     listener: TcpListener,
     config: &ConnectionConfig,
@@ -112,8 +112,8 @@ pub(super) async fn accept(
     }
 }
 
-/// A slot for an unauthenticated connection from this address. One from an address that has as many connections as it may takes
-/// no place from others.
+/// A slot for an unauthenticated connection from this address. An address that has its maximum of connections takes no slot
+/// from others.
 fn admit(
     from: IpAddr,
     addresses: &Arc<Addresses>,
@@ -123,14 +123,14 @@ fn admit(
     Some((counted, unauthenticated.enter(from)?))
 }
 
-/// The numbers of connections. An operator names one by its number: that of another node, or of a time before a restart, is to
-/// name none. So they begin anywhere, with room for as many as a node will ever have, within the 53 bits that every reader of
-/// JSON keeps.
+/// The numbers of connections. An operator names a connection by its number, so a number of another node, or from before a
+/// restart, must not match. Numbers begin at a random place, with room for all that a node will ever have, within the 53
+/// bits that every JSON reader keeps.
 #[derive(Debug)]
 pub(super) struct ConnectionNumbers(AtomicU64);
 
 impl ConnectionNumbers {
-    /// Numbers that no other run of a node has.
+    /// Numbers that no other run of a node uses.
     pub(super) fn new() -> Self {
         const RUN_BITS: u32 = 24;
         const RUNS: u64 = 1 << 29;
@@ -138,7 +138,7 @@ impl ConnectionNumbers {
         Self(AtomicU64::new((drawn % RUNS) << RUN_BITS))
     }
 
-    /// One that no connection had before.
+    /// A number that no connection had before.
     pub(super) fn next(&self) -> ConnectionId {
         ConnectionId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -170,7 +170,7 @@ mod tests {
     async fn an_address_that_has_enough_takes_no_place_from_others() {
         let (addresses, unauthenticated) = (Addresses::new(2), UnauthenticatedLimits::new(3, Duration::ZERO));
         let [greedy, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().expect("an address"));
-        // Two of its own, and the other's, which would give way to a third.
+        // Two of its own, and the other's, which a third one would take.
         let admitted =
             [greedy, greedy, other].map(|from| admit(from, &addresses, &unauthenticated).expect("a place"));
         assert!(admit(greedy, &addresses, &unauthenticated).is_none());

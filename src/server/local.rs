@@ -1,16 +1,16 @@
-//! Sessions of this process with its own core: HTTP, and whatever else serves others within the server, asks over them.
+//! Sessions of this process with its own core, for HTTP and for every other service inside the server.
 //!
-//! A session is a connection without a socket. The replica sees no difference: rights, limits, turns and leases are those of any
-//! client. All who show the same token ask over one session, each for itself and at the same time; an answer goes to whoever
-//! asked. Leases outlive the session: they are settled by whoever shows them, over any session.
+//! A session is a connection without a socket. The replica sees no difference: rights, limits, turns and leases are those
+//! of any client. All callers with the same token share one session, concurrently; each answer goes to the caller that
+//! asked. Leases outlive the session: any caller that shows a lease can settle it, over any session.
 //!
-//! On a node that does not lead, a session is a connection to the member that does, over the [nodes' port](super::peers).
+//! On a node that does not lead, a session is a connection to the leader, over the [peers' port](super::peers).
 //!
-//! A job is shown only while its lease surely lasts: the time that is left of it is that of the moment at which the asker takes the
-//! answer, however long the answer was under way or waited here. A job whose lease may be over goes back, not started.
+//! A job is shown only while its lease surely lasts: its remaining time is computed when the caller takes the answer,
+//! however long the answer was under way or waited here. A job whose lease may be over is given back, not started.
 //!
-//! Whoever is gone before the answer comes gets nothing: its RESERVE is cancelled, and jobs that were granted to it meanwhile
-//! are given back unattempted.
+//! If a caller leaves before its answer comes, its RESERVE is cancelled, and jobs that were granted to it meanwhile are
+//! given back unattempted.
 
 mod leader_clock;
 mod leases;
@@ -58,20 +58,20 @@ use crate::storage::CALL_BACKS;
 use crate::transport::Stream;
 use crate::types::{Access, Lease, SessionSecret, whole_ms};
 
-/// Requests of one session that may wait for their answer; more wait before they are asked.
+/// Requests of one session that may wait for their answer; further ones wait before they are sent.
 const IN_FLIGHT_MAX: u32 = 16_384;
-/// A way to the leader that was not found is looked for again after this time.
+/// After the leader was not found or reached, it is tried again after this time.
 const NO_WAY_FOR: Duration = Duration::from_millis(200);
-/// What a request weighs beside the bodies in it, in bytes.
+/// Memory charged for a request beside its bodies, in bytes.
 const REQUEST_BYTES: usize = 128;
 
 /// The sessions of this process, one for each token in use.
 #[derive(Clone, Debug)]
 pub struct Local {
     config: Arc<ConnectionConfig>,
-    /// To the member that leads, if it is another.
+    /// To the leader, if another member leads.
     passage: Option<Passage>,
-    /// Where the data is.
+    /// The data directory.
     data: Arc<Path>,
     watchers: Arc<Watchers>,
     sessions: Arc<Sessions>,
@@ -81,17 +81,17 @@ pub struct Local {
 #[derive(Debug, Default)]
 struct Sessions(Mutex<BTreeMap<String, Arc<OfToken>>>);
 
-/// The session of one token. The lock is held while it is opened: those with this token wait for it, and nobody else.
+/// The session of one token. The lock is held while it is opened: only callers with this token wait for it.
 type OfToken = tokio::sync::Mutex<Opened>;
 
 #[derive(Debug, Default)]
 struct Opened {
     session: Option<Arc<LocalSession>>,
-    /// Until when no way to the leader is looked for, and why.
+    /// Until when the leader is not tried again, and why.
     no_way: Option<(Instant, ErrorReply)>,
 }
 
-/// One session. It ends when nobody has it any more.
+/// One session. It ends when its last owner drops it.
 #[derive(Debug)]
 pub struct LocalSession {
     way: Way,
@@ -102,16 +102,16 @@ pub struct LocalSession {
     welcome: OnceLock<Box<Welcome>>,
 }
 
-/// How requests reach the queue.
+/// Where requests go.
 #[derive(Debug)]
 enum Way {
     /// To the core of this process.
     Core { config: Arc<ConnectionConfig>, connection: ConnectionId, share: InputShare },
-    /// To another member, and its clock.
+    /// To another member; with its clock.
     Member(Line, Arc<LeaderClock>),
 }
 
-/// All that comes under the number of one request.
+/// The answers to one request.
 #[derive(Debug)]
 pub struct Answering {
     session: Arc<LocalSession>,
@@ -121,7 +121,7 @@ pub struct Answering {
 }
 
 impl Local {
-    /// Sessions with the core that this configuration leads to, or with the member that leads.
+    /// Sessions with the core of this configuration, or with the member that leads.
     pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: &Path) -> Self {
         Self { config, passage, data: data.into(), watchers: Arc::default(), sessions: Arc::default() }
     }
@@ -130,7 +130,7 @@ impl Local {
     ///
     /// # Errors
     ///
-    /// The system does not let the port be listened on.
+    /// If the system does not let the server listen on the port.
     pub fn accept<F: Future<Output = ()> + Send + 'static>(
         &self,
         port: Port,
@@ -146,22 +146,22 @@ impl Local {
         self.config.stopping.clone()
     }
 
-    /// Where the log of call-backs is.
+    /// The folder of the log of call-backs.
     pub fn call_backs_folder(&self) -> PathBuf {
         self.data.join(CALL_BACKS)
     }
 
-    /// By when an accepted connection's first request must be complete, and any that was begun.
+    /// How long an accepted connection's first request may take to be complete, and any that was begun.
     pub fn request_deadline(&self) -> Duration {
         self.config.frame_deadline
     }
 
-    /// Whether whoever reaches the server may do everything.
+    /// True if there are no tokens: everyone who reaches the server may do everything.
     pub fn is_open(&self) -> bool {
         self.config.tokens.are_none()
     }
 
-    /// Whether connections are encrypted: then a client knows by the certificate whom it asks.
+    /// True if connections are encrypted: then the certificate tells a client which server it is.
     pub fn has_tls(&self) -> bool {
         self.config.tls.is_some()
     }
@@ -171,11 +171,11 @@ impl Local {
         self.config.body_bytes_max
     }
 
-    /// Lets in one who comes from this address and shows the secret of a token.
+    /// Authenticates a caller from this address by the secret of a token.
     ///
     /// # Errors
     ///
-    /// There is no such token, or it has as many connections as it may.
+    /// If there is no such token, or it has its maximum of connections.
     pub fn admit(&self, secret: &[u8], from: &str) -> Result<AdmittedClient, ErrorReply> {
         self.config.tokens.admit(secret).inspect_err(|error| {
             if error.code == ErrorCode::Unauthorised {
@@ -184,7 +184,7 @@ impl Local {
         })
     }
 
-    /// Lets in one that acts as the token of this name.
+    /// Admits a caller that acts as the token of this name.
     ///
     /// # Errors
     ///
@@ -193,11 +193,11 @@ impl Local {
         self.config.tokens.admit_as(token)
     }
 
-    /// The session of all who may do this, opened if there is none.
+    /// The session of all callers with this access, opened if there is none.
     ///
     /// # Errors
     ///
-    /// No node leads, or the one that does cannot be reached or has no room.
+    /// If no node leads, or the leader cannot be reached or has no room.
     pub async fn session(&self, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
         let of_token = self.sessions.of(&access.token);
         let mut opened = of_token.lock().await;
@@ -227,7 +227,7 @@ impl Local {
         LocalSession::with_member(stream, unread, Arc::clone(access)).await
     }
 
-    /// A session that is shared with nobody.
+    /// A session that is not shared.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl Sessions {
     /// The session of the token of this name, if it is open.
     fn of(&self, token: &str) -> Arc<OfToken> {
         let mut by_token = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever opens one, or looks at it, has it as well.
+        // A token in use by a task, which opens or checks its session, is kept.
         by_token.retain(|_, one| {
             Arc::strong_count(one) > 1 || one.try_lock().is_ok_and(|opened| opened.is_of_use())
         });
@@ -312,27 +312,27 @@ impl LocalSession {
             ..Hello::default()
         };
         if let Response::Welcome(welcome) = self.ask(None, Request::Hello(hello)).await? {
-            // Nobody else has it yet.
+            // The session is not shared yet.
             let _ = self.welcome.set(welcome);
         }
         Ok(self)
     }
 
-    /// The server's side of the bargain; `None` before it is open.
+    /// The limits and the identity that WELCOME states; `None` before the session is open.
     pub fn welcome(&self) -> Option<&Welcome> {
         self.welcome.get().map(Box::as_ref)
     }
 
-    /// Whether it answers nothing more: this node leads no longer, or an operator has closed it.
+    /// True if it answers no more requests: this node has lost the lead, or an operator has closed the session.
     pub fn has_ended(&self) -> bool {
         self.waiting.lock().has_ended
     }
 
-    /// Asks for something, on behalf of one who comes from this address.
+    /// Sends a request for a caller from this address, and waits for the answer.
     ///
     /// # Errors
     ///
-    /// What the queue says, or [`ErrorCode::NoLeader`] if the session ends before the answer.
+    /// The error of the queue, or [`ErrorCode::NoLeader`] if the session ends before the answer.
     pub async fn ask(
         self: &Arc<Self>,
         from: Option<Arc<str>>,
@@ -350,7 +350,7 @@ impl LocalSession {
             self.age(&mut answer);
             let is_whole = !had_jobs || !leases_of(&answer).is_empty();
             reserve.wait_ms = wait_ms.saturating_sub(whole_ms(asked.elapsed()));
-            // Others may come before the wait is over.
+            // Other jobs may come before the wait is over.
             if is_whole || reserve.wait_ms == 0 {
                 return Ok(answer);
             }
@@ -358,7 +358,7 @@ impl LocalSession {
     }
 
     async fn ask_once(&self, from: Option<Arc<str>>, request: Request) -> Result<Response, ErrorReply> {
-        // It is never closed.
+        // The semaphore is never closed.
         let _room = self.room.acquire().await;
         let is_reserve = matches!(request, Request::Reserve(_));
         let (sender, answer) = oneshot::channel();
@@ -374,11 +374,11 @@ impl LocalSession {
         }
     }
 
-    /// Asks for something to which more than one answer comes.
+    /// Sends a request that gets more than one answer.
     ///
     /// # Errors
     ///
-    /// The session has ended.
+    /// If the session has ended.
     pub async fn subscribe(self: &Arc<Self>, request: Request) -> Result<Answering, ErrorReply> {
         let (sender, answers) = mpsc::unbounded_channel();
         let number = self.enter(Asker::Always(sender))?;
@@ -387,14 +387,14 @@ impl LocalSession {
         Ok(answering)
     }
 
-    /// Asks for something and does not wait for the answer.
+    /// Sends a request without waiting for the answer.
     fn mention(&self, request: Request) {
         let number = RequestId(self.number());
         match &self.way {
             Way::Core { config, connection, .. } => {
                 let (connection, requests) = (*connection, vec![(number, request)]);
                 let permit = crate::replica::Permit::default();
-                // A core that has ended answers nobody.
+                // A core that has ended answers no requests.
                 let _ = config.core.send(ToCore::Input(Input::Requests {
                     connection,
                     from: None,
@@ -403,20 +403,20 @@ impl LocalSession {
                 }));
             }
             Way::Member(line, _) => {
-                // Without room for it, what it would have spared is done.
+                // If there is no room, the request is dropped: it would only have saved work.
                 let _ = line.try_send((number, request));
             }
         }
     }
 
-    /// Gives jobs back that reach nobody: they were not started.
+    /// Gives back jobs that reach no caller: they were not started.
     fn give_back(&self, leases: Vec<Lease>) {
         if !leases.is_empty() {
             self.mention(release(leases));
         }
     }
 
-    /// Sets what is left of each lease in an answer, as of now, and gives those back that may be over.
+    /// Sets the remaining time of each lease in an answer, as of now, and gives back jobs whose lease may be over.
     fn age(&self, answer: &mut Response) {
         let now_ms = match &self.way {
             Way::Core { config, .. } => clock_ms(config),
@@ -447,7 +447,7 @@ impl LocalSession {
         if askers.has_ended {
             return Err(ErrorReply { applied: Applied::No, ..lost() });
         }
-        // After four thousand million requests a long poll may still have its number.
+        // Numbers wrap after 2^32 requests, and a long poll may still have this one.
         let mut number = self.number();
         while askers.by_number.contains_key(&number) {
             number = self.number();
@@ -456,7 +456,7 @@ impl LocalSession {
         Ok(number)
     }
 
-    /// The next number of a request; none that has another meaning.
+    /// The next number of a request, except for reserved ones.
     fn number(&self) -> u32 {
         loop {
             match self.next.fetch_add(1, Ordering::Relaxed) {
@@ -470,7 +470,7 @@ impl LocalSession {
 impl Drop for LocalSession {
     fn drop(&mut self) {
         if let Way::Core { config, connection, .. } = &self.way {
-            // A core that has ended needs no telling.
+            // A core that has ended need not be told.
             let _ = config.core.send(ToCore::Input(Input::Disconnected { connection: *connection }));
         }
     }
@@ -493,14 +493,14 @@ impl Drop for Answering {
     fn drop(&mut self) {
         self.session.waiting.lock().by_number.remove(&self.number);
         self.session.mention(Request::Unsubscribe { subscription: self.number });
-        // Nobody takes the jobs that came meanwhile.
+        // No caller takes the jobs that came meanwhile.
         while let Ok(answer) = self.answers.try_recv() {
             self.session.give_back(leases_of(&answer));
         }
     }
 }
 
-/// One who waits. If it goes before the answer has come, a RESERVE is cancelled.
+/// A caller that waits. If it is dropped before the answer has come, a RESERVE is cancelled.
 struct Left<'a> {
     session: &'a LocalSession,
     number: u32,
@@ -513,7 +513,7 @@ impl Drop for Left<'_> {
         self.session.waiting.lock().by_number.remove(&self.number);
         match self.answer.try_recv() {
             _ if !self.cancels => {}
-            // It came at this very moment.
+            // The answer came at this very moment.
             Ok(answer) => self.session.give_back(leases_of(&answer)),
             Err(_) => self.session.mention(Request::Cancel { request: self.number }),
         }
@@ -531,7 +531,7 @@ fn bodies_bytes(request: &Request) -> usize {
     }
 }
 
-/// The session has ended before the answer came.
+/// The error when the session ends before the answer comes.
 fn lost() -> ErrorReply {
     let message = "this node stopped leading before it answered: ask again";
     ErrorReply { applied: Applied::Unknown, ..ErrorReply::new(ErrorCode::NoLeader, message) }

@@ -1,15 +1,14 @@
-//! An actor, the inputs that wait for it, and who runs it.
+//! An actor, its waiting inputs, and the thread and the task that run it.
 //!
-//! One thread at a time runs the actor. It lies in its mailbox while it rests; whoever takes it out has it alone, and puts
-//! it back. There are two who do:
+//! One thread at a time runs the actor. It lies in its mailbox while it rests; a runner takes it out, has it alone, and
+//! puts it back. There are two runners:
 //!
-//! - **A task** of the runtime, for brief inputs. They come from tasks, and what follows from them goes to tasks: on the same
-//!   thread nothing has to be woken. The task lets those run first that are ready, so that it finds all their inputs together.
+//! - **A task** of the runtime, for brief inputs. These come from tasks, and their results go to tasks: on the same thread,
+//!   nothing has to be woken. The task lets tasks run first that are ready, so that it finds all their inputs together.
 //! - **A thread** of its own, for everything else: it keeps deadlines to the microsecond, and works beside the runtime's
 //!   threads when there is a lot to do. Without a task it does all.
 //!
-//! A turn of the task should be short: it holds up one thread of the runtime. Should it hang all the same, on a disk, the
-//! others go on.
+//! A turn of the task should be short: it blocks one thread of the runtime. If it does hang, on a disk, the others go on.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,34 +21,34 @@ use tokio::task::yield_now;
 
 use super::clock::Clock;
 
-/// After this many turns for one input each, the task does not let others run first.
+/// After this many turns for one input each, the task does not yield to others first.
 const LONE_TURNS: u32 = 16;
 
-/// So many inputs that wait are not brief together.
+/// This many waiting inputs are not brief together.
 const CROWD: usize = 64;
 
-/// Something that handles inputs by turns.
+/// Something that handles inputs in turns.
 pub(super) trait Actor: Send {
-    /// What it handles.
+    /// The type of its inputs.
     type Input: Send;
 
-    /// Handles inputs from the front, some or all, and does what follows from them and from the time. `more_wait` says
-    /// whether others have come meanwhile. Returns whether it goes on: if not, it has no further turn.
+    /// Handles inputs from the front, some or all, and does what follows from them and from the time. `more_wait` is true
+    /// if others have come meanwhile. Returns false after its last turn.
     fn turn(&mut self, inputs: &mut VecDeque<Self::Input>, more_wait: &dyn Fn() -> bool) -> bool;
 
-    /// When it has something to do although no input comes. Asked after each turn.
+    /// When it needs a turn even without an input. Asked after each turn.
     fn wakes_at(&mut self) -> Duration;
 
-    /// It has had its last turn. These inputs were not handled.
+    /// Called after its last turn, with the inputs that were not handled.
     fn end(self, unhandled: VecDeque<Self::Input>);
 }
 
-/// The way to an actor.
+/// A handle that sends inputs to an actor.
 pub(super) struct Mailbox<A: Actor> {
     shared: Arc<Shared<A>>,
 }
 
-/// The end of the actor's thread. When it is dropped, the mailbox is closed.
+/// Runs the actor on its thread. Dropping it closes the mailbox.
 pub(super) struct Runner<A: Actor> {
     shared: Arc<Shared<A>>,
 }
@@ -62,35 +61,35 @@ struct Shared<A: Actor> {
     state: Mutex<State<A>>,
     /// Signalled when the thread has something to do.
     thread: Condvar,
-    /// The same for the task.
+    /// Signalled when the task has something to do.
     task: Notify,
     clock: Clock,
 }
 
 struct State<A: Actor> {
     inputs: VecDeque<A::Input>,
-    /// Some of them are not brief.
+    /// True if some of them are not brief.
     has_long: bool,
-    /// Here while it rests. Otherwise somebody has it, and looks for inputs afterwards.
+    /// The actor while it rests. Otherwise a runner has it, and looks for inputs afterwards.
     resting: Option<TakenOver<A>>,
-    /// When the thread wakes by itself.
+    /// When the thread wakes without a signal.
     thread_wakes_at: Duration,
     task: Option<Task>,
     end: End,
 }
 
-/// The task.
+/// The state of the task.
 struct Task {
-    /// What runs it.
+    /// The runtime of the task.
     runtime: Handle,
-    /// It looks for inputs when it comes to it. Otherwise it waits until it is told.
+    /// True if the task was signalled, and will look for inputs. Otherwise it waits for a signal.
     is_told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    /// The task panicked while it ran the actor, which is gone with it.
+    /// The task panicked while it ran the actor, which is lost.
     Lost,
     Closed,
 }
@@ -103,7 +102,7 @@ struct TakenOver<A: Actor> {
     wakes_at: Duration,
 }
 
-/// A mailbox, and the end of its actor's thread. Times are by `clock`.
+/// A mailbox, and the runner for its actor's thread. Times are by `clock`.
 pub(super) fn mailbox<A: Actor>(clock: Clock) -> (Mailbox<A>, Runner<A>) {
     let state = State {
         inputs: VecDeque::new(),
@@ -119,17 +118,17 @@ pub(super) fn mailbox<A: Actor>(clock: Clock) -> (Mailbox<A>, Runner<A>) {
 }
 
 impl<A: Actor> Mailbox<A> {
-    /// Leaves an input for the thread. Never waits.
+    /// Sends an input for the thread. Never waits.
     pub(super) fn send(&self, input: A::Input) -> Result<(), Closed> {
         self.put(input, false)
     }
 
-    /// Leaves an input that takes little time, for the task. Never waits.
+    /// Sends an input that takes little time, for the task. Never waits.
     pub(super) fn send_brief(&self, input: A::Input) -> Result<(), Closed> {
         self.put(input, true)
     }
 
-    /// Whether nothing is taken any more.
+    /// True if no more inputs are taken.
     pub(super) fn is_closed(&self) -> bool {
         self.shared.lock().end == End::Closed
     }
@@ -178,7 +177,7 @@ impl<A: Actor> Mailbox<A> {
         drop(serving);
     }
 
-    /// Gives the actor a turn, if it rests and brief inputs wait.
+    /// Gives the actor a turn, if it rests and only brief inputs wait.
     fn run_turn(&self) -> Progress {
         let mut state = self.shared.lock();
         state.tell_task(false);
@@ -201,17 +200,17 @@ impl<A: Actor> Mailbox<A> {
     }
 }
 
-/// What the task has done.
+/// The progress of one turn of the task.
 #[derive(Default)]
 struct Progress {
     /// How many inputs the actor was given.
     inputs: usize,
-    /// Others wait.
+    /// True if others wait.
     more_wait: bool,
 }
 
 impl<A: Actor> Runner<A> {
-    /// Runs the actor until it does not go on. It has a turn at once.
+    /// Runs the actor until its last turn. The first turn comes at once.
     pub(super) fn run(self, actor: A) {
         let mut held = TakenOver { actor, inputs: VecDeque::new(), goes_on: true, wakes_at: Duration::ZERO };
         self.shared.lock().take_up(&mut held);
@@ -224,7 +223,7 @@ impl<A: Actor> Runner<A> {
         actor.end(inputs);
     }
 
-    /// Lets the actor lie in the mailbox until there is something to do for it.
+    /// Puts the actor into the mailbox until it has something to do.
     fn rest(&self, held: TakenOver<A>) -> TakenOver<A> {
         let mut state = self.shared.lock();
         let mut held = Some(held);
@@ -238,7 +237,7 @@ impl<A: Actor> Runner<A> {
                 state.thread_wakes_at = held.wakes_at;
                 state.resting = Some(held);
             } else {
-                // The task has it, and tells if anything is left to do.
+                // The task has the actor, and signals if anything is left to do.
                 state.thread_wakes_at = Duration::MAX;
                 state.wake_runtime();
             }
@@ -248,7 +247,7 @@ impl<A: Actor> Runner<A> {
         }
     }
 
-    /// Takes the next input out, as an actor would: for tests of those who send to it.
+    /// Takes the next input out, as an actor would: for tests of senders.
     #[cfg(test)]
     pub(super) fn recv_timeout(&self, at_most: Duration) -> Option<A::Input> {
         let until = self.shared.clock.elapsed().saturating_add(at_most);
@@ -257,7 +256,7 @@ impl<A: Actor> Runner<A> {
             if input.is_some() || until <= self.shared.clock.elapsed() {
                 return input;
             }
-            // There is no actor that rests: nobody would signal the input.
+            // No actor rests here, so nothing signals the input.
             thread::yield_now();
         }
     }
@@ -270,12 +269,12 @@ impl<A: Actor> Runner<A> {
 }
 
 impl<A: Actor> Shared<A> {
-    /// No code panics while it holds this, or what it leaves is whole.
+    /// No code panics while it holds the lock, or the state stays consistent.
     fn lock(&self) -> MutexGuard<'_, State<A>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on no input is taken. Returns those that are there.
+    /// Closes the mailbox. Returns the waiting inputs.
     fn close(&self) -> VecDeque<A::Input> {
         let mut state = self.lock();
         state.end = End::Closed;
@@ -285,7 +284,7 @@ impl<A: Actor> Shared<A> {
 }
 
 impl<A: Actor> State<A> {
-    /// The actor is run from here on, with all inputs.
+    /// Prepares a runner's turn: hands it all inputs.
     fn take_up(&mut self, held: &mut TakenOver<A>) {
         if held.inputs.is_empty() {
             mem::swap(&mut held.inputs, &mut self.inputs);
@@ -299,8 +298,8 @@ impl<A: Actor> State<A> {
         }
     }
 
-    /// The thread that runs the task was perhaps the one that waits for sockets and timers, and the others sleep: one that
-    /// is given something to do sees to them afterwards.
+    /// Gives the runtime a task. The thread that runs the mailbox's task may be the one that polls sockets and timers,
+    /// while the others sleep: a thread that gets a task polls them afterwards.
     fn wake_runtime(&self) {
         if let Some(task) = &self.task {
             task.runtime.spawn(async {});
@@ -314,13 +313,13 @@ impl<A: Actor> TakenOver<A> {
         self.wakes_at = self.actor.wakes_at();
     }
 
-    /// There is something to do at once, for the thread alone.
+    /// True if the thread has something to do at once.
     fn has_work(&self) -> bool {
         !self.goes_on || !self.inputs.is_empty()
     }
 }
 
-/// The task, until it is dropped: by its runtime's end, too.
+/// The task while it serves. Its drop, also at the end of the runtime, ends that.
 struct Serving<'a, A: Actor>(&'a Shared<A>);
 
 impl<A: Actor> Drop for Serving<'_, A> {

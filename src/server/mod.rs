@@ -91,7 +91,7 @@ pub enum ServerError {
     Listen {
         /// The address, as configured.
         address: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Other nodes could not connect to the address that this node would tell them.
@@ -102,7 +102,7 @@ pub enum ServerError {
         /// The address that the node listens on.
         address: SocketAddr,
     },
-    /// A node without peers' port cannot be a member.
+    /// A node without a peers' port cannot be a member.
     #[error("a node that joins a cluster must be reached by its members: set peer_listen")]
     JoinsUnreachably,
     /// A second cluster beside the first would be an accident.
@@ -112,13 +112,13 @@ pub enum ServerError {
         .0.display()
     )]
     FoundsUnasked(PathBuf),
-    /// The cluster does not want this node.
+    /// The cluster refuses this node.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// The system gives no thread.
+    /// The system refuses a new thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// There is nothing to draw secrets from.
+    /// The system has no random bytes for secrets.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// Keys of the configuration do not fit together.
@@ -135,10 +135,10 @@ pub enum ServerError {
     AuditLog {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Whoever reaches the address could use the queue.
+    /// Everyone who reaches the address could use the queue.
     #[error("{key} is {address}, which others can reach, and nothing says who may use it: {missing}")]
     Exposed {
         /// The key of the configuration.
@@ -169,8 +169,8 @@ pub enum ServerError {
 pub struct Server;
 
 impl Server {
-    /// Opens the data directory and serves it. A node that stays alone can be used when this returns; any other listens by
-    /// then, and says who leads. Needs a tokio runtime of several threads.
+    /// Opens the data directory and serves it. A node that stays alone can be used when this returns; any other one
+    /// listens by then, and reports the leader. Needs a tokio runtime of several threads.
     pub async fn start(config: Config) -> Result<Running, ServerError> {
         if !config.grace_fits_heartbeat() {
             let (session_grace_ms, heartbeat_ms) = (config.session_grace_ms, config.heartbeat_ms);
@@ -195,7 +195,7 @@ impl Server {
     }
 }
 
-/// Who may come in at the two ports.
+/// The certificates and tokens that are checked at the two ports.
 struct Gate {
     clients: Option<Acceptor>,
     members: Option<Arc<Members>>,
@@ -211,7 +211,7 @@ impl Gate {
     }
 }
 
-/// What an empty data directory is to become: a node that joins asks those whom it was told to ask.
+/// The origin of an empty data directory: a node that joins asks the configured members.
 async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, ServerError> {
     if DiskStorage::is_founded(&config.data) {
         return Ok(Origin::Founds);
@@ -230,44 +230,44 @@ async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, Se
 pub struct Running {
     address: SocketAddr,
     peer_address: Option<SocketAddr>,
-    /// Cancelled when no more messages to other nodes are needed: accepted requests need them until then.
+    /// Cancelled when messages to other nodes are not needed any more: accepted requests need them until then.
     talking: CancellationToken,
     connections_max: u32,
     threads: Threads,
     connections: Arc<ConnectionConfig>,
-    /// The way to the other members, if there may be some.
+    /// The connections to the other members, if there may be some.
     passage: Option<Passage>,
     data: PathBuf,
 }
 
-/// At a stop, connections have this long to read the answers sent to them.
+/// After a stop, connections have this long to read their last answers.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
-/// At an end, the last lines of the audit log have this long to be written.
+/// At the end, the last lines of the audit log have this long to be written.
 const AUDIT_MAX: Duration = Duration::from_secs(2);
 
 impl Running {
-    /// Where clients connect.
+    /// The address for clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The way to the queue for whatever else serves others in this process.
+    /// Access to the queue for other services in this process.
     pub fn local(&self) -> Local {
         Local::new(Arc::clone(&self.connections), self.passage.clone(), &self.data)
     }
 
-    /// Where other nodes connect, if they can.
+    /// The address for other nodes, if there is one.
     pub fn peer_address(&self) -> Option<SocketAddr> {
         self.peer_address
     }
 
-    /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing
-    /// that was not durable by then was acknowledged.
+    /// Waits until the server ends by itself: because the disk failed, or by an error in the program. Nothing was
+    /// acknowledged that was not durable.
     pub async fn ended(&mut self) -> Result<(), ServerError> {
         self.threads.first_end().await;
         self.connections.stopping.cancel();
         self.talking.cancel();
-        // One that is at its end already needs no telling.
+        // A core that has ended need not be told.
         let _ = self.connections.core.send(ToCore::Abort);
         self.connections.audit.end();
         if timeout(AUDIT_MAX, self.connections.audit.written()).await.is_err() {
@@ -276,14 +276,14 @@ impl Running {
         self.threads.join().await
     }
 
-    /// Reads the file of tokens anew. Certificates are read when they have changed.
+    /// Reads the file of tokens again. Certificates are read when they have changed.
     pub async fn reload(&self) {
         let tokens = Arc::clone(&self.connections.tokens);
-        // A runtime that ends reads nothing any more.
+        // A runtime that ends reads no files.
         let _ = tokio::task::spawn_blocking(move || tokens.reload()).await;
     }
 
-    /// Waits until the core serves.
+    /// Waits until the core serves clients.
     async fn until_served(&mut self, ready: oneshot::Receiver<()>) -> Result<(), ServerError> {
         let is_served = tokio::select! {
             served = ready => served.is_ok(),
@@ -304,7 +304,7 @@ impl Running {
     pub async fn stop(mut self) -> Result<(), ServerError> {
         info!("stopping");
         self.connections.stopping.cancel();
-        // A core that has ended needs no telling.
+        // A core that has ended need not be told.
         let _ = self.connections.core.send(ToCore::Input(Input::Stop));
         self.ended().await?;
         // A client that does not read by then is closed all the same.
@@ -318,14 +318,13 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.connections.stopping.cancel();
         self.talking.cancel();
-        // A core that has ended needs no telling.
+        // A core that has ended need not be told.
         let _ = self.connections.core.send(ToCore::Abort);
         self.connections.audit.end();
     }
 }
 
-/// Starts the threads over a state that was recovered, then lets clients in: those of a node that stays alone when it
-/// leads.
+/// Starts the threads with a recovered state, then admits clients: on a node that stays alone, when it leads.
 async fn launch(
     config: &Config,
     ports: Ports,
@@ -394,10 +393,10 @@ async fn launch(
     Ok(running)
 }
 
-/// Has the core know when memory was given back that it waits for.
+/// Reports to the core when memory that it waits for was freed.
 fn tell_of_memory(memory: &MemoryAccount, core: CoreMailbox) {
     memory.when_given_back(move || {
-        // A core that has ended waits for none.
+        // A core that has ended waits for no memory.
         let _ = core.send(ToCore::Input(Input::MemoryGivenBack));
     });
 }
@@ -433,7 +432,7 @@ fn connection_config(
     }
 }
 
-/// The ways between the threads.
+/// The channels between the threads.
 struct Channels {
     to_core: CoreMailbox,
     runner: CoreRunner,
@@ -468,7 +467,7 @@ fn start_threads(
         Disk::start(Box::new(storage), to_core.clone(), clock, free_min_bytes, watch_memory, chores);
     let chores_lock = lock.clone();
     threads.spawn("chores", move || {
-        // It may work in the directory when the disk thread has ended.
+        // It may work in the directory after the disk thread has ended.
         let _lock = chores_lock;
         chore_thread.run();
         None
@@ -476,7 +475,7 @@ fn start_threads(
     let abort = to_core.clone();
     threads.spawn("disk", move || {
         let outcome = disk.run();
-        // After a failure nothing may be answered any more.
+        // After a failure no request may be answered.
         let _ = abort.send(ToCore::Abort);
         Some(outcome.map_err(ServerError::from))
     })?;

@@ -1,6 +1,6 @@
 //! The queue from the core to one connection: unbounded for the sender, so that the core never waits, and counted at
-//! both ends. Its content is bounded all the same: the replica grants and answers only as much as there is room for,
-//! and the reader takes no request while too much is unsent.
+//! both ends. Its content is bounded in effect: the replica grants and answers only as much as there is room for, and
+//! the reader takes no request while too much is unsent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ pub(super) enum Outgoing {
         responses: Vec<(RequestId, Response)>,
         /// How many of them answer a request.
         answers: u32,
-        /// Their memory, until they are written.
+        /// Their memory, held until they are written.
         memory: HeldMemory,
     },
     /// The connection's own answers, one to a request each.
@@ -34,7 +34,7 @@ pub(super) enum Outgoing {
 /// Requests to the part of a connection that sends a backup.
 #[derive(Debug)]
 pub(super) enum ToBackup {
-    /// The backup that was asked for under this request is there.
+    /// The backup for this request is ready.
     Ready(RequestId, Arc<PinnedBackup>),
     /// `BACKUP_READ`.
     Read {
@@ -47,11 +47,11 @@ pub(super) enum ToBackup {
     },
     /// `BACKUP_END`.
     End(RequestId),
-    /// `BACKUP_BEGIN`: the one before is not wanted any more.
+    /// `BACKUP_BEGIN`: the previous backup is not needed any more.
     Replaced,
 }
 
-/// What a connection empties.
+/// The receiving end of a connection.
 #[derive(Debug)]
 pub(super) struct Inbox {
     /// The responses to write.
@@ -62,7 +62,7 @@ pub(super) struct Inbox {
     pub(super) gauge: Arc<Gauge>,
 }
 
-/// The sender's end.
+/// The sending end of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
     sender: mpsc::UnboundedSender<Outgoing>,
@@ -76,16 +76,16 @@ pub(super) struct Gauge {
     in_flight_max: u32,
     output_bytes_max: usize,
     output_bytes: AtomicUsize,
-    /// There was a backup on this connection: requests for it are answered here, others by the core.
+    /// True after a backup on this connection: then requests for it are answered here, not by the core.
     has_backup: AtomicBool,
-    /// Of requests that the core has not taken up.
+    /// Bytes of requests that the core has not taken yet.
     input_bytes: AtomicUsize,
     in_flight: AtomicU32,
     /// The heartbeat that the client's HELLO asked for; 0 for none.
     heartbeat_wish_ms: AtomicU32,
     written: Notify,
     drained: Notify,
-    /// Cancelled when the connection is to end at once, unsent answers and all.
+    /// Cancelled when the connection must end at once, even with unsent answers.
     pub(super) cut: CancellationToken,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Gauge {
 pub(super) struct Gone;
 
 impl Outbox {
-    /// An outbox, and what its connection needs to empty it.
+    /// Both ends for one connection.
     pub(super) fn new(in_flight_max: u32, output_bytes_max: usize) -> (Self, Inbox) {
         let (sender, outgoing) = mpsc::unbounded_channel();
         let (to_backup, backups) = mpsc::unbounded_channel();
@@ -114,7 +114,7 @@ impl Outbox {
         (outbox, Inbox { outgoing, backups, gauge })
     }
 
-    /// Hands over what concerns the connection's backup.
+    /// Sends a message about the connection's backup.
     pub(super) fn backup(&self, what: ToBackup) {
         if matches!(what, ToBackup::Ready(..)) {
             self.gauge.has_backup.store(true, Ordering::Release);
@@ -123,12 +123,12 @@ impl Outbox {
         let _ = self.backups.send(what);
     }
 
-    /// Whether there was a backup on this connection.
+    /// True if there was a backup on this connection.
     pub(super) fn has_backup(&self) -> bool {
         self.gauge.has_backup.load(Ordering::Acquire)
     }
 
-    /// Hands over what the replica says.
+    /// Sends responses of the replica.
     pub(super) fn send(
         &self,
         responses: Vec<(RequestId, Response)>,
@@ -139,21 +139,21 @@ impl Outbox {
         self.sender.send(Outgoing::Replica { responses, answers, memory }).map_err(|_| Gone)
     }
 
-    /// Hands over what the connection answers on its own.
+    /// Sends the connection's own answers.
     pub(super) fn answer(&self, answers: Vec<(RequestId, Response)>) -> Result<(), Gone> {
         self.gauge.output_bytes.fetch_add(weight_bytes(&answers), Ordering::Relaxed);
         self.sender.send(Outgoing::Own(answers)).map_err(|_| Gone)
     }
 
-    /// Lets the connection end once everything is sent.
+    /// Closes the connection once everything is sent.
     pub(super) fn close(&self) {
-        // A connection that is gone already needs no farewell.
+        // A connection that is gone needs no close.
         let _ = self.sender.send(Outgoing::Close);
     }
 
-    /// Lets the connection end with this.
+    /// Sends a last response, and closes the connection.
     pub(super) fn say_last(&self, id: RequestId, response: Response) {
-        // If it is gone, it is closed all the same.
+        // A connection that is gone is closed anyway.
         let _ = self.answer(vec![(id, response)]);
         self.close();
     }
@@ -165,8 +165,8 @@ impl Outbox {
 }
 
 impl Gauge {
-    /// How many more requests may be taken: none while as many wait for their answer as may, as much waits to be
-    /// written, or as much to be taken up.
+    /// How many more requests may be taken; none at the maximum of unanswered requests, of unwritten output, or of
+    /// input that the core has not taken.
     pub(super) fn room(&self) -> u32 {
         if self.output_bytes.load(Ordering::Relaxed) >= self.output_bytes_max
             || self.input_bytes() >= INPUT_BYTES_PER_CONNECTION_MAX
@@ -176,12 +176,12 @@ impl Gauge {
         self.in_flight_max.saturating_sub(self.in_flight.load(Ordering::Acquire))
     }
 
-    /// Most requests that may be taken and not answered.
+    /// Most requests that may be unanswered.
     pub(super) fn in_flight_max(&self) -> u32 {
         self.in_flight_max
     }
 
-    /// The client's HELLO has asked for this heartbeat.
+    /// Notes the heartbeat that the client's HELLO asks for.
     pub(super) fn wish_for_heartbeat(&self, ms: u32) {
         self.heartbeat_wish_ms.store(ms, Ordering::Relaxed);
     }
@@ -217,17 +217,17 @@ impl Gauge {
         self.in_flight.fetch_add(requests, Ordering::AcqRel);
     }
 
-    /// How many bytes of requests wait to be taken up by the core.
+    /// Bytes of requests that the core has not taken yet.
     pub(super) fn input_bytes(&self) -> usize {
         self.input_bytes.load(Ordering::Acquire)
     }
 
-    /// Counts requests that now wait to be taken up.
+    /// Counts requests that now wait for the core.
     pub(super) fn took_in(&self, bytes: usize) {
         self.input_bytes.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    /// They were taken up.
+    /// Counts requests that the core has taken.
     pub(super) fn took_up(&self, bytes: usize) {
         self.input_bytes.fetch_sub(bytes, Ordering::AcqRel);
         self.written.notify_one();

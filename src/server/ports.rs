@@ -1,4 +1,4 @@
-//! The addresses of a node: what it listens on, and what others are told.
+//! The addresses of a node: those that it listens on, and those that it tells others.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,34 +10,34 @@ use super::config::Config;
 use super::listener::{self, Reserved};
 use super::start::Addresses;
 
-/// Another port for clients, taken but not listened on yet.
+/// Another port for clients, bound but not listened on yet.
 #[derive(Debug)]
 pub struct Port {
     reserved: Reserved,
     configured: String,
-    /// Its clients speak TLS, if the server does.
+    /// True if its clients use TLS when the server does.
     pub(super) has_tls: bool,
-    /// Where clients connect.
+    /// The address for clients.
     pub address: SocketAddr,
 }
 
 impl Port {
-    /// Takes an address, which a key of the configuration names.
+    /// Binds an address, which a key of the configuration names.
     ///
     /// # Errors
     ///
-    /// It cannot be taken, or others could reach it and nothing says who may.
+    /// If it cannot be bound, or others could reach it without tokens or client certificates.
     pub async fn reserve(config: &Config, key: &'static str, address: &str) -> Result<Self, ServerError> {
         let (reserved, found) = reserve(address).await?;
         refuse_unknown_clients(config, key, found)?;
         Ok(Self { reserved, configured: address.to_owned(), has_tls: true, address: found })
     }
 
-    /// The same for a port whose clients show nothing: others reach it only where the configuration says that they may.
+    /// The same for a port whose clients show no secret: others reach it only if the configuration allows that.
     ///
     /// # Errors
     ///
-    /// It cannot be taken, or others could reach it.
+    /// If it cannot be bound, or others could reach it.
     pub async fn reserve_open(
         config: &Config,
         key: &'static str,
@@ -48,33 +48,33 @@ impl Port {
         Ok(Self { reserved, configured: address.to_owned(), has_tls: true, address: found })
     }
 
-    /// The same for clients that know no TLS.
+    /// The same port for clients that cannot use TLS.
     #[must_use]
     pub fn without_tls(self) -> Self {
         Self { has_tls: false, ..self }
     }
 
-    /// Lets clients come.
+    /// Begins to accept clients.
     pub(super) fn listen(self) -> Result<TcpListener, ServerError> {
         listen(self.reserved, &self.configured)
     }
 }
 
-/// The addresses of a node, taken but not listened on yet.
+/// The addresses of a node, bound but not listened on yet.
 pub(super) struct Ports {
     pub(super) clients: Reserved,
     /// `None` if the node stays alone.
     pub(super) peers: Option<Reserved>,
-    /// Where clients connect.
+    /// The address for clients.
     pub(super) address: SocketAddr,
-    /// Where other nodes connect.
+    /// The address for other nodes.
     pub(super) peer_address: Option<SocketAddr>,
-    /// What others are told.
+    /// The addresses that others are told.
     pub(super) addresses: Addresses,
 }
 
 impl Ports {
-    /// Takes the addresses that are configured.
+    /// Binds the configured addresses.
     pub(super) async fn reserve(config: &Config) -> Result<Self, ServerError> {
         let (clients, address) = reserve(&config.listen).await?;
         refuse_unknown_clients(config, "listen", address)?;
@@ -124,7 +124,7 @@ fn refuse_unknown_clients(
     if knows_clients { Ok(()) } else { refuse_exposed(config, key, address, CLIENTS_UNKNOWN) }
 }
 
-/// Others reach no port by accident at which everybody is let in.
+/// Refuses an address that others can reach and that would admit everyone.
 fn refuse_exposed(
     config: &Config,
     key: &'static str,
@@ -142,7 +142,7 @@ async fn reserve(address: &str) -> Result<(Reserved, SocketAddr), ServerError> {
     Ok((reserved, found))
 }
 
-/// Lets others come.
+/// Begins to accept connections.
 pub(super) fn listen(reserved: Reserved, address: &str) -> Result<TcpListener, ServerError> {
     reserved.listen().map_err(|source| listening(address, source))
 }

@@ -1,47 +1,47 @@
-//! How much may be done a second: the generic cell rate algorithm (ITU-T I.371), which is a token bucket without a bucket.
+//! A rate limit: the generic cell rate algorithm (ITU-T I.371), which is a token bucket without a bucket.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So much may be done at once after a pause, if it is not said otherwise: what a second brings.
+/// The default burst: after a pause, the amount of one second may come at once.
 const BURST: Duration = Duration::from_secs(1);
-/// What timers can tell.
+/// The resolution of timers.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// A limit to how much is done a second.
+/// A limit to the amount per second.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: u32,
-    /// What this time brings may be done at once.
+    /// The burst: after a pause, the amount of this time may come at once.
     burst: Duration,
-    /// When all that was done would be paid for at this rate.
+    /// When everything that was done would be paid for at this rate.
     paid: Mutex<Option<Instant>>,
 }
 
 impl Rate {
-    /// So much a second.
+    /// A limit of this amount per second.
     pub(crate) fn new(per_second: u32) -> Self {
         Self::with_burst(per_second, BURST)
     }
 
-    /// So much a second, and after a pause at once what this time brings.
+    /// A limit of this amount per second with this burst.
     pub(crate) fn with_burst(per_second: u32, burst: Duration) -> Self {
         Self { per_second: per_second.max(1), burst, paid: Mutex::default() }
     }
 
-    /// How much may be done a second.
+    /// The amount per second.
     pub(crate) fn per_second(&self) -> u32 {
         self.per_second
     }
 
-    /// Does this much. What is done at once may be more than a second's: then what follows waits as much longer.
+    /// Charges this amount. It may be more than a second's: then later calls wait that much longer.
     ///
     /// # Errors
     ///
-    /// Too much was done: nothing may be for this time.
+    /// If the limit is exceeded: the time to wait.
     pub(crate) fn take(&self, much: u64) -> Result<(), Duration> {
         let (mut paid, now) = (self.paid(), Instant::now());
         self.check_at(*paid, now)?;
@@ -49,25 +49,25 @@ impl Rate {
         Ok(())
     }
 
-    /// Whether [`Self::take`] would do anything now.
+    /// Fails if [`Self::take`] would fail now; charges nothing.
     pub(crate) fn check(&self) -> Result<(), Duration> {
         self.check_at(*self.paid(), Instant::now())
     }
 
-    /// This much was done, whether it might be or not: what follows waits as much longer.
+    /// Charges this amount even if it exceeds the limit: later calls wait that much longer.
     pub(crate) fn charge(&self, much: u64) {
         let (mut paid, now) = (self.paid(), Instant::now());
         *paid = Some(paid.map_or(now, |paid| paid.max(now)) + self.costs(much));
     }
 
-    /// How much may be done now, up to `much`; without any, how long to wait.
+    /// How much may be done now, up to `much`; if nothing, how long to wait.
     pub(crate) fn room(&self, much: u32) -> Result<u32, Duration> {
         let now = Instant::now();
         let ahead = self.paid().map_or(Duration::ZERO, |paid| paid.saturating_duration_since(now));
         let left =
             self.burst.saturating_sub(ahead).as_nanos() * u128::from(self.per_second) / NANOS_PER_SECOND;
         match u32::try_from(left).unwrap_or(u32::MAX).min(much) {
-            // Rounded up: whoever waits so long finds room.
+            // Rounded up, so that there is room after this wait.
             0 => Err((ahead + self.costs(1) + SHORTEST_WAIT).saturating_sub(self.burst)),
             room => Ok(room),
         }

@@ -1,7 +1,7 @@
-//! Where the time of this node goes: the last minutes of a few durations, for STATS.
+//! Measures where this node spends time: the last minutes of a few durations, for STATS.
 //!
-//! It knows no clock: the threads that do the work measure, once per commit or turn, and the core records. A window is
-//! kept, not the whole life of the process: a problem that began a minute ago would not show among days of good figures.
+//! It reads no clock: the threads that do the work measure, once per commit or turn, and the core records. Only a recent
+//! window is kept: a problem that began a minute ago would not show among days of good figures.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ const MAX_US: u64 = 86_400_000_000;
 /// Significant decimal digits that are kept: with two, a histogram takes 32 KB.
 const DIGITS: u8 = 2;
 
-/// The durations, by stage.
+/// The durations of each stage.
 #[derive(Debug)]
 pub(super) struct Stages {
-    /// How long the oldest request of a write waited from when the core took it up until its write began; on a follower,
-    /// the entries. One per commit.
+    /// The longest wait of a request of a write, from when the core took it until its write began; on a follower, that
+    /// of the entries. One per commit.
     pub(super) wait: Stage,
     /// Writing and syncing entries. One per commit.
     pub(super) commit: Stage,
     /// A turn of the core that applied entries, with everything else that it did. One per turn.
     pub(super) apply: Stage,
-    /// From when a job was due until the core handed it over to be sent, for the first attempt. One per job.
+    /// From when a job was due until the core passed it on to be sent, for the first attempt. One per job.
     pub(super) lateness: Stage,
     /// When the window moves next.
     moves: Duration,
@@ -40,7 +40,7 @@ pub(super) struct Stage {
     all: Buckets,
 }
 
-/// The upper bounds of [`Buckets`], in microseconds. What is longer is in one of its own.
+/// The upper bounds of [`Buckets`], in microseconds. Longer durations have a bucket of their own.
 pub const BOUNDS_US: [u64; 19] = [
     50,
     100,
@@ -66,14 +66,14 @@ pub const BOUNDS_US: [u64; 19] = [
 /// Durations since the start, as counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buckets {
-    /// How many there are up to each bound, and not up to the one before; then of the rest.
+    /// The number of durations up to each bound and above the one before; the last count is of longer ones.
     pub counts: [u64; BOUNDS_US.len() + 1],
-    /// All of them together, in microseconds.
+    /// The sum of all durations, in microseconds.
     pub sum_us: u64,
 }
 
 impl Buckets {
-    /// Adds one, in microseconds.
+    /// Adds a duration in microseconds.
     pub fn record(&mut self, us: u64) {
         let place = BOUNDS_US.partition_point(|bound| *bound < us);
         if let Some(count) = self.counts.get_mut(place) {
@@ -83,7 +83,7 @@ impl Buckets {
     }
 }
 
-/// What was measured of one commit.
+/// The measured times of one commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommitTimes {
     /// See [`Stages::wait`].
@@ -93,7 +93,7 @@ pub(super) struct CommitTimes {
 }
 
 impl Stages {
-    /// Empty ones of a node that starts.
+    /// Empty stages, for a node that starts.
     pub(super) fn new(now: Duration) -> Self {
         let [wait, commit, apply, lateness] = [(); 4].map(|()| Stage::new());
         Self { wait, commit, apply, lateness, moves: now + WINDOW }
@@ -112,7 +112,7 @@ impl Stages {
         self.moves = now + WINDOW;
     }
 
-    /// Takes in one commit.
+    /// Records the times of one commit.
     pub(super) fn committed(&mut self, times: CommitTimes) {
         self.wait.record(times.waited);
         self.commit.record(times.took);

@@ -11,22 +11,22 @@ use crate::types::{Member, whole_ms};
 
 /// The content of a data directory.
 pub(super) struct Recovered {
-    /// The log and what lies beside it.
+    /// The log and the files beside it.
     pub(super) storage: DiskStorage,
     /// The state.
     pub(super) recovery: Recovery,
-    /// What the node says of itself to others.
+    /// The description of the node for others.
     pub(super) own: PeerInfo,
-    /// What clients make the node take.
+    /// The memory that clients use beside the state.
     pub(super) memory: MemoryAccount,
 }
 
-/// Where a node can be reached, as it says itself.
+/// The addresses that a node tells others.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
-    /// By clients.
+    /// For clients.
     pub(super) client: String,
-    /// By other nodes; empty if they cannot.
+    /// For other nodes; empty if they cannot connect.
     pub(super) peer: String,
 }
 
@@ -35,15 +35,15 @@ pub(super) struct Addresses {
 pub(super) enum Origin {
     /// A cluster begins here.
     Founds,
-    /// The node waits to be added to this one.
+    /// The node waits to be added to a cluster.
     Joins {
-        /// Its id.
+        /// The id of that cluster.
         cluster_id: [u8; 16],
     },
 }
 
-/// Opens the data directory, or founds it, takes the newest checkpoint and replays the log after it. Blocks: for the
-/// disk, and in long queues for seconds.
+/// Opens the data directory, or founds it, loads the newest checkpoint and replays the log after it. Blocks on the
+/// disk, for seconds if the queue is long.
 pub(super) fn recover(
     config: &Config,
     addresses: &Addresses,
@@ -54,7 +54,7 @@ pub(super) fn recover(
     let mut storage = DiskStorage::open(&OpenOptions {
         path: config.data.clone(),
         node: config.node,
-        // Used only if there is nothing yet.
+        // Used only for a new directory.
         cluster_id: match origin {
             Origin::Founds => entropy::draw()?,
             Origin::Joins { cluster_id } => cluster_id,

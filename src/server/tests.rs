@@ -1,4 +1,4 @@
-//! Threads that end before their time.
+//! Threads that end early.
 
 use super::disk::ToDisk;
 use super::*;
@@ -7,7 +7,7 @@ use crate::replica::CheckpointOrder;
 use crate::storage::{CheckpointBegin, OpenOptions};
 use crate::types::GroupId;
 
-/// How a node ends whose core does this. All its threads come to their ends.
+/// How a node ends whose core does this. All its threads end.
 async fn end_of(
     core: impl FnOnce(CoreRunner, DiskHandle, Sender<ToCheckpoint>) + Send + 'static,
 ) -> Result<(), ServerError> {
@@ -60,7 +60,7 @@ async fn a_panic_in_the_core_ends_the_node() {
 #[tokio::test]
 async fn a_panic_in_the_disk_thread_ends_the_node() {
     let end = end_of(|runner, disk, _checkpoint| {
-        // It is not there to be cut.
+        // The entry does not exist, so it cannot be cut.
         disk.send(ToDisk::Cut { through: 9 });
         wait_for_abort(&runner);
     });

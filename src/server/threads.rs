@@ -1,7 +1,6 @@
-//! The threads of a node, and how the end of one is noticed: that of the disk thread, and that of any other if it
-//! panics.
+//! The threads of a node. The end of the disk thread is noticed, and that of any other thread that panics.
 //!
-//! Whoever waits for the node hears of it, and ends the core. The other threads end when those who have work for them are
+//! The task that waits for the node is told, and ends the core. The other threads end when the senders of their work are
 //! gone.
 
 use std::thread::{self, JoinHandle};
@@ -16,20 +15,20 @@ pub(super) struct Threads {
     tell: Option<UnboundedSender<End>>,
     ends: UnboundedReceiver<End>,
     running: Vec<JoinHandle<()>>,
-    /// How the node ends, as far as it was told.
+    /// How the node ends, as far as it was reported.
     end: Option<End>,
-    /// Waits for those that were running.
+    /// The task that waits for the threads.
     joining: Option<tokio::task::JoinHandle<()>>,
 }
 
-/// How the node ends, as one of its threads tells.
+/// How the node ends, as one of its threads reports.
 type End = Result<(), ServerError>;
 
-/// Tells that a thread panicked, if it does.
+/// Reports a panic of its thread.
 struct Guard {
     name: &'static str,
     tell: WeakUnboundedSender<End>,
-    /// Of a thread whose end is waited for.
+    /// Held by a thread whose end the node waits for.
     _waited_for: Option<UnboundedSender<End>>,
 }
 
@@ -45,13 +44,13 @@ impl Drop for Guard {
 }
 
 impl Threads {
-    /// None yet.
+    /// No threads yet.
     pub(super) fn new() -> Self {
         let (tell, ends) = unbounded_channel();
         Self { tell: Some(tell), ends, running: Vec::new(), end: None, joining: None }
     }
 
-    /// Starts one. With `Some`, what `run` returns is the end of the node.
+    /// Starts a thread. If `run` returns `Some`, the node ends with that.
     pub(super) fn spawn(
         &mut self,
         name: &'static str,
@@ -69,7 +68,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Starts one that no end waits for: it may hang for as long as it likes.
+    /// Starts a thread that the end of the node does not wait for: it may hang.
     pub(super) fn spawn_apart(
         &self,
         name: &'static str,
@@ -88,17 +87,18 @@ impl Threads {
         }
     }
 
-    /// Waits for the end of all of them but those apart. Returns how the node ended, or the first failure that was told after that: a
-    /// panic can be the reason for an end that looks good and was told before it. May be dropped and called again.
+    /// Waits for the end of all threads except those started apart. Returns how the node ended, or the first failure
+    /// reported after that: a panic can be the cause of an end that looks good and was reported before it. May be dropped
+    /// and called again.
     pub(super) async fn join(&mut self) -> End {
         if !self.running.is_empty() {
             let running = std::mem::take(&mut self.running);
-            // That one has panicked was told.
+            // A panic was already reported.
             let join = move || running.into_iter().for_each(|thread| _ = thread.join());
             self.joining = Some(tokio::task::spawn_blocking(join));
         }
         if let Some(joining) = &mut self.joining {
-            // A runtime that ends waits for nothing.
+            // A runtime that ends waits for no task.
             let _ = joining.await;
             self.joining = None;
         }

@@ -1,9 +1,9 @@
-//! Limits of a port on connections that have not proven yet who they are. There are few slots, and no address keeps another
-//! from coming in.
+//! Limits of a port on unauthenticated connections. There are few slots, and no address can keep another one from
+//! connecting.
 //!
-//! When all slots are taken, the address that has the most of them gives its oldest up, to whoever comes from elsewhere at once,
-//! to itself after a while. So one who opens many connections and says nothing is in his own way, and a crowd that comes back at
-//! once is not: those who find no slot come again.
+//! When all slots are taken, the address with the most slots loses its oldest: at once to a connection from another
+//! address, to its own only after a while. So a client that opens many connections and sends nothing blocks only itself. A
+//! crowd that reconnects at once is not blocked: clients without a slot try again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub(super) struct UnauthenticatedLimits {
     places_max: usize,
-    /// An address does not take a place from itself that it has had for less.
+    /// An address does not take a slot from itself before it has had the slot for this long.
     patience: Duration,
     places: Mutex<Places>,
 }
@@ -26,7 +26,7 @@ pub(super) struct UnauthenticatedLimits {
 struct Places {
     taken: usize,
     next: u64,
-    /// By address, the oldest first.
+    /// The taken slots by address, the oldest first.
     by_address: BTreeMap<IpAddr, VecDeque<Taken>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Counted {
     address: IpAddr,
 }
 
-/// A slot, until it is dropped or given up.
+/// A slot, until it is dropped or lost.
 #[derive(Debug)]
 pub(super) struct UnauthenticatedSlot {
     limits: Arc<UnauthenticatedLimits>,
@@ -61,12 +61,12 @@ pub(super) struct UnauthenticatedSlot {
 }
 
 impl UnauthenticatedLimits {
-    /// With all slots free.
+    /// Limits with all slots free.
     pub(super) fn new(places_max: usize, patience: Duration) -> Arc<Self> {
         Arc::new(Self { places_max, patience, places: Mutex::default() })
     }
 
-    /// A place for a connection from this address; `None` if there is none for it now.
+    /// A slot for a connection from this address; `None` if there is none for it now.
     pub(super) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<UnauthenticatedSlot> {
         let address = network(from);
         let mut places = self.lock();
@@ -87,8 +87,8 @@ impl UnauthenticatedLimits {
 }
 
 impl Places {
-    /// Takes a place from the address that has the most if it has more than the one that comes would have; else one that was had
-    /// for long, from the one that comes itself if it has any.
+    /// Takes a slot from the address with the most, if it has more than the new connection's address would have. Otherwise
+    /// takes one that was held for long: from the connection's own address if it has any, else the oldest of all.
     fn make_room(&mut self, coming: IpAddr, patience: Duration) -> bool {
         let own = self.by_address.get(&coming).map_or(0, VecDeque::len);
         let fullest = self.by_address.iter().max_by_key(|(_, taken)| taken.len());
@@ -130,7 +130,7 @@ impl Places {
 }
 
 impl UnauthenticatedSlot {
-    /// Cancelled when another connection has taken this place.
+    /// Cancelled when another connection has taken this slot.
     pub(super) fn loss(&self) -> CancellationToken {
         self.given_up.clone()
     }
@@ -143,12 +143,12 @@ impl Drop for UnauthenticatedSlot {
 }
 
 impl Addresses {
-    /// Each may have as many; 0 for no limit.
+    /// Each address may have `most` connections; 0 for no limit.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most: if most == 0 { usize::MAX } else { most }, count: Mutex::default() })
     }
 
-    /// Counts a connection from this address; `None` if it has as many as it may.
+    /// Counts a connection from this address; `None` if it has its maximum.
     pub(super) fn count(self: &Arc<Self>, from: IpAddr) -> Option<Counted> {
         let address = network(from);
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +173,7 @@ impl Drop for Counted {
     }
 }
 
-/// What one party can have as many addresses of as it likes: of IPv6, a network of 64 bits.
+/// The range of addresses that one party can have for free: of IPv6, a network of 64 bits.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -204,7 +204,7 @@ mod tests {
         let second = limits.enter(ip("10.0.0.3")).expect("a place");
         assert_eq!(silent.iter().map(is_given_up).collect::<Vec<_>>(), [true, true, false, false]);
         assert!(!is_given_up(&first) && !is_given_up(&second));
-        // It has as many as anyone may have, and they are young.
+        // It has its maximum of slots, and all of them are recent.
         assert!(limits.enter(ip("10.0.0.1")).is_none());
         drop(silent);
         let again: Vec<UnauthenticatedSlot> = (0..9).filter_map(|_| limits.enter(ip("10.0.0.1"))).collect();

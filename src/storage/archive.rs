@@ -1,4 +1,4 @@
-//! Where stretches of the log go that the journal has no room for: each as a whole, and as a whole they leave.
+//! Keeps the stretches of the log that no longer fit into the journal. A stretch is added and removed as a whole.
 //!
 //! A stretch is the bytes of its journal file, head and records. It is there in full, durable and read back, or not at
 //! all: it is written under another name, and renamed. After that it never changes.
@@ -12,8 +12,8 @@
 //! - It gives no sign at some kinds of damage: values are silently gone. Each stretch is read back before its journal
 //!   file is used again; and records have checksums.
 //! - It panics at other kinds: every call is made where a panic is caught.
-//! - Nobody has tested what it does on a full disk: it is asked only where there is room, and if the room goes meanwhile, whatever it
-//!   says is a full disk.
+//! - Its behaviour on a full disk is untested: it is called only where there is room. If the room runs out meanwhile,
+//!   any error of sled counts as a full disk.
 //! - It evicts nothing from its cache during a scan: a database is open only while its stretch is read.
 
 use std::fmt;
@@ -33,13 +33,13 @@ const PIECE_BYTES: usize = 64 << 10;
 const SEGMENT_BYTES: usize = 8 << 20;
 /// sled's cache, in bytes. A value is read once.
 const CACHE_BYTES: u64 = 16 << 20;
-/// A database is begun where there is room for this beside the stretch: sled makes a segment before it needs it.
+/// Free space that a database needs beside the stretch: sled allocates a segment before it needs it.
 const SPARE_BYTES: u64 = 2 * SEGMENT_BYTES as u64;
-/// What the name of a stretch begins with.
+/// Prefix of the name of a stretch.
 const PREFIX: &str = "stretch-";
-/// What the name of one ends with that is not whole yet.
+/// Suffix of the name while the stretch is incomplete.
 const UNFINISHED: &str = ".new";
-/// The file in the folder of a stretch that has a copy of its first block: it is read without sled.
+/// A copy of a stretch's first block, in its folder: it is read without sled.
 const HEAD: &str = "head";
 
 /// Keeps stretches. Clones are the same archive.
@@ -47,7 +47,7 @@ pub(super) trait Archive: Clone + Send + 'static {
     /// A stretch that is open for reading.
     type Stretch: FolderFile;
 
-    /// The numbers of the stretches, in no order. What was not finished is removed.
+    /// The numbers of the stretches, in no order. Unfinished ones are removed.
     fn list(&self) -> Result<Vec<u64>, StorageError>;
 
     /// The first [`BLOCK_BYTES`] of a stretch.
@@ -56,10 +56,10 @@ pub(super) trait Archive: Clone + Send + 'static {
     /// Opens a stretch.
     fn open(&self, number: u64) -> Result<Self::Stretch, StorageError>;
 
-    /// Takes the first `bytes` of `source` in. Durable when it returns.
+    /// Copies the first `bytes` of `source` into the archive. Durable when it returns.
     fn write(&self, number: u64, source: &dyn FolderFile, bytes: u64) -> Result<(), StorageError>;
 
-    /// Lets go of a stretch, if it is there.
+    /// Removes a stretch, if it is there.
     fn remove(&self, number: u64) -> Result<(), StorageError>;
 }
 
@@ -165,7 +165,8 @@ impl Archive for SledArchive {
             return Err(full());
         }
         let mut written = write_database(&self.directory, &path, source, bytes);
-        // sled does not say why it could not write; the system does, and a copy that differs has another cause.
+        // An error of sled does not say why a write failed. One of the system does; a copy that differs has another
+        // cause.
         let says_why = |error: &StorageError| {
             matches!(error, StorageError::Io { .. } | StorageError::Damaged { damage: Damage::Copy, .. })
         };
@@ -174,7 +175,7 @@ impl Archive for SledArchive {
             written = Err(full());
         }
         if written.as_ref().is_err_and(StorageError::is_shortage_or_late) {
-            // The next start removes it, if this does not.
+            // If this fails, the next start removes it.
             let _ = remove_folder(&path);
         }
         written?;
@@ -194,7 +195,7 @@ impl Archive for SledArchive {
     }
 }
 
-/// Writes a stretch into the new folder `path`, and reads it back. All of it is durable but the folder's own name.
+/// Writes a stretch into the new folder `path`, and reads it back. All of it is durable except for the folder's name.
 fn write_database(
     directory: &Path,
     path: &Path,
@@ -230,7 +231,7 @@ fn write_database(
     sync_files(path)
 }
 
-/// Syncs every file in a folder, and the folder's names.
+/// Syncs every file in a folder, and the folder itself.
 fn sync_files(path: &Path) -> Result<(), StorageError> {
     let fail = |error| StorageError::io("read", path, error);
     for entry in fs::read_dir(path).map_err(fail)? {
@@ -247,7 +248,7 @@ fn sync_files(path: &Path) -> Result<(), StorageError> {
 
 /// A stretch in a database.
 pub(super) struct SledStretch {
-    /// Closed only while it is dropped, and after a panic.
+    /// `None` only while it is dropped, and after a panic.
     db: Option<sled::Db>,
     path: PathBuf,
     directory: PathBuf,
@@ -268,7 +269,7 @@ impl SledStretch {
         Ok(Self { db: Some(db), path: path.to_owned(), directory: directory.to_owned() })
     }
 
-    /// A call to sled, with its errors and its panics made ours.
+    /// Calls sled, and converts its errors and panics to errors of storage.
     fn call<T>(
         &self,
         action: &'static str,
@@ -321,10 +322,10 @@ impl fmt::Debug for SledStretch {
 impl Drop for SledStretch {
     fn drop(&mut self) {
         let Some(db) = self.db.take() else { return };
-        // A panic while closing has no one to report to.
+        // Nothing can be told of a panic while closing.
         let closed = catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok();
         if closed && let Ok(file) = File::open(self.path.join("db")) {
-            // sled's threads may hold its lock a moment longer; the next to open it would find it locked.
+            // sled's threads may hold the lock a moment longer: wait, so that the next open does not find it locked.
             let _closed = flock(&file, FlockOperation::LockExclusive);
             let _open = flock(&file, FlockOperation::Unlock);
         }
@@ -333,7 +334,7 @@ impl Drop for SledStretch {
 
 fn sled_error(directory: &Path, action: &'static str, path: &Path, error: sled::Error) -> StorageError {
     match error {
-        // A file that ends too early is no fault of the disk.
+        // A file that ends too early is damaged; the disk did not fail.
         sled::Error::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
             StorageError::io(action, path, source)
         }

@@ -15,14 +15,14 @@ use super::records::row;
 use super::{Damage, StorageError, StorageErrorKind};
 use crate::engine::{Place, RestoreError, SavedJob};
 
-/// How much is looked at.
+/// How thorough a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// What a start reads.
     Start,
-    /// Every checksum and every hash of its files, whatever they mean. Takes next to no memory.
+    /// Every checksum and every hash of the files, without decoding them. Takes next to no memory.
     Files,
-    /// Everything.
+    /// Every job and every reference as well, and the counts and the hash of the state.
     Whole,
 }
 
@@ -57,7 +57,7 @@ pub fn audit<F: Folder>(
     Ok(found)
 }
 
-/// Tells damage, which is noted, from what makes it impossible to go on.
+/// Separates damage, which is reported, from errors that end the check.
 pub(super) fn damage(outcome: Result<(), StorageError>) -> Result<Option<StorageError>, StorageError> {
     match outcome {
         Ok(()) => Ok(None),
@@ -66,7 +66,7 @@ pub(super) fn damage(outcome: Result<(), StorageError>) -> Result<Option<Storage
     }
 }
 
-/// A chunk that was looked at.
+/// A chunk that was checked.
 struct Known<'a> {
     listed: &'a ManifestChunk,
     /// Id and checksum of the job in each row.
@@ -126,7 +126,7 @@ fn check_pages<F: Folder>(
             let (place, saved) = entry.split_first_chunk()?;
             let (saved, _) = SavedJob::decode(saved).ok()?;
             let (chunk, row) = row(Place(u64::from_le_bytes(*place)))?;
-            // Of a chunk that is damaged nothing is known; that was told.
+            // The chunk is damaged, which is reported already: its rows are not known.
             let Some(Known { listed, rows }) = known.get(&chunk)? else { return Some(()) };
             let job = rows.get(row as usize)?;
             let is_record = listed.live.get(row) && !listed.spilled.get(row);

@@ -6,7 +6,7 @@
 //! key length + 1, or 0 for no key  u16 | attributes length  u16 | key | attributes | body
 //! ```
 //!
-//! The same block stands in the row of a chunk. A place is used again when its record is forgotten.
+//! The row of a chunk has the same block. The place of a forgotten record is reused.
 
 use bytes::Bytes;
 
@@ -15,13 +15,13 @@ use crate::engine::{BodyRef, Place, Record};
 
 /// Bytes before a record's key.
 const HEAD_BYTES: usize = 4;
-/// What an allocation takes beyond its length, by and large.
+/// Estimated overhead of an allocation, in bytes.
 const ALLOCATION_BYTES: usize = 16;
 
 /// Records in memory.
 #[derive(Debug, Default)]
 pub(super) struct MemoryBodies {
-    /// None is empty.
+    /// No block is empty.
     blocks: Slab<Box<[u8]>>,
     /// Bytes of all blocks.
     bytes: usize,
@@ -39,7 +39,7 @@ pub struct StoredRecord {
 }
 
 impl StoredRecord {
-    /// The record that a block is; `None` if it is none.
+    /// The record in a block; `None` if the block is not valid.
     pub(super) fn within(block: &Bytes) -> Option<Self> {
         let Record { key, attributes, body } = split(block)?;
         Some(Self {
@@ -56,12 +56,12 @@ impl MemoryBodies {
         self.blocks.len()
     }
 
-    /// Bytes of memory that they take: an estimate.
+    /// Estimated memory that the records take, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.bytes + self.len() * ALLOCATION_BYTES + self.blocks.memory_bytes()
     }
 
-    /// Takes a record in.
+    /// Stores a record.
     pub(super) fn keep(&mut self, record: Record<'_>) -> BodyRef {
         let checksum = checksum(record);
         let block = join(record);
@@ -94,7 +94,7 @@ impl MemoryBodies {
         StoredRecord::within(&block).unwrap_or_else(|| unreachable!("a record is a valid block"))
     }
 
-    /// A record as it lies there.
+    /// The block of a record, without a copy.
     ///
     /// # Panics
     ///
@@ -106,7 +106,7 @@ impl MemoryBodies {
     }
 }
 
-/// The block of a record.
+/// Encodes a record as a block.
 pub(super) fn join(record: Record<'_>) -> Box<[u8]> {
     let key = record.key.unwrap_or_default();
     let narrow = |bytes: usize| u16::try_from(bytes).expect("keys and attributes have limits below 64 KiB");
@@ -127,7 +127,7 @@ pub(super) fn checksum(record: Record<'_>) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c_append(checksum, record.attributes), record.body)
 }
 
-/// The record that a block is; `None` if it is none.
+/// Splits a block into the parts of its record; `None` if it is not valid.
 pub(super) fn split(block: &[u8]) -> Option<Record<'_>> {
     let (key_mark, rest) = block.split_first_chunk()?;
     let (attributes_bytes, rest) = rest.split_first_chunk()?;

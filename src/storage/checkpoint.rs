@@ -37,25 +37,25 @@ use resident::{PAGE_BYTES_MAX, ResidentPages, RowAt};
 pub use resident::{PageFile, begin_capture};
 use row::{Row, Rows};
 
-/// The facts about gathered rows, and the jobs that wait for these rows, may take this many times the memory of the rows
-/// themselves.
+/// The facts about gathered rows, and the jobs that wait for these rows, may take this many times the memory of the
+/// rows.
 const KNOWN_PER_ROW_BYTES: usize = 2;
 
-/// The facts about a row: while it is gathered, where it went, and what the core is told of it.
+/// The facts about a row: while it is gathered, its new place, and the report to the core.
 const KNOWN_BYTES: usize = size_of::<Row>() + size_of::<Place>() + size_of::<Written>();
 
-/// Memory is reserved for rows of this length: that of common ones, in bytes.
+/// Memory is reserved for rows of this length, a common one, in bytes.
 const ROW_BYTES: usize = 192;
 /// Beyond a full chunk, memory is reserved for the row that fills it.
 const LAST_ROW_BYTES: usize = 64 << 10;
 
-/// Blocks that are kept after they were read for a record: resident jobs come in no order of their rows.
+/// Blocks that stay cached after a record was read from them: resident jobs come in no order of their rows.
 const CACHE_BLOCKS: usize = 16;
 
-/// What a checkpoint begins with.
+/// The captured state with which a checkpoint begins.
 #[derive(Clone, Debug)]
 pub struct CheckpointBegin {
-    /// It is the so-and-so-many-th of its node.
+    /// The number of the checkpoint, from 1.
     pub number: u32,
     /// The last entry that it contains.
     pub index: u64,
@@ -63,7 +63,7 @@ pub struct CheckpointBegin {
     pub term: u64,
     /// The members that vote.
     pub voters: Vec<u64>,
-    /// Those that do not.
+    /// The members that do not vote.
     pub learners: Vec<u64>,
     /// Hash of the state.
     pub state_hash: u128,
@@ -73,17 +73,17 @@ pub struct CheckpointBegin {
     pub metadata: PartialMetadata,
     /// Every chunk with a live row.
     pub chunks: Vec<ChunkState>,
-    /// Those of them whose live rows are to be written again.
+    /// Those chunks to be rewritten: their live rows move to new chunks.
     pub rewrite: Vec<u32>,
-    /// The files of pages that are not captured and not empty.
+    /// The valid files of pages that are not captured.
     pub pages: Vec<PageFile>,
     /// The first number for a new chunk.
     pub next_chunk: u32,
     /// A new chunk is closed when its rows take this many bytes.
     pub chunk_bytes: usize,
-    /// How many records are in memory: memory is reserved for their rows.
+    /// How many records are in memory; used to reserve memory for their rows.
     pub records: usize,
-    /// Its files are to be held open, for a backup.
+    /// True to hold its files open, for a backup.
     pub pin: bool,
 }
 
@@ -109,14 +109,14 @@ pub struct Written {
     pub job: JobId,
     /// Where its record was.
     pub from: Place,
-    /// Where it is as well.
+    /// Its place in the new chunk.
     pub to: Place,
-    /// All of the job is there: the hash that it had.
+    /// The job's hash, if this checkpoint spilled it: then the row is all of the job.
     spilled: Option<[u8; 16]>,
 }
 
 impl Written {
-    /// All of the job was written: the hash that it had.
+    /// The job's hash, if this checkpoint spilled it.
     pub fn spilled(&self) -> Option<u128> {
         self.spilled.map(u128::from_le_bytes)
     }
@@ -137,7 +137,7 @@ pub struct Checkpoint {
     pub pages: Vec<PageFile>,
     /// The first number for the next new chunk.
     pub next_chunk: u32,
-    /// Its files, if they were to be held open and could be.
+    /// Its open files, if they were asked for and could be opened.
     pub pinned: Option<Arc<PinnedBackup>>,
 }
 
@@ -154,12 +154,12 @@ pub struct CheckpointWriter<F: Folder> {
     begin: CheckpointBegin,
     rows: Rows,
     pages: ResidentPages<F>,
-    /// Where the rewritten rows of resident jobs are that are not entered yet, by where they were.
+    /// New places of rewritten rows whose resident jobs are not entered yet, by old place.
     moved: BTreeMap<Place, RowAt>,
     chunks: Vec<Arc<Chunk>>,
     /// Chunks of earlier checkpoints that stay, by rising number.
     kept: Vec<(Arc<Chunk>, ManifestChunk)>,
-    /// Those that this one adds: their numbers are higher.
+    /// Chunks that this checkpoint adds: their numbers are higher.
     added: Vec<ManifestChunk>,
     written: Vec<Written>,
     next_chunk: u32,
@@ -206,7 +206,7 @@ impl<F: Folder> CheckpointWriter<F> {
         Ok(writer)
     }
 
-    /// Takes sessions in.
+    /// Adds sessions.
     ///
     /// # Panics
     ///
@@ -215,7 +215,7 @@ impl<F: Folder> CheckpointWriter<F> {
         self.begin.metadata.push(sessions);
     }
 
-    /// Takes jobs in.
+    /// Adds jobs.
     pub fn add(&mut self, batch: &CheckpointJobs) -> Result<(), StorageError> {
         batch.iter().try_for_each(|(job, saved, record)| self.add_one(job, saved, record))
     }
@@ -228,7 +228,7 @@ impl<F: Folder> CheckpointWriter<F> {
     ) -> Result<(), StorageError> {
         let CheckpointJob { page, head, place, spillable, .. } = *job;
         let moves = row(place).is_none_or(|(chunk, _)| self.is_rewritten(chunk));
-        // Its row is copied as it is: it is spilled another time.
+        // The rewrite copies its row unchanged; the next checkpoint can spill it.
         let again = spillable.is_some() && moves && record.is_none();
         let spilled = spillable.filter(|_| !again);
         let row_at = if record.is_some() || spilled.is_some() {
@@ -243,14 +243,15 @@ impl<F: Folder> CheckpointWriter<F> {
         } else {
             RowAt::Is(place)
         };
-        // The row of a spilled job is all of it.
+        // A spilled job needs no entry: its row is all of it.
         if spilled.is_none() {
             self.pages.enter(page, saved, row_at, again)?;
         }
         self.flush_if_full()
     }
 
-    /// Ends it, when every session and every resident job was added. `base` is the log's entry at the checkpoint's index.
+    /// Completes it, after every session and every resident job was added. `base` is the log's entry at the checkpoint's
+    /// index.
     ///
     /// # Panics
     ///
@@ -309,7 +310,7 @@ impl<F: Folder> CheckpointWriter<F> {
         self.begin.rewrite.binary_search(&chunk).is_ok()
     }
 
-    /// Takes in the live rows of a chunk, so that the others can go with it.
+    /// Gathers the live rows of a chunk, so that the chunk can be removed.
     fn rewrite(&mut self, state: &ChunkState) -> Result<(), StorageError> {
         let ChunkState { chunk, live, spilled } = state;
         let (mut next, mut heads) = (0, Vec::new());
@@ -357,7 +358,7 @@ impl<F: Folder> CheckpointWriter<F> {
         if full { self.flush() } else { Ok(()) }
     }
 
-    /// Makes a chunk of the rows that are gathered.
+    /// Writes the gathered rows as a chunk.
     fn flush(&mut self) -> Result<(), StorageError> {
         let number = self.next_chunk;
         if self.rows.len() > 0 {
@@ -382,7 +383,7 @@ impl<F: Folder> CheckpointWriter<F> {
         let mut spilled = chunks::Bits::new(summary.rows);
         for (nth, row) in (0..).zip(self.rows.iter()) {
             if row.is_spilled {
-                // It has no entry.
+                // A spilled job has no entry in a page file.
                 spilled.set(nth);
             }
             let (job, to) = (JobId(row.head.id), row_place(number, nth));
@@ -467,7 +468,7 @@ pub fn read<F: Folder>(folder: &F, mut manifest: Manifest) -> Result<Restored, S
         StorageError::Damaged { path, damage }
     };
     let metadata = decode_metadata(folder, &manifest)?;
-    // Room is made for what a file holds, not for what the manifest says of it. There are too many to hold them open.
+    // Memory is reserved by the lengths of the files, not by the manifest. They are too many to be held open.
     let resident = manifest
         .pages
         .iter()
@@ -511,7 +512,7 @@ fn restored(manifest: Manifest, engine: Engine, records: Records, lost: Option<S
     Restored { number, base, voters, learners, next_chunk, engine, records, lost }
 }
 
-/// Takes a chunk in, and the spilled jobs in it. The inner error says which of them does not fit.
+/// Restores a chunk and the spilled jobs in it. The inner error says which job does not fit.
 fn restore_chunk<F: Folder>(
     folder: &F,
     listed: ManifestChunk,

@@ -6,16 +6,16 @@
 //! DIR/chunks/       checkpoints
 //! DIR/incoming.pull a partial snapshot from another member
 //! DIR/incoming/     a checkpoint that is fetched from another member; a start empties it
-//! DIR/log.lost-1/   a log that had to make way; no command reads it again
-//! DIR/lock          held by the process that has the directory
+//! DIR/log.lost-1/   a log that was replaced; no command reads it again
+//! DIR/lock          held by the process that uses the directory
 //! ```
 //!
 //! While it [changes over](super::changeover), there are also `identity.next`, `log.new`, `chunks.new` and `chunks.old`.
 //!
-//! **Founding** and **restoring** change over to the first state. A crash before that leaves no identity. Of a founding it
-//! leaves half a log, in which nothing was ever acknowledged: the next start clears it and founds again. Of a restore
-//! it leaves `chunks.new`: a node refuses the directory, because the operator wants the jobs, not an empty queue. A second
-//! restore starts over.
+//! **Founding** and **restoring** change over to the first state. A crash before that leaves no identity. An interrupted
+//! founding leaves half a log, in which nothing was ever acknowledged: the next start clears it and founds again. An
+//! interrupted restore leaves `chunks.new`: a node refuses the directory, because the operator wants the jobs, not an
+//! empty queue. A second restore starts over.
 //!
 //! So a log or a checkpoint without an identity has *lost* it. The directory is refused, not founded again.
 
@@ -42,7 +42,7 @@ const INCOMING_PULL: &str = "incoming.pull";
 /// What the system puts into the root of a file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// What is logged of call-backs. No part of the queue: it is neither copied nor read here.
+/// The log of call-backs. It is not part of the queue: it is neither copied nor read here.
 pub const CALL_BACKS: &str = "call-backs";
 
 const OURS: [&str; 13] = [
@@ -73,18 +73,18 @@ pub(super) struct Directory {
 pub(super) type DiskLog = Log<DiskFolder, SledArchive>;
 
 impl Directory {
-    /// Makes the directory if there is none, and locks it. One that holds other things is left untouched.
+    /// Creates the directory if it is missing, and locks it. A directory with foreign content is left untouched.
     pub(super) fn take(path: &Path) -> Result<Self, StorageError> {
         create_durably(path)?;
         Self::take_existing(path)
     }
 
-    /// Whether a founding was completed in a directory.
+    /// True if a founding was completed in the directory.
     pub(super) fn is_founded(path: &Path) -> bool {
         [IDENTITY, IDENTITY_NEXT].into_iter().any(|name| path.join(name).exists())
     }
 
-    /// Locks a directory that must be there.
+    /// Locks an existing directory.
     pub(super) fn take_existing(path: &Path) -> Result<Self, StorageError> {
         match fs::metadata(path) {
             Ok(found) if !found.is_dir() => {
@@ -104,7 +104,7 @@ impl Directory {
         Ok(Self { path: path.to_owned(), _lock: Some(lock) })
     }
 
-    /// Locks a directory that must be there and that is only to be looked at: nothing in it is touched.
+    /// Locks an existing directory for reading: nothing in it is touched.
     pub(super) fn look(path: &Path) -> Result<Self, StorageError> {
         if path.exists() && !path.is_dir() {
             return Err(StorageError::NotADirectory { path: path.to_owned() });
@@ -132,19 +132,19 @@ impl Directory {
         if self.has(CHUNKS_NEW)? { Err(self.damaged(Damage::RestoreUnfinished)) } else { Ok(None) }
     }
 
-    /// Whether there is something that counts beside the identity.
+    /// True if there is a log or a folder of checkpoints.
     fn has_data(&self) -> Result<bool, StorageError> {
         Ok(self.has(LOG)? || self.has(CHUNKS)?)
     }
 
-    /// Makes the directory that of a new node. What a founding that was cut short left behind goes.
+    /// Founds the directory for a new node. Removes what an interrupted founding left.
     pub(super) fn found(&self, identity: Identity, size: JournalSize) -> Result<(), StorageError> {
         let base = LogBase::root(identity.cluster_id);
         Log::create(self.new_log(identity, size)?, base, Vote::default())?;
         self.change_over(identity).map(drop)
     }
 
-    /// Refuses a directory that holds anything, but for what restoring a backup left behind that was cut short.
+    /// Refuses a directory that is not empty, except for what an interrupted restore left.
     pub(super) fn refuse_filled(path: &Path) -> Result<(), StorageError> {
         if !path.is_dir() {
             return Ok(());
@@ -158,7 +158,7 @@ impl Directory {
         }
     }
 
-    /// Makes and locks a directory that is to be filled from a backup: an empty one.
+    /// Creates and locks an empty directory, to be filled from a backup.
     pub(super) fn take_empty(path: &Path) -> Result<Self, StorageError> {
         Self::refuse_filled(path)?;
         let directory = Self::take(path)?;
@@ -167,8 +167,8 @@ impl Directory {
         Ok(directory)
     }
 
-    /// The end of a restore, when the [next checkpoint](Self::new_chunks) is durable: the log begins behind it, with one entry. A
-    /// node opens the directory from here on.
+    /// The end of a restore, when the [next checkpoint](Self::new_chunks) is durable: the log begins after it, with one
+    /// entry. A node opens the directory from here on.
     pub(super) fn finish_restoring(
         &self,
         identity: Identity,
@@ -182,24 +182,24 @@ impl Directory {
         self.change_over(identity).map(drop)
     }
 
-    /// Completes interrupted changes, and makes the names durable that a start reads here. Call it before any file is opened or
-    /// removed.
+    /// Completes interrupted changes, and makes the names durable that a start reads here. Call it before any file is
+    /// opened or removed.
     ///
     /// The [log](super::log) settles its own files. Every other file that counts got its name after a sync that went well:
     /// `identity`, and what a manifest lists, and the manifest itself.
     ///
-    /// Returns what the completed change led to, if there was one.
+    /// Returns the result of the completed change, if there was one.
     pub(super) fn settle(&self) -> Result<Option<Changed>, StorageError> {
         changeover::settle(self)
     }
 
-    /// Changes over to what was built, which belongs to `identity`. See [`changeover::change_over`].
+    /// Changes over to the new state, which belongs to `identity`. See [`changeover::change_over`].
     pub(super) fn change_over(&self, identity: Identity) -> Result<Changed, StorageError> {
         identity.write(&self.path.join(IDENTITY_NEW))?;
         changeover::change_over(self)
     }
 
-    /// Puts the checkpoint in `incoming` in the place of the one that is there. See [`changeover::install`].
+    /// Replaces the checkpoint with the one in `incoming`. See [`changeover::install`].
     pub(super) fn install(&self) -> Result<(), StorageError> {
         self.read_identity(IDENTITY)?.write(&self.path.join(IDENTITY_NEW))?;
         changeover::install(self)
@@ -227,7 +227,7 @@ impl Directory {
         Ok(folder.is_dir().then(|| self.place_in(&folder, identity, size)))
     }
 
-    /// Where the next log is to be made; one that was begun before goes.
+    /// The place for the next log; removes an unfinished one.
     pub(super) fn new_log(
         &self,
         identity: Identity,
@@ -254,31 +254,31 @@ impl Directory {
         }
     }
 
-    /// Where checkpoints are.
+    /// The folder of checkpoints.
     pub(super) fn chunks(&self) -> Result<DiskFolder, StorageError> {
         DiskFolder::new(&self.path.join(CHUNKS))
     }
 
-    /// Where the next checkpoint is to be made; one that was begun before goes. Without an identity, a node refuses the
-    /// directory from here on.
+    /// The folder for the next checkpoint; removes an unfinished one. Without an identity, a node refuses the directory
+    /// from here on.
     pub(super) fn new_chunks(&self) -> Result<DiskFolder, StorageError> {
         self.remove(CHUNKS_NEW)?;
         DiskFolder::new(&self.path.join(CHUNKS_NEW))
     }
 
-    /// Where checkpoints are, to be looked at; `None` if there is no such folder.
+    /// The folder of checkpoints, for reading; `None` if there is none.
     pub(super) fn existing_chunks(&self) -> Result<Option<DiskFolder>, StorageError> {
         let path = self.path.join(changeover::place(self, CHUNKS, CHUNKS_NEW)?);
         Ok(path.is_dir().then(|| DiskFolder::existing(&path)))
     }
 
-    /// Where a checkpoint of another member is put together.
+    /// Where a checkpoint of another member is assembled.
     pub(super) fn incoming(&self) -> DiskFolder {
         DiskFolder::existing(&self.path.join(INCOMING))
     }
 
-    /// To be asked when there is no manifest and the log does not begin at its first entry: it was cut behind a
-    /// checkpoint, so if there are files of one, there was a manifest.
+    /// For a start that finds no manifest, and a log that does not begin at its first entry. Such a log was truncated
+    /// after a checkpoint: if there are files of one, its manifest is lost.
     pub(super) fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
         match self.existing_chunks()? {
             Some(folder) if chunks::holds_finished(&folder)? => {
@@ -327,7 +327,7 @@ impl Folders for Directory {
     }
 }
 
-/// Makes a directory and those above it that are missing, each of them durable in the one above.
+/// Creates a directory and its missing parents, each durable in its own parent.
 pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
     if path.is_dir() {
         // The process that made it may have died before its name was durable.
@@ -343,7 +343,7 @@ pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
 
 fn sync_parent(path: &Path) -> Result<(), StorageError> {
     match sync::directory(parent(path)) {
-        // It belongs to another user, who made this one.
+        // The parent belongs to another user, who created this directory.
         Err(StorageError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }
@@ -363,13 +363,13 @@ fn make_private(path: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Something in the directory that Adjourn did not put there.
+/// The first entry of the directory that does not belong to Adjourn.
 fn foreign_entry(path: &Path) -> Result<Option<PathBuf>, StorageError> {
     let given_up = |name: &OsStr| name.as_encoded_bytes().starts_with(LOG_LOST.as_bytes());
     first_entry(path, |name| given_up(name) || OURS.into_iter().any(|ours| OsStr::new(ours) == name))
 }
 
-/// Something in the directory that is not known.
+/// The first entry of the directory that `known` does not accept.
 fn first_entry(path: &Path, known: impl Fn(&OsStr) -> bool) -> Result<Option<PathBuf>, StorageError> {
     let fail = |error| StorageError::io("read", path, error);
     for entry in fs::read_dir(path).map_err(fail)? {

@@ -7,7 +7,7 @@
 //! # What a start accepts, and what it refuses
 //!
 //! - The [log](super::log) from the newest checkpoint on: as long as it ever was, without a hole, and as it was written.
-//!   One that ends before the checkpoint makes way.
+//!   A log that ends before the checkpoint is replaced.
 //! - The **identity**: a directory that was once founded is never founded again.
 //!
 //! Files that the newest checkpoint does not list are removed after the log was accepted, not before: a missing
@@ -38,8 +38,8 @@ pub struct OpenOptions {
     pub cluster_id: [u8; 16],
     /// The id of a new copy of the data. One that exists keeps its own.
     pub storage_id: [u8; 16],
-    /// Whether a new directory begins its cluster, with this node as the only member; else it is that of a node which is
-    /// added to one. One that exists stays what it was.
+    /// True for a new directory that begins its cluster, with this node as the only member; false if the node will be
+    /// added to one. An existing directory stays what it was.
     pub founder: bool,
 }
 
@@ -71,7 +71,7 @@ impl DiskStorage {
         Self::open_with(options, JournalSize::default())
     }
 
-    /// The same with a journal of this size.
+    /// Like [`open`](Self::open), with a journal of this size.
     pub fn open_with(options: &OpenOptions, size: JournalSize) -> Result<Self, StorageError> {
         let directory = Arc::new(Directory::take(&options.path)?);
         let found = directory.identity()?;
@@ -96,27 +96,27 @@ impl DiskStorage {
         Ok(Self { durable, identity, chunks, restored })
     }
 
-    /// Whether a node has its data in this directory.
+    /// True if the directory has the data of a node.
     pub fn is_founded(path: &Path) -> bool {
         Directory::is_founded(path)
     }
 
-    /// The newest checkpoint, as it was found; `None` if there never was one, or it was taken before.
+    /// Takes the newest checkpoint that was found; `None` if there never was one, or it was taken before.
     pub fn take_restored(&mut self) -> Option<Restored> {
         self.restored.take()
     }
 
-    /// The directory stays locked while this lives, whatever becomes of the storage.
+    /// Keeps the directory locked while it lives, even after the storage is closed.
     pub fn lock(&self) -> DirectoryLock {
         DirectoryLock(Arc::clone(self.durable.volume()))
     }
 
-    /// Where checkpoints go.
+    /// The folder of checkpoints.
     pub fn chunks(&self) -> &DiskFolder {
         &self.chunks
     }
 
-    /// Where a checkpoint of another member is put together, to be installed by a batch with
+    /// Where a checkpoint of another member is assembled, to be installed by a batch with
     /// [`install`](super::PersistBatch::install). Empty after a start and after an install.
     pub fn incoming(&self) -> DiskFolder {
         Directory::incoming(self.durable.volume())
@@ -137,8 +137,8 @@ impl DiskStorage {
         self.identity.storage_id
     }
 
-    /// Whether the cluster began in this directory: then its first configuration is this node alone. Any other has none
-    /// until a checkpoint or entries of other members say it.
+    /// True if the cluster began in this directory: its first configuration is then this node alone. Other nodes have
+    /// none until they get it from a checkpoint or from entries of other members.
     pub fn is_founder(&self) -> bool {
         self.identity.founder
     }

@@ -25,7 +25,7 @@ use super::folder::{Folder, JournalFolder};
 use super::log::{Chore, Found, Log};
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
-/// What a node's data is on.
+/// The medium of a node's data.
 pub(super) trait Volume {
     /// The folder of the journal.
     type Folder: JournalFolder;
@@ -34,7 +34,7 @@ pub(super) trait Volume {
 
     /// The entry that the incoming checkpoint stands for; `None` if there is no such checkpoint.
     fn incoming(&self) -> Result<Option<LogBase>, StorageError>;
-    /// Puts the incoming checkpoint in the place of the one that is there. Durable when it returns.
+    /// Replaces the present checkpoint with the incoming one. Durable when it returns.
     fn install(&self) -> Result<(), StorageError>;
     /// Free space, in bytes.
     fn free_bytes(&self) -> Result<u64, StorageError>;
@@ -55,7 +55,7 @@ pub(super) fn base_in(folder: &impl Folder) -> Result<Option<LogBase>, StorageEr
 }
 
 impl<V: Volume> Durable<V> {
-    /// Takes an open log. One that the checkpoint is ahead of makes way.
+    /// Takes an open log. If the checkpoint is ahead of it, the log is replaced.
     pub(super) fn new(
         volume: V,
         mut log: Log<V::Folder, V::Archive>,
@@ -110,7 +110,7 @@ impl<V: Volume> Durable<V> {
         self.log.rebase(base)
     }
 
-    /// Truncates the log before the entry of `base` if it has another one there.
+    /// Truncates the log before the entry of `base` if it has a different entry there.
     fn truncate_conflict(&mut self, base: LogBase) -> Result<(), StorageError> {
         let index = base.index;
         let ours = self.log.end_before(index + 1)?;
@@ -120,11 +120,11 @@ impl<V: Volume> Durable<V> {
         if ours == base {
             return Ok(());
         }
-        // There is one entry of a term at an index: this log or that checkpoint is damaged.
+        // There is one entry of a term at an index, but these differ: the log or the checkpoint is damaged.
         Err(StorageError::Damaged { path: self.path.clone(), damage: Damage::Replaced { index } })
     }
 
-    /// Carries something out unless something failed before.
+    /// Runs `action`, unless something failed before.
     fn carefully<T>(
         &mut self,
         action: impl FnOnce(&mut Self) -> Result<T, StorageError>,
@@ -136,9 +136,9 @@ impl<V: Volume> Durable<V> {
     }
 }
 
-/// What has its durable state on a volume: that makes it a [`Storage`].
+/// A type with its durable state on a volume: that makes it a [`Storage`].
 pub(super) trait OnVolume {
-    /// What it is on.
+    /// The type of the volume.
     type Volume: Volume;
 
     /// The durable state.
@@ -155,7 +155,7 @@ impl<S: OnVolume> Storage for S {
             let Some(index) = *install else {
                 return durable.log.commit(*vote, entries, *commit);
             };
-            // The commit index is that of a log that is not there yet.
+            // The batch's commit index belongs to the log after the install.
             durable.log.commit(*vote, &[], 0)?;
             durable
                 .install(index)

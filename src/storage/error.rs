@@ -17,7 +17,7 @@ use crate::types::TopicName;
 
 mod shortage;
 
-/// The text of an error names no more topics of a chunk than these.
+/// The text of an error names at most this many topics of a chunk.
 const TOPICS_TOLD_MAX: usize = 8;
 
 /// What the operator has to do about a [`StorageError`].
@@ -42,9 +42,9 @@ pub enum StorageError {
     Io {
         /// The failed operation: "open", "write", "sync"...
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// There is no room left.
@@ -55,7 +55,7 @@ pub enum StorageError {
     DiskFull {
         /// The failed operation.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
     },
     /// A resource ran short before anything was changed: the same may be asked again.
@@ -83,12 +83,12 @@ pub enum StorageError {
     OtherNode {
         /// The data directory.
         path: PathBuf,
-        /// Who this is.
+        /// The number of this node.
         expected: u64,
-        /// Whose data it is.
+        /// The node whose data it is.
         found: u64,
     },
-    /// Written by a version that came later.
+    /// A later version wrote it.
     #[error(
         "{} was written in format {found}, this binary knows formats up to {known}: use a newer one",
         path.display()
@@ -101,7 +101,7 @@ pub enum StorageError {
         /// The newest that this binary knows.
         known: u32,
     },
-    /// Something else lives there.
+    /// The directory holds foreign files.
     #[error(
         "{} is no data directory: it holds {}. Name an empty directory, or one that does not exist yet",
         path.display(), entry.display()
@@ -112,7 +112,7 @@ pub enum StorageError {
         /// Something in it that is not ours.
         entry: PathBuf,
     },
-    /// It is a file.
+    /// The path is a file.
     #[error("{} is no directory: name an empty directory, or one that does not exist yet", path.display())]
     NotADirectory {
         /// The path given as the data directory.
@@ -139,7 +139,7 @@ pub enum StorageError {
         /// The index that the watermark names.
         durable: u64,
     },
-    /// Another member knows of entries that were durable here and are not there.
+    /// Another member knows of entries that were durable here and are missing now.
     #[error(
         "this disk has lost what was acknowledged: the leader knows that this node had the log up to entry {known}, and it \
          ends at {last}. Remove this node from the cluster, and add one under another number with an empty data directory"
@@ -150,18 +150,18 @@ pub enum StorageError {
         /// The last one that is there.
         last: u64,
     },
-    /// The cluster has come to do what this node cannot.
+    /// The cluster uses features that this node does not support.
     #[error(
         "the cluster is at feature level {level}, and this node goes up to {level_max}: give it the binary that the others \
          run, and leave feature_level_max out of its configuration"
     )]
     FeatureLevel {
-        /// That of the cluster.
+        /// The level of the cluster.
         level: u32,
-        /// That of the node.
+        /// The maximum level of this node.
         level_max: u32,
     },
-    /// Something that was written is not there as it was written.
+    /// Data is not what was written.
     #[error("the data in {0} is damaged: {damage}. {1}", path.display(), damage.advice(path))]
     Damaged {
         /// The data directory.
@@ -169,7 +169,7 @@ pub enum StorageError {
         /// The kind of damage, and its place.
         damage: Damage,
     },
-    /// A directory that is to be filled holds something.
+    /// A directory that must be empty is not.
     #[error(
         "{} is not empty: it holds {}. Name an empty directory, or one that does not exist yet",
         path.display(), entry.display()
@@ -186,34 +186,34 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
-    /// A backup is not as it was written.
+    /// A backup is damaged.
     #[error("the backup {} is damaged at byte {at}: {damage}. Use another backup", path.display())]
     DamagedBackup {
         /// The file.
         path: PathBuf,
-        /// Where: at this byte, or in the part that begins there.
+        /// The damaged byte, or the beginning of the damaged part.
         at: u64,
         /// The kind of damage, and its place.
         damage: BackupDamage,
     },
 }
 
-/// In what way a backup is not as it was written.
+/// The kind of damage to a backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupDamage {
-    /// Its end is not there.
+    /// It is cut short.
     #[error("it ends there, and should have {expected} bytes")]
     Short {
-        /// Its length as its header says; what a header has if that is cut.
+        /// Its length by its header, or the length of a header if that is cut short.
         expected: u64,
     },
     /// There are bytes after its end.
     #[error("it should end there")]
     Long,
-    /// A part is not as it was written.
+    /// A part of it is damaged.
     #[error("its {0} is not what was written")]
     Part(BackupPart),
-    /// One of the files in it is not as it was written.
+    /// One of the files in it is damaged.
     #[error("{0}")]
     File(Box<Damage>),
 }
@@ -223,7 +223,7 @@ pub enum BackupDamage {
 pub enum BackupPart {
     /// Its beginning: without it, it is no backup at all.
     Header,
-    /// Which files are in it.
+    /// The list of its files.
     Table,
     /// The manifest.
     Manifest,
@@ -245,36 +245,36 @@ impl fmt::Display for BackupPart {
 /// The damaged part of a log or a file. Indices are those of log entries.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
-    /// There are a log or its small files, and no identity.
+    /// There is a log or a folder of checkpoints, but no identity.
     #[error("its identity file is missing")]
     IdentityMissing,
     /// The identity does not decode.
     #[error("its identity file cannot be read")]
     Identity,
-    /// There is an identity and no log.
+    /// There is an identity, but no log.
     #[error("the log is missing")]
     LogMissing,
     /// sled does not open or read its files.
     #[error("the log's files cannot be read ({})", what_sled_says(.0))]
     Files(sled::Error),
-    /// sled fell over its files.
+    /// sled panicked at its files.
     #[error("the log's files make no sense")]
     FilesPanicked,
-    /// A record of the log is not as it was written.
+    /// A record of the log is damaged.
     #[error("the record of log entry {index}: {source}")]
     Record {
-        /// The entry that should be in it, or behind it.
+        /// The entry that should be in it, or after it.
         index: u64,
-        /// In what way.
+        /// The kind of damage.
         source: RecordError,
     },
-    /// The last records of the log are missing, and no entry was in them.
+    /// The last records of the log are missing; they had no entries.
     #[error("the last records of the log are missing")]
     Tail,
-    /// What was put into the archive is read back with other bytes.
+    /// An archived part of the log reads back with other bytes.
     #[error("a copy of a part of the log is not what was written: the disk or the memory may be failing")]
     Copy,
-    /// Where the checkpoint stands, the log has another entry.
+    /// The log has another entry at the index of the checkpoint.
     #[error("log entry {index} is not the one that the checkpoint stands for")]
     Replaced {
         /// Index of the entry.
@@ -286,55 +286,55 @@ pub enum Damage {
         /// Index of the missing entry.
         index: u64,
     },
-    /// The checkpoint that is to be installed is not the one that is there.
+    /// The fetched checkpoint is not the one to be installed.
     #[error("the checkpoint at entry {wanted} was to be installed, and {}", what_is_incoming(*found))]
     Incoming {
         /// The entry that it stands for.
         wanted: u64,
-        /// The entry that the one stands for which is there.
+        /// The entry of the fetched checkpoint; `None` if there is none.
         found: Option<u64>,
     },
-    /// A backup was to be put here, and that did not get to its end.
+    /// A restore into this directory was not finished.
     #[error("`adjourn restore` was begun and not finished")]
     RestoreUnfinished,
-    /// A chunk is not as it was written.
+    /// A chunk is damaged.
     #[error("{name} {damage}. {}", jobs_in(summary, topics), name = chunks::chunk_name(summary.number))]
     Chunk {
-        /// The chunk as it was written.
+        /// The expected content of the chunk.
         summary: Box<ChunkSummary>,
         /// The names of its topics by number, as far as they are known.
         topics: BTreeMap<u32, TopicName>,
         /// The kind of damage, and its place.
         damage: FileDamage,
     },
-    /// A page file is not as it was written.
+    /// A page file is damaged.
     #[error(
         "{name} {damage}. It tells the state of {entries} jobs that do not wait for long: ready, reserved, buried, or due soon",
         name = chunks::pages_name(*id)
     )]
     Pages {
-        /// Which file.
+        /// The file.
         id: PagesId,
         /// Jobs in it.
         entries: u64,
         /// The kind of damage, and its place.
         damage: FileDamage,
     },
-    /// The files of the checkpoint do not make a state.
+    /// The files of the checkpoint do not form a valid state.
     #[error("the checkpoint makes no state: {0}")]
     State(crate::engine::RestoreError),
-    /// The manifest is not as it was written.
+    /// The manifest is damaged.
     #[error("{name} {0}. It lists the files of the checkpoint", name = chunks::MANIFEST)]
     Manifest(FileDamage),
 }
 
-/// In what way a file of a checkpoint is not as it was written.
+/// The kind of damage to a file of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileDamage {
-    /// There is none of this name.
+    /// There is no file of this name.
     #[error("is missing")]
     Missing,
-    /// Its end is not there.
+    /// It is cut short.
     #[error("is cut short: it has {found} bytes of {expected}")]
     Short {
         /// Its length in bytes.
@@ -342,13 +342,13 @@ pub enum FileDamage {
         /// Its expected length in bytes.
         expected: u64,
     },
-    /// It is whole, and not the one that was written.
+    /// It is intact, but another file.
     #[error("is another file than the one that was written under this name")]
     Other,
-    /// A part of it is not as it was written.
+    /// A part of it is damaged.
     #[error("is damaged: its {part} at byte {at} is not what was written")]
     Bytes {
-        /// Which part.
+        /// The damaged part.
         part: FilePart,
         /// Where the part begins.
         at: u64,
@@ -356,13 +356,13 @@ pub enum FileDamage {
     /// Each part is valid, but the whole file has another hash than the one written.
     #[error("is damaged: its hash is not that of what was written")]
     Hash,
-    /// A row or an entry is whole, but not what it should be.
+    /// A row or an entry is intact, but not what it should be.
     #[error("is damaged: what is in row {row} is no job")]
     Row {
-        /// Which; of a page file the number of the entry.
+        /// Number of the row; in a page file, of the entry.
         row: u64,
     },
-    /// Something else points to a row that it does not have.
+    /// A reference points to a row that it does not have.
     #[error("has no row {row}, and a job should be there")]
     NoRow {
         /// Number of the missing row.
@@ -383,7 +383,7 @@ pub enum FilePart {
     Index,
     /// The rows and due times by topic.
     Summary,
-    /// What the manifest says.
+    /// The content of the manifest.
     Payload,
     /// Its end.
     Footer,
@@ -431,7 +431,7 @@ impl StorageError {
         }
     }
 
-    /// Whether it says, of an access to a checkpoint, that a part of that cannot be read: another member may have it.
+    /// True if it says that a part of a checkpoint cannot be read: another member may have that.
     pub fn is_unreadable(&self) -> bool {
         match self {
             Self::Io { action, .. } => *action == "read" && !self.is_shortage(),
@@ -440,7 +440,7 @@ impl StorageError {
         }
     }
 
-    /// Whether this is the error of a truncated log that was opened without its checkpoint.
+    /// True if this is the error of a truncated log that was opened without its checkpoint.
     pub(super) fn is_of_cut_log(&self) -> bool {
         match self {
             Self::Damaged { damage, .. } => matches!(damage, Damage::Hole { index: 1 } | Damage::LogMissing),
@@ -449,7 +449,7 @@ impl StorageError {
         }
     }
 
-    /// The same with the names of topics, if it is about a chunk of a checkpoint with this metadata.
+    /// Adds the names of topics, if it is about a chunk of a checkpoint with this metadata.
     pub(super) fn with_topics(mut self, metadata: &[u8]) -> Self {
         if let Self::Damaged { damage: Damage::Chunk { summary, topics, .. }, .. } = &mut self
             && let Ok(metadata) = StateMetadata::decode(metadata)
@@ -466,7 +466,7 @@ impl StorageError {
         Self::Io { action: "sync", path: path.to_owned(), source }
     }
 
-    /// What the system said, sorted: a full disk is a case of its own.
+    /// Converts an error of the system: a full disk is a case of its own.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -500,7 +500,7 @@ impl Damage {
     }
 }
 
-/// sled's own words, but for a backtrace that it never has.
+/// The text of sled's error, without its backtrace, which is always empty.
 fn what_sled_says(error: &sled::Error) -> String {
     match error {
         sled::Error::Corruption { at: Some(at), .. } => format!("sled finds damage at {at:?}"),
@@ -509,7 +509,7 @@ fn what_sled_says(error: &sled::Error) -> String {
     }
 }
 
-/// Which jobs are lost without a chunk, as far as its summary tells: some of them may be done.
+/// The jobs that are lost with a chunk, by its summary: some of them may be done.
 fn jobs_in(summary: &ChunkSummary, names: &BTreeMap<u32, TopicName>) -> String {
     let mut text = format!("It holds up to {} jobs", summary.rows);
     for (nth, TopicSummary { topic, rows, first_at, last_at }) in summary.topics.iter().enumerate() {

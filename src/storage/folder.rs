@@ -7,7 +7,7 @@
 //! # Promises
 //!
 //! - Only the creator of a file appends to it; its synced data is durable. A file of checkpoints is written once. A file
-//!   of the journal is overwritten: of what was written since the last sync, a power cut leaves any part.
+//!   of the journal is overwritten: a power cut keeps any part of what was written since the last sync.
 //! - A name (of a file that was created, renamed or removed) is durable after [`Folder::sync`], not before.
 //! - An open file stays readable after its name was removed or given to another file.
 //!
@@ -35,14 +35,13 @@ pub trait Folder: Clone + Send + Sync + 'static {
     /// A file that is being written.
     type Writer: FolderWriter;
 
-    /// Where it is; for the texts of errors.
+    /// Its path, for error messages.
     fn path(&self) -> &Path;
 
-    /// Begins a new file under this name. One that has the name loses it, and stays readable for those who have it
-    /// open.
+    /// Creates a new file. An older file of this name loses the name, and stays readable for those who have it open.
     fn create(&self, name: &str) -> Result<Self::Writer, StorageError>;
 
-    /// Gives a file another name. One that has that name loses it.
+    /// Renames a file. Replaces a file that has the new name.
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError>;
 
     /// Removes a file's name; its space is free when no process has it open any more.
@@ -63,14 +62,14 @@ pub trait Folder: Clone + Send + Sync + 'static {
     /// Free space on its device, in bytes.
     fn free_bytes(&self) -> Result<u64, StorageError>;
 
-    /// The names in it, sorted. Names that are no text are left out.
+    /// The names in it, sorted. Names that are not UTF-8 are left out.
     fn list(&self) -> Result<Vec<String>, StorageError>;
 }
 
 /// A file that is open for reading.
 pub trait FolderFile: std::fmt::Debug + Send + Sync + 'static {
-    /// Fills `buffer` with what stands from `offset` on. Returns how many bytes there were: fewer than were asked for
-    /// only at the end of the file.
+    /// Fills `buffer` from `offset` on. Returns how many bytes there were: fewer than were asked for only at the end
+    /// of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, StorageError>;
 
     /// Its length in bytes.
@@ -97,8 +96,8 @@ pub trait JournalFolder: Folder {
     /// Opens a file to be read and overwritten; `None` if there is none of this name.
     fn overwrite(&self, name: &str) -> Result<Option<Self::Fixed>, StorageError>;
 
-    /// Makes all that is read of a file durable, if there is one of this name, even if earlier syncs failed: see
-    /// [`sync::settle`].
+    /// Makes durable what a reader of the file sees, even if earlier syncs failed; does nothing if there is no file.
+    /// See [`sync::settle`].
     fn settle(&self, name: &str) -> Result<(), StorageError>;
 }
 

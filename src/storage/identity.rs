@@ -1,6 +1,6 @@
 //! The identity file: whose data a directory holds, so that an emptied one is never taken for a new one.
 //!
-//! It is written as a whole, under another name, synced and renamed: there is never half of one.
+//! It is written under another name, synced and renamed: there is never half of one.
 //!
 //! ```text
 //!  0       8         12           16     24        40        56       60    64
@@ -8,8 +8,8 @@
 //!  | ADJOURN 0 | u32 | u32        | u64  | 16      | 16      | u32    | u32 |
 //! ```
 //!
-//! Little-endian. `header crc` is the CRC32C of the 12 bytes before it, and stays where it is in every version: so a
-//! flipped bit in the version is not taken for a file from the future. `origin` is 1 in a directory in which a cluster was
+//! Little-endian. `header crc` is the CRC32C of the 12 bytes before it, at the same place in every version: so a flipped
+//! bit in the version is not taken for a file from the future. `origin` is 1 in a directory in which a cluster was
 //! founded, 2 in one that joined a cluster. `crc` covers the 60 bytes before it.
 
 use std::cmp::Ordering;
@@ -36,19 +36,19 @@ pub(super) struct Identity {
     pub(super) node: u64,
     /// The cluster that it belongs to.
     pub(super) cluster_id: [u8; 16],
-    /// This copy of the data: another one after a loss was accepted.
+    /// The id of this copy of the data. It changes when a loss is accepted.
     pub(super) storage_id: [u8; 16],
-    /// The cluster began here: its first configuration is this node alone. Any other directory has none until a
-    /// checkpoint or entries of other members say it.
+    /// True if the cluster began here: its first configuration is this node alone. Other directories have none until
+    /// they get it from a checkpoint or from entries of other members.
     pub(super) founder: bool,
 }
 
-/// Why bytes are no identity.
+/// Why bytes are not an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdentityError {
-    /// Not whole, or not as it was written.
+    /// Incomplete or damaged.
     Damaged,
-    /// Whole, and of a later format.
+    /// Intact, but of a later format.
     Newer(u32),
 }
 
@@ -100,10 +100,10 @@ impl Identity {
         fields().ok_or(IdentityError::Damaged)
     }
 
-    /// Writes it to `path`, where nothing of value stands, and syncs it; not its directory.
+    /// Writes it to `path`, replacing a file there, and syncs the file, but not its directory.
     pub(super) fn write(&self, path: &Path) -> Result<(), StorageError> {
         let write = || -> io::Result<File> {
-            // One that an earlier process left may have failed to sync: it is not overwritten.
+            // An earlier process may have left a file and failed to sync it: it is removed, not overwritten.
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

@@ -22,16 +22,16 @@ use super::{Damage, EntryKind, LogBase, LogEntry, StorageError, Vote};
 use crate::engine::{StateMetadata, TopicCounts};
 use crate::types::Millis;
 
-/// A data directory.
+/// The findings in a data directory.
 #[derive(Debug)]
 pub struct Inspection {
     /// Whose data it is; `None` if that cannot be read.
     pub identity: Option<IdentityReport>,
     /// Term and vote; `None` if they cannot be read.
     pub vote: Option<Vote>,
-    /// `None` if it cannot be read.
+    /// How far the log was durable; `None` if it cannot be read.
     pub watermark: Option<WatermarkReport>,
-    /// `None` if it cannot be read.
+    /// The extent of the log; `None` if it cannot be read.
     pub log: Option<LogReport>,
     /// The log's entries after the checkpoint that change the members.
     pub changes: Vec<LogEntry>,
@@ -54,7 +54,7 @@ pub struct IdentityReport {
     pub cluster_id: [u8; 16],
     /// This copy of the data.
     pub storage_id: [u8; 16],
-    /// The cluster began here.
+    /// True if the cluster began here.
     pub founder: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct WatermarkReport {
     pub commit: u64,
 }
 
-/// What there is of the log.
+/// The extent of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogReport {
     /// The entry that the checkpoint stands for: the needed part of the log begins after it.
@@ -82,10 +82,10 @@ pub struct LogReport {
     pub file_bytes: u64,
 }
 
-/// A checkpoint as its manifest has it.
+/// A checkpoint, as its manifest describes it.
 #[derive(Clone, Debug)]
 pub struct CheckpointReport {
-    /// It is the so-and-so-many-th of its node.
+    /// Its number, from 1.
     pub number: u64,
     /// The last entry that it contains.
     pub index: u64,
@@ -109,7 +109,7 @@ pub struct CheckpointReport {
     pub pages: Vec<PagesReport>,
 }
 
-/// A chunk as the manifest has it.
+/// A chunk, as the manifest describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkReport {
     /// Its file.
@@ -126,7 +126,7 @@ pub struct ChunkReport {
     pub topics: Vec<(u32, u32)>,
 }
 
-/// A page file as the manifest has it.
+/// A page file, as the manifest describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagesReport {
     /// Its file.
@@ -140,12 +140,12 @@ pub struct PagesReport {
 pub struct FileReport {
     /// Its name.
     pub name: String,
-    /// Its length; that of the files in it.
+    /// Its length; of a folder, the length of its files.
     pub bytes: u64,
 }
 
-/// Looks at the data directory `path`. Nothing in it is changed. `scratch` is a folder that does not exist yet: the
-/// log is copied there, and it is removed.
+/// Inspects the data directory `path`, and changes nothing in it. `scratch` is a folder that does not exist yet: the
+/// log is copied there, and removed again.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ pub fn inspect(path: &Path, scratch: &Path, depth: Depth) -> Result<Inspection, 
         if let Some(manifest) = &manifest {
             let damage = audit(&folder, manifest, depth, |_| {})?;
             if depth == Depth::Whole && !damage.is_empty() {
-                // The audit has found the reason if this fails.
+                // If this fails, the audit has reported the reason.
                 unreadable = Unreadable::find(&folder, manifest).unwrap_or_default().into_jobs();
             }
             found.damage.extend(damage);
@@ -210,7 +210,7 @@ impl Found {
 }
 
 impl CheckpointReport {
-    /// What a manifest says.
+    /// Describes the checkpoint of a manifest.
     pub fn new(manifest: &Manifest) -> Self {
         let metadata = StateMetadata::decode(&manifest.metadata).ok();
         let wall = |metadata: &StateMetadata| {
@@ -250,7 +250,7 @@ fn pages_report(pages: &PagesSummary) -> PagesReport {
     PagesReport { file, entries: pages.entries }
 }
 
-/// Files of the folder that are ignored.
+/// The files in the folder that the manifest does not list.
 fn unlisted_files<F: Folder>(
     folder: &F,
     manifest: Option<&Manifest>,
@@ -263,7 +263,7 @@ fn unlisted_files<F: Folder>(
     Ok(files)
 }
 
-/// What was read of a log.
+/// The findings in a log.
 #[derive(Default)]
 struct LogRead {
     vote: Option<Vote>,
@@ -308,7 +308,7 @@ fn read_log(
     Ok(())
 }
 
-/// A copy of a folder, which goes with this.
+/// A copy of a folder. Dropping it removes the copy.
 struct Copy {
     path: PathBuf,
     bytes: u64,

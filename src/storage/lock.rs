@@ -15,7 +15,7 @@ use super::StorageError;
 /// The name of the file in the data directory.
 pub(super) const NAME: &str = "lock";
 
-/// Held while it lives.
+/// Holds the lock while it lives.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -32,7 +32,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock of `directory`, or says who has it.
+    /// Takes the lock of `directory`, or reports who holds it.
     pub(super) fn take(directory: &Path) -> Result<Self, StorageError> {
         let path = directory.join(NAME);
         let fail = |action| {

@@ -1,13 +1,13 @@
 //! The log of one group: entries, term and vote, and how far is committed; durable when a call returns.
 //!
 //! It is a sequence of **stretches**. A stretch is what one file of the [journal](super::journal) holds: a head, which
-//! says what the stretch continues, and the records of commits. Within it, entries follow each other. Whatever does not
-//! just continue begins a new stretch: a full file, a replaced end of the log, a checkpoint ahead of the log. So the heads
-//! alone say which part of a stretch counts: up to where a later one begins.
+//! says what the stretch continues, and the records of commits. Within it, entries follow each other. Anything else
+//! begins a new stretch: a full file, a replaced end of the log, a checkpoint ahead of the log. So the heads alone say
+//! which part of a stretch is valid: up to where a later one begins.
 //!
-//! A commit is written into the newest stretch. A stretch that lies before the newest checkpoint is of no use: its file is
-//! used again. When there is no such file, the oldest one goes into the [archive](super::archive). That, and making new
-//! files, takes long: a [`Chore`] for another thread.
+//! A commit is written into the newest stretch. The file of a stretch that lies before the newest checkpoint is reused.
+//! If there is no such file, the oldest stretch goes into the [archive](super::archive). That, and making new files,
+//! takes long: a [`Chore`] for another thread.
 //!
 //! # What a start accepts
 //!
@@ -16,13 +16,13 @@
 //! - The newest stretch ends where no record follows. A record there that is torn was never acknowledged. But a record
 //!   is written when the one before is durable: so if any later one is there, the bad one was acknowledged, and is
 //!   damage. The file of a stretch whose head is bad is searched likewise.
-//! - The last record cannot be told from a torn one like that. Hence the **watermark**, which says that it is durable. It is
+//! - The last record has no later one to prove that. Hence the **watermark**, which says that it is durable. It is
 //!   written at most 100 ms later; and at once after the very first entries, so that a log that had entries is never
-//!   accepted as empty, and when a stretch begins. It stands in another file than the stretch, as soon as there is
-//!   another: so a newest file that is gone, or cut short, is noticed. A log that ends before its watermark has lost what
-//!   was acknowledged.
+//!   accepted as empty, and when a stretch begins. It is in another file than the stretch, as soon as there is another:
+//!   so a newest file that is gone, or cut short, is noticed. A log that ends before its watermark has lost acknowledged
+//!   data.
 //!
-//! Undetected remains a disk that loses exactly the records of the last 100 ms before a crash, cleanly, from the end.
+//! One loss stays undetected: that of exactly the records of the last 100 ms before a crash, cleanly, from the end.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ use chore::UnderWay;
 
 mod chore;
 
-/// Where reading can begin is noted every so many bytes.
+/// A point where reading can begin is noted every this many bytes.
 const POINT_EVERY_BYTES: u64 = 64 << 10;
 
 /// Called for each entry of a scan; it may end the scan.
@@ -53,18 +53,18 @@ pub(super) struct Log<F: JournalFolder, A: Archive> {
     size: JournalSize,
     files: Files<F>,
     archive: A,
-    /// From the one with the first needed entry on.
+    /// In order, beginning with the one that has the first needed entry.
     stretches: VecDeque<Stretch>,
-    /// Stretches in the archive that are of no use.
+    /// Archived stretches that are no longer needed.
     leftovers: Vec<u64>,
     /// Where the next record goes, in the newest stretch.
     next: Point,
-    /// Nothing up to this entry is needed.
+    /// Entries up to this one are not needed.
     base: LogBase,
     vote: Vote,
     commit: u64,
     under_way: Option<UnderWay>,
-    /// The last chore had space enough.
+    /// True if the last chore had enough space.
     has_room: bool,
     /// The stretch of the archive that was read last.
     opened: Option<(u64, A::Stretch)>,
@@ -76,9 +76,9 @@ pub(super) struct Log<F: JournalFolder, A: Archive> {
 struct Stretch {
     head: Head,
     home: Home,
-    /// Where reading can begin, in rising order: the first record, and some of the later ones.
+    /// Points where reading can begin, in ascending order: the first record, and some of the later ones.
     points: Vec<Point>,
-    /// Where its last record ends, at most.
+    /// An upper bound of the end of its last record.
     bytes: u64,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Found {
     pub(super) durable: u64,
 }
 
-/// Where a log is, and whose.
+/// The place and the owner of a log.
 #[derive(Clone, Debug)]
 pub(super) struct Place<F, A> {
     /// The data directory, for messages.
@@ -118,7 +118,8 @@ impl Stretch {
 }
 
 impl<F: JournalFolder, A: Archive> Log<F, A> {
-    /// Makes a log that begins after `base`, with this term and vote. All of it is durable but the folder's own name.
+    /// Creates a log that begins after `base`, with this term and vote. All of it is durable except for the folder's
+    /// name.
     pub(super) fn create(place: Place<F, A>, base: LogBase, vote: Vote) -> Result<Self, StorageError> {
         let mut log = Self::empty(place, base);
         (log.vote, log.commit) = (vote, base.index);
@@ -174,7 +175,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
             return Ok((log, found, Some(obstacle)));
         }
         if obstacle.is_none() {
-            // The one that was found may not be durable: the process that wrote it may have failed to sync it.
+            // The watermark found may not be durable: the process that wrote it may have failed to sync it.
             log.write_watermark()?;
             let archived = |stretch: &Stretch| stretch.home == Home::Archive;
             log.let_go(stretches.into_values().filter(archived))?;
@@ -206,7 +207,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         }
     }
 
-    /// Reads the last stretch that there is to its end, and looks for what shows that it does not end there.
+    /// Reads the last stretch to its end, and looks for evidence that the log went on.
     fn find_end(&mut self, newest: u64) -> Result<(Found, Option<StorageError>), StorageError> {
         let Some(mut stretch) = self.stretches.pop_back() else { unreachable!("there is a stretch") };
         (self.vote, self.commit) = (stretch.head.vote, stretch.head.commit);
@@ -252,7 +253,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok((found, obstacle))
     }
 
-    /// Whether a file with a bad head has records that continue the log.
+    /// True if a file with a bad head has records that continue the log.
     fn is_beyond_elsewhere(&self) -> Result<bool, StorageError> {
         for slot in self.files.slots().iter().filter(|slot| slot.head.is_none()) {
             if is_record_beyond(&slot.file, self.salt, RECORDS_AT, self.next.sequence)? {
@@ -262,12 +263,12 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(false)
     }
 
-    /// What the log begins after.
+    /// The entry that the log begins after.
     pub(super) fn base(&self) -> LogBase {
         self.base
     }
 
-    /// Where it ends; before the base if a checkpoint is ahead of it.
+    /// Its last entry; before the base if a checkpoint is ahead of it.
     pub(super) fn end(&self) -> LogBase {
         self.next.end
     }
@@ -282,7 +283,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.commit
     }
 
-    /// Where it would end if everything from `index` on were gone.
+    /// The end that the log would have without the entries from `index` on.
     pub(super) fn end_before(&mut self, index: u64) -> Result<LogBase, StorageError> {
         let last = index - 1;
         if last == self.base.index {
@@ -310,8 +311,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(end)
     }
 
-    /// Makes a commit durable: term and vote if they changed, and entries, which follow each other. Those that stand from
-    /// the first one's index on are replaced.
+    /// Makes a commit durable: term and vote if they changed, and entries, which follow each other. They replace existing
+    /// entries from the first one's index on.
     pub(super) fn commit(
         &mut self,
         vote: Option<Vote>,
@@ -348,7 +349,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         if is_first { self.write_watermark() } else { Ok(()) }
     }
 
-    /// Says in the watermark how far the log is durable, if it does not say so.
+    /// Updates the watermark, if it lags behind the durable end of the log.
     pub(super) fn write_watermark(&mut self) -> Result<(), StorageError> {
         let Some(Stretch { head, home: Home::File(_), .. }) = self.stretches.back() else { return Ok(()) };
         let sequence = self.next.sequence - 1;
@@ -357,14 +358,14 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         if self.files.watermark() == Some(watermark) { Ok(()) } else { self.files.write_watermark(watermark) }
     }
 
-    /// Takes back the entries from `index` on, which is after the base. Durable when it returns.
+    /// Truncates the log: removes the entries from `index` on, which is after the base. Durable when it returns.
     pub(super) fn remove_end(&mut self, index: u64) -> Result<(), StorageError> {
         let end = self.end_before(index)?;
         self.begin_stretch(end, 0)
     }
 
-    /// Begins after `base`, the entry of a checkpoint that is in place. A log that reaches it has that entry, and goes on
-    /// after it; a log that ends before it ends there. Durable when it returns.
+    /// Makes the log begin after `base`, the entry of a checkpoint that is in place. A log that reaches it has that
+    /// entry, and keeps what follows; a shorter log ends at it. Durable when it returns.
     pub(super) fn rebase(&mut self, base: LogBase) -> Result<(), StorageError> {
         self.commit = self.commit.max(base.index);
         if base.index > self.end().index {
@@ -376,7 +377,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
-    /// Nothing up to entry `through` is needed any more.
+    /// Drops the entries up to `through`, which are no longer needed.
     pub(super) fn cut(&mut self, through: u64) -> Result<(), StorageError> {
         if through > self.base.index {
             self.base = self.end_before(through + 1)?;
@@ -388,8 +389,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
-    /// Hands the entries from `first` on to `visit`, checking that each continues the one before, until `visit` breaks
-    /// it off.
+    /// Calls `visit` with the entries from `first` on, and checks that each continues the one before, until `visit`
+    /// ends the scan.
     pub(super) fn scan(&mut self, first: u64, visit: &mut Visit<'_>) -> Result<(), StorageError> {
         let mut next = first;
         while next <= self.end().index {
@@ -419,8 +420,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
-    /// Hands the entries of a stretch up to `last` to `visit`, with the end of the log after each; from `first` on, or
-    /// from some before it on.
+    /// Calls `visit` with the entries of a stretch up to `last`, and the end of the log after each. Begins at `first`,
+    /// or at an earlier entry.
     fn read_from(
         &mut self,
         stretch: &Stretch,
@@ -444,13 +445,13 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
-    /// Where the bytes of a stretch are.
+    /// The file with the bytes of a stretch.
     fn source(&mut self, stretch: &Stretch) -> Result<&dyn FolderFile, StorageError> {
         let number = match stretch.home {
             Home::File(id) => return Ok(&self.files.slot(id).file),
             Home::Archive => stretch.head.number,
         };
-        // The one before is closed first.
+        // The stretch opened before is closed first.
         let opened = match self.opened.take().filter(|(opened, _)| *opened == number) {
             Some((_, opened)) => opened,
             None => self.archive.open(number)?,
@@ -458,12 +459,12 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(&self.opened.insert((number, opened)).1)
     }
 
-    /// Gives back the memory that scans took.
+    /// Frees the memory that scans took.
     pub(super) fn forget_read(&mut self) {
         self.opened = None;
     }
 
-    /// How many bytes the file of the newest stretch has left; `None` if that is in the archive, or there is none.
+    /// How many bytes are left in the file of the newest stretch; `None` if that is archived, or there is none.
     fn room(&self) -> Option<u64> {
         match self.stretches.back()?.home {
             Home::File(id) => Some(self.files.slot(id).bytes.saturating_sub(self.next.offset)),
@@ -482,8 +483,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.stretches.back().map_or(Head::unused(), |newest| newest.head)
     }
 
-    /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns. Changes nothing if there is
-    /// no such file and no room to make one.
+    /// Begins a stretch that continues `base`, in a file with room for `bytes`. Durable when it returns. Changes nothing if
+    /// there is no such file and no space for one.
     fn begin_stretch(&mut self, base: LogBase, bytes: u64) -> Result<(), StorageError> {
         let id = self.free_file(bytes)?;
         let Self { next: Point { sequence, chain, .. }, vote, commit, .. } = *self;
@@ -511,7 +512,7 @@ fn archived<F: JournalFolder, A: Archive>(
     for number in place.archive.list()? {
         let head = match place.archive.head(number) {
             Ok(block) => Head::decode(salt, &block),
-            // One that is not whole is missed only if it is needed.
+            // A stretch that is incomplete is noticed when it is needed.
             Err(StorageError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };

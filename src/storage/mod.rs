@@ -47,7 +47,7 @@ pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
 pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
 
-/// What kind of entry Raft wrote.
+/// The kind of a Raft entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EntryKind {
@@ -70,20 +70,20 @@ pub struct LogEntry {
     pub data: Bytes,
 }
 
-/// What a log begins after: an entry, named by all that the next one needs to continue it. A checkpoint keeps the
-/// one that it stands for, so that the log can be cut up to it.
+/// The entry after which a log begins, with everything that the next entry needs to continue it. A checkpoint has the
+/// one at its index, so that the log can be truncated up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogBase {
     /// Index of the entry; 0 before the first one.
     pub index: u64,
     /// Its term; 0 before the first one.
     pub term: u64,
-    /// Checksum of it and of all entries before it; before the first one that of the cluster's id.
+    /// Checksum of this entry and of all before it; before the first one that of the cluster's id.
     pub crc: u32,
 }
 
 impl LogBase {
-    /// That of a log which begins with entry 1, in the cluster that the data belongs to.
+    /// The base of a log that begins with entry 1, in this cluster.
     pub fn root(cluster_id: [u8; 16]) -> Self {
         Self { index: 0, term: 0, crc: crc32c::crc32c(&cluster_id) }
     }
@@ -103,18 +103,18 @@ pub struct Vote {
 pub struct PersistBatch {
     /// Durable before or with the entries, when it changed.
     pub vote: Option<Vote>,
-    /// Then the checkpoint of this index, which came from another member, takes the place of the one that was there, of the log
-    /// up to its entry, and of all that conflicts with it. If the log has that entry, what follows it stays.
+    /// Installs the checkpoint of this index, which came from another member. It replaces the present checkpoint, the log
+    /// up to its entry, and everything that conflicts with it. If the log has that entry, the entries after it stay.
     pub install: Option<u64>,
-    /// In rising order, without gaps. If the first one's index is not past the end of the log, the log is
-    /// first cut back to just before it.
+    /// In ascending order, without gaps. If the first one's index is not past the end of the log, the log is
+    /// first truncated just before it.
     pub entries: Vec<LogEntry>,
-    /// The commit index that Raft knows now. With entries or a vote it is durable; alone it is if it has grown.
+    /// The commit index that Raft knows now. It becomes durable with entries or a vote, or alone if it has grown.
     pub commit: u64,
 }
 
 impl PersistBatch {
-    /// How much data its entries hold.
+    /// Bytes of data in its entries.
     pub fn data_bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.data.len()).sum()
     }
@@ -146,35 +146,33 @@ pub trait Storage {
     /// every 100 ms while there is something new, and at a clean stop.
     fn write_watermark(&mut self) -> Result<(), StorageError>;
 
-    /// The entry at `index`, as a checkpoint that stands for it keeps it. It is in the log, or is what the log begins
-    /// after.
+    /// The entry at `index`, in the form that a checkpoint stores. It is in the log, or the log begins after it.
     fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError>;
 
-    /// Entries up to `through` and with it are not needed any more: their space is used again.
+    /// Drops the entries up to and including `through`: their space is reused.
     ///
     /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
     /// `through` is not past the end of the log.
     fn cut(&mut self, through: u64) -> Result<(), StorageError>;
 
-    /// Work that takes long and that commits need not wait for, if there is any and none is under way. It is to be
-    /// [run](Chore::run) on another thread, and its result handed to [`chore_done`](Self::chore_done). If that is late, or never
-    /// comes, commits take longer now and then.
+    /// Long work that commits need not wait for, if there is any and none is under way. [Run](Chore::run) it on another
+    /// thread, and hand its result to [`chore_done`](Self::chore_done). If that is late, or never comes, commits take
+    /// longer now and then.
     fn chore(&mut self) -> Option<Chore>;
 
-    /// The work that was handed out is done, or failed.
+    /// Takes the result of the chore.
     fn chore_done(&mut self, done: Result<(), StorageError>) -> Result<(), StorageError>;
 
-    /// Hands the entries from `first` to the end to `visit`, in order, verifying each. Streams: memory stays
-    /// bounded however long the log is. `first` is behind what the log begins after.
+    /// Calls `visit` with the entries from `first` to the end, in order, verifying each. Streams: memory stays
+    /// bounded however long the log is. `first` is after the base of the log.
     fn replay(
         &mut self,
         first: u64,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
 
-    /// The entries from `first` on, up to `last` or the end of the log: the first one in any case, and no further one
-    /// with which they would have more than `bytes_max` bytes of data. Each is verified. None if the first one is not
-    /// in the log, or not any more.
+    /// The entries from `first` to `last` or to the end of the log, with at most `bytes_max` bytes of data, but
+    /// always the first one. Each is verified. Empty if the first one is not in the log.
     fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError>;
 
     /// Free space on the device that holds the data, in bytes.

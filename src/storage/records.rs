@@ -31,19 +31,19 @@ use crate::types::{JobId, TopicId};
 
 pub use walk::Walk;
 
-/// Blocks that are kept after they were read: jobs come due block by block in each chunk.
+/// Blocks that stay cached after a read: jobs come due block by block in each chunk.
 const CACHE_BLOCKS: usize = 128;
 
-/// A record that is smaller than this is copied out of its block, in bytes.
+/// A record below this size, in bytes, is copied out of its block.
 const COPIED_BYTES_MAX: usize = 8 << 10;
 
-/// With more chunks than this, small ones are made one.
+/// With more chunks than this, small ones are merged.
 const CHUNKS_MAX: usize = 256;
 
 /// One checkpoint writes at most this many chunks of old rows again.
 const REWRITTEN_CHUNKS_MAX: u64 = 4;
 
-/// To read a piece of a chunk's index, a thousand rows, takes as long as to look at this many jobs in memory.
+/// Reading a piece of a chunk's index, a thousand rows, takes as long as checking this many jobs in memory.
 const JOBS_PER_PART: usize = 4096;
 
 /// Set in the place of a row of a chunk; without it a place is one in memory.
@@ -53,9 +53,9 @@ const ROW_BIT: u64 = 1 << 63;
 #[derive(Debug)]
 pub struct Records {
     bodies: MemoryBodies,
-    /// Places in memory that were forgotten while a checkpoint may still read them.
+    /// Places of records that were dropped while a checkpoint may still read them; `None` without a capture.
     retained: Option<Vec<BodyRef>>,
-    /// Those of a capture that has ended.
+    /// Places of such records after their capture has ended: they are not freed yet.
     forgotten: Vec<BodyRef>,
     chunks: BTreeMap<u32, LiveChunk>,
     /// How often the set of chunks changed.
@@ -73,7 +73,7 @@ struct LiveChunk {
     chunk: Arc<Chunk>,
     live: Arc<Bits>,
     spilled: Arc<Bits>,
-    /// On each timeline: no row before this one is spilled.
+    /// On each timeline, the lowest row that may be spilled.
     cursors: [u32; 2],
     /// The first row on the wall clock's timeline.
     split: u32,
@@ -90,7 +90,7 @@ pub struct ChunkState {
     pub spilled: Arc<Bits>,
 }
 
-/// Where the next spilled job of a chunk stands among those of the others: time, id, chunk, row.
+/// The sort key of a chunk's next spilled job: time, id, chunk, row.
 type SpilledOrder = (u64, JobId, u32, u32);
 
 impl Default for Records {
@@ -113,14 +113,14 @@ impl Records {
     ///
     /// # Panics
     ///
-    /// If it is to be in memory and is not there.
+    /// If it should be in memory and is not.
     pub fn record(&mut self, body: BodyRef) -> Result<StoredRecord, StorageError> {
         match row(body.place) {
             None => Ok(self.bodies.record(number(body.place))),
             Some((chunk, row)) => {
                 let bytes = self.read(chunk, row)?;
                 let (_, record) = self.saved(chunk, row, &bytes)?;
-                // A small part of a block would keep all of it in memory until it is sent.
+                // A small slice would keep its whole block in memory until it is sent.
                 let copied = record.len() < COPIED_BYTES_MAX;
                 let record = if copied { Bytes::copy_from_slice(record) } else { bytes.slice_ref(record) };
                 StoredRecord::within(&record).ok_or_else(|| self.bad_row(chunk, row))
@@ -139,12 +139,12 @@ impl Records {
         held.map_or(0, |(held, row)| held.chunk.read_ahead(row, &self.cache).into())
     }
 
-    /// How many blocks were read from files, and pieces of indexes for single rows.
+    /// How many blocks, and pieces of indexes for single rows, were read from files.
     pub fn blocks_read(&self) -> u64 {
         self.cache.kept() + self.heads_read
     }
 
-    /// The length of these blocks, in bytes.
+    /// The total length of the blocks that were read, in bytes.
     pub fn block_bytes_read(&self) -> u64 {
         self.cache.kept_bytes()
     }
@@ -154,23 +154,23 @@ impl Records {
         self.bodies.len()
     }
 
-    /// Bytes of memory that the records in memory take: an estimate.
+    /// Estimated memory of the records in memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.bodies.memory_bytes()
     }
 
-    /// From now on until [`Self::end_capture`], records in memory stay in memory. Returns the chunks as they are.
+    /// Begins a capture: until [`Self::end_capture`], records in memory stay there. Returns the chunks as they are.
     pub fn begin_capture(&mut self) -> Vec<ChunkState> {
         self.retained.get_or_insert_default();
         self.chunks.values().filter(|held| held.live.count() > 0).map(LiveChunk::state).collect()
     }
 
-    /// The records that were forgotten since [`Self::begin_capture`] may go: [`Self::free_forgotten`] frees them.
+    /// Ends the capture: [`Self::free_forgotten`] can free the records that were dropped during it.
     pub fn end_capture(&mut self) {
         self.forgotten.extend(self.retained.take().unwrap_or_default());
     }
 
-    /// Frees up to `records_max` of the records that were forgotten during a capture. There may be very many.
+    /// Frees up to `records_max` of the records that were dropped during a capture. There may be very many.
     pub fn free_forgotten(&mut self, records_max: usize) {
         for body in self.forgotten.split_off(self.forgotten.len().saturating_sub(records_max)) {
             self.bodies.forget(number(body.place));
@@ -180,33 +180,34 @@ impl Records {
         }
     }
 
-    /// Whether such records are left.
+    /// True if such records are left.
     pub fn has_forgotten(&self) -> bool {
         !self.forgotten.is_empty()
     }
 
-    /// Adds a chunk whose rows do not count yet.
+    /// Adds a chunk without live rows.
     pub fn add_chunk(&mut self, chunk: Arc<Chunk>) -> Result<(), StorageError> {
         let rows = chunk.rows();
         let none = Arc::new(Bits::new(rows));
         self.restore_chunk(ChunkState { chunk, live: Arc::clone(&none), spilled: none })
     }
 
-    /// Takes in a chunk as it was.
+    /// Adds a chunk with its bitmaps.
     pub fn restore_chunk(&mut self, state: ChunkState) -> Result<(), StorageError> {
         let ChunkState { chunk, live, spilled } = state;
         let number = chunk.summary().number;
         let split = chunk.first_row_from(Timeline::Wall.number(), 0)?;
         let cursors = [0, split].map(|from| spilled.next_set(from).unwrap_or(chunk.rows()));
         let mut held = LiveChunk { chunk, live, spilled, cursors, split };
-        // The first timeline's rows end where the second's begin.
+        // The stamp's timeline ends where that of the wall clock begins.
         held.cursors[0] = held.cursors[0].min(split);
         self.chunks.insert(number, held);
         self.generation += 1;
         Timeline::ALL.into_iter().try_for_each(|timeline| self.push_turn(number, timeline))
     }
 
-    /// A job's record, or all of a spilled job, is in the row of a chunk from now on, and no longer where it was.
+    /// A checkpoint has written a job's record, or all of a spilled job, to the row `to` of a chunk: uses that from
+    /// now on.
     pub fn relocated(&mut self, from: Place, to: Place, relocated: Relocated) -> Result<(), StorageError> {
         let Some((chunk, row)) = row(to) else { return Ok(()) };
         if relocated == Relocated::Gone {
@@ -226,12 +227,12 @@ impl Records {
         Ok(())
     }
 
-    /// Gives memory back after many records have gone.
+    /// Frees memory after many records were dropped.
     pub fn shrink(&mut self) {
         self.bodies.shrink();
     }
 
-    /// Drops the other chunks. None of their rows may be needed any more.
+    /// Drops the chunks that are not listed. None of their rows may be needed.
     pub fn retain_chunks(&mut self, listed: impl Fn(u32) -> bool) {
         self.generation += 1;
         let cache = &mut self.cache;
@@ -244,22 +245,22 @@ impl Records {
         });
     }
 
-    /// Whether the rows that are no longer needed take more than `least_bytes`, and more than the needed ones.
+    /// True if the rows that are no longer needed take more than `least_bytes`, and more than the needed ones.
     pub fn has_waste(&self, least_bytes: u64) -> bool {
         let bytes = self.chunks.values().map(LiveChunk::bytes);
         let (live, all) = bytes.fold((0, 0), |sum, (live, all)| (sum.0 + live, sum.1 + all));
         all - live > live.max(least_bytes)
     }
 
-    /// How large new chunks are to be, in bytes, between these two: so that all rows fit into [`CHUNKS_MAX`].
+    /// The size of new chunks, in bytes, between `least` and `most`: so that all rows fit into [`CHUNKS_MAX`] chunks.
     pub fn chunk_bytes(&self, least: usize, most: usize) -> usize {
         let live: u64 = self.chunks.values().map(|held| held.bytes().0).sum();
         usize::try_from(live / CHUNKS_MAX as u64).unwrap_or(usize::MAX).clamp(least, most)
     }
 
-    /// The chunks whose live rows are worth writing again, so that the other rows can be removed: those that are less than
-    /// half live. If there are very many, also those with fewer live bytes than half of a new chunk, the smallest first.
-    /// Bounded in bytes and rows; one at least, if there is any.
+    /// The chunks to rewrite, so that their dead rows can be removed: those that are less than half live. If there are
+    /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes
+    /// and rows; at least one, if there is any.
     pub fn to_rewrite(&self, chunk_bytes: usize) -> Vec<u32> {
         let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
         let mut worth: Vec<_> = live.filter(|(_, rows, _)| *rows > 0).collect();
@@ -281,12 +282,12 @@ impl Records {
         chosen
     }
 
-    /// The chunks as they are.
+    /// The chunks with their bitmaps.
     pub fn chunks(&self) -> impl Iterator<Item = ChunkState> + '_ {
         self.chunks.values().map(LiveChunk::state)
     }
 
-    /// Drops a record wherever it is.
+    /// Drops a record, in memory or in a chunk.
     fn release(&mut self, place: Place) {
         match row(place) {
             None => self.bodies.forget(number(place)),
@@ -319,7 +320,7 @@ impl Records {
         }
     }
 
-    /// Lines the next spilled job of a chunk up with those of the others.
+    /// Queues the next spilled job of a chunk.
     fn push_turn(&mut self, chunk: u32, timeline: Timeline) -> Result<(), StorageError> {
         let Some(held) = self.chunks.get(&chunk) else { return Ok(()) };
         let row = held.cursors[timeline as usize];
@@ -344,7 +345,7 @@ impl Records {
 }
 
 impl LiveChunk {
-    /// Bytes of its live rows, and of all of it, by and large.
+    /// Estimated bytes of its live rows, and bytes of all of it.
     fn bytes(&self) -> (u64, u64) {
         let all = self.chunk.summary().bytes;
         (all * u64::from(self.live.count()) / u64::from(self.chunk.rows().max(1)), all)
@@ -421,7 +422,8 @@ impl JobStore for Records {
 
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, StorageError> {
         while let Some(Reverse((at, job, chunk, row))) = self.fronts[timeline as usize].peek().copied() {
-            // A timer that was queued before the cursor moved back is queued twice.
+            // The cursor may have moved back after a timer was queued: then it is queued again, and this one is
+            // skipped.
             let held = self.chunks.get(&chunk).filter(|held| held.cursors[timeline as usize] == row);
             match held {
                 Some(held) if held.spilled.get(row) => {
@@ -459,7 +461,7 @@ pub fn row(place: Place) -> Option<(u32, u32)> {
     (place.0 & ROW_BIT != 0).then_some(((place.0 >> 32) as u32 & (u32::MAX >> 1), place.0 as u32))
 }
 
-/// A place in memory.
+/// The number of a place in memory.
 fn number(place: Place) -> u32 {
     u32::try_from(place.0).unwrap_or_else(|_| unreachable!("a place in memory has 32 bits"))
 }

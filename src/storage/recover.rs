@@ -1,4 +1,4 @@
-//! Continuing with the remaining data, after a loss that the operator accepts.
+//! Continues with the remaining data, after a loss that the operator accepts.
 //!
 //! [`Salvage::examine`] reports which data would be kept or lost, and changes no entry. [`Salvage::accept`] does
 //! it: the entries that verify, from the first one after the newest checkpoint on, are copied into a new log, to which
@@ -40,7 +40,7 @@ pub use unreadable::UnreadableJob;
 
 /// The bytes copied between two syncs.
 const COPY_BYTES: usize = 512 << 10;
-/// Lost members may have been ahead by some terms. A leader is not elected a thousand times unnoticed.
+/// Lost members may have been some terms ahead. A thousand elections would not go unnoticed.
 const TERMS_SKIPPED: u64 = 1000;
 /// One entry deletes at most this many given-up jobs.
 const DELETED_AT_ONCE: usize = 1024;
@@ -56,7 +56,7 @@ pub struct Salvage {
     kept: u64,
     kept_term: u64,
     changes: Vec<LogEntry>,
-    /// Up to which index the log was durable; `None` if there is no log.
+    /// The index up to which the log was durable; `None` if there is no log.
     durable: Option<u64>,
     commit: u64,
     vote: Vote,
@@ -65,7 +65,7 @@ pub struct Salvage {
     dropped: Unreadable,
 }
 
-/// What a survivor becomes.
+/// The identity and the membership of a survivor that goes on alone.
 #[derive(Clone, Debug)]
 pub struct Alone {
     /// The id of the cluster that begins with it.
@@ -78,8 +78,8 @@ pub struct Alone {
 }
 
 impl Salvage {
-    /// Reads all of a directory that a node refuses. One that was never founded, or whose identity is damaged, has
-    /// nothing that could be recovered. Whatever happened to the log, what the newest checkpoint holds is kept.
+    /// Reads all of a directory that a node refuses. Nothing can be recovered if it was never founded, or if its
+    /// identity is damaged. The content of the newest checkpoint is kept, whatever happened to the log.
     pub fn examine(path: &Path) -> Result<Self, StorageError> {
         let directory = Directory::take_existing(path)?;
         let identity = directory.identity()?.ok_or_else(|| StorageError::NoData { path: path.to_owned() })?;
@@ -118,7 +118,7 @@ impl Salvage {
         self.identity.cluster_id
     }
 
-    /// Whether the cluster began in this directory.
+    /// True if the cluster began in this directory.
     pub fn is_founder(&self) -> bool {
         self.identity.founder
     }
@@ -138,7 +138,7 @@ impl Salvage {
         self.kept_term
     }
 
-    /// Up to which index this node knew that entries were committed, as far as that can be read.
+    /// The commit index that this node knew, as far as that can be read.
     pub fn committed(&self) -> u64 {
         self.commit
     }
@@ -158,12 +158,12 @@ impl Salvage {
         self.obstacle.as_ref()
     }
 
-    /// Reads all of the checkpoint. From here on, to accept means to give up the jobs with an unreadable part, which this
-    /// returns. The members of a cluster must not do this: another member has these jobs.
+    /// Reads all of the checkpoint, and returns the jobs with an unreadable part: from here on, to accept means to give
+    /// them up. Do not use it on a member of a cluster: another member has these jobs.
     ///
     /// # Errors
     ///
-    /// When it cannot be said which jobs those are.
+    /// If these jobs cannot be identified.
     pub fn drop_unreadable(&mut self) -> Result<&[UnreadableJob], StorageError> {
         if let Some(manifest) = &self.checkpoint {
             self.dropped = Unreadable::find(&self.directory.chunks()?, manifest)?;
@@ -171,28 +171,28 @@ impl Salvage {
         Ok(self.dropped.jobs())
     }
 
-    /// Whether an earlier change, such as a recovery, was decided and cut short. Examining has completed it.
+    /// True if an earlier change, such as a recovery, was decided and interrupted. Examining has completed it.
     pub fn has_completed(&self) -> bool {
         self.has_completed
     }
 
-    /// Whether a vote may be among what is lost.
+    /// True if a vote may be lost.
     pub fn forgets_vote(&self) -> bool {
         !self.is_complete()
     }
 
-    /// Whether there is anything to accept. A node opens the directory otherwise.
+    /// True if there is a loss to accept. Otherwise a node opens the directory.
     pub fn is_needed(&self) -> bool {
         !self.is_complete() || !self.dropped.jobs().is_empty()
     }
 
-    /// Whether nothing of the log is lost.
+    /// True if nothing of the log is lost.
     fn is_complete(&self) -> bool {
         self.durable.is_some_and(|durable| durable <= self.kept) && self.obstacle.is_none()
     }
 
-    /// Makes the directory one that a node opens, with what can be kept, as a copy named `storage_id`.
-    /// `now` is the wall clock. Returns the name under which the old log is kept.
+    /// Keeps what can be kept, under the id `storage_id`, so that a node opens the directory. `now` is the wall
+    /// clock. Returns the name under which the old log is kept.
     pub fn accept(self, storage_id: [u8; 16], now: Millis) -> Result<Option<String>, StorageError> {
         if !self.is_needed() {
             return Ok(None);
@@ -201,8 +201,8 @@ impl Salvage {
         self.carry_out(identity, None, now)
     }
 
-    /// The same, whether there is a loss or not, and makes the node the only member of a new cluster. Only for when a
-    /// majority of the members is lost for good.
+    /// Like [`Self::accept`], even without a loss, and makes the node the only member of a new cluster. Only for when
+    /// a majority of the members is lost for good.
     pub fn go_on_alone(self, alone: Alone, now: Millis) -> Result<Option<String>, StorageError> {
         let Alone { cluster_id, storage_id, change } = alone;
         let identity = Identity { cluster_id, storage_id, founder: true, ..self.identity };
@@ -220,7 +220,7 @@ impl Salvage {
         Ok(self.directory.change_over(identity)?.kept)
     }
 
-    /// Finds the last entry that can be kept, and what hides the next one.
+    /// Finds the last entry that can be kept, and the error that hides the next one.
     fn read(&mut self) -> Result<(), StorageError> {
         let (mut kept, mut kept_term, mut changes) = (self.base.index, self.base.term, Vec::new());
         let (log, found, obstacle) = self.salvage(&mut |entry| {
@@ -230,7 +230,7 @@ impl Salvage {
             }
             Ok(())
         })?;
-        // A log that is short just ends.
+        // After the end of a short log there is nothing to hide.
         self.obstacle = obstacle.filter(|obstacle| !matches!(obstacle, StorageError::ShortLog { .. }));
         (self.kept, self.kept_term, self.changes) = (kept, kept_term, changes);
         if let Some(log) = log {
@@ -239,8 +239,8 @@ impl Salvage {
         Ok(())
     }
 
-    /// Refuses a log that was cut after a checkpoint whose manifest is lost: the operator may still be able to save the jobs in
-    /// its chunks.
+    /// Refuses a log that was truncated after a checkpoint whose manifest is lost: the operator may still be able to save
+    /// the jobs in its chunks.
     fn refuse_lost_manifest(&self) -> Result<(), StorageError> {
         let is_cut = match &self.obstacle {
             Some(obstacle) => obstacle.is_of_cut_log(),
@@ -249,8 +249,8 @@ impl Salvage {
         if is_cut { self.directory.refuse_lost_manifest() } else { Ok(()) }
     }
 
-    /// Hands the entries that verify to `visit`, from the first one after the checkpoint on. Returns what there is of the
-    /// log, and the error that hides the next entry.
+    /// Calls `visit` with the entries that verify, from the first one after the checkpoint on. Returns the log, if there
+    /// is one, and the error that hides the next entry.
     fn salvage(
         &self,
         visit: &mut dyn FnMut(LogEntry) -> Result<(), StorageError>,
@@ -270,7 +270,7 @@ impl Salvage {
         Ok((Some(log), found, bad.or(obstacle)))
     }
 
-    /// Makes the new log.
+    /// Writes the new log.
     fn copy_log(&self, identity: Identity, change: Option<Vec<u8>>, now: Millis) -> Result<(), StorageError> {
         let is_alone = change.is_some();
         let base = base_after(self.checkpoint.as_ref(), identity);
@@ -314,7 +314,7 @@ impl Salvage {
         copy.log.write_watermark()
     }
 
-    /// Makes the checkpoint without the given-up jobs, if there are any.
+    /// Writes the checkpoint without the given-up jobs, if there are any.
     fn copy_checkpoint(&self) -> Result<(), StorageError> {
         match &self.checkpoint {
             Some(manifest) if !self.dropped.jobs().is_empty() => {
@@ -325,13 +325,12 @@ impl Salvage {
     }
 }
 
-/// What the log begins after: the checkpoint, or the root of the chain of the cluster.
+/// The entry that the log begins after: that of the checkpoint, or the root of the cluster's chain.
 fn base_after(checkpoint: Option<&Manifest>, identity: Identity) -> LogBase {
     checkpoint.map_or(LogBase::root(identity.cluster_id), Manifest::base)
 }
 
-/// The entry after which no id, fence or session comes again that an entry may have given out which is not there. `now`
-/// is the wall clock.
+/// An entry after which no id, fence or session is reused that a lost entry may have assigned. `now` is the wall clock.
 pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     let mut entry = EntryBuilder::default();
     entry.push(&Command::SkipIds { floor: ids_floor(now) });
@@ -340,7 +339,7 @@ pub(super) fn skip_ids(index: u64, term: u64, now: Millis) -> LogEntry {
     LogEntry { index, term, kind: EntryKind::Normal, data }
 }
 
-/// The new log as it grows.
+/// The new log while it is written.
 struct Copy {
     log: DiskLog,
     /// How much of it is known to be committed.

@@ -7,8 +7,8 @@
 //! If a process dies while the power stays on ([`SimulatedStorage::kill`]), nothing readable is lost, and nothing more
 //! becomes durable: a power cut after the next start can still lose it.
 //!
-//! Its checkpoints are in another [`SimulatedFolder`]: a separate device, with steps and faults of its own. A test that
-//! cuts the power cuts that of both.
+//! Its checkpoints are in another [`SimulatedFolder`]: a separate device, with steps and faults of its own. A test cuts
+//! the power of both.
 
 use std::path::{Path, PathBuf};
 
@@ -20,17 +20,17 @@ use super::journal::JournalSize;
 use super::log::{Log, Place};
 use super::{LogBase, Recovered, Storage as _, StorageError, Vote};
 
-/// What a log begins after without a checkpoint; the cluster is made up, too.
+/// The base of a log without a checkpoint, in a made-up cluster.
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
 /// This copy of the data.
 const STORAGE_ID: [u8; 16] = [0xAD; 16];
-/// A small journal, so that its files are used again and again.
+/// A small journal, so that its files are reused often.
 const SIZE: JournalSize = JournalSize { file_bytes: 32 << 10, files_max: 3 };
 
 /// The effect of an armed fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The power goes before the step is done. Nothing after it happens either.
+    /// The power goes before the step is done. Nothing happens after it.
     PowerCut,
     /// The system reports an error. A failed write has no effect; the effect of a failed sync is unknown.
     Failure,
@@ -38,7 +38,7 @@ pub enum Fault {
     Full,
 }
 
-/// A device at rest: what a power cut, or the end of a process, left of it.
+/// A device that is not in use: what a power cut, or the end of a process, has left.
 #[derive(Clone)]
 pub struct SimulatedDisk {
     folder: SimulatedFolder,
@@ -59,12 +59,12 @@ impl SimulatedDisk {
         disk
     }
 
-    /// Opens it, as a node that starts does; refuses what a node refuses. There is no checkpoint.
+    /// Opens it like a starting node, and refuses what a node refuses. There is no checkpoint.
     pub fn open(self) -> Result<SimulatedStorage, StorageError> {
         self.open_after(None)
     }
 
-    /// Opens it beside a checkpoint that stands for `base`. None of another member can be installed.
+    /// Opens it beside a checkpoint that stands for `base`. No checkpoint of another member can be installed.
     pub fn open_after(self, base: Option<LogBase>) -> Result<SimulatedStorage, StorageError> {
         self.open_with(base, None)
     }
@@ -99,7 +99,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// From now on a sync does nothing and says that it did: a device that lies.
+    /// From now on syncs do nothing and report success: a device that lies.
     pub fn lie_about_syncs(&mut self) {
         self.folder.lie_about_syncs();
     }
@@ -116,7 +116,7 @@ impl SimulatedStorage {
         self.durable.recovered()
     }
 
-    /// Arms a fault `steps` steps from now: 0 is the next write or sync. A later one takes the place of an earlier.
+    /// Arms a fault `steps` steps from now: 0 is the next write or sync. A later fault replaces an earlier one.
     pub fn arm(&mut self, steps: u64, fault: Fault) {
         self.folder().arm(steps, fault);
     }
@@ -126,12 +126,12 @@ impl SimulatedStorage {
         self.folder().steps()
     }
 
-    /// How much [`Storage::free_bytes`](super::Storage::free_bytes) says is free.
+    /// Sets the result of [`Storage::free_bytes`](super::Storage::free_bytes).
     pub fn set_free_bytes(&mut self, free_bytes: u64) {
         self.durable.volume_mut().disk.free_bytes = free_bytes;
     }
 
-    /// Does the work that waits, as the thread for it does, and takes the results.
+    /// Runs all waiting chores, as their thread does, and takes the results.
     pub fn do_chores(&mut self) -> Result<(), StorageError> {
         while let Some(chore) = self.chore() {
             let done = chore.run();
@@ -140,14 +140,14 @@ impl SimulatedStorage {
         Ok(())
     }
 
-    /// The power goes now.
+    /// Cuts the power.
     #[must_use]
     pub fn crash(self) -> SimulatedDisk {
         let Device { disk, .. } = self.durable.into_volume();
         SimulatedDisk { folder: disk.folder.crash(), ..disk }
     }
 
-    /// The process goes now; the power stays.
+    /// Ends the process; the power stays on.
     #[must_use]
     pub fn kill(self) -> SimulatedDisk {
         let Device { disk, .. } = self.durable.into_volume();
@@ -175,7 +175,7 @@ impl OnVolume for SimulatedStorage {
 /// A device in use.
 pub(super) struct Device {
     disk: SimulatedDisk,
-    /// Where checkpoints are, if they are in reach.
+    /// The folder of checkpoints, if it is known.
     chunks: Option<SimulatedFolder>,
 }
 

@@ -1,4 +1,4 @@
-//! Every sync of the storage layer is made here, and nowhere else.
+//! All syncs of the storage layer are made here.
 //!
 //! So tests can observe each of them, and let one fail. A power cut leaves the synced data, and any part of the data
 //! written after that: a test that observes every sync can build all those disks from the real files.
@@ -18,16 +18,16 @@ use rustix::fs::{Advice, OFlags, fadvise};
 
 use super::StorageError;
 
-/// An operation on a file or a directory.
+/// An operation that was done on a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It is durable: of a file its data, of a directory its names.
+    /// A file's data, or a directory's names, were made durable.
     Synced,
     /// The system was told to drop the file from its cache: from here on reads come from the disk.
     Dropped,
 }
 
-/// Called after each of these, with the path. Its error counts as the system's.
+/// Called after each operation, with the path. Its error counts as the system's.
 pub type Watcher = Box<dyn FnMut(Done, &Path) -> io::Result<()>>;
 
 thread_local! {
@@ -36,11 +36,11 @@ thread_local! {
 
 /// The bytes compared at a time.
 const PIECE_BYTES: usize = 1 << 20;
-/// Past the system's memory, a device reads to where a page may begin.
+/// A read that bypasses the system's cache needs memory that is aligned to this many bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// Has everything that this thread does here told to `watcher` from now on; `None` ends it. For tests: it costs the
-/// others nothing that a sync would not outweigh ten thousand times.
+/// Reports every operation of this thread to `watcher` from now on; `None` ends it. For tests: without a watcher its
+/// cost is negligible beside that of a sync.
 pub fn watch(watcher: Option<Watcher>) {
     WATCHER.set(watcher);
 }
@@ -50,7 +50,7 @@ pub(super) fn file(file: &File, path: &Path) -> Result<(), StorageError> {
     file.sync_all().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
 
-/// The same for a file whose times do not matter, which is faster.
+/// Like `file`, without the file's times, which is faster.
 pub(super) fn data(file: &File, path: &Path) -> Result<(), StorageError> {
     file.sync_data().and_then(|()| tell(Done::Synced, path)).map_err(|error| StorageError::sync(path, error))
 }
@@ -87,8 +87,8 @@ fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
     let begin = memory.as_ptr().align_offset(PAGE_BYTES);
     let mut at = 0;
     loop {
-        // Not past the last block: a process that was killed while it wrote may leave blocks behind the end that have no place on
-        // the disk yet, and Linux fails a direct read that comes across them.
+        // Not past the last block: a process that was killed while it wrote may leave blocks after the end that are not
+        // allocated yet, and Linux fails a direct read that meets them.
         let left = usize::try_from(file.metadata()?.len().saturating_sub(at)).unwrap_or(PIECE_BYTES);
         let wanted = left.next_multiple_of(PAGE_BYTES).min(PIECE_BYTES);
         let there = memory.get_mut(begin..begin + wanted).unwrap_or_default();
@@ -103,7 +103,7 @@ fn is_on_disk(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// `None` if the file system does not know how to read past the system's memory.
+/// `None` if the file system does not support reads that bypass the cache.
 fn known<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),

@@ -1,7 +1,7 @@
-//! A value that is made from files, and made anew when they change.
+//! A value that is made from files, and made again when they change.
 //!
-//! Nothing watches the files: whoever takes the value looks at them, once a second at most and outside the threads that
-//! serve connections. A value that cannot be made leaves the one before it in place; the log says why.
+//! There is no watcher: a caller that takes the value checks the files, once a second at most and outside the threads
+//! that serve connections. If the value cannot be made, the old one stays in place; the log has the reason.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::tls::TlsError;
 
-/// The shortest time between two looks at the files.
+/// The shortest time between two checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A value made from files.
@@ -31,12 +31,12 @@ struct Loaded<T> {
     looked: Instant,
 }
 
-/// What tells one version of a file from the next: when it was written, its size and its number. `None` without a file.
+/// The version of a file: its modification time, its size and its inode. `None` without a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark(Option<(SystemTime, u64, u64)>);
 
 impl Mark {
-    /// That of the file as it is now.
+    /// The mark of the file as it is now.
     pub fn of(file: &Path) -> Self {
         let mark = |metadata: Metadata| Some((metadata.modified().ok()?, metadata.len(), metadata.ino()));
         Self(std::fs::metadata(file).ok().and_then(mark))
@@ -49,23 +49,23 @@ impl<T: Send + Sync + 'static> Fresh<T> {
         files: Vec<PathBuf>,
         make: impl Fn() -> Result<T, TlsError> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, TlsError> {
-        // Before the files are read: what changes while they are read is seen at the next look.
+        // Before the files are read: changes during the read are seen at the next check.
         let marks = marks(&files);
         let held = Loaded { value: Arc::new(make()?), marks, looked: Instant::now() };
         Ok(Arc::new(Self { files, make: Box::new(make), held: Mutex::new(held) }))
     }
 
-    /// The value, as the files have it.
+    /// The value of the present files.
     pub(super) async fn take(self: &Arc<Self>) -> Arc<T> {
         if self.may_look() {
             let fresh = Arc::clone(self);
-            // A runtime that ends looks at nothing any more.
+            // A runtime that ends checks no files.
             let _ = spawn_blocking(move || fresh.look()).await;
         }
         Arc::clone(&self.held().value)
     }
 
-    /// Whether the caller is the one who looks. The others take what there is.
+    /// True if this caller must check the files. Other callers take the present value.
     fn may_look(&self) -> bool {
         let mut held = self.held();
         let may = held.looked.elapsed() >= LOOK_EVERY;
@@ -75,7 +75,7 @@ impl<T: Send + Sync + 'static> Fresh<T> {
         may
     }
 
-    /// Looks at the files, and reads them if they have changed.
+    /// Checks the files, and reads them if they have changed.
     pub(super) fn look(&self) {
         let marks = marks(&self.files);
         if self.held().marks == marks {

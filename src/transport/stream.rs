@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
-/// A connection. After a write, `flush`: TLS may hold back what the socket did not take.
+/// A connection. Call `flush` after a write: TLS may buffer what the socket did not take.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP alone.
@@ -24,12 +24,12 @@ pub type ReadHalf<'a> = tokio::io::ReadHalf<&'a mut Stream>;
 pub type WriteHalf<'a> = tokio::io::WriteHalf<&'a mut Stream>;
 
 impl Stream {
-    /// Both halves, for one task.
+    /// Both halves, for use in one task.
     pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
         tokio::io::split(self)
     }
 
-    /// Where the other side is.
+    /// The address of the other side.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Plain(stream) => stream.peer_addr(),

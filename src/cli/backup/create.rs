@@ -23,14 +23,14 @@ use crate::protocol::{BackupReady, ErrorCode};
 use crate::storage::backup::{Backup, FOOTER_BYTES, footer};
 use crate::types::limits::BACKUP_READ_BYTES_MAX;
 
-/// Reads under way: one that the server does, one on its way here, and one between them.
+/// Most reads under way: one on the server's disk, one on its way here, and one between them.
 const READS_MAX: usize = 3;
 
 /// Bytes read, written and synced at a time. On a server's disk, each of its commits may wait for one such write:
 /// with four times as much, its deliveries were late twice as long.
 const READ_BYTES: u32 = BACKUP_READ_BYTES_MAX / 4;
 
-/// Carries it out.
+/// Runs `adjourn backup create`.
 pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     let mut part = Part::create(args)?;
     let ready = runtime()?.block_on(async {
@@ -55,7 +55,7 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
     let backup = client.backup().await.map_err(|error| lost(&error))?;
     let ready = backup.ready();
     let bar = progress("backup", ready.bytes);
-    // Until now the server wrote it: that time is not to be made up for.
+    // The time before was the server's: the pace does not make up for it.
     let mut pace = Pace::new(bytes_per_second);
     let mut under_way = VecDeque::new();
     let mut asked = 0;
@@ -77,7 +77,7 @@ async fn receive(client: &Client, part: &mut Part, bytes_per_second: u64) -> Res
         bar.set_position(part.bytes);
     }
     bar.finish_and_clear();
-    // It goes with the connection at the latest.
+    // The connection ends it at the latest.
     let _ = backup.end().await;
     Ok(ready)
 }
@@ -90,12 +90,12 @@ struct Pace {
 }
 
 impl Pace {
-    /// Begins now; 0 is no limit.
+    /// Begins now; 0 means no limit.
     fn new(bytes_per_second: u64) -> Self {
         Self { next: Instant::now(), bytes_per_second }
     }
 
-    /// When this many bytes may be requested.
+    /// The time at which this many bytes may be requested.
     fn turn(&mut self, now: Instant, bytes: u32) -> Instant {
         let turn = self.next.max(now);
         let takes_us = (u64::from(bytes) * 1_000_000).checked_div(self.bytes_per_second).unwrap_or(0);
@@ -104,7 +104,7 @@ impl Pace {
     }
 }
 
-/// What happened to a backup that did not come whole.
+/// The failure of a backup that did not arrive completely.
 fn lost(error: &ClientError) -> Failure {
     let gone = match error {
         ClientError::OutcomeUnknown | ClientError::Closed => true,
@@ -117,21 +117,21 @@ fn lost(error: &ClientError) -> Failure {
     Failure::new(Exit::Unreachable, "the connection was lost: begin again; what was written is not whole")
 }
 
-/// A backup that is not whole yet.
+/// A backup that is not complete yet.
 struct Part {
     goes_to: Target,
     hasher: Xxh3,
     bytes: u64,
 }
 
-/// Where a backup is written.
+/// Where the backup is written.
 enum Target {
     File(PartFile),
-    /// Whoever reads it checks it: the hash of the whole comes last.
+    /// The reader has to check it: the hash of the whole comes last.
     Stdout(Stdout),
 }
 
-/// A file that gets its name when it is whole.
+/// A file under a temporary name; the complete file is renamed.
 struct PartFile {
     file: File,
     path: PathBuf,
@@ -166,7 +166,7 @@ impl Part {
         Ok(Self { goes_to, hasher: Xxh3::new(), bytes: 0 })
     }
 
-    /// Adds to it.
+    /// Appends data.
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.hasher.update(data);
         self.bytes += data.len() as u64;
@@ -179,7 +179,7 @@ impl Part {
         }
     }
 
-    /// Ends it, and gives a file that is good its name. Returns its length.
+    /// Completes it, verifies a file and renames it. Returns its length.
     fn finish(mut self, bytes: u64, target: &Path) -> Result<u64, Failure> {
         let hash = self.hasher.digest128();
         self.put(&footer(hash, bytes))?;
@@ -197,7 +197,7 @@ impl PartFile {
         let path = target.with_file_name(name);
         let made = match make(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Until the new file is locked: another process finds one of the two locked.
+                // Held until the new file is locked: another process finds one of the two locked.
                 let _leftover = Leftover::open(&path)?.remove(&path)?;
                 make(&path).and_then(|file| Self::lock(file, &path))
             }
@@ -212,15 +212,16 @@ impl PartFile {
         if is_at(&file, path)? { Ok(file) } else { Err(io::ErrorKind::ResourceBusy.into()) }
     }
 
-    /// Adds to it, durably.
+    /// Appends data, durably.
     fn put(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.file.write_all(data).map_err(|error| disk_failure("write", &self.path, &error))?;
-        // Without this sync, others on the disk, perhaps a server, would later wait for all the data at once.
+        // Without this sync, other processes on the disk, perhaps a server, would later wait for all the data at
+        // once.
         self.file.sync_data().map_err(|error| disk_failure("sync", &self.path, &error))
     }
 
-    /// Whether all of it is what the server's checkpoint was when it was written: a disk may have changed it since. It
-    /// must not take the place of a backup that is whole.
+    /// Verifies the file: the server's disk may have changed data since the checkpoint was written. A damaged backup
+    /// must not replace a good one.
     fn check(&self, bytes: u64) -> Result<(), Failure> {
         let backup = Backup::open(&self.path).map_err(|error| storage_failure(&error))?;
         let bar = progress("checking", bytes);
@@ -229,7 +230,7 @@ impl PartFile {
         checked.map_err(|error| storage_failure(&error))
     }
 
-    /// Checks it and gives it its name.
+    /// Verifies the file and renames it.
     fn finish(self, bytes: u64, target: &Path) -> Result<(), Failure> {
         self.check(bytes)?;
         std::fs::rename(&self.path, target).map_err(|error| disk_failure("rename to", target, &error))?;
@@ -239,13 +240,13 @@ impl PartFile {
     }
 }
 
-/// Makes a file that was not there, wherever links lead. Only its owner may read the pushed jobs.
+/// Creates a file that did not exist, without following links. Only its owner may read the pushed jobs.
 fn make(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// What a process that ended has left under the name of a new backup. It is never written to: somebody else may have put it there,
-/// to read what is written.
+/// A file that an ended process left under the temporary name of a backup. It is never written to: another user may have
+/// put it there to read what is written.
 struct Leftover(File);
 
 impl Leftover {
@@ -267,7 +268,8 @@ impl Leftover {
         Ok(Self(file))
     }
 
-    /// Removes it, unless another process has it, or has finished it: then it has another name. The lock lasts as long as the result.
+    /// Removes it, unless another process has locked it, or has finished and renamed it. The lock lasts as long as the
+    /// result.
     fn remove(self, path: &Path) -> Result<Self, Failure> {
         let locked = flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok();
         if !locked || !is_at(&self.0, path).map_err(|error| disk_failure("read", path, &error))? {
@@ -279,7 +281,7 @@ impl Leftover {
     }
 }
 
-/// Whether the file still has this name.
+/// True if the file still has this name.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let own = file.metadata()?;
     match std::fs::symlink_metadata(path) {
@@ -289,8 +291,8 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether a process was started without a standard output. The runtime then opens the null device in its place, for reading and
-/// writing; a shell that is told to write there opens it for writing alone.
+/// True if the process was started without a standard output. The runtime then opens the null device in its place, for
+/// reading and writing; a shell that redirects output there opens it for writing alone.
 fn is_closed(stdout: &Stdout) -> bool {
     let null = std::fs::metadata("/dev/null").map(|null| null.rdev());
     let is_null = matches!((rustix::fs::fstat(stdout), null), (Ok(found), Ok(null)) if found.st_rdev == null);
@@ -298,7 +300,7 @@ fn is_closed(stdout: &Stdout) -> bool {
     is_null && flags.is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR)
 }
 
-/// A program that reads from a pipe may end before the backup does.
+/// The failure of a write to standard output: the reading program may have ended before the backup did.
 fn stream_failure(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         let text =
@@ -371,7 +373,7 @@ mod tests {
         assert!(refused.message.contains("is in the way"), "{refused}");
         assert_eq!(std::fs::read(&other).expect("there"), b"precious");
         std::fs::remove_file(&path).expect("removed");
-        // Whoever has it open, and may read it, sees nothing of the backup.
+        // A process that has it open for reading sees nothing of the backup.
         std::fs::write(&path, b"").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).expect("set");
         let spy = File::open(&path).expect("opened");

@@ -68,7 +68,7 @@ pub(super) struct CreateArgs {
     server: ServerArgs,
 }
 
-/// A gigabyte in half a minute.
+/// At this rate a gigabyte takes half a minute.
 const BYTES_PER_SECOND: u64 = 32 << 20;
 
 const VERIFY_EXAMPLE: &str = "\
@@ -109,7 +109,7 @@ pub(super) struct InspectArgs {
     json: bool,
 }
 
-/// Carries it out.
+/// Runs `adjourn backup`.
 pub(super) fn run(command: BackupCommand) -> Result<(), Failure> {
     match command {
         BackupCommand::Create(args) => create::run(&args),
@@ -118,7 +118,7 @@ pub(super) fn run(command: BackupCommand) -> Result<(), Failure> {
     }
 }
 
-/// A bar over bytes, with rate and time left; on a terminal only.
+/// A progress bar over bytes, with rate and remaining time; on a terminal only.
 pub(super) fn progress(what: &'static str, bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes).with_prefix(what);
     let template = "{prefix} [{wide_bar}] {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
@@ -128,7 +128,7 @@ pub(super) fn progress(what: &'static str, bytes: u64) -> ProgressBar {
     bar
 }
 
-/// How a command ends whose backup, or whose directory, is not to be used.
+/// The failure of a command whose backup or directory cannot be used.
 pub(super) fn storage_failure(error: &StorageError) -> Failure {
     Failure::new(storage_exit(error), error)
 }
@@ -209,7 +209,7 @@ fn text(backup: &Backup, checkpoint: &CheckpointReport) -> String {
         ("state hash", format!("{:032x}", header.state_hash)),
         ("bytes", header.bytes.to_string()),
     ] {
-        // Memory takes it.
+        // Writing to a text cannot fail.
         let _ = writeln!(text, "{name:<12}{value}");
     }
     text.push('\n');

@@ -1,7 +1,7 @@
-//! A backup to be read: a file, a pipe, or standard input.
+//! The source of a backup to read: a file, a pipe, or standard input.
 //!
-//! A backup is read several times. What comes through a pipe is kept in a file without a name, which goes with the process,
-//! however that ends.
+//! A backup is read several times. A pipe is copied to a file without a name, which disappears with the process, however
+//! that ends.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -13,10 +13,10 @@ use super::storage_failure;
 use crate::storage::Backup;
 use crate::storage::folder::DiskFile;
 
-/// What stands for standard input and standard output.
+/// The name that stands for standard input and standard output.
 const STREAM: &str = "-";
 
-/// Whether this stands for standard input or output.
+/// True if this name stands for standard input or output.
 pub(super) fn is_stream(file: &Path) -> bool {
     file == Path::new(STREAM)
 }
@@ -29,15 +29,15 @@ pub(in super::super) fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// A backup, and how it is called.
+/// A backup, and its name.
 pub(in super::super) struct Source {
     pub(in super::super) backup: Backup,
-    /// For texts.
+    /// For messages.
     pub(in super::super) name: PathBuf,
 }
 
 impl Source {
-    /// Opens a file, or reads a pipe or standard input to its end, into a file without a name on the disk of this folder.
+    /// Opens a file, or copies a pipe or standard input to a file without a name on the disk of this folder.
     pub(in super::super) fn open(file: &Path, folder: &Path) -> Result<Self, Failure> {
         if is_stream(file) {
             let stdin = io::stdin();
@@ -76,7 +76,7 @@ impl Source {
     }
 }
 
-/// A file without a name that has what comes out of this.
+/// Copies everything from `from` to a file without a name.
 fn keep(mut from: impl Read, name: &str, folder: &Path) -> Result<File, Failure> {
     let mut keep = || {
         std::fs::create_dir_all(folder)?;
@@ -90,7 +90,7 @@ fn keep(mut from: impl Read, name: &str, folder: &Path) -> Result<File, Failure>
     })
 }
 
-/// How files begin that a backup was packed into: what they are, and what to do with them.
+/// The first bytes of packed files: the kind of file, and the remedy.
 const PACKINGS: [(&[u8], &str, &str); 11] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "decompress"),
     (&[0x1f, 0x8b], "compressed by gzip", "decompress"),
@@ -104,12 +104,12 @@ const PACKINGS: [(&[u8], &str, &str); 11] = [
     (b"Salted__", "encrypted by openssl", "decrypt"),
     (b"U2FsdGVkX1", "encrypted by openssl", "decrypt"),
 ];
-/// The longest of these beginnings.
+/// The maximum length of these beginnings.
 const PACKING_BYTES_MAX: usize = 32;
 
 fn packing(file: &File) -> Option<(&'static str, &'static str)> {
     let mut begin = [0; PACKING_BYTES_MAX];
-    // What cannot be read is told when the backup is.
+    // A read error is reported when the backup is read.
     let read = file.read_at(&mut begin, 0).unwrap_or(0);
     let begin = begin.get(..read)?;
     PACKINGS.iter().find(|(magic, ..)| begin.starts_with(magic)).map(|(_, what, remedy)| (*what, *remedy))

@@ -1,9 +1,9 @@
-//! `adjourn bench churn`: whether memory and disk stay bounded while jobs come and go for long.
+//! `adjourn bench churn`: shows whether memory and disk stay bounded while jobs come and go for long.
 //!
-//! Each connection pushes frame after frame. Most jobs of a frame are due within moments, are delivered and finished; one in
-//! sixteen is due in days and has a key. When there are enough of those, the oldest are taken: one half is cancelled, the
-//! other rescheduled to now, so that it is delivered and finished too. So data that was written to the disk for later is
-//! moved and removed all the time. The number of live jobs is bounded: no more are pushed until some are gone.
+//! Each connection pushes frame after frame. Most jobs of a frame are due within moments, are delivered and finished; one
+//! in sixteen is due in days and has a key. When there are enough of those, the oldest are removed: one half is cancelled,
+//! the other rescheduled to now, so that it is delivered and finished too. So data that was written to the disk for later
+//! is moved and removed all the time. The number of live jobs is bounded: pushes wait until some are gone.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ use crate::types::{TopicName, When};
 
 /// One job in this many is due in days.
 const FAR_EVERY: u64 = 16;
-/// When those are due.
+/// The delay of these jobs.
 const FAR_DELAY: DelayRange = DelayRange { min_ms: 86_400_000, max_ms: 30 * 86_400_000 };
-/// A connection's jobs have the numbers from a multiple of this on.
+/// The jobs of each connection are numbered from a multiple of this on.
 const NUMBERS_PER_CONNECTION: u64 = 1 << 48;
 /// Shortest time between two lines, in milliseconds.
 const EVERY_MS_MIN: u64 = 10;
-/// How long a connection waits after a refusal.
+/// The pause of a connection after a refusal.
 const PAUSE: Duration = Duration::from_millis(10);
 
 const CHURN_EXAMPLE: &str = "\
@@ -78,9 +78,9 @@ pub(super) struct ChurnBenchArgs {
     link: LinkArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench churn`.
 pub(super) fn run(args: &ChurnBenchArgs) -> Result<(), Failure> {
-    // So that there is always room for a frame, however many of those jobs wait whose turn has not come.
+    // So that there is always room for a frame, however many far jobs wait.
     let alive_min = 4 * u64::from(args.batch) * u64::from(args.link.connections);
     if u64::from(args.alive) < alive_min {
         let advice = format!("with these --connections and --batch give --alive {alive_min} or more");
@@ -147,12 +147,12 @@ impl Population {
         Self { room: Semaphore::new(room), operations_min: args.operations, counts: Counts::default() }
     }
 
-    /// Takes room for jobs that are pushed; false when no more are.
+    /// Takes credit for jobs to push; false when no more are to be pushed.
     async fn enter(&self, jobs: u32) -> bool {
         self.room.acquire_many(jobs).await.map(SemaphorePermit::forget).is_ok()
     }
 
-    /// Gives back the room of jobs that are gone.
+    /// Returns the credit of jobs that are gone.
     fn leave(&self, jobs: u64) {
         self.room.add_permits(usize::try_from(jobs).unwrap_or(0));
     }
@@ -192,12 +192,12 @@ impl Counts<u64> {
     }
 
     fn alive(&self) -> u64 {
-        // An answer may be counted before that to a request sent earlier.
+        // An answer may be counted before the answer to an earlier request.
         self.pushed.saturating_sub(self.finished + self.cancelled)
     }
 }
 
-/// What one connection pushes, cancels and reschedules.
+/// Pushes, cancels and reschedules jobs over one connection.
 struct Producer {
     client: Client,
     topic: TopicName,
@@ -235,7 +235,7 @@ impl Producer {
         }
     }
 
-    /// Goes on until all together have done enough, or a connection is lost.
+    /// Runs until all connections together have done enough, or a connection is lost.
     async fn run(mut self) -> Errors {
         while !self.population.is_done() && self.population.enter(self.batch).await {
             if let Err(error) = self.take_turn().await {
@@ -249,7 +249,7 @@ impl Producer {
         self.errors
     }
 
-    /// Pushes a frame, then takes as many of the oldest far jobs as there are too many.
+    /// Pushes a frame, then removes the surplus of far jobs, the oldest first.
     async fn take_turn(&mut self) -> Result<(), ClientError> {
         let numbers = self.next..self.next + u64::from(self.batch);
         self.next = numbers.end;
@@ -310,7 +310,7 @@ fn is_spilled(number: u64) -> bool {
     number.is_multiple_of(FAR_EVERY)
 }
 
-/// Of the far jobs: whether it is cancelled or rescheduled.
+/// True if a far job is to be cancelled, false if it is to be rescheduled.
 fn is_cancelled(number: u64) -> bool {
     (number / FAR_EVERY).is_multiple_of(2)
 }
@@ -319,7 +319,7 @@ fn is_cancelled(number: u64) -> bool {
 struct ProgressLines {
     footprints: Footprints,
     started: Instant,
-    /// When the last line was made, and how many operations it showed.
+    /// The time of the last line, and how many operations it showed.
     last: (Instant, u64),
 }
 

@@ -1,4 +1,4 @@
-//! The clocks that a bench measures by. No other part of the command line reads one.
+//! The clocks of the benches. No other part of the command line reads one.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

@@ -1,8 +1,8 @@
-//! The consuming side of a bench: subscribed connections that finish what they are sent.
+//! The consuming side of a bench: subscribed connections that finish the jobs that they get.
 //!
-//! What a bench looks at in the jobs is its [`Watch`]. Where it is [`Seen`], a body begins with the job's number and its
-//! due time, so that the bench does not have to believe what the server says of either. A job that comes a second
-//! time is counted as such.
+//! Each bench observes the jobs with its [`Watch`]. With [`Seen`], a body begins with the job's number and its due time,
+//! so that the bench does not depend on what the server reports of either. A job that comes a second time is counted as
+//! such.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -27,19 +27,19 @@ use crate::protocol::{Delivered, SettleResult, Subscribe};
 use crate::types::TopicName;
 use crate::types::limits::LEASES_MAX;
 
-/// Jobs that one consumer may hold.
+/// Most jobs that one consumer may hold.
 const CREDIT_JOBS: u32 = 8192;
-/// Bytes of bodies that one consumer may hold.
+/// Most bytes of bodies that one consumer may hold.
 const CREDIT_BYTES: u64 = 16 << 20;
-/// After this time without a job, the missing ones will not come.
+/// After this time without a job, the missing ones count as lost.
 const STALL: Duration = Duration::from_secs(15);
-/// How often it is looked whether all jobs came.
+/// How often the count of jobs is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Smallest body that carries a stamp, in bytes.
+/// Smallest body with a stamp, in bytes.
 pub(super) const STAMPED_BODY_BYTES_MIN: usize = 16;
 
-/// What a body says of its job.
+/// The stamp in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BodyStamp {
     /// The job's number in this run.
@@ -49,7 +49,7 @@ pub(super) struct BodyStamp {
 }
 
 impl BodyStamp {
-    /// A body of `bytes` bytes, at least as many as the stamp takes.
+    /// A body with this stamp, of `bytes` bytes or the length of the stamp.
     pub(super) fn body(self, bytes: usize) -> Bytes {
         let bytes = bytes.max(STAMPED_BODY_BYTES_MIN);
         let mut body = BytesMut::with_capacity(bytes);
@@ -66,16 +66,16 @@ impl BodyStamp {
     }
 }
 
-/// What a bench looks at while jobs come and are finished, shared by all consumers.
+/// Observes jobs as they come and are finished; shared by all consumers.
 pub(super) trait Watch: Send + Sync + 'static {
-    /// A job came when the wall clock was `now_us`.
+    /// Called for a job that came when the wall clock was `now_us`.
     fn came(&self, job: &Delivered, now_us: u64, consumed: &mut Consumed);
 
-    /// Reports `jobs` more finished jobs.
+    /// Called for `jobs` more finished jobs.
     fn finished(&self, jobs: u64);
 }
 
-/// Which jobs came.
+/// The jobs that have come.
 #[derive(Debug)]
 pub(super) struct Seen {
     words: Vec<AtomicU64>,
@@ -84,14 +84,14 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// None of `jobs` jobs.
+    /// The empty set, of a run of `jobs` jobs.
     pub(super) fn none_of(jobs: u64, progress: ProgressBar) -> Self {
         let words = usize::try_from(jobs.div_ceil(64)).unwrap_or(usize::MAX);
         let words = (0..words).map(|_| AtomicU64::new(0)).collect();
         Self { words, distinct: AtomicU64::new(0), progress }
     }
 
-    /// Takes note of a job; whether it is the first time. A number beyond the run is never the first.
+    /// Notes a job. True if it is the first time; a number beyond the run is never the first.
     pub(super) fn note(&self, number: u64) -> bool {
         let word = usize::try_from(number / 64).ok().and_then(|place| self.words.get(place));
         let bit = 1 << (number % 64);
@@ -107,12 +107,12 @@ impl Seen {
         self.distinct.load(Ordering::Relaxed)
     }
 
-    /// Waits until `jobs` different jobs came, or nothing came for a long time.
+    /// Waits until `jobs` different jobs have come, or no job came for a long time.
     pub(super) async fn wait_for(&self, jobs: u64) {
         wait_until(jobs, || self.distinct()).await;
     }
 
-    /// Takes note of a body that came at `now_us`.
+    /// Notes the job of a body that came at `now_us`.
     fn note_body(&self, body: &[u8], now_us: u64, consumed: &mut Consumed) {
         let Some(BodyStamp { number, due_ms }) = BodyStamp::of(body) else {
             return consumed.finished.errors.add("FOREIGN_JOB", 1);
@@ -139,7 +139,7 @@ impl Watch for Seen {
     fn finished(&self, _: u64) {}
 }
 
-/// Waits until there are `goal`, or until `count` has not grown for a long time.
+/// Waits until `count` reaches `goal`, or has not grown for a long time.
 pub(super) async fn wait_until(goal: u64, count: impl Fn() -> u64) {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     let (mut counted, mut since) = (count(), clock::instant());
@@ -152,25 +152,25 @@ pub(super) async fn wait_until(goal: u64, count: impl Fn() -> u64) {
     }
 }
 
-/// What consumers saw.
+/// The results of consumers.
 #[derive(Debug)]
 pub(super) struct Consumed {
     /// The FINISH requests.
     pub(super) finished: Tally,
-    /// When the last of them was answered.
+    /// When the last FINISH was answered.
     pub(super) last_answer: Option<Instant>,
     /// How long after its due time each job came.
     pub(super) lateness: Latencies,
-    /// Jobs that came before it.
+    /// Jobs that came before their due time.
     pub(super) early: u64,
     /// Jobs that came again.
     pub(super) twice: u64,
 }
 
-/// A FINISH that was answered: when it was sent and of how many jobs, and the answer.
+/// An answered FINISH: when it was sent, its number of jobs, and the answer.
 type Answer = ((Instant, u64), Result<Vec<SettleResult>, ClientError>);
 
-/// Subscribed connections, at work.
+/// Running consumers.
 #[derive(Debug)]
 pub(super) struct Consumers {
     tasks: JoinSet<Consumed>,
@@ -200,9 +200,9 @@ impl Consumers {
         Ok(Self { tasks, stop })
     }
 
-    /// Stops them once what they took is answered for.
+    /// Stops the consumers once all their requests are answered.
     pub(super) async fn stop(mut self) -> Consumed {
-        // Consumers whose connection was lost do not listen any more.
+        // Consumers that lost their connection have already ended.
         self.stop.send_replace(true);
         let mut sum = Consumed::nothing();
         while let Some(consumed) = self.tasks.join_next().await {
@@ -228,14 +228,14 @@ impl Consumed {
         self.twice += other.twice;
     }
 
-    /// Takes the answer to a FINISH, given when it was sent and of how many jobs.
+    /// Counts the answer to a FINISH of `jobs` jobs that was sent at `sent`.
     fn answered(&mut self, ((sent, jobs), answer): &Answer) {
         self.finished.finished(*sent, *jobs, answer);
         self.last_answer = Some(clock::instant());
     }
 }
 
-/// One connection.
+/// A consumer on one connection.
 struct Consumer<W> {
     client: Client,
     watch: Arc<W>,
@@ -277,10 +277,10 @@ impl<W: Watch> Consumer<W> {
     }
 }
 
-/// Waits for a job, and takes what else is there by then; each with the time. None when no more can come.
+/// Waits for a job, and takes the others that have arrived by then; each with its time. Empty when no more can come.
 async fn at_hand(subscription: &mut Subscription) -> Vec<(Delivered, u64)> {
     let mut jobs = Vec::new();
-    // Nothing is awaited once there is a job: giving up this wait loses none.
+    // Nothing is awaited once there is a job: dropping this wait loses none.
     let mut next = subscription.next().await;
     while let Some(job) = next {
         jobs.push((job, clock::wall_us()));

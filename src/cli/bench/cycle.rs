@@ -1,7 +1,7 @@
 //! `adjourn bench cycle`: how many jobs per second go from push through delivery to finish.
 //!
 //! Two phases, one after the other: all jobs are pushed, due at once; then subscribed consumers take and
-//! finish them all. The rate of the whole is the jobs over the sum of both times.
+//! finish them all. The total rate is the number of jobs over the sum of both times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) struct CycleBenchArgs {
     load: LoadArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench cycle`.
 pub(super) fn run(args: &CycleBenchArgs) -> Result<(), Failure> {
     let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;

@@ -1,4 +1,4 @@
-//! `adjourn bench drain`: how many jobs per second are delivered and finished, of those that are ready.
+//! `adjourn bench drain`: how many ready jobs per second are delivered and finished.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ pub(super) struct DrainBenchArgs {
     link: LinkArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench drain`.
 pub(super) fn run(args: &DrainBenchArgs) -> Result<(), Failure> {
     let report = runtime()?.block_on(measure(args))?;
     show(&report, args.json)
@@ -65,7 +65,7 @@ async fn measure(args: &DrainBenchArgs) -> Result<Report, Failure> {
     Ok(Report { deliveries: Some(deliveries), ..report })
 }
 
-/// How far it is.
+/// Counts finished jobs.
 struct Drained {
     finished: AtomicU64,
     progress: ProgressBar,

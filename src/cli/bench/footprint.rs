@@ -1,6 +1,6 @@
 //! The resources of a server on the machine of the bench: resident memory, and bytes of its directory.
 //!
-//! The server is not asked: memory is read from `/proc`, so only on Linux. Unreadable values are left out.
+//! Memory is read from `/proc`, not from the server, so only on Linux. Unreadable values are left out.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::complain;
 
-/// `st_blocks` counts these, whatever the file system's own block is.
+/// `st_blocks` counts blocks of this size, whatever the file system's own block size.
 const BLOCK_BYTES: u64 = 512;
 
 /// Where to look.
@@ -27,26 +27,26 @@ pub(super) struct FootprintArgs {
     pid: Option<u32>,
 }
 
-/// Where a server's memory and directory are found.
+/// The directory and the process to measure.
 #[derive(Debug)]
 pub(super) struct Footprints {
     data: Option<PathBuf>,
     pid: Option<u32>,
 }
 
-/// What it takes at one moment.
+/// The resources of a server at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Footprint {
     /// Memory of the process that is not swapped out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resident_bytes: Option<u64>,
-    /// What the files of the directory occupy on the disk.
+    /// Space of the directory's files on the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data_bytes: Option<u64>,
 }
 
 impl FootprintArgs {
-    /// Finds the directory, which must be there, and the process.
+    /// Finds the directory, which must exist, and the process.
     pub(super) fn find(&self) -> Result<Footprints, Failure> {
         let unreadable = |path: &Path, error: io::Error| {
             Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", path.display()))
@@ -69,7 +69,7 @@ impl FootprintArgs {
 }
 
 impl Footprints {
-    /// What the server takes now.
+    /// Measures the server now.
     pub(super) fn take(&self) -> Footprint {
         Footprint {
             resident_bytes: self.pid.and_then(resident_bytes),
@@ -103,7 +103,7 @@ fn resident_in(status: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Files come and go while the server runs: one that has gone occupies nothing.
+/// The space of a directory. Files that are removed meanwhile count as nothing.
 fn occupied_bytes(directory: &Path) -> u64 {
     let mut bytes = 0;
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

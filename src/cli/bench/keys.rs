@@ -1,8 +1,8 @@
-//! `adjourn bench keys`: how long it takes to get, and to cancel, one job by its key.
+//! `adjourn bench keys`: how long it takes to get or cancel one job by its key.
 //!
-//! The jobs were pushed by `adjourn bench push --keys`, so their keys are known. A connection asks for one job after the
-//! other and waits for each answer: this is about latency, not about rate. First come the GETs, of jobs anywhere in
-//! the topic; then the cancels (DELETE), of each job at most once.
+//! The jobs were pushed by `adjourn bench push --keys`, so their keys are known. A connection sends one request after
+//! the other and waits for each answer: this measures latency, not rate. First come the GETs, of jobs anywhere in the
+//! topic; then the cancels (DELETE), of each job at most once.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(super) struct KeysBenchArgs {
     link: LinkArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench keys`.
 pub(super) fn run(args: &KeysBenchArgs) -> Result<(), Failure> {
     if args.cancels > args.jobs {
         let advice = "each job can be cancelled once: give --cancels at most what --jobs says";
@@ -92,7 +92,7 @@ async fn measure(args: &KeysBenchArgs) -> Result<Report, Failure> {
     Ok(Report { phases, ..args.link.report("keys", &args.topic, args.jobs, whole, all.errors) })
 }
 
-/// The question asked of a job.
+/// The request for each job.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     Get,
@@ -108,7 +108,7 @@ impl Ask {
     }
 }
 
-/// How one connection asks.
+/// The requests of one connection.
 #[derive(Clone)]
 struct Asking {
     ask: Ask,
@@ -118,7 +118,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// Asks for the jobs at these places of a random order. After an error of the connection it asks no more.
+    /// Sends requests for the jobs at these places of a random order. Stops after an error of the connection.
     async fn run(self, client: Client, mut places: Range<u64>) -> Tally {
         let shuffle = Shuffle::below(self.jobs);
         let mut tally = Tally::new();

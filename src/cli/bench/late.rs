@@ -23,7 +23,7 @@ use crate::protocol::NewJob;
 use crate::types::limits::PUSH_JOBS_MAX;
 use crate::types::{Millis, TopicName};
 
-/// How often jobs are pushed, in milliseconds.
+/// The interval between pushes, in milliseconds.
 const TICK_MS: u64 = 10;
 
 const LATE_EXAMPLE: &str = "\
@@ -51,7 +51,7 @@ pub(super) struct LateBenchArgs {
     load: LoadArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench late`.
 pub(super) fn run(args: &LateBenchArgs) -> Result<(), Failure> {
     let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;
@@ -68,7 +68,7 @@ async fn measure(args: &LateBenchArgs, topic: &TopicName) -> Result<Report, Fail
     let started = clock::instant();
     let schedule = Schedule { first_due_us: clock::wall_us() + args.delay * 1000, rate: args.rate };
     let pushed = push_ahead(&producer, topic, args, schedule).await;
-    // Only a due job can be missed, however far ahead it was pushed.
+    // Jobs count as missing only after they are due, however far ahead they were pushed.
     tokio::time::sleep(schedule.time_left(args.jobs, clock::wall_us())).await;
     seen.wait_for(pushed.done).await;
     let consumed = consumers.stop().await;
@@ -90,7 +90,7 @@ async fn measure(args: &LateBenchArgs, topic: &TopicName) -> Result<Report, Fail
     Ok(Report { deliveries: Some(deliveries), ..args.load.report("late", topic, args.jobs, whole, errors) })
 }
 
-/// Which job is due when.
+/// The due times of the jobs.
 #[derive(Clone, Copy, Debug)]
 struct Schedule {
     first_due_us: u64,
@@ -98,21 +98,21 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// When the job with this number is due: evenly spread, in whole milliseconds.
+    /// The due time of the job with this number: evenly spread, in whole milliseconds.
     fn due(self, number: u64) -> Millis {
         let offset_us = u128::from(number) * 1_000_000 / u128::from(self.rate);
         let due_us = self.first_due_us.saturating_add(u64::try_from(offset_us).unwrap_or(u64::MAX));
         Millis(due_us.div_ceil(1000))
     }
 
-    /// How long it is until the last of `jobs` jobs is due.
+    /// The time until the last of `jobs` jobs is due.
     fn time_left(self, jobs: u64, now_us: u64) -> Duration {
         let last_us = self.due(jobs.saturating_sub(1)).0.saturating_mul(1000);
         Duration::from_micros(last_us.saturating_sub(now_us))
     }
 }
 
-/// Pushes each job about `args.delay` before it is due, whether or not those before it are answered.
+/// Pushes each job about `args.delay` before it is due, without waiting for earlier answers.
 async fn push_ahead(client: &Client, topic: &TopicName, args: &LateBenchArgs, schedule: Schedule) -> Tally {
     let mut tick = tokio::time::interval(Duration::from_millis(TICK_MS));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,7 +1,7 @@
 //! `adjourn bench list`: how long the pages of a list take.
 //!
 //! A connection asks for one page after the other and waits for each. First come FIRST pages, each of a list of its own;
-//! then all pages of one list. A single connection: the next page goes on where the server stands.
+//! then all pages of one list. It uses one connection, because each page continues at the cursor of the one before.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(super) struct ListBenchArgs {
     link: LinkArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench list`.
 pub(super) fn run(args: &ListBenchArgs) -> Result<(), Failure> {
     let report = runtime()?.block_on(measure(args))?;
     show(&report, args.json)
@@ -78,7 +78,7 @@ async fn measure(args: &ListBenchArgs) -> Result<Report, Failure> {
     Ok(Report { phases, ..args.link.report("list", &args.topic, jobs, whole, all.errors) })
 }
 
-/// Reads one list, at most this many pages. Returns how many jobs were on them.
+/// Reads one list, at most this many pages. Returns the number of jobs on them.
 async fn read(
     client: &Client,
     args: &ListBenchArgs,

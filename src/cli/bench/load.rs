@@ -1,7 +1,7 @@
 //! The producing side of the benches: jobs made by number, pushed through a window of frames.
 //!
 //! The generator shares the machine with the server, so it does little: one runtime thread, bodies that
-//! are made once, no task per request.
+//! are created once, no task per request.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -17,37 +17,37 @@ use crate::client::{Client, ClientError};
 use crate::protocol::{ErrorCode, NewJob, PushResult, SettleResult};
 use crate::types::{Key, TopicName};
 
-/// What became of the jobs that one connection pushed.
+/// The results of the jobs that one connection pushed.
 #[derive(Debug)]
 pub(super) struct Tally {
     /// Jobs that succeeded.
     pub(super) done: u64,
-    /// How long each took.
+    /// The latency of each.
     pub(super) latencies: Latencies,
     /// Jobs that failed.
     pub(super) errors: Errors,
 }
 
-/// How one connection pushes.
+/// The parameters of the pushes on one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Pushing {
-    /// Where to.
+    /// The topic of the jobs.
     pub(super) topic: TopicName,
     /// Frames in flight.
     pub(super) window: usize,
     /// Jobs per frame.
     pub(super) batch: usize,
-    /// Shows how far it is.
+    /// The progress bar.
     pub(super) progress: ProgressBar,
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Without results.
     pub(super) fn new() -> Self {
         Self { done: 0, latencies: Latencies::new(), errors: Errors::default() }
     }
 
-    /// What all connections did together.
+    /// The sum over all connections.
     pub(super) async fn sum(mut connections: JoinSet<Self>) -> Self {
         let mut sum = Self::new();
         while let Some(tally) = connections.join_next().await {
@@ -59,7 +59,7 @@ impl Tally {
         sum
     }
 
-    /// Adds another's.
+    /// Adds the results of another one.
     pub(super) fn merge(&mut self, other: &Self) {
         self.done += other.done;
         self.latencies.merge(&other.latencies);
@@ -118,7 +118,7 @@ impl Tally {
     }
 }
 
-/// How a report names a request that failed as a whole.
+/// The name in reports of a request that failed as a whole.
 pub(super) fn error_name(error: &ClientError) -> &'static str {
     match error {
         ClientError::Refused(reply) => reply.code.name(),
@@ -141,17 +141,17 @@ pub(super) fn share(jobs: u64, place: u32, places: u32) -> Range<u64> {
     edge(place)..edge(place + 1)
 }
 
-/// The key of the job with this number, for those benches that give keys.
+/// The key of the job with this number, for benches with keys.
 pub(super) fn key_of(number: u64) -> Key {
     format!("job-{number}").parse().expect("a short text without control characters")
 }
 
-/// A body of `bytes` bytes that lives as long as the process: cloning it costs nothing, not even a count.
+/// A body of `bytes` bytes that lives as long as the process, so that clones need no reference count.
 pub(super) fn everlasting_body(bytes: usize) -> Bytes {
     Bytes::from_static(Box::leak(vec![b'x'; bytes].into_boxed_slice()))
 }
 
-/// Pushes the jobs of `numbers` and waits for all answers. After an error of the connection no more is sent.
+/// Pushes the jobs of `numbers` and waits for all answers. Stops sending after an error of the connection.
 pub(super) async fn push_all(
     client: &Client,
     pushing: &Pushing,

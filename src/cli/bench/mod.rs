@@ -1,10 +1,10 @@
 //! `adjourn bench`: measures a server as its clients see it.
 //!
-//! `push` sends jobs and waits for each to be durable; `drain` takes and finishes jobs that are there; `cycle` does
-//! both; `late` pushes jobs that are due soon and looks how late each one comes; `keys` gets and cancels jobs by their
-//! keys; `list` reads the pages of a list; `churn` goes on pushing, moving and removing jobs and shows the memory and disk that
-//! the server takes. A run has a topic of its own unless it is told one. The requests do not depend on chance, so that two runs
-//! put the same load on a server.
+//! `push` sends jobs and waits for each to be durable; `drain` takes and finishes existing jobs; `cycle` does both; `late`
+//! pushes jobs that are due soon and measures how late each one comes; `keys` gets and cancels jobs by their keys; `list`
+//! reads the pages of a list; `churn` keeps pushing, moving and removing jobs and shows the memory and disk of the server.
+//! A run has a topic of its own unless one is given. The requests are not random, so that two runs put the same load on a
+//! server.
 
 mod churn;
 mod clock;
@@ -115,7 +115,7 @@ struct WindowArgs {
     batch: u32,
 }
 
-/// Carries out one bench and prints what it measured.
+/// Runs one bench and prints its results.
 pub(super) fn run(args: BenchArgs) -> Result<(), Failure> {
     match args.bench {
         Bench::Push(args) => push::run(&args),
@@ -129,7 +129,7 @@ pub(super) fn run(args: BenchArgs) -> Result<(), Failure> {
 }
 
 impl LoadArgs {
-    /// The report of a bench without a window, phases and deliveries.
+    /// The report of a bench, still without window, phases and deliveries.
     fn report(
         &self,
         bench: &'static str,
@@ -151,7 +151,7 @@ impl JobArgs {
 }
 
 impl LinkArgs {
-    /// A client per connection.
+    /// Connects one client per connection.
     async fn connect(&self) -> Result<Vec<Client>, Failure> {
         let mut clients = Vec::new();
         for _ in 0..self.connections {
@@ -160,7 +160,7 @@ impl LinkArgs {
         Ok(clients)
     }
 
-    /// The report of a bench that pushes nothing, without phases and deliveries.
+    /// The report of a bench without pushes, phases and deliveries.
     fn report(
         &self,
         bench: &'static str,
@@ -185,7 +185,7 @@ impl LinkArgs {
     }
 }
 
-/// Prints a report. A bench in which something went wrong fails.
+/// Prints a report. Fails if a bench had errors.
 fn show(report: &Report, json: bool) -> Result<(), Failure> {
     print(|out| {
         if json {
@@ -207,7 +207,7 @@ impl WindowArgs {
     }
 }
 
-/// Says goodbye on every connection.
+/// Ends the session of every connection.
 async fn close(clients: Vec<Client>) {
     for client in clients {
         goodbye(&client).await;
@@ -218,7 +218,7 @@ async fn close(clients: Vec<Client>) {
 fn progress(phase: &'static str, jobs: u64) -> ProgressBar {
     let bar = ProgressBar::new(jobs).with_prefix(phase);
     let rate = |state: &ProgressState, text: &mut dyn Write| {
-        // A bar that cannot be drawn is no failure.
+        // A bar that cannot be drawn is not an error.
         let _ = write!(text, "{:.0}", state.per_sec());
     };
     let template = "{prefix} [{wide_bar}] {human_pos}/{human_len} jobs, {rate} per second";

@@ -43,7 +43,7 @@ pub(super) struct PushBenchArgs {
     load: LoadArgs,
 }
 
-/// Runs it.
+/// Runs `adjourn bench push`.
 pub(super) fn run(args: &PushBenchArgs) -> Result<(), Failure> {
     let topic = args.load.jobs.topic()?;
     let report = runtime()?.block_on(measure(args, &topic))?;

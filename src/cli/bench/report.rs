@@ -1,7 +1,7 @@
-//! What a bench measured, for a person and as JSON.
+//! The results of a bench, for people and as JSON.
 //!
 //! Latencies are recorded in microseconds with three significant digits and shown in milliseconds. The
-//! JSON has the same keys for every bench; those that mean nothing to it are left out.
+//! JSON has the same keys for every bench; those that do not apply are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use serde::{Serialize, Serializer};
 
 use super::WindowArgs;
 
-/// One minute; what takes longer is recorded as this.
+/// One minute; longer latencies are recorded as this.
 const LATENCY_US_MAX: u64 = 60_000_000;
 
-/// The help's account of the JSON.
+/// The description of the JSON in the help.
 pub(super) const JSON_HELP: &str = "\
 --json prints one object: bench, server, topic, jobs, connections, window, batch, body_bytes; seconds; \
 per_second (jobs); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, from request to answer; for \
@@ -28,27 +28,27 @@ if there are errors, early, twice or missing jobs.";
 pub(super) struct Report {
     /// The name of the command, `push` for example.
     pub(super) bench: &'static str,
-    /// Where the server listens.
+    /// The address of the server.
     pub(super) server: String,
-    /// Where the jobs went.
+    /// The topic of the jobs.
     pub(super) topic: String,
-    /// Jobs that were asked for.
+    /// The number of jobs that were asked for.
     pub(super) jobs: u64,
     /// Connections that shared the load.
     pub(super) connections: u32,
-    /// How they are pushed, where the bench can be told.
+    /// The window of the pushes, for benches that have one.
     #[serde(flatten)]
     pub(super) window: Option<WindowArgs>,
-    /// The size of each body, where the bench makes them.
+    /// The size of each body, for benches that create them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) body_bytes: Option<usize>,
-    /// The whole.
+    /// The whole run.
     #[serde(flatten)]
     pub(super) whole: Phase,
     /// Its parts, in their order; empty when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub(super) phases: Vec<(&'static str, Phase)>,
-    /// What benches look at that deliver.
+    /// Deviations from the expected deliveries, for benches that deliver.
     #[serde(flatten)]
     pub(super) deliveries: Option<Deliveries>,
     /// Jobs that failed, by error.
@@ -58,24 +58,24 @@ pub(super) struct Report {
 /// One phase of a bench.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Phase {
-    /// Jobs that fared well in it.
+    /// Jobs that succeeded in it.
     #[serde(skip)]
     pub(super) jobs: u64,
     /// How long it took.
     pub(super) seconds: f64,
     /// Jobs per second.
     pub(super) per_second: u64,
-    /// What the latency is measured of.
+    /// What the latency measures.
     #[serde(skip)]
     pub(super) latency_of: &'static str,
-    /// Its distribution.
+    /// The distribution of the latency.
     pub(super) latency_ms: PercentilesMs,
 }
 
-/// Jobs that came as they should not.
+/// Deviations from the expected deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Deliveries {
-    /// Due jobs per second that were asked for.
+    /// The requested number of due jobs per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rate_per_second: Option<u32>,
     /// Delivered before their due time.
@@ -105,7 +105,7 @@ pub(super) struct PercentilesMs {
 pub(super) struct Latencies(Histogram<u64>);
 
 impl Report {
-    /// Whether every job fared as it should.
+    /// True if every job was handled as expected.
     pub(super) fn is_clean(&self) -> bool {
         let deliveries = self.deliveries.unwrap_or_default();
         self.errors.is_empty() && deliveries.early + deliveries.twice + deliveries.missing == 0
@@ -168,14 +168,14 @@ impl Errors {
         }
     }
 
-    /// Adds another's.
+    /// Adds the errors of another one.
     pub(super) fn merge(&mut self, other: &Self) {
         for (name, jobs) in &other.0 {
             self.add(name, *jobs);
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no errors.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -189,7 +189,7 @@ impl Errors {
 }
 
 impl Latencies {
-    /// None yet.
+    /// Without latencies.
     pub(super) fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, LATENCY_US_MAX, 3);
         Self(histogram.expect("the bounds are constants that hdrhistogram accepts"))
@@ -201,9 +201,9 @@ impl Latencies {
         self.0.saturating_record_n(latency_us, count);
     }
 
-    /// Adds another's.
+    /// Adds the latencies of another one.
     pub(super) fn merge(&mut self, other: &Self) {
-        // Both have the same bounds, so that nothing is out of range.
+        // Both have the same bounds, so that no value is out of range.
         let _ = self.0.add(&other.0);
     }
 
@@ -227,7 +227,7 @@ fn milliseconds(micros: u64) -> f64 {
     rounded(Duration::from_micros(micros).as_secs_f64() * 1000.0)
 }
 
-/// A number with three digits behind the point.
+/// Rounds a number to three decimal places.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

@@ -1,11 +1,11 @@
-//! Numbers without visible order that are the same in every run: which delay a job gets, which job is asked for.
+//! Numbers that look random but are the same in every run: for the delay of each job, and the order of requests.
 
 use crate::json::values::DelayRange;
 
 /// Rounds of [`Shuffle`]: four make a Feistel network a permutation that looks random (Luby and Rackoff 1988).
 const ROUNDS: u64 = 4;
 
-/// An order in which each number below a bound comes once.
+/// An order in which each number below a bound occurs once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shuffle {
     bound: u64,
@@ -22,8 +22,8 @@ impl Shuffle {
     /// The number at `place`, both below the bound.
     pub(super) fn at(self, place: u64) -> u64 {
         debug_assert!(place < self.bound, "{place} is not below {}", self.bound);
-        // The network permutes more numbers, at most four times as many. From one beyond the bound it leads on, and in
-        // the end to one below it: at the latest back to `place`.
+        // The network permutes more numbers, at most four times as many. From a number beyond the bound it is applied
+        // again, and finally reaches one below the bound: at the latest `place` itself.
         let mut number = self.permuted(place);
         while number >= self.bound {
             number = self.permuted(number);
@@ -50,7 +50,7 @@ impl DelayRange {
     }
 }
 
-/// A number's place in a sequence without order: the output step of `SplitMix64` (Steele, Lea, Flood 2014).
+/// A number's value in a sequence without visible order: the output step of `SplitMix64` (Steele, Lea, Flood 2014).
 pub(super) fn scattered(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

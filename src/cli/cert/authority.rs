@@ -1,7 +1,7 @@
-//! The CA in a folder: `ca.pem`, which everyone may have, and `ca.key`, which signs.
+//! The CA in a folder: `ca.pem`, which is public, and `ca.key`, which signs.
 //!
-//! Each CA that is made has a name of its own, so that certificates of one are told from those of another. Only CAs that were
-//! made here are used: of another one, neither its name nor its rules are known well enough to sign for it.
+//! Each CA gets a name of its own, so that its certificates differ from those of another one. Only CAs that this command
+//! created are used: the name and the rules of any other are not known well enough to sign for it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,23 +23,23 @@ use super::der::{Certificate, Revoked, common_name};
 use crate::json::id_text;
 use crate::server::wall;
 
-/// How long a CA lasts, and a list of revoked certificates: longer than anybody wants to think of it.
+/// The lifetime of a CA and of a list of revoked certificates.
 const CA_DAYS: u32 = 3650;
-/// A certificate is good from a day before it is made: clocks differ.
+/// A certificate is valid from a day before it is created, because clocks differ.
 const DAYS_BEFORE: u32 = 1;
-/// How the names of CAs begin that this makes.
+/// The prefix of the names of CAs that this command creates.
 const CA_NAME: &str = "Adjourn CA";
-/// Digits that tell the name of one CA from that of another.
+/// The number of digits that distinguish the names of CAs.
 const CA_DIGITS: usize = 8;
 
 /// A CA that signs.
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    /// Its name, as certificates have it.
+    /// Its encoded name, as it is in certificates.
     name: Vec<u8>,
 }
 
-/// A CA that was just made, as PEM.
+/// A new CA, as PEM.
 pub(super) struct Made {
     pub(super) key: String,
     pub(super) certificate: String,
@@ -57,7 +57,7 @@ impl Authority {
         }
     }
 
-    /// A new CA.
+    /// Creates a CA.
     pub(super) fn make() -> Result<Made, Failure> {
         let id = id_text(draw_id()?);
         let name = format!("{CA_NAME} {}", id.get(..CA_DIGITS).unwrap_or_default());
@@ -74,7 +74,7 @@ impl Authority {
         };
         let key = KeyPair::from_pem(key_text).map_err(unfit)?;
         let public_key = key.subject_public_key_info();
-        // The file may have another CA, too, that is to be believed for some time.
+        // The file may contain another CA, which is trusted for a transition.
         for certificate in CertificateDer::pem_slice_iter(certificates.as_bytes()) {
             let certificate =
                 certificate.map_err(|error| refused(&format_args!("is no certificate: {error}")))?;
@@ -100,7 +100,7 @@ impl Authority {
         )))
     }
 
-    /// Signs a certificate, good for so many days from now on.
+    /// Signs a certificate, valid for this many days from now.
     pub(super) fn sign(
         &self,
         mut params: CertificateParams,
@@ -113,7 +113,7 @@ impl Authority {
         Ok(signed.pem())
     }
 
-    /// A list of the certificates that are in the list from before, if there is one, and of these.
+    /// A list of the certificates in these files and in the list from before, if there is one.
     pub(super) fn revoke(&self, before: Option<(&str, &Path)>, files: &[PathBuf]) -> Result<String, Failure> {
         let own = &self.name;
         let now = today().ok_or_else(no_date)?;
@@ -154,19 +154,19 @@ impl Authority {
     }
 }
 
-/// A key of the kind that all certificates have.
+/// Creates a key of the type that all certificates have.
 pub(super) fn new_key() -> Result<KeyPair, Failure> {
     KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|error| failed(&error))
 }
 
-/// A name that is a common name alone.
+/// A name with only a common name.
 pub(super) fn named(name: &str) -> DistinguishedName {
     let mut distinguished = DistinguishedName::new();
     distinguished.push(DnType::CommonName, name);
     distinguished
 }
 
-/// A CA of this name.
+/// The parameters of a CA of this name.
 fn params(name: &str) -> Result<CertificateParams, Failure> {
     let mut params = CertificateParams::default();
     params.distinguished_name = named(name);
@@ -176,14 +176,14 @@ fn params(name: &str) -> Result<CertificateParams, Failure> {
     Ok(params)
 }
 
-/// The serials in a list, and when each was revoked; `None` if the text is no list of the CA of this name.
+/// The serials in a list, and when each was revoked; `None` if the text is not a list of the CA with this name.
 fn listed(text: &str, ca: &[u8]) -> Option<Vec<(Vec<u8>, Date)>> {
     let der = CertificateRevocationListDer::from_pem_slice(text.as_bytes()).ok()?;
     let list = Revoked::read(&der).filter(|list| list.issuer == ca)?;
     Some(list.serials.into_iter().map(|(serial, date)| (serial.to_vec(), date)).collect())
 }
 
-/// The number of the certificate in a file, which the CA of this name has signed.
+/// The serial of the certificate in a file, which the CA with this name has signed.
 fn serial_of(file: &Path, ca: &[u8]) -> Result<Vec<u8>, Failure> {
     let refused = |reason: &str| Failure::new(Exit::Usage, format_args!("{} {reason}", file.display()));
     let text = read(file)?.ok_or_else(|| refused("is not there"))?;
@@ -198,14 +198,14 @@ fn serial_of(file: &Path, ca: &[u8]) -> Result<Vec<u8>, Failure> {
     Ok(certificate.serial.to_vec())
 }
 
-/// From yesterday on, for this many days.
+/// Sets the validity: from yesterday on, for this many days.
 fn lasting(params: &mut CertificateParams, days: u32) -> Result<(), Failure> {
     params.not_before = in_days(-i64::from(DAYS_BEFORE), date_time_ymd)?;
     params.not_after = in_days(i64::from(days) + 1, date_time_ymd)?;
     Ok(())
 }
 
-/// The day that is so many days from now, as `make` makes it from year, month and day.
+/// The date in this many days, converted by `make` from year, month and day.
 fn in_days<T>(days: i64, make: impl FnOnce(i32, u8, u8) -> T) -> Result<T, Failure> {
     let date = today().and_then(|today| today.checked_add(days.days()).ok());
     date.and_then(|date| moment(date, make)).ok_or_else(no_date)
@@ -225,7 +225,7 @@ fn no_date() -> Failure {
     Failure::new(Exit::Refused, "the clock of this machine shows no date that a certificate could have")
 }
 
-/// The text of a file; `None` if there is none.
+/// Reads a file; `None` if there is none.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -1,8 +1,8 @@
-//! What a certificate, or a list of revoked ones, says in DER: the few fields that signing needs. Nothing is verified here.
+//! Reads certificates and lists of revoked ones in DER: only the fields that signing needs. It verifies nothing.
 
 use jiff::civil::Date;
 
-/// Elements of DER, one behind the other, as tag and content. Ends where the bytes are no DER.
+/// Consecutive elements of DER, as tag and content. Ends at invalid bytes.
 struct Elements<'a>(&'a [u8]);
 
 const INTEGER: u8 = 0x02;
@@ -33,7 +33,7 @@ fn of_tag(content: &[u8], tag: u8) -> impl Iterator<Item = &[u8]> {
     Elements(content).filter_map(move |(found, content)| (found == tag).then_some(content))
 }
 
-/// What is signed, in a certificate or a list.
+/// The signed part of a certificate or a list.
 fn signed(der: &[u8]) -> Option<&[u8]> {
     of_tag(of_tag(der, SEQUENCE).next()?, SEQUENCE).next()
 }
@@ -41,20 +41,20 @@ fn signed(der: &[u8]) -> Option<&[u8]> {
 /// A certificate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Certificate<'a> {
-    /// Its number; no other certificate of its CA has it.
+    /// Its number, unique for its CA.
     pub(super) serial: &'a [u8],
     /// The name of its CA.
     pub(super) issuer: &'a [u8],
-    /// The last day on which it is good.
+    /// The last day on which it is valid.
     pub(super) until: Date,
-    /// Whose it is.
+    /// The name of its owner.
     pub(super) subject: &'a [u8],
-    /// That one's public key.
+    /// The owner's public key.
     pub(super) public_key: &'a [u8],
 }
 
 impl<'a> Certificate<'a> {
-    /// Reads one; `None` if it is none.
+    /// Decodes a certificate; `None` if it is not valid.
     pub(super) fn read(der: &'a [u8]) -> Option<Self> {
         let signed = signed(der)?;
         let serial = of_tag(signed, INTEGER).next()?;
@@ -66,9 +66,9 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// The common name in a name that has nothing else.
+/// The common name, if the name has only that.
 pub(super) fn common_name(name: &[u8]) -> Option<&str> {
-    /// A text under the number of common names.
+    /// The encoding before the text of a common name.
     const BEFORE: &[u8] = &[0x06, 3, 0x55, 4, 3, 0x0c];
     let mut parts = Elements(name);
     let ((_, part), None) = (parts.next()?, parts.next()) else { return None };
@@ -88,7 +88,7 @@ pub(super) struct Revoked<'a> {
 }
 
 impl<'a> Revoked<'a> {
-    /// Reads one; `None` if it is none.
+    /// Decodes a list; `None` if it is not valid.
     pub(super) fn read(der: &'a [u8]) -> Option<Self> {
         let mut fields = of_tag(signed(der)?, SEQUENCE).skip(1);
         let issuer = fields.next()?;
@@ -102,7 +102,7 @@ impl<'a> Revoked<'a> {
     }
 }
 
-/// The day of a time, which has four digits of the year or two.
+/// The day of a time, whose year has four digits or two.
 fn day(time: &[u8], whole_year: bool) -> Option<Date> {
     let (year, rest) = time.split_at_checked(if whole_year { 4 } else { 2 })?;
     if !year.iter().chain(rest.get(..4)?).all(u8::is_ascii_digit) {

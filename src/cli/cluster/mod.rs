@@ -125,14 +125,14 @@ struct ShownArgs {
     server: ServerArgs,
 }
 
-/// How often it is looked whether something has come about.
+/// How often the cluster is asked whether a change is complete.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A node that is waited for has started by then.
+/// A node that is waited for must have started within this time.
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
-/// A completed change of leadership shows within this number of looks.
+/// A completed change of leadership shows within this number of checks.
 const LOOKS_MAX: usize = 100;
 
-/// Carries it out.
+/// Runs `adjourn cluster`.
 pub(super) fn run(command: ClusterCommand) -> Result<(), Failure> {
     match command {
         ClusterCommand::Status(args) => status::run(&args),
@@ -209,7 +209,7 @@ async fn add_when_started(client: &Client, before: &ClusterReport, address: &str
     }
 }
 
-/// The member that was not there before: the one with this address if there are several.
+/// The new member; if there are several, the one with this address.
 fn added<'a>(before: &ClusterReport, now: &'a ClusterReport, address: &str) -> Option<&'a MemberReport> {
     let is_new = |member: &&MemberReport| before.members.iter().all(|known| known.node != member.node);
     let mut new = now.members.iter().filter(is_new);
@@ -228,7 +228,7 @@ fn transfer(shown: &ShownArgs, node: Option<u64>) -> Result<(), Failure> {
         client.cluster_transfer(node).await?;
         for _ in 0..LOOKS_MAX {
             let report = client.cluster_status().await?;
-            // The old leader may still be asked. Who leads says so itself.
+            // This may still be the old leader's view: only a report by the leader itself counts.
             if report.leader == Some(report.node) && node.is_none_or(|node| node == report.node) {
                 return Ok(report.leader);
             }
@@ -244,7 +244,7 @@ fn transfer(shown: &ShownArgs, node: Option<u64>) -> Result<(), Failure> {
 }
 
 impl ShownArgs {
-    /// Asks for a change of the cluster.
+    /// Sends a change of the cluster.
     fn change<T>(&self, talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
         let mut lost = false;
         let done = self.server.with_client(Leases::EndWithIt, async |client| {
@@ -260,7 +260,7 @@ impl ShownArgs {
     }
 }
 
-/// How a command ends that does not know what became of its change.
+/// The failure of a command that does not know whether its change was made.
 fn in_doubt() -> Failure {
     let text = "the answer was lost: it may or may not have been done. `adjourn cluster status` shows who is a \
                 member and who leads";

@@ -1,4 +1,4 @@
-//! `adjourn cluster status`: the cluster as its leader sees it, or as the node that answers sees it.
+//! `adjourn cluster status`: the leader's view of the cluster, or the view of the node that answers.
 
 use std::collections::VecDeque;
 
@@ -40,10 +40,10 @@ pub(in crate::cli) struct StatusArgs {
     server: ServerArgs,
 }
 
-/// A node that does not say what it knows within this time is passed over.
+/// A node that does not answer within this time is skipped.
 const ANSWER_MS_MAX: u64 = 3_000;
 
-/// Carries it out.
+/// Runs `adjourn cluster status`.
 pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     let mut config = args.server.config(Leases::EndWithIt);
     config.connect_timeout_ms = ANSWER_MS_MAX;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     fault(&report).map_or(Ok(()), |fault| Err(Failure::new(Exit::DataDamaged, fault)))
 }
 
-/// The leader's report if it can be had, else that of the first node that answered.
+/// The leader's report if it can be reached, else that of the first node that answered.
 async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
     let servers: Servers = config.server.parse()?;
     let mut ahead: VecDeque<String> = servers.addresses.iter().cloned().collect();
@@ -111,7 +111,7 @@ fn report_text(report: &ClusterReport) -> String {
     format!("{facts}\n{}", aligned(&rows))
 }
 
-/// The problem when members have different states, and the remedy.
+/// The problem and the remedy if members have different states.
 fn fault(report: &ClusterReport) -> Option<String> {
     let differs = |member: &&MemberReport| compared(member).is_some_and(|(same, _)| !same);
     let wrong: Vec<&MemberReport> = report.members.iter().filter(differs).collect();

@@ -1,4 +1,4 @@
-//! `adjourn import`: takes over what another delay queue has.
+//! `adjourn import`: imports the topics of another delay queue.
 
 mod rows;
 
@@ -45,26 +45,26 @@ pub(super) struct PhpDelayqueueArgs {
     server: ServerArgs,
 }
 
-/// Attempts of a job: the first one, and one after each wait. Then it is buried, where the old queue drops it.
+/// The attempts of a job: the first one, and one after each wait. Then it is buried; the old queue drops it.
 const ATTEMPTS: &str = "12";
-/// The waits between its rounds.
+/// The waits between the old queue's attempts.
 const BACKOFF: &str = "1m,3m,5m,7m,9m,11m,13m,15m,17m,19m,21m";
 /// A lease outlives its call by this time, in milliseconds.
 const TTR_BEYOND_MS: u64 = 30_000;
 const TIMEOUT_MS_DEFAULT: u64 = 3000;
-/// What the column `re_notify_flag` has where nobody has written into it.
+/// The default of the column `re_notify_flag`.
 const FLAG_DEFAULT: &str = "重试标记";
 
-/// A topic to be set.
+/// A topic to import.
 struct Import {
     topic: TopicName,
     settings: Vec<(Setting, String)>,
     change: PolicyChange,
-    /// What people have to know about it.
+    /// Remarks for the user.
     remarks: Vec<String>,
 }
 
-/// Why a row cannot be taken over.
+/// Why a row cannot be imported.
 #[derive(Debug, thiserror::Error)]
 enum RowError {
     #[error("{0:?} is no topic's name: {1}")]
@@ -106,7 +106,7 @@ pub(super) fn run(command: ImportCommand) -> Result<(), Failure> {
             }
             Ok(())
         });
-        // What was set is told, also when the rest was not.
+        // The topics that were set are reported even if the rest failed.
         report(imports.get(..set).unwrap_or_default(), &left_out, false)?;
         return outcome;
     }
@@ -175,7 +175,7 @@ impl Import {
         if delay_s > 0 {
             settings.push(("delay", Setting::CallBackDelay, format!("{delay_s}s")));
         }
-        // What an earlier import has set and the table has no more.
+        // Removes settings of an earlier import that are no longer in the table.
         for setting in [Setting::CallBackBody, Setting::CallBackRetryIf, Setting::CallBackDelay] {
             if settings.iter().all(|(_, set, _)| *set != setting) {
                 settings.push(("", setting, NONE.to_owned()));
@@ -194,14 +194,14 @@ impl Import {
         Ok(Self { topic, settings, change, remarks })
     }
 
-    /// What is called, with its port if that is said.
+    /// The host of the URL, with its port if it has one.
     fn host(&self) -> Option<&str> {
         let (_, url) = self.settings.iter().find(|(setting, _)| *setting == Setting::CallBackUrl)?;
         url.split_once("://")?.1.split(['/', '?']).next()
     }
 }
 
-/// The URL with the job's fields behind it.
+/// Appends the job's fields to the URL.
 fn with_fields(url: &str) -> String {
     let joint = match url.split_once('?') {
         None => "?",
@@ -211,7 +211,7 @@ fn with_fields(url: &str) -> String {
     format!("{url}{joint}{{body.form.retries}}")
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:,%+=@".contains(&byte));
     if is_plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -2,37 +2,37 @@
 
 use std::collections::BTreeMap;
 
-/// One row: values by column, in small letters.
+/// One row: values by column, whose names are in lower case.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row(BTreeMap<String, String>);
 
-/// Why a file has no rows that can be read.
+/// Why the rows of a file cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RowsError {
-    /// It begins like no such file.
+    /// It does not begin like any of the supported files.
     #[error("expected what `mysqldump dq dq_topic` or `mysql --batch -e 'SELECT * FROM dq_topic' dq` writes")]
     Unknown,
     /// A row has another number of values than there are columns.
     #[error("row {row} has {found} values for {columns} columns")]
     Columns {
-        /// Which, from 1.
+        /// The number of the row, from 1.
         row: usize,
-        /// Its values.
+        /// The number of its values.
         found: usize,
-        /// The columns.
+        /// The number of columns.
         columns: usize,
     },
-    /// The table is named, and nothing is inserted into it.
+    /// Nothing is inserted into the table.
     #[error("there is no row of dq_topic")]
     Empty,
-    /// A text does not end, or something else stands between values.
+    /// A text does not end, or there is something unexpected between values.
     #[error("row {0} cannot be read")]
     Row(usize),
 }
 
 /// The table whose rows are read.
 const TABLE: &str = "dq_topic";
-/// Its columns, unless the file names them.
+/// The columns, unless the file names them.
 const COLUMNS: [&str; 12] = [
     "id",
     "t_name",
@@ -49,7 +49,7 @@ const COLUMNS: [&str; 12] = [
 ];
 
 impl Row {
-    /// The value of a column; empty without one.
+    /// The value of a column; empty if it is missing.
     pub(super) fn get(&self, column: &str) -> &str {
         self.0.get(column).map_or("", String::as_str)
     }
@@ -62,11 +62,11 @@ impl Row {
     }
 }
 
-/// The rows of a file.
+/// Reads the rows of a file.
 ///
 /// # Errors
 ///
-/// It is none of the two kinds.
+/// If it is of neither kind, or cannot be read.
 pub(super) fn read(text: &str) -> Result<Vec<Row>, RowsError> {
     let text = text.trim_start_matches('\u{feff}');
     let first = text.lines().next().unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Row>, RowsError> {
     if text.contains(TABLE) { dump(text) } else { Err(RowsError::Unknown) }
 }
 
-/// Lines of values with tabs between, the first of which names the columns.
+/// Lines of values separated by tabs; the first line names the columns.
 fn batch(text: &str) -> Result<Vec<Row>, RowsError> {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let columns = lines.next().unwrap_or_default().split('\t');
@@ -91,7 +91,7 @@ fn batch(text: &str) -> Result<Vec<Row>, RowsError> {
 
 /// The rows of all statements that insert into the table.
 fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
-    // As long as the text, so that a place in the one is the same in the other.
+    // As long as the text, so that an offset in one is valid in the other.
     let small = text.to_ascii_lowercase();
     let (mut rows, mut from) = (Vec::new(), 0);
     while let Some(at) = small.get(from..).and_then(|rest| rest.find(" into ")) {
@@ -127,7 +127,7 @@ fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
     if rows.is_empty() { Err(RowsError::Empty) } else { Ok(rows) }
 }
 
-/// The columns that are named behind the name of the table, and where the values begin. `None` if it is another table.
+/// The column names after the name of the table, and the offset of the values. `None` if it is another table.
 fn of_table(text: &str) -> Option<(&str, usize)> {
     let (target, _) = text.split_once("values")?;
     let (name, columns) = target.split_once('(').unwrap_or((target, ""));
@@ -137,7 +137,7 @@ fn of_table(text: &str) -> Option<(&str, usize)> {
     is_table.then(|| (columns.trim().trim_end_matches(')'), target.len() + "values".len()))
 }
 
-/// The values up to the closing parenthesis, and what stands behind it.
+/// The values up to the closing parenthesis, and the rest of the text.
 fn tuple(text: &str) -> Option<(Vec<String>, &str)> {
     let (mut values, mut rest) = (Vec::new(), text.trim_start());
     loop {
@@ -157,13 +157,13 @@ fn tuple(text: &str) -> Option<(Vec<String>, &str)> {
     }
 }
 
-/// A text up to its closing quotation mark, and what stands behind it.
+/// A text up to its closing quotation mark, and the rest.
 fn quoted_value(text: &str) -> Option<(String, &str)> {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
         match character {
             '\\' => _ = characters.next(),
-            // Two of them are one.
+            // A doubled quotation mark stands for one.
             '\'' if text.get(at + 1..).is_some_and(|rest| rest.starts_with('\'')) => _ = characters.next(),
             '\'' => return Some((unescaped(&text.get(..at)?.replace("''", "'")), text.get(at + 1..)?)),
             _ => {}
@@ -172,7 +172,7 @@ fn quoted_value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A value without backslashes before what they stand for.
+/// Replaces escape sequences with what they stand for.
 fn unescaped(value: &str) -> String {
     let (mut plain, mut characters) = (String::with_capacity(value.len()), value.chars());
     while let Some(character) = characters.next() {

@@ -13,30 +13,30 @@ use crate::protocol::{NewJob, Welcome};
 const BATCH_LINES_MAX: usize = 1024;
 /// Most bytes in one batch, unless a single line has more.
 const BATCH_BYTES_MAX: usize = 256 << 10;
-/// What a job takes in a PUSH beside its body and attributes, in bytes, generously.
+/// Upper bound of a job's bytes in a PUSH beside its body and attributes.
 const JOB_BYTES: usize = 64;
-/// What a PUSH takes beside its jobs, in bytes, generously.
+/// Upper bound of a PUSH's bytes beside its jobs.
 const PUSH_BYTES: usize = 512;
-/// How much of the input is read at once, in bytes.
+/// The size of one read, in bytes.
 const INPUT_BUFFER_BYTES: usize = 256 << 10;
 
-/// Lines that belong into one PUSH.
+/// The lines of one PUSH.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Batch {
-    /// The lines without their ends.
+    /// The lines, without line breaks.
     pub(super) lines: Vec<Bytes>,
-    /// How much of the input it is.
+    /// Their length in the input.
     pub(super) input_bytes: u64,
-    /// The line after these was larger than a body may be, and is not there.
+    /// True if the next line was larger than a body may be, and was left out.
     pub(super) too_long: bool,
 }
 
-/// What a batch may hold.
+/// The limits of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchLimits {
     lines_max: usize,
     line_bytes_max: usize,
-    /// What each line takes beside itself.
+    /// The bytes of each line in the request, beside the line itself.
     line_overhead_bytes: usize,
     batch_bytes_max: usize,
 }
@@ -54,12 +54,12 @@ impl BatchLimits {
     }
 }
 
-/// Reads an input batch by batch.
+/// Reads the input batch by batch.
 #[derive(Debug)]
 pub(super) struct BatchReader<R> {
     input: BufReader<R>,
     limits: BatchLimits,
-    /// A line that did not fit into the batch before, and how much of the input it was.
+    /// A line that did not fit into the previous batch, and its length in the input.
     held: Option<(Bytes, u64)>,
 }
 
@@ -71,7 +71,7 @@ enum Line {
 }
 
 impl<R: Read> BatchReader<R> {
-    /// Reads `input`.
+    /// A reader of `input`.
     pub(super) fn new(input: R, limits: BatchLimits) -> Self {
         Self { input: BufReader::with_capacity(INPUT_BUFFER_BYTES, input), limits, held: None }
     }
@@ -111,7 +111,7 @@ impl<R: Read> BatchReader<R> {
             return Ok(Line::Whole(line, input_bytes));
         }
         let mut line = Vec::new();
-        // The end of a line takes two bytes at most.
+        // A line break takes two bytes at most.
         let limit = u64::try_from(self.limits.line_bytes_max).unwrap_or(u64::MAX).saturating_add(2);
         let read = self.input.by_ref().take(limit).read_until(b'\n', &mut line)? as u64;
         if read == 0 {
@@ -131,7 +131,7 @@ impl<R: Read> BatchReader<R> {
         Ok(Line::Whole(line.into(), read))
     }
 
-    /// Reads to the end of the line and keeps nothing of it. Returns how much that was.
+    /// Skips the rest of the line. Returns its length.
     fn skip_line(&mut self) -> io::Result<u64> {
         let mut skipped = 0;
         loop {

@@ -20,14 +20,14 @@ use crate::client::Client;
 use crate::protocol::{ErrorCode, NewJob, PushResult};
 use crate::types::TopicName;
 
-/// Batches that wait to be sent.
+/// Batches that may wait to be sent.
 const BATCHES_WAITING_MAX: usize = 4;
-/// Batches that wait for their answer.
+/// Batches that may wait for their answer.
 const BATCHES_IN_FLIGHT_MAX: usize = 16;
-/// Refused lines that are told one by one.
+/// Most refused lines that are reported one by one.
 const REFUSALS_TOLD_MAX: usize = 10;
 
-/// Pushes every line of standard input as the body of a job that is otherwise like `job`.
+/// Pushes every line of standard input as the body of a job with the other fields of `job`.
 pub(super) fn run(server: &ServerArgs, topic: &TopicName, job: &NewJob) -> Result<(), Failure> {
     let progress = progress_bar();
     runtime()?.block_on(async {
@@ -93,7 +93,7 @@ fn read_batches(input: impl Read, limits: BatchLimits, batches: &mpsc::Sender<io
     }
 }
 
-/// Prints ids and remembers refused lines.
+/// Prints ids and keeps the refused lines.
 struct Answers<W> {
     out: W,
     out_open: bool,
@@ -108,7 +108,7 @@ impl<W: Write> Answers<W> {
         Self { out, out_open: true, lines: 0, refused: 0, refusals: Vec::new(), progress }
     }
 
-    /// Takes the answer to one batch of `bytes` bytes.
+    /// Handles the answer to one batch of `bytes` bytes.
     fn take(&mut self, bytes: u64, results: &[PushResult]) -> Result<(), Failure> {
         let mut text = Vec::new();
         for result in results {
@@ -136,7 +136,7 @@ impl<W: Write> Answers<W> {
             return Ok(());
         }
         match self.out.write_all(&text).and_then(|()| self.out.flush()) {
-            // The reader of the ids is gone; the lines are pushed nevertheless.
+            // The reader of the ids is gone; the lines are still pushed.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.out_open = false,
             Err(error) => return Err(output_failure(&error)),
             Ok(()) => {}
@@ -144,7 +144,7 @@ impl<W: Write> Answers<W> {
         Ok(())
     }
 
-    /// How it ended, given how the pushing did.
+    /// The result of the command, after the result of the pushes.
     fn finish(self, pushed: Result<(), Failure>) -> Result<(), Failure> {
         self.progress.finish_and_clear();
         let pushed_lines = self.lines - self.refused;
@@ -167,7 +167,7 @@ fn output_failure(error: &io::Error) -> Failure {
     Failure::new(Exit::Refused, format_args!("cannot write to standard output: {error}"))
 }
 
-/// A bar over the bytes of a file, a counter for a pipe. It would garble ids that go to the same terminal.
+/// A bar over the bytes of a file, a counter for a pipe. Hidden if ids go to a terminal, which it would garble.
 fn progress_bar() -> ProgressBar {
     if io::stdout().is_terminal() {
         return ProgressBar::hidden();

@@ -106,7 +106,7 @@ impl From<IfExistsArg> for IfExists {
     }
 }
 
-/// Pushes what the arguments say.
+/// Runs `adjourn push`.
 pub(super) fn run(args: &PushArgs) -> Result<(), Failure> {
     let job = args.job_without_body().map_err(|error| Failure::new(Exit::Usage, error))?;
     if args.lines {
@@ -162,10 +162,10 @@ fn push_one(server: &ServerArgs, topic: &TopicName, job: NewJob) -> Result<(), F
     print(|out| writeln!(out, "{}", id.0))
 }
 
-/// All of `input`, unless it is larger than any body may be.
+/// Reads all of `input`, unless it is larger than any body may be.
 fn whole_input(input: impl Read) -> Result<Bytes, Failure> {
     let mut body = Vec::new();
-    // One byte more than allowed tells that there is more.
+    // One byte more than allowed shows that there is more.
     let limit = u64::try_from(BODY_BYTES_CEILING).unwrap_or(u64::MAX).saturating_add(1);
     let read = input.take(limit).read_to_end(&mut body);
     read.map_err(|error| Failure::new(Exit::Refused, format!("cannot read standard input: {error}")))?;

@@ -1,23 +1,23 @@
-//! The text of a file of tokens with one token more, or one fewer. Everything else in it stays as it was, comments included.
+//! The text of a file of tokens with one token added or removed. Everything else in it stays as it was, comments included.
 //!
-//! What is made is read again before it is used. If it does not say what it should, as in a file that is written in an unusual
-//! way, the tokens are written anew and the comments are lost.
+//! The result is parsed before it is used. If it is not as expected, as with a file that is written in an unusual way, the
+//! tokens are written from scratch and the comments are lost.
 
 use std::path::Path;
 
 use crate::server::tokens::{TokenEntry, TokenFile, TokenName};
 
-/// How a file begins that a command makes.
+/// The beginning of a new file.
 const HEAD: &str = "\
 # The tokens of a queue. `adjourn token` changes this file; a server that uses it notices within two seconds. It has hashes of the
 # secrets, no secrets. Comments stay; one right above a token goes with it.
 ";
-/// How a token begins.
+/// The first line of a token.
 const BEGIN: &str = "[[token]]";
-/// What a file says that has none. A server that is running lets nobody in then; a file that says nothing it takes for a mistake.
+/// The text of a file without tokens. A running server then admits no client; it takes an empty file for a mistake.
 const NONE: &str = "token = []";
 
-/// With one token more.
+/// Adds a token.
 pub(super) fn with(text: &str, file: &TokenFile, entry: TokenEntry) -> Result<String, toml::ser::Error> {
     let before: String = text.split_inclusive('\n').filter(|line| line.trim() != NONE).collect();
     let before = if text.is_empty() { HEAD } else { before.as_str() };
@@ -28,7 +28,7 @@ pub(super) fn with(text: &str, file: &TokenFile, entry: TokenEntry) -> Result<St
     made_or_anew(made, &wanted)
 }
 
-/// Without the token of this name.
+/// Removes the token of this name.
 pub(super) fn without(text: &str, file: &TokenFile, name: &TokenName) -> Result<String, toml::ser::Error> {
     let begins = begins(text);
     let mut kept = begins.first().and_then(|first| text.get(..*first)).unwrap_or_default().to_owned();
@@ -47,7 +47,7 @@ pub(super) fn without(text: &str, file: &TokenFile, name: &TokenName) -> Result<
     made_or_anew(kept, &wanted)
 }
 
-/// Where each token begins, with the comment right above it.
+/// The offset of each token, with the comment directly above it.
 fn begins(text: &str) -> Vec<usize> {
     let (mut at, mut comment, mut begins) = (0, None, Vec::new());
     for line in text.split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! The client's state, driven by hand: what it sends is decoded as a server would.
+//! The client's state, driven by hand: its output is decoded like a server does.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -85,7 +85,7 @@ impl Client {
         sent
     }
 
-    /// The sequences of the pushes that were sent since the last look.
+    /// The sequences of the pushes that were sent since the last call.
     fn sequences(&mut self) -> Vec<u64> {
         let sequence = |request| if let Request::Push(push) = request { Some(push.sequence) } else { None };
         self.sent().into_iter().filter_map(|(_, request)| sequence(request)).collect()
@@ -403,7 +403,7 @@ fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
     assert_eq!(client.requests.open.iter_mut().count(), 0);
 }
 
-/// The answer of a leader that is none any more.
+/// The answer of a leader that has lost the lead.
 fn moved(applied: Applied) -> Response {
     let leader = Some("there:1".to_owned());
     Response::Error(ErrorReply { applied, leader, ..ErrorReply::new(ErrorCode::NotLeader, "moved") })
@@ -418,7 +418,7 @@ fn pushes_follow_the_leader_under_their_numbers_and_in_their_order() {
     let mut client = Client::new(welcome());
     let _calls = [client.push(1), client.push(2), client.push(1), client.push(1)];
     client.sent();
-    // Those that were proposed are in doubt, and answered behind those that were not.
+    // The outcome of proposed pushes is unknown, and their answers come after those of the others.
     for id in [3, 4] {
         client.answer(id, moved(Applied::No));
     }

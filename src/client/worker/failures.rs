@@ -1,4 +1,4 @@
-//! Which failures of handlers are worth a line in the log: each reason once for each job, and so many a second at most.
+//! Decides which failures of handlers are logged: each reason once per job, and a limited number per second.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use crate::types::JobId;
 
 /// Failures of this many jobs are remembered.
 const REMEMBERED_MAX: usize = 256;
-/// Lines in a [`WINDOW`] at most.
+/// Most lines in a [`WINDOW`].
 const LINES_MAX: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What was logged lately.
+/// The recently logged failures.
 #[derive(Debug)]
 pub(super) struct FailureLog {
     logged: VecDeque<(JobId, String)>,
@@ -27,7 +27,7 @@ impl FailureLog {
         Self { logged: VecDeque::new(), window: now, lines: 0, left_out: 0 }
     }
 
-    /// Whether this failure gets a line; if so, how many were left out since the one before.
+    /// If this failure is to be logged, the number of unlogged failures since the last line; else `None`.
     pub(super) fn note(&mut self, now: Instant, job: JobId, reason: &str) -> Option<u64> {
         if self.logged.iter().any(|(known, why)| *known == job && why == reason) {
             return None;

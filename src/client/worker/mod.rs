@@ -26,27 +26,27 @@ mod failures;
 mod outcome;
 mod work;
 
-/// What a worker works on.
+/// The topics and the limits of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
-    /// From which topics, 1 to 64.
+    /// The topics, 1 to 64.
     pub topics: Vec<TopicName>,
     /// How many handlers run at once, at least 1.
     pub concurrency: u32,
-    /// How many jobs wait in memory beside those, under leases that run already. 0, the default, costs a round trip between two
-    /// jobs of one handler. With more, all of them lose an attempt if the process dies, though none was begun. One that waits for
-    /// half of its lease is given back; that counts as no attempt.
+    /// How many more jobs wait in memory, under leases that run already. 0, the default, costs a round trip between two
+    /// jobs of one handler. With more, all of them lose an attempt if the process dies, although none was begun. A job that
+    /// waits for half of its lease is given back uncounted.
     pub prefetch: u32,
-    /// Their shares, one per topic, or none: see [`Reserve::weights`](crate::protocol::Reserve::weights).
+    /// The shares of the topics, one for each, or empty: see [`Reserve::weights`](crate::protocol::Reserve::weights).
     pub weights: Vec<u16>,
-    /// How long a handler may run, in milliseconds; an hour by default. Until then its lease is extended; then it is
-    /// [cancelled](super::Cancelled::TooLong).
+    /// How long a handler may run, in milliseconds; an hour by default. Until then its lease is extended, after that
+    /// it is [cancelled](super::Cancelled::TooLong).
     pub run_ms_max: u64,
     /// How long [`Worker::stop`] waits for handlers, in milliseconds; 30 seconds by default. Then it cancels them.
     pub stop_timeout_ms: u64,
 }
 
-/// A handler at work: for each job that becomes ready it is called once.
+/// Calls a handler once for each job that becomes ready.
 ///
 /// | the handler | the job |
 /// |---|---|
@@ -54,17 +54,17 @@ pub struct WorkerConfig {
 /// | returns `Err` or [`JobOutcome::Failed`], or panics | is released, to be attempted again as its backoff says; the error's text is its last reason, cut off at 1,024 bytes |
 /// | returns [`JobOutcome::RetryAfter`] or [`JobOutcome::Bury`] | is released with that delay, or buried |
 /// | takes long | keeps its lease: it is touched when half of the time is over, up to [`WorkerConfig::run_ms_max`] |
-/// | takes long, and the lease is lost all the same | somebody else may get it: **the handler is told why, and dropped** at its next `await`; what it returns all the same settles nothing |
+/// | takes long, and the lease is lost nevertheless | another consumer may get it: **the handler is told why, and dropped** at its next `await`; a result that it still returns settles nothing |
 ///
-/// A lease is lost ([`Cancelled`](super::Cancelled) names the reasons) when the server says so: to a touch, or after a reconnect that came too
-/// late for the session's grace; when its time is over and the server could not be asked; and when the server has answered
-/// nothing for as long as it keeps the leases of a lost connection. A handler that blocks a thread is not dropped, and has
-/// its place until it ends: it asks [`Cancellation::why`] before whatever must not be done twice. The time for which the machine
-/// slept counts; so does a step of its wall clock, to be safe.
+/// A lease is lost ([`Cancelled`](super::Cancelled) names the reasons) when the server reports it, on a touch or after a
+/// reconnect that came too late for the session's grace; when it has run out and the server could not be asked; and when
+/// the server has not answered for as long as it keeps the leases of a lost connection. A handler that blocks a thread is
+/// not dropped, and occupies its slot until it ends: it checks [`Cancellation::why`] before anything that must not be done
+/// twice. Time during which the machine slept counts; so does a step of its wall clock, to be safe.
 ///
 /// A failure is logged as a warning of `tracing`: once for each job and reason, ten a second at most.
 ///
-/// What is to happen around each handler, such as a span for tracing, is a function around it:
+/// Wrap the handler in a function for anything that should happen around it, such as a span for tracing:
 ///
 /// ```
 /// use adjourn::client::{Cancellation, IntoJobOutcome};
@@ -87,7 +87,7 @@ pub struct WorkerConfig {
 /// ```
 ///
 /// Dropping the worker drops running handlers; their jobs come back when their leases end. [`stop`](Self::stop)
-/// tells them that it waits for them instead.
+/// waits for them instead, and tells them so.
 #[derive(Debug)]
 pub struct Worker {
     stopping: watch::Sender<bool>,
@@ -96,11 +96,11 @@ pub struct Worker {
     task: Option<JoinHandle<Result<(), ClientError>>>,
 }
 
-/// How far the end of a worker is.
+/// The stages of a worker's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Working,
-    /// Handlers are told to come to an end.
+    /// Handlers are asked to finish.
     Stopping,
     /// Handlers are cancelled.
     Over,
@@ -151,27 +151,27 @@ impl Worker {
         Ok(Self { stopping, shared, feed, task: Some(tokio::spawn(crew.work(subscription, stop))) })
     }
 
-    /// Whether it takes jobs: the client is connected, the server has confirmed the subscription on this connection, and no stop has
-    /// begun. For a health check; also true while all handlers are busy.
+    /// True if it takes jobs: the client is connected, the server has confirmed the subscription on this connection, and no
+    /// stop has begun. For health checks; also true while all handlers are busy.
     pub fn is_consuming(&self) -> bool {
         self.shared.is_connected() && self.feed.is_standing()
     }
 
-    /// Takes no new job, gives back those that wait in memory, tells the running handlers
-    /// [`WorkerStops`](super::Cancelled::WorkerStops), and waits for them and for the answers to their settling requests. After
-    /// [`WorkerConfig::stop_timeout_ms`] it drops those that still run: their attempts have failed. A handler that blocks a thread
-    /// goes on; its job goes to others when its lease ends. If the subscription had ended by itself and the error was not reported
-    /// yet, this returns it.
+    /// Takes no new jobs, gives back those that wait in memory, tells the running handlers
+    /// [`WorkerStops`](super::Cancelled::WorkerStops), and waits for them and for the answers to their settling requests.
+    /// After [`WorkerConfig::stop_timeout_ms`] it drops those that still run: their attempts have failed. A handler that
+    /// blocks a thread goes on; its job goes to another consumer when its lease ends. If the subscription had ended by
+    /// itself and the error was not reported yet, this returns it.
     pub async fn stop(mut self) -> Result<(), ClientError> {
         self.stopping.send_replace(true);
         self.ended().await
     }
 
-    /// Waits until the subscription ends by itself: the client was closed, or the server refused to go on. Says why
-    /// once.
+    /// Waits until the subscription ends by itself: the client was closed, or the server refused to go on. Returns
+    /// the error once.
     pub async fn ended(&mut self) -> Result<(), ClientError> {
         let Some(task) = &mut self.task else { return Ok(()) };
-        // The task survives panics of handlers; it is gone early only with its runtime.
+        // The task survives panics of handlers; it ends early only with its runtime.
         let end = task.await.unwrap_or(Err(ClientError::Closed));
         self.task = None;
         end
@@ -256,13 +256,13 @@ where
                 let _at_work = at_work;
                 handler(job, told).await.into_job_outcome()
             });
-            // In a task of its own a panic is an outcome.
+            // In a task of its own, a panic becomes an outcome.
             work.keep(Handling::new(tokio::spawn(until_told)), &cancellation, lost, stage).await;
         });
     }
 }
 
-/// Waits for all of them.
+/// Waits for all handlers.
 async fn all(running: &mut JoinSet<()>) {
     while running.join_next().await.is_some() {}
 }

@@ -1,8 +1,8 @@
-//! What a handler says of its job.
+//! The outcome of a handler.
 
 use std::fmt::Display;
 
-/// What becomes of a job when its handler has ended.
+/// What happens to a job when its handler has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
     /// The job is done: it is finished.
@@ -11,9 +11,9 @@ pub enum JobOutcome {
     Failed(String),
     /// The attempt failed: the job is released, and attempted again after this delay.
     RetryAfter {
-        /// In milliseconds, at most ten years; 0 for at once.
+        /// The delay in milliseconds, at most ten years; 0 for at once.
         delay_ms: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// No further attempt would help, for this reason: the job is buried.
@@ -22,7 +22,7 @@ pub enum JobOutcome {
 
 /// What a handler may return: `()`, a [`JobOutcome`], or a `Result` of either. An error is [`JobOutcome::Failed`] with its text.
 pub trait IntoJobOutcome {
-    /// What becomes of the job.
+    /// The outcome of the job.
     fn into_job_outcome(self) -> JobOutcome;
 }
 

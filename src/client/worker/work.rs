@@ -1,4 +1,4 @@
-//! One lease of a worker: it is kept while the handler runs, and settled when that has ended.
+//! One lease of a worker: kept while the handler runs, and settled when that has ended.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use crate::protocol::{ReleaseKind, SettleResult};
 use crate::types::Lease;
 use crate::types::limits::{DELAY_MS_MAX, REASON_BYTES_MAX};
 
-/// A running handler, dropped with its keeper.
+/// A running handler. Dropping it drops the handler.
 pub(super) struct Handling(JoinHandle<Option<JobOutcome>>);
 
 impl Handling {
-    /// A handler in a task of its own; `None` if it was told to end before it was done.
+    /// A handler in a task of its own; its result is `None` if it was ended early.
     pub(super) fn new(task: JoinHandle<Option<JobOutcome>>) -> Self {
         Self(task)
     }
@@ -31,19 +31,20 @@ impl Drop for Handling {
     }
 }
 
-/// The action for one lease.
+/// The lease of one job, and what its keeper needs.
 pub(super) struct Work {
     pub(super) client: Client,
     pub(super) lease: Lease,
     pub(super) ttr: Duration,
-    /// The handler may run until then.
+    /// The handler may run until this time.
     pub(super) run_until: Instant,
     pub(super) hold: Hold,
     pub(super) failures: Arc<Mutex<FailureLog>>,
 }
 
 impl Work {
-    /// Keeps the lease while the handler runs, and settles it as that ends. When the lease is lost, settles nothing.
+    /// Keeps the lease while the handler runs, and settles it by the handler's outcome. Settles nothing if the lease
+    /// is lost.
     pub(super) async fn keep(
         &self,
         mut handling: Handling,
@@ -57,7 +58,7 @@ impl Work {
                 biased;
                 ended = &mut handling.0 => break Ok(ended),
                 why = self.keep_lease() => break Err(why),
-                // The client outlives its workers: this ends with a loss only.
+                // The client outlives its workers: this ends only when the leases are lost.
                 _ = lost.changed() => break Err(lost.borrow().unwrap_or(Cancelled::LeaseLost)),
                 _ = stage.wait_for(|stage| *stage >= Stage::Stopping), if !is_stopping => {
                     is_stopping = true;
@@ -67,7 +68,7 @@ impl Work {
                 () = sleep_until(self.run_until) => break Err(Cancelled::TooLong),
             }
         };
-        // The process may have stood still since anybody looked at a clock.
+        // The process may have been suspended since the last check of a clock.
         let ended =
             ended.and_then(|ended| cancellation.why().filter(|why| why.ends_lease()).map_or(Ok(ended), Err));
         match ended {
@@ -76,16 +77,16 @@ impl Work {
         }
     }
 
-    /// Ends the handler. If it returns all the same, that counts, unless its lease has ended.
+    /// Ends the handler. If it still returns an outcome, that is used, unless its lease has ended.
     async fn cancel(&self, why: Cancelled, mut handling: Handling) {
         tracing::warn!(lease = %self.lease, %why, "a handler is cancelled");
         self.hold.cancel(why);
         if !why.ends_lease() {
-            // It was told before, and had its time.
+            // It was told before, and has had its time.
             handling.0.abort();
         }
-        // A handler that blocks continues; its place is not free before it ends, and no other handler gets the job. One that has
-        // ended with its lease was perhaps waited for already, and what it returned does not count.
+        // A blocking handler continues; its slot is not free before it ends, and no other handler gets the job. A handler
+        // that has ended with its lease may have been awaited already, and its outcome does not count.
         let ended = if why.ends_lease() && handling.0.is_finished() {
             None
         } else {
@@ -93,7 +94,7 @@ impl Work {
         };
         match (why, ended) {
             (Cancelled::LeaseLost, _) => {}
-            // The server may hold it for this client still. If not, this does nothing.
+            // The server may still hold the lease for this client. If not, this has no effect.
             (Cancelled::ConnectionLost | Cancelled::TimeOver, _) => {
                 self.client.shared().give_back(&[self.lease], ReleaseKind::After(0));
             }
@@ -103,7 +104,7 @@ impl Work {
         }
     }
 
-    /// Touches the lease at half of its time, again and again; returns when it is lost.
+    /// Touches the lease each time half of it has passed; returns when it is lost.
     async fn keep_lease(&self) -> Cancelled {
         loop {
             let deadline = self.hold.until();
@@ -135,7 +136,7 @@ impl Work {
             }
             Ok(Some(JobOutcome::Bury(reason))) => self.bury(reason).await,
             Err(panic) => self.release(ReleaseKind::Backoff, panic_text(panic)).await,
-            // It was told to end.
+            // The handler was ended early.
             Ok(None) => {}
         }
     }
@@ -170,7 +171,7 @@ impl Work {
     }
 }
 
-/// As much of a reason as the server takes.
+/// Truncates a reason to the server's limit.
 fn cut(reason: &str) -> &str {
     reason.get(..reason.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The same change to many jobs, a step at a time.
+//! The same change to many jobs, one step per request.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -55,7 +55,7 @@ async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer
     }
 }
 
-/// A change that does not look at the job's version.
+/// A change that does not check the job's version.
 async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
     if version::if_match(headers)?.is_some() {
         let message = "If-Match is heeded by reschedule alone: ask without it";
@@ -79,7 +79,7 @@ async fn rescheduled(caller: &Caller, job: JobRef, to: &RescheduleJson, headers:
     change(caller, Request::Reschedule { due: to.when()?, job, if_version }).await
 }
 
-/// Makes the two functions of a route for one job: by its id, and by its key.
+/// Defines the two handlers of a route for one job: by its id, and by its key.
 macro_rules! of_one_job {
     ($(#[$doc:meta])* $method:ident $by_id:ident, $by_key:ident, $suffix:literal, $body:ty, $how:ident, $description:literal, |$job:ident| $request:expr) => {
         $(#[$doc])*

@@ -1,8 +1,8 @@
-//! Server-sent events (the [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html)): counts at intervals,
-//! and what happens to jobs.
+//! Server-sent events (the [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html)): counts at
+//! intervals, and events of jobs.
 //!
-//! Any member shows what it has applied. Events of jobs are for people and screens, not for work: a reader that is too slow, or that was
-//! away, misses some, and nothing is kept for it.
+//! Any member shows what it has applied. Events of jobs are for people and screens, not for work: a reader that is too
+//! slow, or was disconnected, misses some; nothing is kept for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,15 +33,15 @@ use crate::protocol::{ErrorCode, ErrorReply};
 use crate::server::{JobEvent, Observation, wall};
 use crate::types::{Access, Grant, Right, TopicPattern, whole_ms};
 
-/// Counts come this often, unless a reader asks for another interval.
+/// The default interval between counts.
 const EVERY_DEFAULT: Duration = Duration::from_secs(5);
 /// The shortest interval.
 const EVERY_MIN: Duration = Duration::from_secs(1);
-/// A reader hears something at least this often: proxies close what is silent.
+/// The longest silence towards a reader: proxies close silent connections.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
-/// Events of jobs that are written together.
+/// Most events of jobs that are written together.
 const EVENTS_TOGETHER_MAX: usize = 256;
-/// Messages that wait for a reader.
+/// Messages that may wait for a reader.
 const WAITING_MAX: usize = 16;
 
 /// What is watched.
@@ -70,7 +70,7 @@ struct CountsJson<'a> {
     /// The node that leads, as far as it knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     leader: Option<u64>,
-    /// The sums over all topics, for one who may read and watches all of them.
+    /// The sums over all topics, if the caller may read all of them and watches all.
     #[serde(skip_serializing_if = "Option::is_none")]
     totals: Option<TotalsJson>,
     /// By topic: 512 at most.
@@ -94,14 +94,14 @@ struct JobEventJson<'a> {
     at: String,
 }
 
-/// An event `lagged`.
+/// An event `lagged`: the reader was too slow.
 #[derive(Serialize)]
 struct LaggedJson {
-    /// Events of jobs in any topic that were left out.
+    /// The number of missed events, of any topic.
     missed: u64,
 }
 
-/// What a reader wants.
+/// The events that a reader asks for.
 struct Wanted {
     topics: Vec<TopicPattern>,
     counts: bool,
@@ -145,7 +145,7 @@ pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>)
     Ok(response)
 }
 
-/// The body of a stream. Its end is told at once: the reader is gone, and its place is free.
+/// The body of a stream. Its drop cancels `gone`: the reader is gone, and its slot is free.
 fn watched(body: Channel<Bytes>, gone: CancellationToken) -> Body {
     let guard = gone.drop_guard();
     Body::new(body.map_frame(move |frame| {
@@ -180,7 +180,7 @@ impl Wanted {
         Ok(Self { topics, counts, jobs, every })
     }
 
-    /// The right to read what is wanted, as far as somebody has it. So the core looks at no other topics.
+    /// The right to read the requested topics, as far as the caller has it. So the core counts no other topics.
     fn of(&self, access: &Arc<Access>) -> Arc<Access> {
         if self.topics.is_empty() {
             return Arc::clone(access);
@@ -232,7 +232,7 @@ impl Stream {
             if text.is_empty() {
                 continue;
             }
-            // One that does not read has its share of memory used up. It may come again.
+            // A reader that does not read has used up its share of memory. It may reconnect.
             let Some(text) = caller.event(text) else { return };
             tokio::select! {
                 biased;
@@ -245,7 +245,7 @@ impl Stream {
     }
 
     async fn counts(&self, access: &Arc<Access>) -> String {
-        // A core that does not answer in time may answer the next time.
+        // If the core does not answer in time, it may do so the next time.
         let Some(observed) = self.caller.state().local().observe(Arc::clone(access)).await else {
             return String::new();
         };
@@ -272,7 +272,7 @@ fn message(event: &str, data: &impl Serialize) -> String {
     format!("event: {event}\ndata: {}\n\n", serde_json::to_string(data).unwrap_or_default())
 }
 
-/// This event, and those that wait behind it.
+/// This event, and the waiting ones after it.
 fn job_messages(
     access: &Access,
     first: &JobEvent,
@@ -292,7 +292,7 @@ fn job_messages(
     text
 }
 
-/// An event, for one who may see it.
+/// An event as text; empty if the caller may not see it.
 fn job_message(access: &Access, event: &JobEvent) -> String {
     let topic = event.topic.as_str();
     if !access.has(Right::Read, topic) {

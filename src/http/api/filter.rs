@@ -58,13 +58,13 @@ pub(super) enum BuriedJson {
     Late,
 }
 
-/// Not the name of a state.
+/// A text that is not the name of a state.
 #[derive(Debug, thiserror::Error)]
 #[error("state: expected delayed, ready, reserved, buried or finished, with commas between, found {0:?}")]
 pub(super) struct StateError(String);
 
 impl FilterJson {
-    /// The filter that they make.
+    /// The filter with these conditions.
     pub(super) fn filter(self) -> Result<Filter, StateError> {
         let states = self.state.as_deref().map(states).transpose()?;
         Ok(Filter {

@@ -252,7 +252,7 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
         (bury.clone(), Request::Bury { leases: bury, reason }),
     ];
     requests.retain(|(leases, _)| !leases.is_empty());
-    // Before the first of them changes anything.
+    // All requests are checked before the first one changes anything.
     for (_, request) in &requests {
         caller.check(request)?;
     }

@@ -18,7 +18,7 @@ use crate::json::JobJson;
 use crate::protocol::{List, Request, Response};
 use crate::types::ListOrder;
 
-/// Jobs on a page that does not say how many.
+/// The default number of jobs on a page.
 const LIMIT_USUAL: u32 = 100;
 
 /// What a list is asked beside its conditions.
@@ -58,14 +58,14 @@ pub(super) enum OrderJson {
 #[schema(value_type = String)]
 pub(super) struct Cursor(pub(super) Bytes);
 
-/// A list's conditions, and the rest.
+/// The page and the conditions of a list.
 #[derive(Deserialize)]
 pub(super) struct Asked {
     #[serde(flatten)]
     page: Page,
     #[serde(flatten)]
     filter: FilterJson,
-    /// Parameters that are not known.
+    /// Unknown parameters.
     #[serde(flatten)]
     rest: BTreeMap<String, String>,
 }
@@ -100,7 +100,7 @@ impl TryFrom<String> for Cursor {
     }
 }
 
-/// A cursor as text; `None` where there is nothing more.
+/// A cursor as text; `None` after the last page.
 pub(super) fn cursor_text(cursor: &Bytes) -> Option<String> {
     (!cursor.is_empty()).then(|| URL_SAFE_NO_PAD.encode(cursor))
 }

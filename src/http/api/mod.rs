@@ -1,5 +1,5 @@
-//! The JSON API, `/v1`. Each route is one function that says what it takes, asks the queue, and writes the answer; the document
-//! of all routes is made from the same functions.
+//! The JSON API, `/v1`. Each route is one function, which states its input, asks the queue, and writes the answer; the
+//! `OpenAPI` document is generated from the same functions.
 
 mod bulk;
 mod call_backs;
@@ -64,7 +64,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(server::disconnect))
 }
 
-/// What a route answers.
+/// The answer of a route.
 type Answer = Result<Response, Problem>;
 
 fn json(status: StatusCode, value: &impl Serialize) -> Answer {
@@ -78,12 +78,12 @@ fn ok(value: &impl Serialize) -> Answer {
     json(StatusCode::OK, value)
 }
 
-/// It is done, and there is nothing to say.
+/// The answer to a request that succeeded without a result: no content.
 fn done(_: protocol::Response) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// The queue answers each request with one kind of answer.
+/// The error for an answer of the wrong kind, which the queue never gives.
 fn unexpected(response: &protocol::Response) -> Problem {
     debug_assert!(false, "an answer of another kind: {response:?}");
     let message =

@@ -89,7 +89,7 @@ pub(crate) enum HeaderValues {
     Several(Vec<String>),
 }
 
-/// Why JSON is no job.
+/// Why JSON is not a job.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NewJobError {
     /// Two bodies.
@@ -101,10 +101,10 @@ pub(crate) enum NewJobError {
     /// Not base64.
     #[error("body_base64 is no base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// A priority that says nothing.
+    /// A priority that is reserved.
     #[error("priority must be 0 to 4294967294")]
     Priority,
-    /// An attribute that cannot be.
+    /// An attribute that is not valid.
     #[error(transparent)]
     Attribute(#[from] AttributeError),
 }

@@ -27,11 +27,11 @@ use crate::types::{JobId, Right, TopicName};
 const JSON_BYTES_MAX: usize = 16 << 20;
 /// Most jobs of one request.
 const JOBS_MAX: usize = 100_000;
-/// The header under which a push that is sent again is known.
+/// The header by which a repeated push is recognized.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// Its longest value, in bytes.
+/// The maximum length of its value, in bytes.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
-/// What a job takes in a frame beside its body, key and attributes, in bytes.
+/// The bytes of a job in a frame, beside its body, key and attributes.
 const JOB_BYTES: usize = 64;
 
 /// A job that was pushed.
@@ -78,13 +78,13 @@ pub(super) struct OutcomesJson {
     results: Vec<OutcomeJson>,
 }
 
-/// What a request brings.
+/// The jobs of a request.
 enum Brought {
     One(NewJob),
     Many(Vec<NewJob>),
 }
 
-/// The jobs of an array: each is read into what is pushed, before the next one is looked at.
+/// The jobs of an array: each is converted before the next one is parsed.
 struct Jobs(Vec<NewJob>);
 
 impl<'de> Deserialize<'de> for Jobs {
@@ -166,7 +166,7 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     job.job().map(Brought::One).map_err(|error| Problem::malformed(error.to_string()))
 }
 
-/// A job a line; empty lines are none.
+/// The jobs of a text with one per line; empty lines are skipped.
 fn lines(bytes: &[u8]) -> Result<Vec<NewJob>, Problem> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
     let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
@@ -185,7 +185,7 @@ fn too_many() -> String {
     format!("a request has at most {JOBS_MAX} jobs: send the others in a request of their own")
 }
 
-/// Pushes jobs. One whose body is too large keeps none of the others back.
+/// Pushes jobs. A job whose body is too large does not stop the others.
 async fn push_all(
     caller: &Caller,
     topic: &TopicName,
@@ -201,7 +201,8 @@ async fn push_all(
     Ok(all_fit.into_iter().filter_map(|fits| if fits { outcomes.next() } else { Some(refused()) }).collect())
 }
 
-/// Pushes jobs, as many at once as a frame takes. What refuses a later part is the outcome of all jobs from there on.
+/// Pushes jobs, as many at once as fit into a frame. An error of a later part is the outcome of all jobs from there
+/// on.
 async fn push_fitting(
     caller: &Caller,
     topic: &TopicName,
@@ -215,7 +216,7 @@ async fn push_fitting(
         let count = part.len();
         let idempotency = key.map(|key| Idempotency { key, list_jobs });
         let answered = push_part(caller, topic, part, idempotency).await;
-        // The next part goes on where this one ends, as the queue counts.
+        // The next part continues the numbering of the queue.
         key = key.and_then(|key| NonZeroU128::new(key.get().wrapping_add(count as u128)));
         match answered {
             Ok(results) => {
@@ -224,7 +225,7 @@ async fn push_fitting(
                     .any(|result| matches!(result, PushResult::Refused(ErrorCode::SequenceReused, _)));
                 outcomes.extend(results.into_iter().map(OutcomeJson::of));
                 if is_reused {
-                    // The key belongs to another list: no part of this one is pushed.
+                    // The key belongs to another list: the other parts of this one are not pushed.
                     let reused =
                         ErrorReply::new(ErrorCode::SequenceReused, about(ErrorCode::SequenceReused)).into();
                     outcomes
@@ -244,7 +245,7 @@ async fn push_fitting(
     Ok(outcomes)
 }
 
-/// Jobs, as many together as a frame takes.
+/// Splits jobs into parts that fit into a frame.
 fn parts(topic: &TopicName, body_bytes_max: usize, jobs: Vec<NewJob>) -> Vec<Vec<NewJob>> {
     let bytes_max =
         (frame_bytes_max(body_bytes_max) as usize).saturating_sub(topic.as_str().len() + JOB_BYTES);
@@ -279,7 +280,7 @@ async fn push_part(
     }
 }
 
-/// The number that stands for an Idempotency-Key. The core keeps those of each token apart.
+/// The number of an Idempotency-Key. The core separates the numbers of different tokens.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<NonZeroU128>, Problem> {
     let Some(text) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let text = text.as_bytes().trim_ascii();
@@ -338,7 +339,7 @@ impl RefusedJson {
         Self { error: code, detail, retryable, applied, id: None }
     }
 
-    /// Of a job that was not tried, because one before it met this.
+    /// The refusal of a job that was not tried after this error of an earlier one.
     fn untried(problem: &Problem) -> Self {
         Self { applied: "no", ..Self::of(problem) }
     }

@@ -1,4 +1,4 @@
-//! The server itself: counts, members, connected clients.
+//! The server: counts, members, connected clients.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

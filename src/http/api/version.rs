@@ -1,4 +1,4 @@
-//! A job's version, as an entity tag: it names the job as it was shown.
+//! The version of a job, as an entity tag.
 
 use std::num::NonZeroU64;
 
@@ -14,7 +14,7 @@ pub(super) fn tag_of(version: u64) -> Option<HeaderValue> {
     (version != 0).then(|| HeaderValue::from_str(&format!("\"{version:016x}\"")).ok()).flatten()
 }
 
-/// An answer with a tag.
+/// Adds a tag to an answer.
 pub(super) fn tagged(mut answer: Response, tag: Option<HeaderValue>) -> Response {
     if let Some(tag) = tag {
         answer.headers_mut().insert(ETAG, tag);
@@ -22,7 +22,7 @@ pub(super) fn tagged(mut answer: Response, tag: Option<HeaderValue>) -> Response
     answer
 }
 
-/// The version that the job must still be of.
+/// The version that the job must still have.
 pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<NonZeroU64>, Problem> {
     let mut tags = headers.get_all(IF_MATCH).into_iter();
     let Some(tag) = tags.next() else { return Ok(None) };
@@ -35,7 +35,7 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<NonZeroU64>, Proble
     }
     let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
     let version = version.and_then(|version| NonZeroU64::new(u64::from_str_radix(version, 16).ok()?));
-    // One that this server has never shown is the tag of no job.
+    // A tag that this server has never issued matches no job.
     version.map(Some).ok_or_else(|| {
         ErrorReply::new(ErrorCode::Changed, "If-Match is no ETag that was shown: look at the job again")
             .into()

@@ -1,14 +1,14 @@
-//! What a request in JSON says. Nothing is kept of what no request has: a small text may stand for a large tree.
+//! The fields of a JSON request. Unknown fields are not stored: a small text may describe a large tree.
 
 use std::fmt;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What the fields of requests are called.
+/// The names of the known fields.
 const FIELDS: [&str; 6] = ["command", "topic", "id", "delay", "ttr", "body"];
 
-/// The fields of a request: whatever case their names have, as Go reads them. Others are passed over.
+/// The fields of a request. The case of their names does not matter, as in Go. Unknown fields are skipped.
 #[derive(Default)]
 pub(super) struct Fields([Value; FIELDS.len()]);
 
@@ -19,12 +19,12 @@ enum Value {
     Nothing,
     Text(String),
     Whole(i64),
-    /// One that no field has, whatever it is.
+    /// A value of a type that no field has.
     Other,
 }
 
 impl Fields {
-    /// The fields that a request's body says. `None` if it is no JSON object; `null` is one without fields.
+    /// Parses the fields of a request's body. `None` if it is not a JSON object; `null` counts as one without fields.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let fields: Option<Self> = serde_json::from_slice(bytes).ok()?;
         Some(fields.unwrap_or_default())
@@ -35,7 +35,7 @@ impl Fields {
         at.and_then(|at| self.0.get(at)).unwrap_or(&Value::Nothing)
     }
 
-    /// A text without the spaces around it; empty if it is not there. `None` if it is something else.
+    /// A text, trimmed; empty if the field is missing. `None` if it is not a text.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         match self.get(name) {
             Value::Nothing => Some(String::new()),
@@ -44,7 +44,7 @@ impl Fields {
         }
     }
 
-    /// A whole number; 0 if it is not there. `None` if it is something else, like `1.0`.
+    /// A whole number; 0 if the field is missing. `None` if it is something else, such as `1.0`.
     pub(super) fn number(&self, name: &str) -> Option<i64> {
         match self.get(name) {
             Value::Nothing => Some(0),

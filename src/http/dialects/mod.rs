@@ -1,8 +1,8 @@
-//! Older delay queues, as their clients call them: each on a port of its own, as a thin layer over the queue.
+//! The protocols of older delay queues: each on a port of its own, as a thin layer over the queue.
 //!
-//! Ids of ouqiang and of Youzan are one for all topics, where a key belongs to a topic: an id is the key, and whoever names it is looked for in every
-//! topic that the caller may read. A push takes its place first, and then removes what the id named before elsewhere: in
-//! between there are two, and never none.
+//! An id of ouqiang or of Youzan is unique over all topics, a key only within its topic. So an id becomes the key, and a
+//! request that names it searches every topic that the caller may read. A push adds its job first, and then removes earlier
+//! jobs of the id in other topics: in between there are two, and never none.
 
 mod fields;
 pub(super) mod ouqiang;
@@ -26,15 +26,15 @@ use crate::protocol::{
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
 use crate::types::{AttributesBuilder, Backoff, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
-/// A job that was attempted so often is buried: the older queues try for ever.
+/// A job is buried after this many attempts: the older queues would try for ever.
 const ATTEMPTS_MAX: u32 = 100;
-/// Look-ups under way at once, for one request.
+/// Most concurrent look-ups of one request.
 const LOOKUPS_MAX: usize = 64;
 
-/// Most bytes of a request in JSON, where jobs are not larger.
+/// The minimum of the maximum length of a JSON request, in bytes; larger jobs raise it.
 const REQUEST_BYTES_MAX: usize = 16 << 20;
 
-/// A job as older queues know it.
+/// A job in the form of older queues.
 struct OldJob {
     topic: String,
     id: String,
@@ -43,19 +43,19 @@ struct OldJob {
     body: String,
 }
 
-/// Why something was not done.
+/// Why a request was not carried out.
 enum Failure {
-    /// What was named is nothing that the queue can hold.
+    /// The queue cannot hold what the request names.
     Impossible(String),
-    /// What the queue says.
+    /// The queue has refused it.
     Refused(Problem),
 }
 
-/// Why a request says nothing.
+/// Why a request cannot be read.
 enum Unread {
-    /// Its body did not come, or not as it should.
+    /// Its body did not arrive, or is too large.
     Body(Problem),
-    /// It is no JSON object.
+    /// It is not a JSON object.
     Json,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a request says.
+/// Reads the fields of a request.
 async fn read(caller: &Caller, request: Request) -> Result<Fields, Unread> {
     let connection = input::connection(request.extensions()).map_err(Unread::Body)?;
     let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
@@ -82,7 +82,7 @@ async fn read(caller: &Caller, request: Request) -> Result<Fields, Unread> {
     Fields::read(&bytes).ok_or(Unread::Json)
 }
 
-/// The topic of ours that stands for one of theirs.
+/// The queue's topic for one of an older queue.
 fn topic_of(theirs: &str) -> Result<TopicName, Failure> {
     escaped_topic(theirs).map_err(|_| {
         Failure::Impossible(format!(
@@ -91,12 +91,11 @@ fn topic_of(theirs: &str) -> Result<TopicName, Failure> {
     })
 }
 
-/// The topic of ours that stands for one of an older queue: what a name may not have became `:` and two hexadecimal digits for each
-/// byte.
+/// The queue's topic for one of an older queue: each byte that a name may not have becomes `:` and two hexadecimal digits.
 ///
 /// # Errors
 ///
-/// It is empty, or too long.
+/// If it is empty or too long.
 pub fn escaped_topic(theirs: &str) -> Result<TopicName, NameError> {
     let mut ours = String::with_capacity(theirs.len());
     for (at, byte) in theirs.bytes().enumerate() {
@@ -104,14 +103,14 @@ pub fn escaped_topic(theirs: &str) -> Result<TopicName, NameError> {
         if fits {
             ours.push(byte.into());
         } else {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(ours, ":{byte:02x}");
         }
     }
     TopicName::new(ours.into())
 }
 
-/// The topic of theirs for which one of ours stands.
+/// The older queue's topic for one of this queue.
 fn topic_from(ours: &str) -> String {
     let mut parts = ours.split(':');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -124,20 +123,20 @@ fn topic_from(ours: &str) -> String {
                 bytes.push(byte);
                 bytes.extend(rest.as_bytes());
             }
-            // A name that nobody has escaped.
+            // This name was not escaped.
             None => bytes.extend([b":", part.as_bytes()].concat()),
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The key that stands for an id.
+/// The key for an id.
 fn key_of(id: &str) -> Result<Key, Failure> {
     Key::new(Bytes::copy_from_slice(id.as_bytes()))
         .map_err(|_| Failure::Impossible("an id has at most 256 bytes, and no control characters".to_owned()))
 }
 
-/// The id of a job: its key, or for one that was pushed without, its number behind an `@`. That number is no key: see [`find`].
+/// The id of a job: its key; for a job without a key, `@` and its number, which is not a key: see [`find`].
 fn id_of(job: &Delivered) -> String {
     job.key.as_ref().map_or_else(|| format!("@{}", job.lease.job.0), |key| key.as_str().to_owned())
 }
@@ -148,7 +147,7 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
     if delay_ms > DELAY_MS_MAX {
         return Err(Failure::Impossible("a delay has at most 315360000 seconds".to_owned()));
     }
-    // As there, a job comes back when its time to run is over.
+    // As in the older queues, a job comes back when its time to run is over.
     let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).backoff(&Backoff::NONE).build();
     let attributes = attributes.map_err(|error| Failure::Impossible(error.to_string()))?;
     let ttr_ms = u32::try_from(job.ttr_s.saturating_mul(1000)).unwrap_or(u32::MAX);
@@ -162,14 +161,14 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
         body: job.body.clone().into(),
     };
     let pushed = push_one(caller, topic, new).await?;
-    // What is newer was pushed meanwhile: its push removes this one.
+    // A newer job was pushed meanwhile: its push removes this one.
     for older in find_by_key(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
         remove_one(caller, &older).await?;
     }
     Ok(())
 }
 
-/// Pushes a job that takes the place of the one with its key.
+/// Pushes a job that replaces the one with its key.
 async fn push_one(caller: &Caller, topic: TopicName, job: NewJob) -> Result<JobId, Failure> {
     let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
     let Response::Pushed(results) = caller.ask(Asked::Push(request)).await? else {
@@ -186,7 +185,7 @@ fn unexpected() -> Failure {
     Failure::Impossible("the queue answers something else".to_owned())
 }
 
-/// One job of these topics, the first with a job that is ready; or, if none has one, whichever comes within `wait`.
+/// One job: of the first topic that has a ready one, or the first that becomes ready in any of them within `wait`.
 async fn pop(caller: &Caller, topics: &[&str], wait: Duration) -> Result<Option<Delivered>, Failure> {
     if topics.len() > RESERVE_TOPICS_MAX {
         let message = format!("name at most {RESERVE_TOPICS_MAX} topics");
@@ -212,15 +211,15 @@ async fn reserve(
     let request = Asked::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() });
     match caller.ask(request).await {
         Ok(Response::Reserved(jobs)) => Ok(jobs.into_iter().next()),
-        // Nobody gets jobs of a topic that is paused: there are none, for now.
+        // A paused topic delivers no jobs: as if it were empty.
         Err(problem) if problem.json().code == ErrorCode::Paused.name() => Ok(None),
         Err(problem) => Err(problem.into()),
         Ok(_) => Ok(None),
     }
 }
 
-/// Every job with this id, wherever it is, the newest last. Where no job has the key `@5`, that is the job of number 5, if it was
-/// pushed without a key.
+/// Every job with this id in any topic, the newest last. If no job has the key `@5`, this is job 5, if it was pushed
+/// without a key.
 async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
     let found = find_by_key(caller, id).await?;
     let number = id.strip_prefix('@').and_then(|number| number.parse().ok());
@@ -247,7 +246,7 @@ async fn find_by_key(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failur
         }
         match lookups.join_next().await {
             Some(Ok(looked)) => found.extend(looked?),
-            // A runtime that ends answers nobody.
+            // A runtime that ends answers no requests.
             Some(Err(_)) => {}
             None => break,
         }
@@ -265,7 +264,7 @@ async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure>
     }
 }
 
-/// Removes every job with this id. That there is none is no error.
+/// Removes every job with this id, if there is one.
 async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
     for job in find(caller, id).await? {
         remove_one(caller, &job).await?;
@@ -280,7 +279,7 @@ async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
     }
 }
 
-/// JSON as Go writes it: `<`, `>` and `&` are escaped. Outside of texts they do not occur.
+/// JSON in Go's encoding: `<`, `>` and `&`, which occur only in texts, are escaped.
 fn as_go_writes(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -17,7 +17,7 @@ const POP_WAIT: Duration = Duration::from_secs(178);
 const DELAY_S_MAX: i64 = 1 << 31;
 const TTR_S_MAX: i64 = 86_400;
 
-/// An answer, in the order in which the original writes it.
+/// An answer, with its fields in the order of the original.
 #[derive(Serialize)]
 struct Answer<D> {
     code: u8,
@@ -32,7 +32,7 @@ struct Popped {
     body: String,
 }
 
-/// A job as it is shown.
+/// A job in an answer.
 #[derive(Serialize)]
 struct Shown {
     topic: String,
@@ -151,7 +151,7 @@ fn failed(message: &str) -> Response {
     written(&Answer::<()> { code: 1, message: message.to_owned(), data: None })
 }
 
-/// The original says only that it failed; why stands behind it.
+/// The original says only that it failed; this adds the reason.
 fn refused(message: &str, why: &Failure) -> Response {
     failed(&format!("{message}: {why}"))
 }

@@ -1,7 +1,7 @@
 //! The producers' protocol of `chenlinzhong/php-delayqueue`: TCP, each message four decimal digits of length and JSON.
 //!
-//! Its queue calls jobs back; so does ours, by the topic's settings, which `adjourn import php-delayqueue` makes. Its ids belong to a
-//! topic, as our keys do.
+//! Its queue makes call-backs; so does this one, by the topic's settings, which `adjourn import php-delayqueue` creates.
+//! Its ids belong to a topic, as keys do.
 
 use std::io;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ use crate::types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
 
 /// Digits before each message.
 const LENGTH_DIGITS: usize = 4;
-/// What they can say.
+/// The maximum length that these digits can state.
 const MESSAGE_BYTES_MAX: usize = 9999;
-/// A connection on which nothing is asked for this time is closed.
+/// A connection without requests for this time is closed.
 const SILENCE_MAX: Duration = Duration::from_mins(5);
-/// As `date` and `strtotime` of PHP have it.
+/// The format of PHP's `date` and `strtotime`.
 const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
 
 /// A request.
@@ -51,7 +51,7 @@ struct Asked {
 /// One producer.
 struct Producer {
     caller: Caller,
-    /// In which `fix_time` is read, and times are told.
+    /// The time zone of `fix_time` and of times in answers.
     zone: TimeZone,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) 
     let serving = async {
         loop {
             let Some(message) = read(&mut stream, deadline).await? else { return Ok(()) };
-            // The connection counts as unauthenticated until the first message is there.
+            // The connection counts as unauthenticated until the first message has arrived.
             let caller = match Caller::without_token(&connection, &state) {
                 Ok(caller) => caller,
                 Err(error) => {
@@ -82,7 +82,7 @@ pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) 
                     debug!(%address, %why, "a request of php-delayqueue failed");
                     write(&mut stream, &reply(false, &json!([]))).await?;
                 }
-                // As there: an unknown command is not answered.
+                // As in the original, an unknown command gets no answer.
                 None => {}
             }
         }
@@ -98,7 +98,7 @@ pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) 
     }
 }
 
-/// The next message; `None` at the end. One that was begun must be there in time.
+/// The next message; `None` at the end. A message that was begun must be complete in time.
 async fn read(stream: &mut Patient, deadline: Duration) -> io::Result<Option<Vec<u8>>> {
     let mut digits = [0; LENGTH_DIGITS];
     let Ok(begun) = timeout(SILENCE_MAX, stream.read(&mut digits)).await else { return Ok(None) };
@@ -127,23 +127,23 @@ async fn write(stream: &mut Patient, reply: &str) -> io::Result<()> {
     stream.flush().await
 }
 
-/// Fields in the order in which theirs are.
+/// A reply, with its fields in the order of the original.
 fn reply(is_done: bool, data: &Value) -> String {
     let (code, msg) = if is_done { (1, "succ") } else { (0, "fail") };
     let reply = format!(r#"{{"code":{code},"msg":"{msg}","data":{data}}}"#);
-    // Nothing longer can be framed.
+    // A longer reply does not fit into a frame.
     if reply.len() <= MESSAGE_BYTES_MAX { reply } else { self::reply(false, &json!([])) }
 }
 
 impl Asked {
-    /// The job that is meant.
+    /// The job that the request names.
     fn job(&self) -> Result<JobRef, Failure> {
         Ok(JobRef::Key { topic: topic_of(&self.topic)?, key: key_of(&id_of(&self.id)?)? })
     }
 }
 
 impl Producer {
-    /// What a request comes to, with the data of the reply. `None` if there is no such command.
+    /// Carries out a request. Returns the data of the reply; `None` if there is no such command.
     async fn obey(&self, asked: Asked) -> Option<Result<Value, Failure>> {
         match asked.cmd.as_str() {
             "add" => Some(self.add(asked).await),
@@ -201,7 +201,7 @@ impl Producer {
         })
     }
 
-    /// How a topic's jobs are called back. One whose jobs are not is not known, as there.
+    /// The call-back settings of a topic. A topic without call-backs is unknown, as in the original.
     async fn call_back(&self, topic: &TopicName) -> Result<Arc<CallBack>, Failure> {
         let unknown = || {
             Failure::Impossible(format!(
@@ -243,7 +243,7 @@ fn id_of(id: &Value) -> Result<String, Failure> {
     }
 }
 
-/// The fields of a body: those of an object, or of a list by their places, as in a PHP array.
+/// The fields of a body: those of an object, or the items of a list by their indices, as in a PHP array.
 fn fields_of(body: Value) -> Result<Map<String, Value>, Failure> {
     match body {
         Value::Object(fields) => Ok(fields),

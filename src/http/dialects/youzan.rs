@@ -1,4 +1,5 @@
-//! The delay queue of Youzan's article: one endpoint, a command in JSON, and an answer that says whether it was done.
+//! The protocol of the delay queue in Youzan's article: one endpoint, a command in JSON, and an answer with its
+//! success.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::{OldJob, Unread, id_of, pop, push, read, remove};
 
 const TTR_S_MAX: i64 = 604_800;
 
-/// What was done.
+/// The answer to a command.
 #[derive(Default, Serialize)]
 struct Answer {
     success: bool,
@@ -22,7 +23,7 @@ struct Answer {
     value: Option<String>,
 }
 
-/// The one endpoint: every path is it, with any method.
+/// The one endpoint: it takes every path and any method.
 pub(crate) fn router(state: HttpState) -> Router {
     Router::new().fallback(command).with_state(state)
 }

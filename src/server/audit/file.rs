@@ -1,7 +1,7 @@
-//! A file of lines that is put aside when it is large enough, and whose last ones are kept.
+//! A log file that is rotated when it is large. The newest rotated files are kept.
 //!
-//! It holds whole lines, whatever happens: one that was written in part is taken back. Others may put the file aside at any
-//! time, as logrotate does: the next line begins a new one.
+//! It always ends with a whole line: one that was written in part is taken back. Other programs, such as logrotate, may
+//! rotate the file at any time: the next line begins a new one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use tracing::warn;
 
 /// Files that are kept beside the one that is written: `audit.log.1` is the newest of them.
 const KEPT_FILES: u32 = 5;
-/// The end of a line that was cut off is looked for in this many bytes.
+/// An incomplete last line is removed if its beginning is in this many bytes.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
 /// The file.
@@ -21,14 +21,14 @@ pub(super) struct RotatedFile {
     path: PathBuf,
     bytes_max: u64,
     file: File,
-    /// It ends with a part of a line, which cannot be taken back.
+    /// The file ends with an incomplete line that cannot be removed.
     is_torn: bool,
-    /// What the log was told last, if the file cannot be put aside.
+    /// The last reported reason why the file cannot be rotated.
     complaint: Option<String>,
 }
 
 impl RotatedFile {
-    /// Goes on with the file, if it is there.
+    /// Opens the file, and appends to it if it exists.
     pub(super) fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         let (path, file) = (path.to_owned(), append(path)?);
         let mut opened = Self { path, bytes_max, file, is_torn: false, complaint: None };
@@ -41,11 +41,11 @@ impl RotatedFile {
         &self.path
     }
 
-    /// Writes a line, which has its end.
+    /// Writes a line; `line` includes the line break.
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         match self.put_aside(line.len() as u64) {
             Ok(()) => self.complaint = None,
-            // It grows beyond its size, which is better than to lose lines.
+            // The file grows beyond its maximum size, which is better than losing lines.
             Err(error) => self.complain(&error),
         }
         let whole_bytes = self.file.metadata()?.len();
@@ -55,7 +55,7 @@ impl RotatedFile {
         written
     }
 
-    /// Makes room for a line: begins a new file when this one is full, or somebody else has put it aside.
+    /// Makes room for a line: begins a new file when this one is full, or when another program has rotated it.
     fn put_aside(&mut self, line_bytes: u64) -> io::Result<()> {
         let own = self.file.metadata()?;
         let is_own = match std::fs::metadata(&self.path) {
@@ -80,7 +80,7 @@ impl RotatedFile {
         Ok(())
     }
 
-    /// Cuts off a last line that is not whole. Says whether the file ends with a whole one.
+    /// Removes an incomplete last line. True if the file then ends with a whole one.
     fn cut_back(&self) -> io::Result<bool> {
         let found = self.file.metadata()?;
         if !found.is_file() || found.len() == 0 {
@@ -103,7 +103,7 @@ impl RotatedFile {
         PathBuf::from(name)
     }
 
-    /// Warns, once.
+    /// Warns, once for each reason.
     fn complain(&mut self, error: &io::Error) {
         let complaint = error.to_string();
         if self.complaint.as_ref() != Some(&complaint) {
@@ -113,8 +113,8 @@ impl RotatedFile {
     }
 }
 
-/// Opens a file to write at its end and, if it is one on a disk, to read that end. To open a pipe for both would take its reader's
-/// part.
+/// Opens a file to append and, if it is a regular one, to read its end. A pipe is opened for writing alone: with both,
+/// this process would be its reader, too.
 fn append(path: &Path) -> io::Result<File> {
     let is_special = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
     OpenOptions::new().append(true).create(true).read(!is_special).mode(0o600).open(path)
@@ -148,7 +148,7 @@ mod tests {
         assert!(file.cut_back().expect("cut back"));
         file.write(b"six\n").expect("written");
         assert_eq!(text(&path), "one\ntwo\nfour\nsix\n");
-        // What has no line at all is somebody else's, and stays.
+        // A file without a line break belongs to another program, and stays.
         std::fs::write(&path, "no line").expect("written");
         let mut file = RotatedFile::open(&path, 1000).expect("opened");
         file.write(b"one\n").expect("written");

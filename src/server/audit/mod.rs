@@ -1,8 +1,10 @@
-//! The audit log: who was denied what, and who did what changes more than single jobs. One JSON object a line.
+//! The audit log: denied requests, failed logins, and requests that change more than single jobs. One JSON object a
+//! line.
 //!
-//! A thread of its own writes the lines; nobody waits for it, not even a stop. Refusals are written at a limited rate: denied requests
-//! for each token, failed logins for each address and for all together. So one that is refused again and again decides neither how
-//! much is written nor what is lost. What is not written is counted, and the count written within seconds.
+//! A thread of its own writes the lines. No request waits for it; the end of the node waits two seconds at most. Refusals
+//! are limited: denied requests for each token, failed logins for each address and in total. So a source that is refused
+//! again and again neither floods the log nor crowds out other lines. Lines that are not written are counted, and the count
+//! is written within seconds.
 
 mod file;
 
@@ -26,31 +28,31 @@ use crate::replica::Audited;
 use crate::types::Millis;
 use file::RotatedFile;
 
-/// Lines that wait to be written; what comes beyond is counted.
+/// Lines that may wait to be written; further ones are counted.
 const WAITING_MAX: usize = 4096;
-/// Lines among them that tell of refusals: the others have room however many of these wait.
+/// Refusals among these lines: the rest of the room is for other lines.
 const REFUSALS_WAITING_MAX: usize = 2048;
 /// Refusals of one token, or failed logins from one address, that are written in a second; further ones are counted.
 const REFUSALS_PER_SECOND: u32 = 1;
 /// Failed logins that are written in a second, whatever the addresses.
 const LOGINS_PER_SECOND: u32 = 20;
-/// What this time brings may come at once.
+/// The refusals of this time may come at once.
 const REFUSALS_BURST: Duration = Duration::from_secs(10);
-/// Tokens whose refusals are counted apart, and addresses.
+/// Tokens, and addresses, whose refusals are counted separately.
 const SOURCES_MAX: usize = 1024;
-/// A longer text in a line is cut off, in bytes.
+/// Longer texts in a line are truncated, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
-/// What was not written is told after this time.
+/// Lines that were not written are reported after this time.
 const TELL_AFTER: Duration = Duration::from_secs(2);
 
-/// The way to the audit log.
+/// A handle of the audit log.
 #[derive(Clone, Debug)]
 pub(super) struct Audit(Arc<Shared>);
 
-/// Writes the audit log.
+/// Writes the lines of the audit log to a file.
 pub(super) struct Auditor {
     shared: Arc<Shared>,
-    /// `None` writes to the log of the process.
+    /// The file; `None` writes to the log of the process.
     file: Option<RotatedFile>,
     /// Cancels [`Shared::written`].
     _written: DropGuard,
@@ -59,13 +61,13 @@ pub(super) struct Auditor {
 #[derive(Debug)]
 struct Shared {
     waiting: Mutex<Waiting>,
-    /// Something waits, or nothing more comes.
+    /// Signalled when a line waits, or when no more follow.
     changed: Condvar,
-    /// Cancelled when everything is written.
+    /// Cancelled when all lines are written.
     written: CancellationToken,
 }
 
-/// What waits to be written.
+/// The lines that wait to be written, and the counts of those that were dropped.
 #[derive(Debug)]
 struct Waiting {
     lines: VecDeque<Line>,
@@ -73,18 +75,18 @@ struct Waiting {
     by_token: Sources,
     by_address: Sources,
     logins: Rate,
-    /// Lines that found no room.
+    /// Lines that were dropped for lack of room.
     lost: u64,
-    /// When something was not written first that is not told yet.
+    /// When the first line was dropped that is not reported yet.
     untold_since: Option<Instant>,
     is_over: bool,
 }
 
-/// Who is refused, each by name.
+/// The refusals by token, or by address.
 #[derive(Debug, Default)]
 struct Sources(BTreeMap<String, Refusals>);
 
-/// What one source of refusals may have written down.
+/// The rate of one source of refusals, and how many were not written.
 #[derive(Debug)]
 struct Refusals {
     rate: Rate,
@@ -111,7 +113,7 @@ struct Line {
 }
 
 impl Audit {
-    /// The log, and who writes it: to the file, or to the log of the process.
+    /// A handle, and the writer to the file or to the log of the process.
     pub(super) fn new(file: Option<&Path>, bytes_max: u64) -> io::Result<(Self, Auditor)> {
         let file = file.map(|path| RotatedFile::open(path, bytes_max)).transpose()?;
         let waiting = Waiting {
@@ -130,7 +132,7 @@ impl Audit {
         Ok((Self(Arc::clone(&shared)), Auditor { shared, file, _written: guard }))
     }
 
-    /// A request was denied, or will change more than single jobs.
+    /// Records a request that was denied, or that will change more than single jobs.
     pub(super) fn request(&self, audited: Audited) {
         let Audited { token, address, request, about, denied } = audited;
         let is_refusal = denied.is_some();
@@ -154,7 +156,7 @@ impl Audit {
         self.0.changed.notify_one();
     }
 
-    /// Somebody was not let in.
+    /// Records a failed login.
     pub(super) fn login_failed(&self, address: String, why: String) {
         let mut waiting = self.0.waiting();
         if waiting.may_tell_of_login(&address) {
@@ -165,13 +167,13 @@ impl Audit {
         self.0.changed.notify_one();
     }
 
-    /// Nothing more comes.
+    /// Ends the log: no lines follow.
     pub(super) fn end(&self) {
         self.0.waiting().is_over = true;
         self.0.changed.notify_one();
     }
 
-    /// Waits until everything is written.
+    /// Waits until all lines are written.
     pub(super) async fn written(&self) {
         self.0.written.cancelled().await;
     }
@@ -203,7 +205,7 @@ impl Auditor {
 }
 
 impl Shared {
-    /// Waits for lines, or until it is time to tell what was not written. `None` when everything is written and nothing comes.
+    /// Waits for lines, or until dropped lines must be reported. `None` when all lines are written and no more follow.
     fn next(&self) -> Option<Vec<Line>> {
         let mut waiting = self.waiting();
         loop {
@@ -234,7 +236,7 @@ impl Shared {
 }
 
 impl Waiting {
-    /// Whether one more refusal of this token is written. It is counted if it is not.
+    /// True if one more refusal of this token may be written; otherwise counts it.
     fn may_tell_of_request(&mut self, token: &str) -> bool {
         match self.by_token.refusals(token) {
             Some(refusals) if refusals.rate.take(1).is_ok() => return true,
@@ -245,7 +247,7 @@ impl Waiting {
         false
     }
 
-    /// The same with a failed login from this address.
+    /// The same for a failed login from this address.
     fn may_tell_of_login(&mut self, address: &str) -> bool {
         match self.by_address.refusals(&network_text(address)) {
             Some(refusals) if refusals.rate.take(1).is_ok() && self.logins.take(1).is_ok() => return true,
@@ -272,7 +274,7 @@ impl Waiting {
         self.untold_since.get_or_insert_with(Instant::now);
     }
 
-    /// Lines that tell what was not written, which is told from here on.
+    /// Lines that report the dropped lines. Resets the counts.
     fn take_untold(&mut self) -> Vec<Line> {
         self.untold_since = None;
         let line = |token: &str, address: &str, why: String| {
@@ -296,7 +298,7 @@ impl Waiting {
 }
 
 impl Sources {
-    /// Those of one source; `None` if there are too many sources.
+    /// The refusals of one source; `None` if there are too many sources.
     fn refusals(&mut self, name: &str) -> Option<&mut Refusals> {
         if self.0.len() >= SOURCES_MAX && !self.0.contains_key(name) {
             self.0.retain(|_, refusals| refusals.unwritten > 0);
@@ -307,7 +309,7 @@ impl Sources {
         Some(self.0.entry(name.to_owned()).or_insert_with(Refusals::new))
     }
 
-    /// How many were not written, by source. From here on they are told.
+    /// Takes the counts of refusals that were not written, by source.
     fn take_unwritten(&mut self) -> Vec<(String, u64)> {
         let untold = self.0.iter_mut().filter(|(_, refusals)| refusals.unwritten > 0);
         untold.map(|(name, refusals)| (name.clone(), std::mem::take(&mut refusals.unwritten))).collect()
@@ -320,7 +322,7 @@ impl Refusals {
     }
 }
 
-/// Whose an address is, without a port: as the limits of unauthenticated connections count it.
+/// The network of an address, without a port, as the limits of unauthenticated connections count it.
 fn network_text(address: &str) -> String {
     let parsed = address.parse::<SocketAddr>();
     parsed.map_or_else(|_| address.to_owned(), |address| network(address.ip()).to_string())
@@ -333,7 +335,7 @@ fn at(time: Millis) -> String {
     format!("{time:.3}")
 }
 
-/// As much of a text as a line has room for.
+/// Truncates a text to the maximum in a line.
 fn cut(mut text: String) -> String {
     if text.len() > TEXT_BYTES_MAX {
         text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));

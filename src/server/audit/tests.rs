@@ -1,4 +1,4 @@
-//! What is written, what is counted, and who waits for it.
+//! Which lines are written, which are counted, and who waits for them.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::protocol::RequestOpcode;
 
-/// What takes longer has failed. Nothing waits for it to pass.
+/// Anything that takes longer has failed. Tests do not wait for it to pass.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Rig {
@@ -24,7 +24,7 @@ impl Rig {
         Self { folder, audit, auditor }
     }
 
-    /// What is in the log, when all is written.
+    /// The content of the log, when all is written.
     fn written(self) -> (TempDir, Vec<Value>) {
         self.audit.end();
         self.auditor.run();
@@ -101,7 +101,7 @@ fn a_flood_of_refusals_is_counted() {
 #[test]
 fn refusals_leave_room_for_the_other_lines_and_nobody_waits() {
     let rig = Rig::new(64 << 20);
-    // The thread that writes them is stuck, and does not begin.
+    // The thread that writes them is stuck before it begins.
     for token in 0..500 {
         (0..10)
             .for_each(|_| rig.audit.request(request(&format!("thief-{token}"), "topic a", Some("no right"))));

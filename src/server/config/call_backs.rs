@@ -1,4 +1,4 @@
-//! What call-backs may reach.
+//! The configuration of call-backs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,12 +14,12 @@ use super::value::{ValueError, Within};
 /// Size of the log of attempts, if it is not configured.
 const LOG_BYTES_DEFAULT: u64 = 64 << 20;
 
-/// How a node calls back.
+/// The limits and the files of a node's call-backs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallBackConfig {
     /// Which addresses may be called.
     pub egress: Egress,
-    /// Destinations that may be called whatever `egress` says, but those that nobody may.
+    /// Destinations that may be called whatever `egress` says, except for those that are always forbidden.
     pub allow: Vec<Allowed>,
     /// Ports that may be called.
     pub ports: Vec<PortRange>,
@@ -29,15 +29,15 @@ pub struct CallBackConfig {
     pub secrets_file: Option<PathBuf>,
     /// The most that the log of attempts takes on the disk, in bytes.
     pub log_bytes: u64,
-    /// Calls at the same time to destinations of each reputation, and connections that are kept between calls; no key, but a share of the file
-    /// descriptors.
+    /// Most concurrent calls to the destinations of each reputation, and most connections kept between calls. Not a key: it
+    /// is a share of the file descriptors.
     pub calls_per_reputation_max: usize,
 }
 
 /// Which addresses may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
-    /// Those of the list alone.
+    /// Only those in the list.
     Allowlist,
     /// Those of the public internet.
     PublicOnly,
@@ -50,13 +50,13 @@ pub enum Egress {
 pub enum Allowed {
     /// The host of this name.
     Name(String),
-    /// All hosts whose name ends with this, a dot at its beginning.
+    /// All hosts whose name ends with this, which begins with a dot.
     Suffix(String),
-    /// All addresses whose first bits are those of this one.
+    /// All addresses that share their first bits with this one.
     Network {
         /// An address of the network.
         address: IpAddr,
-        /// How many bits all its addresses share.
+        /// The number of these bits.
         bits: u8,
     },
 }

@@ -37,7 +37,7 @@ pub struct Config {
     pub client_address: Option<String>,
     /// Address for HTTP, `HOST:PORT`; port 0 lets the system choose. `None` for no HTTP.
     pub http_listen: Option<String>,
-    /// Names by which callers of HTTP may ask for it where they need no token, beside addresses and this machine's own names.
+    /// Host names for HTTP requests without a token, beside addresses and this machine's own names.
     pub http_hosts: Vec<String>,
     /// Address for callers of `ouqiang/delay-queue`. `None` for none.
     pub ouqiang_listen: Option<String>,
@@ -45,11 +45,11 @@ pub struct Config {
     pub youzan_listen: Option<String>,
     /// Address for producers of `php-delayqueue`. `None` for none.
     pub php_delayqueue_listen: Option<String>,
-    /// The time zone of their times; `None` for the system's.
+    /// The time zone of times from `php-delayqueue`; `None` for the system's.
     pub php_delayqueue_time_zone: Option<TimeZone>,
-    /// The token as which callers of older queues act who show none. `None` if they must show one.
+    /// The token of callers of older queues that show none. `None` if they must show one.
     pub dialects_token: Option<String>,
-    /// How it calls back.
+    /// The configuration of call-backs.
     pub call_backs: CallBackConfig,
     /// The file of alerts; `None` for no alerts.
     pub alerts_file: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub struct Config {
     pub peer_address: Option<String>,
     /// Peer addresses of the cluster that a node without data joins; empty to found one.
     pub join: Vec<String>,
-    /// Found a new cluster if there is no data, although others are to be members.
+    /// True to found a new cluster if there is no data, although other members will follow.
     pub found: bool,
     /// The highest feature level that this node supports.
     pub feature_level_max: u32,
@@ -81,15 +81,15 @@ pub struct Config {
     pub insecure: bool,
     /// The certificate that clients are shown, in PEM, with those between it and its CA; `None` serves them without TLS.
     pub tls_cert: Option<PathBuf>,
-    /// Its key.
+    /// The key of that certificate.
     pub tls_key: Option<PathBuf>,
-    /// The CAs one of which must have signed the certificate of a client; `None` asks for none.
+    /// A client's certificate must be signed by one of these CAs; `None` asks for none.
     pub tls_client_ca: Option<PathBuf>,
     /// Certificates that these CAs have revoked.
     pub tls_client_crl: Option<PathBuf>,
     /// The certificate that other nodes are shown, for `node-N.adjourn`; `None` talks to them without TLS.
     pub peer_tls_cert: Option<PathBuf>,
-    /// Its key.
+    /// The key of that certificate.
     pub peer_tls_key: Option<PathBuf>,
     /// The CA of all members.
     pub peer_tls_ca: Option<PathBuf>,
@@ -97,7 +97,7 @@ pub struct Config {
     pub peer_tls_crl: Option<PathBuf>,
     /// Most concurrent connections.
     pub connections_max: usize,
-    /// Connections at each port that have not said who they are; no key, but a share of the file descriptors.
+    /// Most unauthenticated connections at each port. Not a key: it is a share of the file descriptors.
     pub unauthenticated_max: usize,
     /// Most concurrent connections from one address; 0 for no limit.
     pub connections_per_address_max: usize,
@@ -335,7 +335,7 @@ pub enum ConfigError {
         /// Line, column and reason.
         source: Box<toml::de::Error>,
     },
-    /// Producers who can show no token have none.
+    /// Producers cannot show a token, and none is set for them.
     #[error(
         "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
     )]
@@ -407,7 +407,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The configuration that `flags` (the command line over the environment) and, below them, the file make.
+    /// The configuration from `flags` (the command line over the environment) and, below them, the file.
     pub fn load(file: Option<&Path>, flags: Settings) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         if let Some(path) = file {
@@ -425,8 +425,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether a client that sends something every `heartbeat_ms`, and no more often, can lose a heartbeat, notice, and come
-    /// back before its leases are given to others.
+    /// True if a client that sends something every `heartbeat_ms`, and no more often, can lose a heartbeat, notice, and
+    /// reconnect before its leases are given to others.
     pub fn grace_fits_heartbeat(&self) -> bool {
         self.session_grace_ms >= HEARTBEATS_PER_GRACE * u64::from(self.heartbeat_ms)
     }

@@ -51,15 +51,15 @@ pub struct Waits(pub Option<Backoff>);
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Only what ends the process or loses something.
+    /// Errors that end the process or lose something.
     Error,
-    /// And what an operator should look at.
+    /// Also what an operator should look at.
     Warn,
-    /// And start, stop and who leads.
+    /// Also start, stop and changes of the leader.
     Info,
-    /// And connections.
+    /// Also connections.
     Debug,
-    /// And all else.
+    /// Everything.
     Trace,
 }
 
@@ -102,7 +102,7 @@ pub enum ValueError {
     /// Not a number of attempts.
     #[error("expected none, or a whole number from 1 to 4294967295, found {0:?}")]
     Attempts(String),
-    /// No waits.
+    /// Not a list of waits.
     #[error("expected none, or waits such as 10s, 1s..1h~20% or 10s,30s,2m, found {0:?}")]
     Waits(String),
     /// Not a level.
@@ -128,12 +128,12 @@ impl<const MIN: u64, const MAX: u64> Within<MIN, MAX> {
         self.0
     }
 
-    /// The number; no range in use goes beyond what this holds.
+    /// The number. Every range in use fits.
     pub fn as_u32(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 
-    /// The number; no range in use goes beyond what this holds.
+    /// The number. Every range in use fits.
     pub fn as_usize(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

@@ -1,8 +1,8 @@
 //! The backup that a client reads over its connection: parts of files that are held open.
 //!
 //! One read at a time, outside the threads that serve connections, and none while much output is unsent: a slow
-//! client is read for slowly. The end only drops the pin, and comes by itself when nothing is read for long, because
-//! pinned files take space.
+//! client slows its own reads. The end of a backup only drops the pin. It comes by itself when nothing is read for
+//! long, because pinned files take space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::storage::backup::FOOTER_BYTES;
 use crate::storage::{PinnedBackup, StorageError};
 use crate::types::limits::BACKUP_IDLE_MS_MAX;
 
-/// No part is read while more bytes than these wait to be written.
+/// No part is read while more bytes than this wait to be written.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
 /// Answers the requests for the backup for as long as the connection is served.
@@ -90,7 +90,7 @@ async fn read(pinned: &mut Option<Arc<PinnedBackup>>, offset: u64, bytes: u32) -
                 "the files of the backup cannot be read: the server's log says why",
             )
         }
-        // The server ends, and does not begin to read any more.
+        // The runtime is ending, and begins no more reads.
         Err(_) => refused(ErrorCode::Stopping, "the server is stopping"),
     }
 }
@@ -164,7 +164,7 @@ mod tests {
         assert!(held.upgrade().is_some());
         tokio::time::advance(Duration::from_millis(BACKUP_IDLE_MS_MAX + 1)).await;
         for _ in 0..100 {
-            // Until the other task has seen what time it is.
+            // Until the other task has read the clock.
             tokio::task::yield_now().await;
         }
         assert!(held.upgrade().is_none());

@@ -5,7 +5,7 @@ use crate::protocol::{
     ErrorCode, ErrorReply, Frame, Hello, Request, RequestOpcode, VERSION, VERSION_MIN, negotiate,
 };
 
-/// The HELLO in `frame`, if it is one, of a version that is spoken here.
+/// The HELLO in `frame`, if it is one, of a version that this server speaks.
 pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, ErrorReply> {
     if frame.header.opcode != RequestOpcode::Hello as u8 {
         return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));

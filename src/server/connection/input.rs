@@ -22,9 +22,9 @@ use crate::types::limits::INPUT_BYTES_MAX;
 pub(super) const BYTES_MIN: usize = 4 << 10;
 /// A buffer is never larger than this, in bytes, but for one large frame.
 pub(super) const BUFFER_BYTES_MAX: usize = 128 << 10;
-/// The input takes no more than this part of a limit of memory.
+/// The memory limit is divided by this for the most that input takes.
 const MEMORY_PART: u64 = 16;
-/// All buffers together take no more than this part of the pool, as long as each has [`BYTES_MIN`].
+/// The pool is divided by this for the most that all buffers take, as long as each has [`BYTES_MIN`].
 const BUFFERS_PART: usize = 2;
 
 /// The room for the input of all connections.
@@ -35,14 +35,14 @@ pub(in crate::server) struct InputRoom {
     readers: AtomicUsize,
 }
 
-/// One connection's part in it.
+/// One connection's share of the room.
 #[derive(Debug)]
 pub(in crate::server) struct InputShare {
     room: Arc<InputRoom>,
     gauge: Arc<Gauge>,
 }
 
-/// Requests of one connection that are not taken up.
+/// Requests of one connection that the core has not taken yet.
 #[derive(Debug)]
 struct UnderWay {
     gauge: Arc<Gauge>,
@@ -51,7 +51,7 @@ struct UnderWay {
 }
 
 impl InputRoom {
-    /// Room for what the largest body needs at least. `memory_max_bytes` is 0 for no limit.
+    /// Has at least the room for the largest body. `memory_max_bytes` is 0 for no limit.
     pub(in crate::server) fn new(memory_max_bytes: u64, body_bytes_max: usize) -> Self {
         let part = match memory_max_bytes {
             0 => INPUT_BYTES_MAX,
@@ -64,7 +64,7 @@ impl InputRoom {
 }
 
 impl InputShare {
-    /// For one more connection.
+    /// The share of one more connection.
     pub(in crate::server) fn new(room: &Arc<InputRoom>, gauge: &Arc<Gauge>) -> Self {
         room.readers.fetch_add(1, Ordering::Relaxed);
         Self { room: Arc::clone(room), gauge: Arc::clone(gauge) }
@@ -79,7 +79,7 @@ impl InputShare {
     /// Waits for room for a frame of this size, which is then read as a whole.
     pub(super) async fn for_frame(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let permits = u32::try_from(bytes.min(self.room.pool_bytes)).unwrap_or(u32::MAX);
-        // It is never closed.
+        // The semaphore is never closed.
         self.room.pool.clone().acquire_many_owned(permits).await.ok()
     }
 
@@ -118,7 +118,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// What a future comes to without waiting.
+    /// The result of a future without waiting.
     fn now<T>(future: impl Future<Output = T>) -> Option<T> {
         match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(found) => Some(found),

@@ -45,7 +45,7 @@ use writer::Writer;
 /// The configuration that all connections share.
 #[derive(Debug)]
 pub(super) struct ConnectionConfig {
-    /// To the core.
+    /// The mailbox of the core.
     pub(super) core: CoreMailbox,
     /// The numbers of connections.
     pub(super) numbers: ConnectionNumbers,
@@ -53,21 +53,21 @@ pub(super) struct ConnectionConfig {
     pub(super) clock: Clock,
     /// For the handshake of TLS; `None` serves plain connections.
     pub(super) tls: Option<Acceptor>,
-    /// Handshakes of TLS in a second.
+    /// The rate limit of TLS handshakes.
     pub(super) handshakes: Rate,
-    /// Who may connect.
+    /// The tokens of clients that may connect.
     pub(super) tokens: Arc<Tokens>,
-    /// Room for clients that were let in.
+    /// Permits for authenticated clients.
     pub(super) room: Arc<Semaphore>,
     /// How many connections each address has.
     pub(super) addresses: Arc<Addresses>,
-    /// Unauthenticated connections of each port.
+    /// Most unauthenticated connections at each port.
     pub(super) unauthenticated_max: usize,
-    /// Who was not let in.
+    /// Records failed logins.
     pub(super) audit: Audit,
     /// Largest body, in bytes.
     pub(super) body_bytes_max: usize,
-    /// What clients make the node take beside its state.
+    /// The memory that clients use beside the state.
     pub(super) memory: MemoryAccount,
     /// Room for bytes read but not yet taken by the core.
     pub(super) input: Arc<InputRoom>,
@@ -75,9 +75,9 @@ pub(super) struct ConnectionConfig {
     pub(super) in_flight_max: u32,
     /// While this many bytes wait to be written, no request is taken.
     pub(super) output_bytes_max: usize,
-    /// For HELLO, and for a frame that was begun.
+    /// The deadline for HELLO, and for a frame that was begun.
     pub(super) frame_deadline: Duration,
-    /// The heartbeat of a client that wishes for no other.
+    /// The heartbeat of a client that asks for none.
     pub(super) heartbeat_ms: u32,
     /// Cancelled when the server stops: connections without a HELLO are closed.
     pub(super) stopping: CancellationToken,
@@ -90,29 +90,29 @@ impl ConnectionConfig {
     }
 }
 
-/// Requests of the callers of another member that may be under way over one connection.
+/// Most requests under way over one connection with another member's callers.
 pub(super) const CALLERS_IN_FLIGHT_MAX: u32 = 16_384;
 
-/// How long a client has to take the last frame, and how long it is read from after that, so that it reads the frame before its
-/// own sending fails.
+/// How long a client has to read the last frame, and how long its input is then still read: otherwise its own sending could
+/// fail before it reads the frame.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 
-/// How a client came.
+/// The address and the limits of a client that arrived.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// From where.
+    /// The address of the client.
     pub(super) address: SocketAddr,
     /// Its slot while it is not authenticated.
     pub(super) place: UnauthenticatedSlot,
-    /// Among the connections of its address.
+    /// Its entry in the count of its address.
     pub(super) counted: Counted,
-    /// By then its HELLO must be complete, and before it the handshake of TLS.
+    /// The deadline for its HELLO, TLS handshake included.
     pub(super) hello_by: Instant,
 }
 
-/// Serves one client until it leaves, breaks the rules, takes nothing or is told that the server stops. One that is not let in
-/// keeps its slot to the end, and ends when that is given up.
+/// Serves one client until it leaves, breaks the rules, stops reading or is told that the server stops. A client that is
+/// not authenticated keeps its slot to the end, and is closed when it loses the slot.
 pub(super) async fn serve(
     stream: TcpStream,
     connection: ConnectionId,
@@ -149,7 +149,7 @@ async fn receive(
     .await;
 }
 
-/// Serves callers for whom another member vouches.
+/// Serves callers that another member vouches for.
 pub(super) async fn serve_callers(
     callers: Callers,
     connection: ConnectionId,
@@ -165,7 +165,7 @@ pub(super) async fn serve_callers(
     debug!(connection = connection.0, node, "closed");
 }
 
-/// Reads and writes until there is an end, as `serve` finds it.
+/// Reads and writes until `serve` returns an end.
 async fn talk(
     mut stream: Stream,
     connection: ConnectionId,
@@ -180,7 +180,7 @@ async fn talk(
     let mut reader = Reader::new(input, connection, config, &outbox, &gauge, &share);
     let reading = async {
         let end = serve(&mut reader).await;
-        // The core has nothing more for it from here on, however long it takes to hear why.
+        // Tell the core at once that the connection has ended, however long the client takes to read the reason.
         drop(presence);
         take_leave(end, connection, &outbox).await;
     };
@@ -197,7 +197,7 @@ async fn talk(
     }
 }
 
-/// Tells a client why nothing more is read from it. One that does not take that, and what was said before it, is cut off.
+/// Tells a client why nothing more is read from it. If it does not read that and the output before it, it is cut off.
 async fn take_leave(end: End, connection: ConnectionId, outbox: &Outbox) {
     match end {
         End::Gone => outbox.cut(),
@@ -220,7 +220,7 @@ async fn take_leave(end: End, connection: ConnectionId, outbox: &Outbox) {
 /// The first byte of a connection under TLS: a handshake record.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The stream that frames go over, after the handshake of TLS if this server speaks it. Whoever speaks no TLS then is told.
+/// The stream for frames, after the TLS handshake if the server uses TLS. A client that does not use TLS then is told so.
 pub(super) async fn secure(
     stream: TcpStream,
     address: SocketAddr,
@@ -258,7 +258,8 @@ pub(super) async fn secure(
     None
 }
 
-/// A connection that the core may know of. Its end is told even if its task panics: its leases would be held for ever.
+/// A connection that the core may know of. Reports its end even if its task panics: else its leases would be held for
+/// ever.
 struct Presence<'a> {
     connection: ConnectionId,
     core: &'a CoreMailbox,
@@ -266,7 +267,7 @@ struct Presence<'a> {
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
-        // The core passes this on once, and not at all for a connection that was never announced.
+        // The core handles this once, and ignores it for a connection that was never announced.
         let _ = self.core.send(ToCore::Input(Input::Disconnected { connection: self.connection }));
     }
 }
@@ -280,14 +281,15 @@ pub(super) async fn turn_away(mut stream: TcpStream, error: ErrorReply) {
     }
 }
 
-/// Closes a connection whose client is to hear what was said last.
+/// Closes a connection after its client has had time to read the last frame.
 async fn hear_out(mut stream: TcpStream) {
-    // Whether it hears the end of it is its own affair.
+    // It does not matter whether the client sees the end of the stream.
     let _ = stream.shutdown().await;
     linger(&mut stream).await;
 }
 
-/// Closing a socket while input waits in it resets the connection, and takes the last word back from the client.
+/// Drops input for a while: closing a socket with unread input resets the connection, and the client loses the last
+/// frame.
 async fn linger(stream: &mut (impl AsyncRead + Unpin)) {
     let drain = async {
         let mut scratch = [0; 4096];

@@ -23,7 +23,7 @@ use crate::transport::ReadHalf;
 use crate::types::SessionSecret;
 use crate::types::limits::FRAME_BYTES_MAX_BEFORE_HELLO;
 
-/// Requests that were read together are brief work for the core up to this number.
+/// Up to this many requests that were read together are brief work for the core.
 const BRIEF_REQUESTS_MAX: usize = 4;
 
 /// Why nothing more is read.
@@ -35,7 +35,7 @@ pub(super) enum End {
     Stopped,
     /// The client gets this error under this request id, then the connection is closed.
     Refused(RequestId, ErrorReply),
-    /// The client is told this, then the connection is closed: it may come back.
+    /// The client is told this, then the connection is closed; it may reconnect.
     Away(String),
 }
 
@@ -49,17 +49,17 @@ pub(super) struct Reader<'a> {
     share: &'a InputShare,
     decoder: FrameDecoder,
     buffer: BytesMut,
-    /// Who it is, if that is known before it says so.
+    /// The client, if a member vouches for it.
     vouched: Option<AdmittedClient>,
-    /// Until it is authenticated.
+    /// Its slot, until it is authenticated.
     place: Option<UnauthenticatedSlot>,
-    /// Among all that were let in, until its last word is written.
+    /// Its permit among authenticated clients, until its last frame is written.
     room: Option<OwnedSemaphorePermit>,
     /// Largest body, in bytes.
     body_bytes_max: usize,
     /// Room for the frame that is being read, if it is larger than the buffer may be.
     frame_room: Option<OwnedSemaphorePermit>,
-    /// Room to make before a read; adapts to the size of the input.
+    /// Bytes to reserve before a read; adapts to the size of the input.
     read_bytes: usize,
     /// When the frame that was begun must be complete.
     frame_by: Option<Instant>,
@@ -69,7 +69,7 @@ pub(super) struct Reader<'a> {
 #[derive(Default)]
 struct Batch {
     requests: Vec<(RequestId, Request)>,
-    /// Of their frames.
+    /// The length of their frames.
     bytes: usize,
     /// Answers that need no core: errors of single frames.
     answers: Vec<(RequestId, Response)>,
@@ -105,8 +105,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Hears the greeting, announces the client to the core, and hands over requests until there is an end. A client that is not let
-    /// in keeps its place as long as this reader is there.
+    /// Reads the greeting, announces the client to the core, and hands over requests until there is an end. A client that
+    /// is not authenticated keeps its slot while this reader lives.
     pub(super) async fn serve(
         &mut self,
         secret: SessionSecret,
@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
         end
     }
 
-    /// The same for callers for whom a member vouches, which has sent these bytes already. They take no room from clients.
+    /// The same for callers that a member vouches for; their first bytes were read already. They take no room from
+    /// clients.
     pub(super) async fn serve_callers(
         &mut self,
         secret: SessionSecret,
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());
         self.tell(ToCore::Input(Input::Requests { connection, from: None, requests, permit }))?;
-        // A client without a WELCOME takes no memory: the bytes after its HELLO stay in the socket.
+        // Before its WELCOME a client takes no memory: the bytes after its HELLO stay in the socket.
         self.gauge.wait_until_answered().await;
         self.frame_by = None;
         self.decoder.set_frame_bytes_max(frame_bytes_max(config.body_bytes_max));
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
             let room = self.gauge.room();
             if room == 0 {
                 self.gauge.wait_for_room().await;
-                // The client could not help it that its frame was left lying.
+                // The server delayed the frame, not the client.
                 self.frame_by = None;
                 continue;
             }
@@ -221,7 +222,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Decodes at most `room` frames and hands them over. Says whether more bytes are needed to go on.
+    /// Decodes at most `room` frames and hands them over. True if more bytes are needed to go on.
     async fn take_requests(&mut self, room: u32, client: &AdmittedClient) -> Result<bool, End> {
         let mut batch = Batch::default();
         let mut taken = 0;
@@ -320,7 +321,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes may be read next: what a large frame needs that was begun, for which there is room when this returns, or
+    /// How many bytes may be read next: the rest of a large frame that was begun, with room for it when this returns, or
     /// what fits into the buffer.
     async fn room_to_read(&mut self) -> usize {
         let (buffered, missing) = (self.buffer.len(), self.decoder.missing(&self.buffer));
@@ -336,7 +337,7 @@ impl<'a> Reader<'a> {
         missing.max(self.read_bytes.min(buffer_bytes_max.saturating_sub(buffered)))
     }
 
-    /// Reads more at a time from a client that sends much, and keeps no large buffer for one that does not.
+    /// Adapts the size of reads: larger for a client that sends much, without a large buffer for one that does not.
     fn follow(&mut self, bytes: usize) {
         if bytes >= self.read_bytes {
             self.read_bytes = (self.read_bytes * 2).min(BUFFER_BYTES_MAX);

@@ -13,12 +13,12 @@ use super::*;
 use crate::protocol::{Hello, Request, VERSION};
 use crate::types::Access;
 
-/// What takes longer has failed. Nothing waits for it to pass.
+/// Anything that takes longer has failed. Tests do not wait for it to pass.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longer than any test.
 const LONG: Duration = Duration::from_hours(1);
 
-/// A server's side, with one slot for an unauthenticated connection, which is not given up.
+/// The server's side, with one slot for an unauthenticated connection, which is not lost.
 struct Rig {
     config: Arc<ConnectionConfig>,
     core: CoreRunner,
@@ -58,7 +58,7 @@ impl Rig {
         }
     }
 
-    /// A client, and its connection as it is served.
+    /// A client, and the future that serves its connection.
     async fn connect(&self, hello_by: Instant) -> (TcpStream, impl Future<Output = ()> + use<>) {
         let address = self.listener.local_addr().expect("an address");
         let client = TcpStream::connect(address).await.expect("connected");
@@ -74,7 +74,7 @@ impl Rig {
     }
 }
 
-/// A file with a token for the secret "shop", which may do this.
+/// Writes a file with a token for the secret "shop" and this grant.
 fn put_token(path: &Path, grant: &str) {
     let hash = SecretHash::of(b"shop");
     let text = format!("[[token]]\nname = \"shop\"\nsha256 = \"{hash}\"\nallow = [\"{grant}\"]\n");
@@ -92,7 +92,7 @@ async fn greet(client: &mut TcpStream, token: &'static str) {
 async fn the_core_hears_of_a_connection_whose_task_ends_before_its_time() {
     let rig = Rig::new(None).await;
     let (_client, serving) = rig.connect(Instant::now() + LONG).await;
-    // As when it panics: it is dropped in the middle.
+    // As when it panics: the future is dropped in the middle.
     tokio::select! {
         biased;
         () = serving => panic!("the client says nothing"),
@@ -115,7 +115,7 @@ async fn a_refused_client_keeps_its_place_while_it_is_there() {
     greet(&mut client, "wrong").await;
     let mut serving = std::pin::pin!(serving);
     let mut said = Vec::new();
-    // It reads to the end of what the server says, and closes nothing itself.
+    // It reads to the end of the server's output, and closes nothing itself.
     tokio::select! {
         biased;
         read = client.read_to_end(&mut said) => assert!(read.is_ok_and(|bytes| bytes > 0)),
@@ -144,7 +144,7 @@ async fn a_client_that_was_let_in_leaves_the_door() {
 #[tokio::test]
 async fn one_deadline_holds_for_all_that_comes_before_a_client_is_known() {
     let rig = Rig::new(None).await;
-    // As after a handshake of TLS that took all the time.
+    // As after a TLS handshake that took all the time.
     let (mut client, serving) = rig.connect(Instant::now()).await;
     let serving = tokio::spawn(serving);
     let mut said = Vec::new();

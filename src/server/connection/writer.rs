@@ -16,10 +16,10 @@ use crate::types::whole_ms;
 
 /// Messages taken from the outbox at once.
 const MESSAGES_MAX: usize = 256;
-/// A buffer that has reached this is written before more is encoded; one that grew far beyond it for one large answer
-/// is given back.
+/// A buffer that has reached this is written before more is encoded. One that grew far beyond it for one large answer
+/// is freed.
 const BUFFER_BYTES: usize = 256 << 10;
-/// The writer reports written bytes to the replica in lumps of this size, or of a part of the replica's limit for unwritten
+/// The writer reports written bytes to the replica in steps of this size, or of a part of the replica's limit for unwritten
 /// bytes if that is less.
 const REPORT_BYTES: usize = 256 << 10;
 const REPORT_PART: usize = 4;
@@ -45,11 +45,12 @@ struct Buffered {
     memory: Vec<HeldMemory>,
 }
 
-/// The client is gone, or takes nothing.
+/// The client is gone, or does not read.
 struct Lost;
 
 impl<'a> Writer<'a> {
-    /// A writer that has written nothing yet. It tells the core which bytes are written, and which deliveries it does not send.
+    /// A writer that has written nothing yet. It reports to the core which bytes are written, and which deliveries are not
+    /// sent.
     pub(super) fn new(
         output: WriteHalf<'a>,
         connection: ConnectionId,
@@ -61,7 +62,7 @@ impl<'a> Writer<'a> {
         Self { output, connection, config, gauge, report_bytes, unreported_bytes: 0, buffer, buffered }
     }
 
-    /// Writes until it is told to close. Says whether everything was written.
+    /// Writes until it is told to close. True if everything was written.
     pub(super) async fn write(mut self, mut outgoing: UnboundedReceiver<Outgoing>) -> bool {
         let mut messages = Vec::new();
         let mut close = false;
@@ -95,7 +96,7 @@ impl<'a> Writer<'a> {
     }
 
     fn encode(&mut self, id: RequestId, mut response: Response, counted: bool) {
-        // What the core and the gauge have counted is all of it.
+        // The core and the gauge have counted the whole response.
         let bytes = response.weight_bytes();
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
@@ -104,7 +105,7 @@ impl<'a> Writer<'a> {
             self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }
         if response.is_worth_sending() {
-            // Of its size at once: a buffer that doubles takes half as much again.
+            // The whole size at once: a buffer that doubles takes half as much again.
             self.buffer.reserve(bytes);
             response.encode(id, &mut self.buffer);
         }
@@ -123,7 +124,7 @@ impl<'a> Writer<'a> {
                 Ok(_) | Err(_) => return Err(Lost),
             }
         }
-        // TLS may have taken more than the socket has.
+        // TLS may have buffered more than the socket took.
         let Ok(Ok(())) = timeout(silence_max, self.output.flush()).await else { return Err(Lost) };
         if self.buffer.capacity() > 2 * BUFFER_BYTES {
             self.buffer = BytesMut::new();

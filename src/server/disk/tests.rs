@@ -1,4 +1,4 @@
-//! A disk thread over a notebook that says what was written.
+//! A disk thread over a storage that records its calls.
 
 use std::{io, iter};
 
@@ -8,21 +8,21 @@ use super::super::mailbox::mailbox;
 use super::*;
 use crate::storage::{EntryKind, LogEntry, Vote};
 
-/// Passes on which entries it was asked to make durable together, and fails after a number of calls. Panics if these are not
-/// in order.
+/// Reports which entries it was asked to make durable together, and fails after a number of calls. Panics if they are out
+/// of order.
 struct Notebook {
     pages: Sender<Vec<u64>>,
     persists_left: usize,
     /// Chores to hand out, and whether they succeed.
     chores: Vec<bool>,
-    /// Calls of [`Storage::persist`] that find no room before one does.
+    /// Calls of [`Storage::persist`] that fail for lack of space before one succeeds.
     shortages: usize,
 }
 
 const FREE_MIN_BYTES: u64 = 2;
-/// The first line of the page for entries that are not needed.
+/// Begins the report of a cut.
 const CUT: u64 = u64::MAX;
-/// The first line of the page for a chore that is done.
+/// Begins the report of a completed chore.
 const CHORE: u64 = u64::MAX - 1;
 
 impl Storage for Notebook {
@@ -181,7 +181,7 @@ fn one_chore_at_a_time_is_done_beside_commits() {
     }
 }
 
-/// A disk without its thread, what is noted of it, and the thread's end.
+/// A disk whose thread does not run, its reports, and the thread's end.
 fn idle_disk(persists_left: usize) -> (DiskHandle, DiskThread, Receiver<Vec<u64>>) {
     let (pages, written) = mpsc::channel();
     let (core, _told) = mailbox(Clock::start());
@@ -204,7 +204,7 @@ fn a_batch_is_written_on_the_callers_thread_while_the_disk_thread_rests() {
     let busy = thread.lock();
     assert!(handle.persist(&write(3, 3..=3, 1, 0)).is_none(), "the disk thread is at work");
     drop(busy);
-    // It was told, once, that there is a watermark to write.
+    // It was told once that there is a watermark to write.
     assert!(matches!(thread.commands.try_recv(), Ok(ToDisk::Look)));
     assert!(thread.commands.try_recv().is_err());
     assert!(rest().is_some_and(|due| due <= WATERMARK_EVERY));

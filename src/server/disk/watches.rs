@@ -1,5 +1,5 @@
-//! The disk thread's periodic checks: free space, memory and slow commits. It knows no storage: the results are passed
-//! in.
+//! The disk thread's periodic checks: free space, memory and slow commits. They do no IO on storage: the results are
+//! passed in.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tracing::warn;
 
 use crate::types::whole_ms;
 
-/// Tells a disk that is nearly full from one that is not, without wavering between the two.
+/// Decides whether the disk is nearly full, with hysteresis.
 pub(super) struct SpaceWatch {
     pub(super) free_min_bytes: u64,
     low: bool,
@@ -15,7 +15,7 @@ pub(super) struct SpaceWatch {
 }
 
 impl SpaceWatch {
-    /// Keeps this many bytes free, and looks at once.
+    /// Keeps this many bytes free; the first check is at once.
     pub(super) fn new(free_min_bytes: u64, now: Duration) -> Self {
         Self { free_min_bytes, low: false, next_check: now }
     }
@@ -31,7 +31,7 @@ impl SpaceWatch {
     }
 }
 
-/// Looks at how much memory the process takes, but not at each commit.
+/// Measures the memory of the process, but not at each commit.
 pub(super) struct MemoryWatch {
     wanted: bool,
     next: Duration,
@@ -39,15 +39,15 @@ pub(super) struct MemoryWatch {
 
 impl MemoryWatch {
     const EVERY: Duration = Duration::from_millis(50);
-    /// What the process takes gets less while nothing is written, too.
+    /// The memory of the process can shrink while nothing is written, too.
     const IDLE_EVERY: Duration = Duration::from_secs(1);
 
-    /// Looks at once, if it is wanted at all.
+    /// Measures at once, if `wanted`.
     pub(super) fn new(wanted: bool, now: Duration) -> Self {
         Self { wanted, next: now }
     }
 
-    /// What the process takes, if it is time to look.
+    /// The memory of the process, if it is time to measure.
     pub(super) fn measure(&mut self, now: Duration) -> Option<u64> {
         if !self.wanted || now < self.next {
             return None;
@@ -56,20 +56,20 @@ impl MemoryWatch {
         resident_bytes()
     }
 
-    /// When to look although nothing happens.
+    /// When to measure although nothing happens.
     pub(super) fn next_when_idle(&self) -> Duration {
         if self.wanted { self.next + Self::IDLE_EVERY } else { Duration::MAX }
     }
 }
 
-/// What the system says; `None` where it does not say it in this way.
+/// The resident memory of the process; `None` where the system does not report it in this way.
 pub(in crate::server) fn resident_bytes() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = pages.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Logs commits that take long, but not each of them.
+/// Logs commits that take long, at a limited rate.
 #[derive(Default)]
 pub(super) struct SlowCommits {
     since_last_line: u64,
@@ -101,7 +101,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    /// Pushes are refused while it takes too much, and then nothing else may come that would wake the thread.
+    /// Pushes are refused while memory is short, and then no other command may come that would wake the thread.
     #[test]
     fn memory_is_looked_at_although_nothing_is_written() {
         let mut memory = MemoryWatch::new(true, seconds(5));

@@ -1,8 +1,8 @@
-//! What the clock of another member shows at most, by which that member tells when leases end.
+//! An upper bound of another member's clock, by which that member decides when leases end.
 //!
-//! The clocks of two machines cannot be compared. But a clock that is shown in an answer showed no less when the question was sent, and
-//! since then it has gone on no faster than this machine's clocks, by and large. So a lease is taken for ended here before it ends there,
-//! however long the answer, or the delivery, was under way.
+//! The clocks of two machines cannot be compared. But a clock value in an answer is at least the value at the time of the
+//! question, and since then that clock has gone on no faster, within a tolerance, than this machine's clocks. So a lease
+//! counts as over here before it is over there, however long the answer, or the delivery, was under way.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::super::clock::wall;
 use crate::types::{Millis, whole_ms};
 
-/// The speeds of two clocks differ by less than one part in this number.
+/// The speeds of two clocks differ by less than one part in this many.
 const DRIFT_PARTS: u64 = 1000;
 
 /// The clock of one member, as far as it is known.
@@ -22,7 +22,7 @@ pub(super) struct LeaderClock(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When each question was sent that is not answered yet, the oldest first: answers come in this order.
+    /// When each unanswered question was sent, the oldest first: answers come in this order.
     asked: VecDeque<Moment>,
     shown: Option<Shown>,
 }
@@ -42,23 +42,23 @@ struct Moment {
 }
 
 impl LeaderClock {
-    /// A question is sent now whose answer shows the clock.
+    /// Notes that a question is sent now whose answer shows the clock.
     pub(super) fn asked(&self) {
         self.lock().asked.push_back(Moment::now());
     }
 
-    /// The oldest question that was not answered is answered by this.
+    /// Takes the answer to the oldest unanswered question.
     pub(super) fn answered(&self, clock_ms: u64) {
         let mut known = self.lock();
         let Some(at) = known.asked.pop_front() else { return };
         let new = Shown { at, clock_ms };
-        // An answer that was slow says less than an earlier one that was quick.
+        // A slow answer gives a weaker bound than an earlier quick one.
         if known.shown.is_none_or(|known| new.now_ms_at_most() <= known.now_ms_at_most()) {
             known.shown = Some(new);
         }
     }
 
-    /// What it shows now at most, in milliseconds. While nothing is known of it, that is the end of time.
+    /// The most that the clock shows now, in milliseconds; `u64::MAX` before the first answer.
     pub(super) fn now_ms_at_most(&self) -> u64 {
         self.lock().shown.map_or(u64::MAX, Shown::now_ms_at_most)
     }
@@ -80,7 +80,7 @@ impl Moment {
         Self { elapsed: Instant::now(), wall: wall() }
     }
 
-    /// The time since then, at most.
+    /// The most time that has passed since then.
     fn passed(self) -> Duration {
         self.elapsed.elapsed().max(Duration::from_millis(wall().0.saturating_sub(self.wall.0)))
     }

@@ -1,4 +1,4 @@
-//! Leases of jobs that are on their way to an asker of this process, and those that reach none.
+//! Leases of jobs on their way to a caller of this process, and of jobs that reach none.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use crate::protocol::{Delivered, ReleaseKind, Request, Response};
 use crate::types::{Lease, whole_ms};
 
 impl Local {
-    /// How much is left of the lease of a job that this core granted. It has run since the core spoke, however long its job was on the
+    /// The remaining time of a lease that this core granted. It has run since the grant, however long the job was on its
     /// way.
     pub fn lease_left(&self, job: &Delivered) -> Duration {
         Duration::from_millis(job.left_ms(clock_ms(&self.config)))
     }
 }
 
-/// The server's monotonic clock, in milliseconds that have begun.
+/// The server's monotonic clock, in milliseconds, rounded up.
 pub(super) fn clock_ms(config: &ConnectionConfig) -> u64 {
     whole_ms(config.clock.elapsed()) + 1
 }
 
-/// The leases of jobs that reach nobody.
+/// The leases of the jobs in a response that reaches no caller.
 pub(super) fn leases_of(response: &Response) -> Vec<Lease> {
     match response {
         Response::Reserved(jobs) | Response::Deliver(jobs) => jobs.iter().map(|job| job.lease).collect(),
@@ -28,7 +28,7 @@ pub(super) fn leases_of(response: &Response) -> Vec<Lease> {
     }
 }
 
-/// The request that gives back jobs that reach nobody: they were not started.
+/// The request that gives back jobs that reach no caller: they were not started.
 pub(super) fn release(leases: Vec<Lease>) -> Request {
     Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None }
 }

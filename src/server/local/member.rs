@@ -1,5 +1,5 @@
-//! A session with another member, which leads: requests go to it over the nodes' port as a client would send them, and its answers
-//! come back.
+//! A session with another member, the leader: requests go to it over the peers' port as a client would send them, and its
+//! answers come back.
 
 use std::io;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::protocol::{Applied, ErrorCode, ErrorReply, FrameDecoder, Request, Req
 use crate::transport::{ReadHalf, Stream, WriteHalf};
 use crate::types::limits::RESPONSE_BYTES_MAX;
 
-/// Requests that wait to be sent.
+/// Requests that may wait to be sent.
 const UNSENT_MAX: usize = 1024;
 /// Requests that are sent together.
 const TOGETHER_MAX: usize = 256;
-/// How often the member is asked whether it is there: a long poll is asked for once, and its answer may be late.
+/// How often the member is pinged: the answer to a long poll may take long.
 const PING_EVERY: Duration = Duration::from_secs(2);
-/// The heartbeat that fits this, in milliseconds.
+/// The heartbeat for that interval, in milliseconds.
 pub(super) const HEARTBEAT_MS: u32 = 3_000;
-/// A member that says nothing for this long is gone.
+/// A member that sends nothing for this long counts as gone.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
-/// The number of a PING, and of what is given back. No request has it.
+/// The request id of PINGs and of released leases, whose answers are not awaited. No other request has it.
 pub(super) const UNASKED: u32 = u32::MAX;
-/// Bytes for which there is room before a read.
+/// Bytes to reserve before a read.
 const READ_BYTES: usize = 64 << 10;
 
-/// Requests on their way. The connection ends when this is gone.
+/// The queue of requests to the member. The connection ends when it is dropped.
 pub(super) type Line = Sender<(RequestId, Request)>;
 
 /// Begins to talk to a member over a connection that it has accepted.
@@ -56,7 +56,7 @@ pub(super) fn talk(stream: Stream, unread: BytesMut, waiting: Arc<Waiting>, cloc
     line
 }
 
-/// Sends requests until nobody has any more.
+/// Sends requests until the queue is dropped.
 async fn say(
     mut output: WriteHalf<'_>,
     mut requests: Receiver<(RequestId, Request)>,
@@ -92,7 +92,7 @@ async fn say(
     }
 }
 
-/// Takes answers until the member says no more.
+/// Takes answers until the connection or the lead of the member ends.
 async fn hear(
     mut input: ReadHalf<'_>,
     mut buffer: BytesMut,
@@ -104,7 +104,7 @@ async fn hear(
     let mut decoder = FrameDecoder::new(bytes_max);
     loop {
         while let Some(frame) = decoder.next(&mut buffer).map_err(io::Error::other)? {
-            // A newer member may say what nobody has asked for, or answer what this one cannot read.
+            // A newer member may send unknown messages, or answers that this version cannot decode.
             let response = Response::decode(&frame).unwrap_or_else(|error| {
                 let error = ErrorReply::new(ErrorCode::Unknown, format!("the leader's answer: {error}"));
                 Response::Error(ErrorReply { applied: Applied::Unknown, ..error })
@@ -129,7 +129,7 @@ async fn hear(
     }
 }
 
-/// The member's clock, in the answer to what [`say`] has noted as a question for it.
+/// The member's clock in an answer, if [`say`] has noted the request as a question for it.
 fn shown_clock(number: RequestId, response: &Response) -> Option<u64> {
     match response {
         Response::Welcome(welcome) => Some(welcome.clock_ms),
@@ -138,7 +138,7 @@ fn shown_clock(number: RequestId, response: &Response) -> Option<u64> {
     }
 }
 
-/// Whether another session is needed from here on.
+/// True if the member does not lead any more: another session is needed.
 fn leads_no_more(response: &Response) -> bool {
     match response {
         Response::GoingAway { .. } => true,
@@ -152,7 +152,7 @@ fn leads_no_more(response: &Response) -> bool {
     }
 }
 
-/// Gives back the jobs that came for one who is gone.
+/// Gives back jobs for a caller that has left.
 fn give_back(unsent: &Response, back: &WeakSender<(RequestId, Request)>) {
     let leases = leases_of(unsent);
     if !leases.is_empty()

@@ -1,4 +1,4 @@
-//! Takes what the core says to a session, and hands it to those who asked.
+//! Takes the core's answers for a session, and hands them to the callers that wait for them.
 
 use std::mem;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::replica::{ConnectionId, Input};
 
 /// Messages taken from the outbox at once.
 const MESSAGES_MAX: usize = 256;
-/// The replica hears of answers that were handed over in lumps of this part of its limit for unwritten bytes.
+/// Answers that were handed over are reported to the replica in steps of this part of its limit for unwritten bytes.
 const REPORT_PART: usize = 4;
 
-/// The taking end of a session with the core.
+/// Takes the output of the core for one session.
 pub(super) struct Taker {
     pub(super) config: Arc<ConnectionConfig>,
     pub(super) connection: ConnectionId,
@@ -42,7 +42,7 @@ impl Taker {
             }
             for message in messages.drain(..) {
                 match message {
-                    // From here on the memory is that of those who asked.
+                    // From here on the memory is charged to the callers.
                     Outgoing::Replica { responses, answers, memory: _ } => self.take(responses, answers),
                     Outgoing::Own(_) => {}
                     Outgoing::Close => break 'taking,
@@ -57,7 +57,7 @@ impl Taker {
         for (number, response) in responses {
             bytes += response.weight_bytes();
             if matches!(response, Response::GoingAway { .. }) {
-                // What was asked is answered all the same.
+                // Requests that were sent before are still answered.
                 self.waiting.lock().has_ended = true;
             } else if let Err(response) = self.waiting.hand_over(number, response) {
                 let leases = leases_of(&response);
@@ -75,7 +75,7 @@ impl Taker {
     }
 
     fn tell(&self, input: Input) {
-        // A core that is gone has nothing more to say.
+        // A core that is gone needs no reports.
         let _ = self.config.core.send(ToCore::Input(input));
     }
 }

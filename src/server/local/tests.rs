@@ -1,4 +1,4 @@
-//! Sessions of this process, with a whole node behind them, and the line to another member.
+//! Sessions of this process, with a whole node behind them, and the connection to another member.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -43,7 +43,7 @@ async fn a_job_that_comes_as_its_asker_leaves_goes_back() {
         let Response::Pushed(results) = pushed else { panic!("{pushed:?}") };
         assert!(matches!(results[..], [PushResult::Pushed(JobId(1))]), "{results:?}");
         while shown(&session).await != (JobState::Reserved, 1) {}
-        // Answers come in the order of the core: its asker has the job, and never looks.
+        // Answers come in the order of the core: this caller has the job, and never takes it.
         session.ask(None, Request::Ping).await.expect("an answer");
     }
     let back = async { while shown(&session).await != (JobState::Ready, 0) {} };
@@ -68,7 +68,7 @@ async fn nobody_waits_for_the_session_of_another_token() {
     let local = running.local();
     let access = |token: &str| Arc::new(Access { token: token.to_owned(), ..Access::open() });
     let (slow, quick) = (access("slow"), access("quick"));
-    // As while the way to a leader is looked for that hangs.
+    // As while the search for a leader hangs.
     let of_slow = local.sessions.of("slow");
     let opening = of_slow.lock().await;
     let opened = timeout(Duration::from_secs(30), local.session(&quick)).await;
@@ -121,7 +121,7 @@ struct Leader {
 }
 
 impl Leader {
-    /// The next request that is no PING.
+    /// The next request other than PING.
     async fn asked(&mut self) -> (RequestId, Request) {
         loop {
             while let Some(frame) = self.decoder.next(&mut self.bytes).expect("frames") {
@@ -211,7 +211,7 @@ async fn a_lease_that_may_have_ended_under_way_is_given_back_and_not_shown() {
         panic!("{release:?}")
     };
     assert_eq!(leases, [Lease { job: JobId(1), fence: Fence(7) }]);
-    // Its asker has some of its 30 seconds left, and waits for another.
+    // The caller has some of its 30 seconds left, and waits for another job.
     let (number, again) = leader.asked().await;
     let Request::Reserve(Reserve { wait_ms: 28_000..=28_500, .. }) = again else { panic!("{again:?}") };
     leader.answer(number, leased(8, 12_500)).await;

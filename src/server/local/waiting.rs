@@ -8,24 +8,24 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::protocol::{RequestId, Response};
 
-/// Who waits for which answer.
+/// The waiting requests of a session.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Mutex<Askers>);
 
-/// Those who wait, by the number of their request.
+/// The callers that wait, by the number of their request.
 #[derive(Debug, Default)]
 pub(super) struct Askers {
     pub(super) by_number: BTreeMap<u32, Asker>,
-    /// No answer comes any more.
+    /// True if no more answers come.
     pub(super) has_ended: bool,
 }
 
-/// One who waits.
+/// A caller that waits.
 #[derive(Debug)]
 pub(super) enum Asker {
-    /// One answer ends the wait.
+    /// For one answer, which ends the wait.
     Once(oneshot::Sender<Response>),
-    /// Answers come until it is gone.
+    /// For answers until it is dropped.
     Always(mpsc::UnboundedSender<Response>),
 }
 
@@ -34,7 +34,7 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands an answer over. Returns it if nobody waits for it.
+    /// Hands an answer over. Returns it if no caller waits for it.
     pub(super) fn hand_over(&self, number: RequestId, answer: Response) -> Result<(), Response> {
         let mut askers = self.lock();
         match askers.by_number.get(&number.0) {
@@ -47,7 +47,7 @@ impl Waiting {
         }
     }
 
-    /// No answer comes any more.
+    /// Ends all waits: no more answers come.
     pub(super) fn end(&self) {
         let mut askers = self.lock();
         askers.has_ended = true;

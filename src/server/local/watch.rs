@@ -1,6 +1,6 @@
-//! What this node shows to whoever watches it, whether it leads or not.
+//! The state that this node shows to monitoring, whether it leads or not.
 //!
-//! However many ask, the core has one question at a time: what it could not answer while it hangs does not pile up before it.
+//! The core has one question at a time, however many callers ask: so questions do not pile up while it hangs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,35 +17,35 @@ use crate::engine::JobEvent;
 use crate::replica::CalledBack;
 use crate::types::Access;
 
-/// A core that does not say for this long how it is hangs.
+/// A core that does not report its state for this long hangs.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// How a node is may be as old as this: whoever asks needs no token.
+/// The maximum age of the vitals: callers need no token for them.
 const VITALS_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// The questions of those who watch.
+/// The questions of those that watch the node.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
-    /// The last answer to everybody.
+    /// The last vitals.
     vitals: Mutex<Option<(Instant, Vitals)>>,
-    /// Held while the core is asked for somebody with a token.
+    /// Held while the core is asked for a caller with a token.
     turn: Mutex<()>,
     /// The question that the system has not answered: while a disk hangs, one thread waits for it.
     disk_free: Mutex<Option<JoinHandle<rustix::io::Result<u64>>>>,
 }
 
-/// How a node is, for whoever asks.
+/// The health of a node, for callers without a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Vitals {
-    /// It knows a leader.
+    /// True if it knows a leader.
     pub has_leader: bool,
-    /// Pushes are refused for want of disk space.
+    /// True if pushes are refused for lack of disk space.
     pub disk_is_full: bool,
-    /// Pushes are refused for want of memory.
+    /// True if pushes are refused for lack of memory.
     pub memory_is_short: bool,
 }
 
 impl Local {
-    /// How this node is, not older than a second. `None` if its core does not answer in time.
+    /// The health of this node, at most a second old. `None` if its core does not answer in time.
     pub async fn vitals(&self) -> Option<Vitals> {
         let asked = async {
             let mut last = self.watchers.vitals.lock().await;
@@ -64,7 +64,8 @@ impl Local {
         timeout(ANSWER_MAX, asked).await.ok()?
     }
 
-    /// What this node knows of itself and of the queue, as far as somebody may see it. `None` if its core does not answer in time.
+    /// The state of this node and of the queue, as far as this access may see it. `None` if its core does not answer in
+    /// time.
     pub async fn observe(&self, access: Arc<Access>) -> Option<Box<Observed>> {
         let asked = async {
             let _turn = self.watchers.turn.lock().await;
@@ -73,32 +74,32 @@ impl Local {
         timeout(ANSWER_MAX, asked).await.ok()?
     }
 
-    /// The topics whose jobs are called back, as far as this node knows. `None` if its core does not answer in time.
+    /// The topics with call-backs, as far as this node knows. `None` if its core does not answer in time.
     pub async fn called_back(&self) -> Option<Vec<CalledBack>> {
         let (asker, answer) = oneshot::channel();
         self.config.core.send_brief(ToCore::CalledBack(asker)).ok()?;
         timeout(ANSWER_MAX, answer).await.ok()?.ok()
     }
 
-    /// What happens to jobs from here on, as this node applies it. A reader that takes them too slowly misses some, and is told how
-    /// many. `None` if the core does not answer in time.
+    /// Events of jobs from here on, as this node applies them. A reader that is too slow misses some, and is told how many.
+    /// `None` if the core does not answer in time.
     pub async fn job_events(&self) -> Option<broadcast::Receiver<JobEvent>> {
         let (asker, answer) = oneshot::channel();
         self.config.core.send_brief(ToCore::WatchJobs(asker)).ok()?;
         timeout(ANSWER_MAX, answer).await.ok()?.ok()
     }
 
-    /// Whether no other member can lead: nodes know each other by the peers' port.
+    /// True if no other member can lead, because this node has no peers' port.
     pub fn is_alone(&self) -> bool {
         self.passage.is_none()
     }
 
-    /// Memory that the process takes, in bytes; `None` where the system does not say it.
+    /// Memory of the process, in bytes; `None` where the system does not report it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes()
     }
 
-    /// Free space on the device of the data, in bytes; `None` if the system does not say it in time.
+    /// Free space on the device of the data, in bytes; `None` if the system does not answer in time.
     pub async fn disk_free_bytes(&self) -> Option<u64> {
         let asked = async {
             let mut asking = self.watchers.disk_free.lock().await;

@@ -1,4 +1,4 @@
-//! An actor that tells of its turns, and threads that want it.
+//! An actor that reports its turns, and threads that compete for it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,12 +11,12 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::*;
 
-/// What takes longer has failed. Nothing waits for it to pass.
+/// Anything that takes longer has failed. Tests do not wait for it to pass.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type Step = Box<dyn FnOnce(&mut Recorder) -> bool + Send>;
 
-/// Does what its inputs say.
+/// Does what its inputs command.
 struct Recorder {
     turns: Sender<ThreadId>,
     /// Gets the number of inputs that were not handled.
@@ -32,7 +32,7 @@ impl Actor for Recorder {
         if self.due.is_some_and(|due| due <= self.clock.elapsed()) {
             self.due = None;
         }
-        // The test may have what it wanted.
+        // The test may have ended.
         let _ = self.turns.send(thread::current().id());
         inputs.pop_front().is_none_or(|step| step(self))
     }
@@ -56,7 +56,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// An actor that has had its first turn and rests, and a task that waits for what is brief.
+    /// An actor that has had its first turn and rests, and a task that waits for brief inputs.
     fn start() -> Self {
         let ((turns, told), (ended, end)) = (mpsc::channel(), mpsc::channel());
         let clock = Clock::start();
@@ -70,7 +70,7 @@ impl Rig {
         rig
     }
 
-    /// Whether the actor's thread has run the next turn.
+    /// True if the actor's thread has run the next turn.
     fn is_turn_of_thread(&self) -> bool {
         self.turns.recv_timeout(PATIENCE).expect("a turn") == self.thread.thread().id()
     }
@@ -184,7 +184,7 @@ fn while_a_turn_of_the_task_hangs_the_runtime_serves_others() {
     let [mut first, mut second] = [(); 2].map(|()| TcpStream::connect(address).expect("connected"));
     second.set_read_timeout(Some(PATIENCE)).expect("set");
     let mut answer = [0];
-    // Which thread waits for sockets is different each time.
+    // Which thread polls the sockets varies.
     for _ in 0..500 {
         // The actor has a deadline, then hangs.
         first.write_all(&[0]).expect("open");
@@ -247,7 +247,7 @@ fn when_the_task_panics_the_thread_does() {
     assert_eq!(rig.mailbox.send(Box::new(|_| true)), Err(Closed));
 }
 
-/// Counts, and is run by one thread at a time: it would lose counts otherwise.
+/// Counts without synchronization: two threads at a time would lose counts.
 struct Counter {
     seen: Vec<u64>,
     result: Sender<Vec<u64>>,

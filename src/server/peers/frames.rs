@@ -1,4 +1,4 @@
-//! Bytes between nodes, as frames: what one says to another, and how it is told from noise.
+//! Frames between nodes: their encoding, and the checks on what arrives.
 //!
 //! ```text
 //!  0        4      5             length  length + 4
@@ -14,7 +14,7 @@
 //! A frame about one Raft group (BUNDLE, FETCH, PART, GONE) begins its payload with the number of the group, `u8`. The others
 //! are about the node. A frame for a group that this node does not have is refused.
 //!
-//! Pure: it knows no socket. It allocates for what has arrived, never by what a length says.
+//! It does no IO. It allocates for the bytes that have arrived, never by a length field.
 
 mod vouch;
 
@@ -27,7 +27,7 @@ use crate::types::{Access, GroupId, Member, Millis};
 
 /// The version that this code speaks with other nodes.
 pub const VERSION: u16 = 2;
-/// The oldest one that it understands.
+/// The oldest version that it understands.
 pub const VERSION_MIN: u16 = 2;
 
 const MAGIC: [u8; 8] = *b"ADJPEERS";
@@ -40,78 +40,79 @@ const CRC_BYTES: usize = 4;
 /// Longest text of a refusal, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
 
-/// What one node says to another.
+/// A message from one node to another.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PeerFrame {
-    /// The first word of the one who dialled.
+    /// The first frame, from the node that dialled.
     Hello(Greeting),
-    /// It is welcome; this is who answers.
+    /// Accepts a HELLO, and says which node answers.
     Welcome(Greeting),
-    /// It is not welcome, or the answer is not from whom it should be. The connection ends.
+    /// Refuses a HELLO, or an answer from the wrong node. The connection ends.
     Refused(Refusal),
-    /// Instead of HELLO, from a node that has no cluster yet: which one is this? The number that it is to have.
+    /// Instead of HELLO, from a node without a cluster: asks which one this is. Has the number that the node is to
+    /// have.
     Join(u64),
-    /// The answer to that.
+    /// The answer to JOIN.
     Cluster(ClusterInfo),
     /// Shows that the sender is alive. Follows WELCOME at once.
     Ping,
-    /// From one replica to the other.
+    /// Messages from one replica to the other.
     Bundle(Bundle),
     /// Send a part of the newest checkpoint.
     Fetch {
         /// The last entry that it must contain.
         index: u64,
-        /// Where in it the part begins.
+        /// The offset of the part in the checkpoint.
         offset: u64,
     },
     /// A part of a checkpoint.
     Part {
         /// The last entry that it contains.
         index: u64,
-        /// Where the part begins.
+        /// The offset of the part.
         offset: u64,
-        /// How long all of it is.
+        /// The length of the whole checkpoint.
         total: u64,
         /// The part.
         data: Bytes,
     },
-    /// The newest checkpoint is not the one that was asked for.
+    /// The newest checkpoint is not the requested one.
     Gone {
-        /// The one that was asked for.
+        /// The requested one.
         index: u64,
     },
-    /// What the callers may do whose requests follow, as clients send them.
+    /// The access of the callers whose requests follow, encoded as clients send them.
     Vouch(Access),
 }
 
 /// What a connection between two nodes is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To stay, and to carry what replicas say.
+    /// A permanent connection for messages of replicas.
     Peer,
-    /// To see who is there.
+    /// To learn which node answers.
     Probe,
-    /// To carry the requests of callers. What these may do follows the handshake.
+    /// For the requests of callers. Their access follows the handshake.
     Callers,
 }
 
 /// The handshake of two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// What for.
+    /// The purpose of the connection.
     pub purpose: Purpose,
     /// The cluster that the sender's data belongs to.
     pub cluster_id: [u8; 16],
-    /// Who the sender is.
+    /// The sender.
     pub about: PeerInfo,
 }
 
-/// What a node that wants to join needs to know.
+/// The cluster and its members, for a node that wants to join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterInfo {
     /// The cluster.
     pub cluster_id: [u8; 16],
-    /// Its members, as far as the node knows that was asked.
+    /// Its members, as far as the answering node knows.
     pub members: Vec<Member>,
 }
 
@@ -119,13 +120,13 @@ pub struct ClusterInfo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    /// In a word.
+    /// The reason as a code.
     pub code: RefusalCode,
     /// The problem and its remedy, for people.
     pub text: String,
 }
 
-/// Why a node is turned away, in a word.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum RefusalCode {
@@ -133,7 +134,7 @@ pub enum RefusalCode {
     Unknown = 0,
     /// Its data belongs to another cluster.
     OtherCluster = 1,
-    /// Its number is that of a member whose data is another copy: that copy is lost.
+    /// Its number is that of a member with another copy of the data: that copy is lost.
     DataLost = 2,
     /// It was a member, and was removed.
     Removed = 3,
@@ -147,36 +148,36 @@ pub enum RefusalCode {
     OtherNode = 7,
     /// Too many connections are not authenticated yet.
     Busy = 8,
-    /// It cannot do what the cluster does.
+    /// It does not support the cluster's feature level.
     FeatureLevel = 9,
-    /// Its certificate is not for the number that it says it has.
+    /// Its certificate is not for its number.
     NotProven = 10,
 }
 
-/// Why bytes are no frame. The connection cannot go on.
+/// Why bytes are not a frame. The connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeerFrameError {
     /// Longer than a frame may be here.
     #[error("a frame of {bytes} bytes; at most {bytes_max} are allowed here")]
     TooLong {
-        /// What its length says.
+        /// Its length field.
         bytes: u32,
         /// The limit.
         bytes_max: u32,
     },
-    /// Shorter than any frame is.
+    /// Shorter than the shortest frame.
     #[error("a frame of {0} bytes, which is less than any has")]
     TooShort(u32),
-    /// Not as it was sent.
+    /// Its checksum does not match.
     #[error("the checksum of a frame is wrong: it changed on its way, or the sender is no node")]
     Checksum,
-    /// No kind that is known.
+    /// Its kind is unknown.
     #[error("a frame of the unknown kind {0}")]
     Kind(u8),
     /// It is about a group that this node does not have.
     #[error("a frame for group {0}, which is not for this node: it has only group {only}", only = GroupId::ONLY.0)]
     Group(u8),
-    /// Its payload makes no sense.
+    /// Its payload is not valid.
     #[error("a frame of kind {0} makes no sense")]
     Malformed(u8),
     /// Its sender speaks other versions.
@@ -184,9 +185,9 @@ pub enum PeerFrameError {
         "the other node speaks versions {min} to {max} of the nodes' protocol, this one {VERSION_MIN} to {VERSION}"
     )]
     Version {
-        /// The oldest that it speaks.
+        /// The oldest version that it speaks.
         min: u16,
-        /// The newest.
+        /// The newest version that it speaks.
         max: u16,
     },
     /// Its Raft message is invalid.
@@ -194,7 +195,7 @@ pub enum PeerFrameError {
     Message(#[from] MessageError),
 }
 
-/// Cuts what arrives into frames.
+/// Splits received bytes into frames.
 #[derive(Clone, Debug)]
 pub struct PeerDecoder {
     bytes_max: u32,
@@ -214,24 +215,24 @@ mod kind {
     pub(super) const GONE: u8 = 10;
     pub(super) const VOUCH: u8 = 11;
 
-    /// Whether frames of this kind are about one Raft group, and name it.
+    /// True if frames of this kind are about one Raft group, and name it.
     pub(super) fn names_group(kind: u8) -> bool {
         matches!(kind, BUNDLE | FETCH | PART | GONE)
     }
 }
 
 impl PeerDecoder {
-    /// One for a connection before the handshake.
+    /// A decoder for a connection before the handshake.
     pub fn new() -> Self {
         Self::with_bytes_max(PEER_FRAME_BYTES_MAX_BEFORE_WELCOME)
     }
 
-    /// One that accepts frames up to this size in bytes.
+    /// A decoder that accepts frames up to this size in bytes.
     pub fn with_bytes_max(bytes_max: usize) -> Self {
         Self { bytes_max: u32::try_from(bytes_max).unwrap_or(u32::MAX) }
     }
 
-    /// Takes the next frame from the beginning of `buffer`; `None` if it is not all there yet.
+    /// Takes the next frame from the beginning of `buffer`; `None` if it is incomplete.
     pub fn next(&self, buffer: &mut BytesMut) -> Result<Option<PeerFrame>, PeerFrameError> {
         let Some(length) = buffer.first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length);
@@ -266,7 +267,7 @@ impl Default for PeerDecoder {
 }
 
 impl PeerFrame {
-    /// Adds its bytes to `out`.
+    /// Appends its bytes to `out`.
     pub fn encode(&self, out: &mut BytesMut) {
         let begin = out.len();
         out.put_u32_le(0);
@@ -426,7 +427,7 @@ impl Refusal {
     }
 }
 
-/// The rest of a payload.
+/// The fields of a payload that are not decoded yet.
 struct Fields(Bytes);
 
 impl Fields {
@@ -495,7 +496,7 @@ fn put_member(out: &mut BytesMut, member: &Member) {
     put_text(out, &member.client_address, PEER_ADDRESS_BYTES_MAX);
 }
 
-/// A text behind its length, cut off where it gets too long.
+/// Puts a text after its length, truncated to the maximum.
 fn put_text(out: &mut BytesMut, text: &str, bytes_max: usize) {
     let text = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
     out.put_u16_le(u16::try_from(text.len()).unwrap_or(u16::MAX));

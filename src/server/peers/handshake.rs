@@ -31,12 +31,12 @@ use crate::transport::tls::{Members, node_name};
 use crate::types::Access;
 use crate::types::limits::PEER_FRAME_BYTES_MAX_BEFORE_WELCOME;
 
-/// How a connection between nodes begins.
+/// The TLS setup and the deadlines of a new connection between nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     /// With it, both sides prove that they are members before either reads a frame of the other.
     pub(super) tls: Option<Arc<Members>>,
-    /// The limit to each of: connecting, with the handshake of TLS; and the handshake of the two nodes.
+    /// The limit to each of: connecting, with the TLS handshake; and the handshake of the two nodes.
     pub(super) patience: Duration,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Handshake {
     pub(super) wire: Wire,
     /// The other node, as it describes itself.
     pub(super) about: PeerInfo,
-    /// Whether this node dialled.
+    /// True if this node dialled.
     pub(super) dialled: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Accepted {
     Peer(Handshake),
     /// A member, for its callers.
     Callers(Callers),
-    /// A probe or a join, which is answered. The connection ends.
+    /// A probe or a join that was answered. The connection ends.
     Answered,
 }
 
@@ -71,35 +71,35 @@ pub(super) enum HandshakeError {
     /// The other side has not proven, by TLS, that it is a member.
     #[error("no handshake of TLS: {0}. Do both nodes have certificates of the same CA?")]
     Unproven(#[source] io::Error),
-    /// The other side takes its time.
+    /// The other side does not answer in time.
     #[error("it does not say who it is within {} ms", .0.as_millis())]
     Silent(Duration),
     /// The connection ended.
     #[error(transparent)]
     Broken(WireError),
-    /// The other side does not want this node.
+    /// The other side refuses this node.
     #[error("it refuses this node: {0}")]
     Refused(Refusal),
-    /// This node does not want the other side.
+    /// This node refuses the other side.
     #[error("it is refused: {0}")]
     Refuses(Refusal),
 }
 
 /// A refused node is read from for this long after the refusal, so that it can read the reason before its own sending fails.
 const LINGER: Duration = Duration::from_secs(1);
-/// A list of members has to fit, in bytes.
+/// The maximum length of a frame with the list of members, in bytes.
 const CLUSTER_BYTES_MAX: usize = 64 << 10;
-/// And what callers may do, in bytes.
+/// The maximum length of a frame with the access of callers, in bytes.
 const VOUCH_BYTES_MAX: usize = 64 << 10;
 
-/// What a node that dialled came for.
+/// The purpose of a node that dialled.
 enum Came {
     Answered,
     Peer(PeerInfo),
     Callers(u64, Access),
 }
 
-/// Dials a node that is to be `expected`, or anyone, and comes to stay or just to see.
+/// Dials a node, which must be `expected` if that is given, for a peer connection or a probe.
 pub(super) async fn dial(
     address: &str,
     directory: &Mutex<PeerDirectory>,
@@ -129,7 +129,7 @@ pub(super) async fn dial(
     Ok(Handshake { wire, about, dialled: true })
 }
 
-/// Hears who came, and answers.
+/// Takes the other node's greeting, and answers it.
 pub(super) async fn accept(
     stream: TcpStream,
     directory: &Mutex<PeerDirectory>,
@@ -186,7 +186,7 @@ pub(super) async fn accept(
     })
 }
 
-/// Asks the node at `address` which cluster it belongs to, for a node that is to have this number.
+/// Asks the node at `address` for its cluster, on behalf of a node that is to have this number.
 pub(super) async fn ask_cluster(
     address: &str,
     node: u64,
@@ -204,7 +204,7 @@ pub(super) async fn ask_cluster(
     conclude(asked, wire, opening.patience).map(|(cluster, _)| cluster)
 }
 
-/// Locks a mutex. No code panics while holding it; even after a panic the data would be whole.
+/// Locks a mutex. No code panics while holding it; even after a panic the data would be consistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -246,7 +246,7 @@ impl Opening {
     }
 }
 
-/// Whether the other side may say that it is this node.
+/// Checks that the other side's certificate allows it to be this node.
 fn prove(wire: &Wire, node: u64) -> Result<(), HandshakeError> {
     if wire.stream.may_be_node(node) {
         return Ok(());
@@ -279,22 +279,22 @@ fn conclude<T>(
     Err(error)
 }
 
-/// Tells one who is not listened to why, and ends the connection.
+/// Sends a refused node the reason, and ends the connection.
 async fn refuse(mut wire: Wire, refusal: Refusal) {
     let farewell = async {
         wire.write(&PeerFrame::Refused(refusal)).await?;
         wire.stream.shutdown().await?;
-        // Closing a socket while input waits in it takes the last word back.
+        // Closing a socket with unread input resets the connection, and the other side loses the reason.
         let mut scratch = [0; 4096];
         while wire.stream.read(&mut scratch).await? > 0 {}
         Ok::<(), WireError>(())
     };
-    // Whether it hears that is its own affair.
+    // It does not matter whether the other side reads that.
     let _ = timeout(LINGER, farewell).await;
 }
 
 impl HandshakeError {
-    /// A frame that should not come here.
+    /// The error for an unexpected frame.
     fn unexpected(frame: PeerFrame) -> Self {
         match frame {
             PeerFrame::Refused(refusal) => Self::Refused(refusal),

@@ -1,4 +1,4 @@
-//! How a node without data finds its cluster: it asks the configured addresses until one of them knows.
+//! How a node without data finds its cluster: it asks the configured addresses until one of them answers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::transport::tls::Members;
 pub struct JoinError {
     /// The answering node's address.
     address: String,
-    /// Why.
+    /// The reason.
     reason: HandshakeError,
 }
 
@@ -23,7 +23,7 @@ pub struct JoinError {
 ///
 /// # Errors
 ///
-/// A member answers, and does not want this node.
+/// If a member answers and refuses this node.
 pub(in crate::server) async fn find_cluster(
     addresses: &[String],
     node: u64,

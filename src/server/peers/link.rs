@@ -1,7 +1,7 @@
 //! One connection to another node, while it lasts: sends the frames in the send queue, and dispatches those that arrive.
 //!
-//! Both sides send something at least once a second. A side that is silent for longer than [`Timing::silence`] is
-//! treated as gone, and so is one that takes nothing.
+//! Both sides send something at least once a second. A side that sends or reads nothing for longer than
+//! [`Timing::silence`] counts as gone.
 //!
 //! [`Timing::silence`]: super::Timing::silence
 
@@ -22,7 +22,7 @@ use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 /// The size of one read, in bytes.
 const READ_BYTES: usize = 64 << 10;
-/// The size of one write, in bytes; but one frame is never split.
+/// The approximate size of one write, in bytes; a frame is never split.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Why a connection ended.
@@ -34,10 +34,10 @@ pub(super) enum LinkEnd {
     /// The other side has ended it.
     #[error("the other node has ended it")]
     Closed,
-    /// Nothing came for too long.
+    /// Nothing arrived for too long.
     #[error("nothing came for {} ms", .0.as_millis())]
     Silent(Duration),
-    /// Nothing was taken for too long.
+    /// The other side read nothing for too long.
     #[error("nothing was taken for {} ms", .0.as_millis())]
     Stuck(Duration),
     /// An invalid frame arrived.
@@ -46,7 +46,7 @@ pub(super) enum LinkEnd {
     /// A frame arrived that is addressed to another node, or is not valid here.
     #[error("what came has no place between two nodes that know each other")]
     OutOfPlace,
-    /// The other side has changed its mind.
+    /// The other side refuses this node after the handshake.
     #[error("the other node refuses this one: {0}")]
     Refused(Refusal),
     /// This node ends.
@@ -54,7 +54,7 @@ pub(super) enum LinkEnd {
     Stopped,
 }
 
-/// Serves a connection to `node` until it ends, and says why.
+/// Serves a connection to `node` until it ends. Returns the reason.
 pub(super) async fn serve(mut wire: Wire, node: u64, send_queue: &SendQueue, shared: &Shared) -> LinkEnd {
     let (input, output) = wire.stream.split();
     let reader = Reader { input, buffer: wire.buffer, node, shared };
@@ -101,7 +101,7 @@ impl Reader<'_> {
                 }
                 shared.hear(node, bundle);
             }
-            // Requests and answers beyond the served rate are dropped: the other node asks again.
+            // Requests and answers beyond these queues are dropped: the other node asks again.
             PeerFrame::Fetch { index, offset } => _ = shared.asked.try_send(Asked { node, index, offset }),
             PeerFrame::Part { index, offset, total, data } => {
                 _ = shared.answers.try_send(Answer::Part { node, index, offset, total, data });
@@ -138,7 +138,7 @@ async fn write(
                 Err(_) => return Err(LinkEnd::Stuck(silence)),
             }
         }
-        // TLS may have taken more than the socket has.
+        // TLS may have buffered more than the socket took.
         timeout(silence, output.flush()).await.map_err(|_| LinkEnd::Stuck(silence))??;
         if buffer.capacity() > 2 * WRITE_BYTES {
             buffer = BytesMut::new();

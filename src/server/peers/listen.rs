@@ -13,13 +13,13 @@ use super::super::unauthenticated::{UnauthenticatedLimits, UnauthenticatedSlot};
 use super::Shared;
 use super::handshake::{self, Accepted, HandshakeError, lock};
 
-/// Connections whose other side is not known yet.
+/// Connections before the end of the handshake.
 const UNAUTHENTICATED_MAX: usize = 64;
-/// After an error that will not pass at once, such as no free file descriptor.
+/// The pause after an error that does not pass at once, such as a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Refused nodes come again soon. Each reason is logged at this interval at most.
+/// Refused nodes reconnect soon. Each reason is logged at this interval at most.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
-/// Reasons that are kept in mind.
+/// Most reasons that are remembered.
 const REASONS_MAX: usize = 64;
 
 /// Accepts until the node stops.
@@ -34,7 +34,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         match accepted {
             Ok((stream, from)) => {
-                // One that finds no place is closed without an answer.
+                // Without a slot the connection is closed without an answer.
                 if let Some(place) = unauthenticated.enter(from.ip()) {
                     let (shared, complaints) = (Arc::clone(&shared), Arc::clone(&complaints));
                     tokio::spawn(receive(stream, from, place, shared, complaints));

@@ -62,10 +62,10 @@ use send_queue::WAITING_BYTES_MAX;
 use snapshot_receiver::FetchRequest;
 pub(super) use snapshot_receiver::Places;
 
-/// How long things may take between nodes.
+/// The deadlines and intervals of the connections between nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Until two nodes know each other.
+    /// The deadline of a handshake.
     pub(super) handshake: Duration,
     /// A slot for an unauthenticated connection that was held for this long goes to another connection from the same address, if there is no other.
     pub(super) slot_patience: Duration,
@@ -73,9 +73,9 @@ pub(super) struct Timing {
     pub(super) ping: Duration,
     /// A node that sends or takes nothing for this time is treated as gone.
     pub(super) silence: Duration,
-    /// Before a node is dialled again: at first.
+    /// The first pause before a node is dialled again.
     pub(super) backoff_min: Duration,
-    /// The same, when that did not help for long.
+    /// The longest such pause, after repeated failures.
     pub(super) backoff_max: Duration,
     /// A part of a checkpoint that did not come within this time is asked for again.
     pub(super) part: Duration,
@@ -107,31 +107,31 @@ impl Default for Timing {
     }
 }
 
-/// What the way to the other nodes begins with.
+/// The parameters of the connections to other nodes.
 pub(super) struct Options {
     /// The cluster that the data belongs to.
     pub(super) cluster_id: [u8; 16],
-    /// What this node says of itself.
+    /// The description of this node for others.
     pub(super) own: PeerInfo,
     /// Where fetched checkpoints are written.
     pub(super) places: Places,
     /// With it, nodes prove by certificates that they are members.
     pub(super) tls: Option<Arc<Members>>,
-    /// To the core.
+    /// The mailbox of the core.
     pub(super) core: CoreMailbox,
-    /// To the checkpoint thread.
+    /// The channel to the checkpoint thread.
     pub(super) checkpoint: Sender<ToCheckpoint>,
-    /// To whatever serves the callers of other members.
+    /// The channel to the task that serves the callers of other members.
     pub(super) callers: mpsc::Sender<Callers>,
-    /// What time it is.
+    /// The clock of the node.
     pub(super) clock: Clock,
-    /// How long things may take.
+    /// The deadlines and intervals.
     pub(super) timing: Timing,
     /// Cancelled when the node stops.
     pub(super) stopping: CancellationToken,
 }
 
-/// The core's end.
+/// The core's handle of the connections to other nodes.
 #[derive(Debug)]
 pub(super) struct Peers {
     shared: Arc<Shared>,
@@ -139,7 +139,7 @@ pub(super) struct Peers {
     runtime: Handle,
 }
 
-/// What all tasks share.
+/// The state that all tasks share.
 #[derive(Debug)]
 struct Shared {
     node: u64,
@@ -151,9 +151,9 @@ struct Shared {
     asked: mpsc::Sender<snapshot_sender::Asked>,
     /// The answers of other nodes to this one's requests.
     answers: mpsc::Sender<snapshot_receiver::Answer>,
-    /// The callers of other members.
+    /// The channel for callers of other members.
     callers: mpsc::Sender<Callers>,
-    /// Set when this node's state is not trusted: it sends no checkpoint.
+    /// True when this node's state is not trusted: then it sends no checkpoint.
     sends_no_snapshots: AtomicBool,
     clock: Clock,
     timing: Timing,
@@ -162,11 +162,11 @@ struct Shared {
 
 /// The maximum number of waiting questions and answers about checkpoints. Further ones are dropped, and asked again.
 const QUESTIONS_MAX: usize = 16;
-/// Nodes that are talked to and are not members: those that this node does not know of yet.
+/// Most connected nodes that are not members, as far as this node knows.
 const STRANGERS_MAX: usize = 16;
 
 impl Peers {
-    /// Begins to listen and to talk, on the runtime that this is called on.
+    /// Begins to listen and to connect, on the current runtime.
     pub(super) fn start(options: Options, listener: TcpListener) -> Self {
         let Options { cluster_id, own, places, tls, core, checkpoint, callers, clock, timing, stopping } =
             options;
@@ -193,12 +193,12 @@ impl Peers {
         Self { shared, fetches, runtime: Handle::current() }
     }
 
-    /// The way to the other members, for callers.
+    /// Access to the other members, for callers.
     pub(super) fn passage(&self) -> Passage {
         Passage { shared: Arc::clone(&self.shared) }
     }
 
-    /// Hands over what the replica says to another node. Never waits.
+    /// Sends a bundle of the replica to another node. Never waits.
     pub(super) fn send(&self, to: u64, bundle: Bundle) {
         let Some(peer) = self.shared.peer(to) else {
             debug!(node = to, "nobody knows where this node is: what is said to it is dropped");
@@ -213,7 +213,7 @@ impl Peers {
         }
     }
 
-    /// From here on these are the members, and those were.
+    /// Sets the members, the removed nodes and the feature level from here on.
     pub(super) fn members(&self, members: Vec<Member>, removed: Vec<u64>, feature_level: u32) {
         let shared = &self.shared;
         let others: Vec<Member> = {
@@ -236,7 +236,7 @@ impl Peers {
         });
     }
 
-    /// Finds out who is at an address. The answer goes to the core.
+    /// Finds out which node is at an address. The answer goes to the core.
     pub(super) fn probe(&self, address: String) {
         let shared = Arc::clone(&self.shared);
         self.runtime.spawn(async move {
@@ -248,7 +248,7 @@ impl Peers {
         });
     }
 
-    /// From here on no checkpoint of this node is for others.
+    /// From here on this node sends no checkpoints.
     pub(super) fn stop_sending_snapshots(&self) {
         self.shared.sends_no_snapshots.store(true, Ordering::Relaxed);
     }
@@ -275,7 +275,7 @@ fn probe_error(address: &str, error: HandshakeError) -> ProbeError {
 }
 
 impl Shared {
-    /// The node of this number, if it is talked to.
+    /// The node of this number, if there is a task for it.
     fn peer(&self, node: u64) -> Option<Arc<Peer>> {
         lock(&self.peers).get(&node).cloned()
     }
@@ -294,7 +294,8 @@ impl Shared {
         peer
     }
 
-    /// Accepts a connection that another node has dialled. Of the nodes that are no members only the newest are kept.
+    /// Accepts a connection that another node has dialled. Of the nodes that are not members, only the newest are
+    /// kept.
     fn admit(self: &Arc<Self>, handshake: Handshake) {
         let Member { node, peer_address, .. } = &handshake.about.member;
         let known = self.peer(*node);
@@ -311,15 +312,15 @@ impl Shared {
             }
         }
         let peer = known.unwrap_or_else(|| self.start_peer(*node, peer_address, &Handle::current()));
-        // One that sends more than are looked at has enough of them.
+        // If the node dials faster than its task looks, the connection is dropped.
         let _ = peer.arrivals.try_send(handshake);
     }
 
-    /// Another node says something.
+    /// Passes a bundle of another node to the core.
     fn hear(&self, from: u64, bundle: Bundle) {
         let is_brief = bundle.weight_bytes() <= BRIEF_BYTES_MAX;
         let message = ToCore::Input(Input::Peer { from, bundle });
-        // If the core is gone, there is no one to tell.
+        // If the core is gone, the bundle is dropped.
         let _ = if is_brief { self.core.send_brief(message) } else { self.core.send(message) };
     }
 

@@ -12,7 +12,7 @@ use crate::storage::backup::{FOOTER_BYTES, footer};
 /// The size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// A file that grows.
+/// The file of a partial snapshot.
 pub(super) struct PartialSnapshot {
     path: PathBuf,
     file: File,
@@ -22,7 +22,7 @@ pub(super) struct PartialSnapshot {
 
 impl PartialSnapshot {
     /// Continues the file at `path` if it begins with `first`, the first bytes of a checkpoint of `total` bytes; else
-    /// begins it anew with them.
+    /// begins a new one with them.
     pub(super) fn begin(path: &Path, first: &[u8], total: u64) -> Result<Self, StorageError> {
         let fail = |error| StorageError::io("write", path, error);
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
@@ -38,7 +38,7 @@ impl PartialSnapshot {
         Ok(partial)
     }
 
-    /// How much there is.
+    /// The length so far, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -51,13 +51,13 @@ impl PartialSnapshot {
         Ok(())
     }
 
-    /// Makes a backup of it, now that it is whole.
+    /// Turns the complete file into a backup.
     pub(super) fn finish(mut self) -> Result<(), StorageError> {
         let footer = footer(self.hasher.digest128(), self.bytes + FOOTER_BYTES);
         self.put(&footer)
     }
 
-    /// Reads what there is, and stands at the end of it then.
+    /// Hashes the present bytes, and ends at the end of the file.
     fn hash_all(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let mut buffer = vec![0; READ_BYTES];
@@ -80,7 +80,7 @@ pub(super) fn remove(path: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// How much of a file may stay: nothing if it does not begin as it should. A footer is none of it.
+/// How many bytes of a file may stay: none if it does not begin with `first`. A footer does not stay.
 fn kept_bytes(file: &mut File, first: &[u8], total: u64) -> io::Result<u64> {
     let bytes = file.metadata()?.len();
     if bytes < first.len() as u64 {

@@ -1,8 +1,7 @@
-//! The way to the member that leads, for the callers of one that does not: over the nodes' port, by a connection of their own for
-//! each token.
+//! Connections to the leader for callers of other members: over the peers' port, one connection for each token.
 //!
-//! A member vouches for what its callers may do, and is believed: it holds all of the queue as it is. After that the
-//! connection speaks the clients' protocol. Nobody but members comes this way.
+//! A member vouches for the access of its callers, and is trusted: it has the whole queue anyway. After that the
+//! connection speaks the clients' protocol. Only members can open such a connection.
 
 use std::sync::Arc;
 
@@ -16,27 +15,27 @@ use crate::protocol::{ErrorCode, ErrorReply};
 use crate::transport::Stream;
 use crate::types::Access;
 
-/// The way to the other members.
+/// Access to the other members.
 #[derive(Clone, Debug)]
 pub(in crate::server) struct Passage {
     pub(super) shared: Arc<Shared>,
 }
 
-/// A connection over which the callers of another member ask.
+/// A connection with requests of another member's callers.
 #[derive(Debug)]
 pub(in crate::server) struct Callers {
     /// The connection.
     pub(in crate::server) stream: Stream,
-    /// What was read from it already.
+    /// The bytes that were already read from it.
     pub(in crate::server) unread: BytesMut,
-    /// What they may do.
+    /// The access of the callers.
     pub(in crate::server) access: Access,
     /// The member.
     pub(in crate::server) node: u64,
 }
 
 impl Passage {
-    /// A connection to the member that clients find at this address, for callers who may do this.
+    /// Connects to the member whose address for clients is this one, for callers with this access.
     pub(in crate::server) async fn open(
         &self,
         client_address: &str,

@@ -22,30 +22,30 @@ use super::link::{self, LinkEnd};
 use super::send_queue::SendQueue;
 use crate::replica::Input;
 
-/// What everybody sees of another node.
+/// The shared state of the connection to another node.
 #[derive(Debug)]
 pub(super) struct Peer {
     /// Its number.
     pub(super) node: u64,
-    /// Since when it is talked to.
+    /// When this node began to connect to it.
     pub(super) since: Duration,
     /// The messages to send to it.
     pub(super) send_queue: SendQueue,
-    /// Where it listens.
+    /// The address at which it listens.
     pub(super) address: Mutex<String>,
     /// Connections that it has dialled.
     pub(super) arrivals: mpsc::Sender<Handshake>,
-    /// Whether it is a member.
+    /// True if it is a member.
     pub(super) is_member: AtomicBool,
-    /// Cancelled when it is not to be talked to any more.
+    /// Cancelled when no connection to it is needed any more.
     pub(super) ended: CancellationToken,
 }
 
-/// Connections that one node may have dialled and that are not looked at yet.
+/// Connections that one node may have dialled and that its task has not taken yet.
 const ARRIVALS_MAX: usize = 4;
 
 impl Peer {
-    /// A node that is not connected, and where its connections arrive.
+    /// A node that is not connected, and the channel on which its connections arrive.
     pub(super) fn new(
         node: u64,
         address: String,
@@ -59,7 +59,7 @@ impl Peer {
     }
 }
 
-/// Talks to a node until it is not to be talked to any more.
+/// Connects to a node until no connection to it is needed any more.
 pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake>, shared: Arc<Shared>) {
     let mut attempts = Attempts { pause: Duration::ZERO, complaint: None };
     loop {
@@ -82,13 +82,13 @@ pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake
 
 /// Attempts to reach a node since its last lasting connection.
 struct Attempts {
-    /// Before the next one.
+    /// The pause before the next one.
     pause: Duration,
-    /// What the log was told last.
+    /// The last logged problem.
     complaint: Option<Complaint>,
 }
 
-/// Holds a connection while it lasts. Returns the one that takes its place, if one does.
+/// Holds a connection while it lasts. Returns the connection that replaces it, if one does.
 async fn hold(
     handshake: Handshake,
     peer: &Peer,
@@ -125,9 +125,9 @@ async fn hold(
     next
 }
 
-/// Whether a connection that the other node has dialled takes the place of the one that there is.
+/// True if a connection that the other node has dialled replaces the present one.
 fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
-    // Of two that were dialled by the same side the later one counts.
+    // Of two connections that the same side dialled, the later one stays.
     !(dialled && own_is_lower)
 }
 
@@ -150,7 +150,7 @@ async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshak
     }
 }
 
-/// Waits until a member is to be dialled without a word to say. The one with the lower number dials first.
+/// Waits until a member should be dialled without a message for it. The node with the lower number dials first.
 async fn until_wanted(peer: &Peer, shared: &Shared) {
     let is_member = || peer.is_member.load(Ordering::Relaxed);
     if shared.node > peer.node || !is_member() {
@@ -161,7 +161,7 @@ async fn until_wanted(peer: &Peer, shared: &Shared) {
     }
 }
 
-/// The problem with a node, in a word: logged once, and not at each dial.
+/// The kind of a problem with a node: logged once, and not at each dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Complaint {
     Unreachable,

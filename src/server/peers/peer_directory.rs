@@ -9,14 +9,14 @@ use super::frames::{ClusterInfo, Greeting, Purpose, Refusal, RefusalCode};
 use crate::replica::PeerInfo;
 use crate::types::Member;
 
-/// Who this node is, and whom it knows.
+/// The identity of this node, and the nodes that it knows.
 #[derive(Clone, Debug)]
 pub(super) struct PeerDirectory {
     cluster_id: [u8; 16],
     own: PeerInfo,
     members: BTreeMap<u64, Member>,
     removed: BTreeSet<u64>,
-    /// What every member must be able to do.
+    /// The feature level that every member must support.
     feature_level: u32,
 }
 
@@ -32,7 +32,7 @@ impl PeerDirectory {
         Self { cluster_id, own, members: BTreeMap::new(), removed: BTreeSet::new(), feature_level: 0 }
     }
 
-    /// From here on these are the members, those were, and this they must all be able to do.
+    /// Sets the members, the removed nodes, and the feature level that all must support.
     pub(super) fn update(&mut self, members: Vec<Member>, removed: Vec<u64>, feature_level: u32) {
         self.feature_level = feature_level;
         self.members = members.into_iter().map(|member| (member.node, member)).collect();
@@ -44,22 +44,22 @@ impl PeerDirectory {
         self.own.member.node
     }
 
-    /// Every member but this node.
+    /// All members except this node.
     pub(super) fn others(&self) -> impl Iterator<Item = &Member> {
         self.members.values().filter(|member| member.node != self.node())
     }
 
-    /// Whether a node is a member.
+    /// True if the node is a member.
     pub(super) fn has(&self, node: u64) -> bool {
         self.members.contains_key(&node)
     }
 
-    /// Whether a node was removed.
+    /// True if the node was removed.
     pub(super) fn is_removed(&self, node: u64) -> bool {
         self.removed.contains(&node)
     }
 
-    /// What this node says of itself.
+    /// The greeting of this node.
     pub(super) fn greeting(&self, purpose: Purpose) -> Greeting {
         Greeting { purpose, cluster_id: self.cluster_id, about: self.own.clone() }
     }
@@ -74,8 +74,8 @@ impl PeerDirectory {
         Ok(ClusterInfo { cluster_id: self.cluster_id, members })
     }
 
-    /// Whether the node with this greeting may talk to this node. If it was dialled, `dialled` is the expected number of the
-    /// node.
+    /// Checks that the node with this greeting may connect to this node. If it was dialled, `dialled` is the expected
+    /// number of the node.
     pub(super) fn check(&self, other: &Greeting, dialled: Option<u64>) -> Result<(), Refusal> {
         let member = &other.about.member;
         if other.cluster_id != self.cluster_id {

@@ -1,7 +1,7 @@
 //! The send queue to one node, by priority: messages that hold the group together go before entries, and those
 //! before the parts of a checkpoint.
 //!
-//! Bounded: what does not fit is dropped, and Raft sends it again. The sender never waits.
+//! Bounded: bundles that do not fit are dropped, and Raft sends them again. The sender never waits.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ pub(super) const WAITING_BYTES_MAX: usize = 16 << 20;
 const URGENT_BYTES_MAX: usize = 1 << 20;
 /// A bundle is closed when its messages reach this size, in bytes: an urgent message waits for at most one bundle.
 const BUNDLE_BYTES_TARGET: usize = 256 << 10;
-/// What a bundle takes beside its messages, by and large.
+/// Estimated memory of a bundle beside its messages, in bytes.
 const BUNDLE_BYTES: usize = 128;
 
 /// The send queue to one node.
@@ -42,21 +42,21 @@ struct Waiting {
     dropped: u64,
 }
 
-/// Something to send.
+/// A queued frame.
 #[derive(Debug)]
 enum Item {
     Bundle {
         bundle: Bundle,
         bytes: usize,
-        /// When it was handed over.
+        /// When it was queued.
         since: Duration,
     },
     Frame(PeerFrame),
 }
 
 impl SendQueue {
-    /// Adds what the replica says, at this time. Returns how many bundles were dropped since the queue was empty, if this
-    /// one was, or a part of it.
+    /// Adds a bundle of the replica, at this time. If all or a part of it was dropped, returns how many bundles were
+    /// dropped since the queue was empty.
     pub(super) fn push(&self, bundle: Bundle, now: Duration) -> Option<u64> {
         let mut waiting = lock(&self.waiting);
         let before = waiting.dropped;
@@ -70,13 +70,13 @@ impl SendQueue {
         (dropped > before).then_some(dropped)
     }
 
-    /// Adds a small frame that has haste.
+    /// Adds a small, urgent frame.
     pub(super) fn push_frame(&self, frame: PeerFrame) {
         lock(&self.waiting).push(Item::Frame(frame), BUNDLE_BYTES, true);
         self.wake.notify_one();
     }
 
-    /// Adds a part of a checkpoint. There is one in hand: it takes the place of the one before.
+    /// Adds a part of a checkpoint. The queue holds one: a new part replaces the one before.
     pub(super) fn push_part(&self, part: PeerFrame) {
         lock(&self.waiting).part = Some(part);
         self.wake.notify_one();
@@ -108,7 +108,7 @@ impl SendQueue {
         }
     }
 
-    /// Discards the queued frames: there is no connection to send them on.
+    /// Drops the queued frames: there is no connection to send them on.
     pub(super) fn clear(&self) {
         *lock(&self.waiting) = Waiting::default();
     }
@@ -148,7 +148,8 @@ impl Waiting {
     }
 }
 
-/// A bundle in pieces, each with whether it is urgent. Other messages are cut so that no urgent one waits for long.
+/// Splits a bundle into pieces, each with true if it is urgent. Other messages are cut so that no urgent one waits
+/// for long.
 fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
     let Bundle { wall, stamp_us, applied, audited, messages } = bundle;
     let with = |messages| Bundle { wall, stamp_us, applied, audited, messages };
@@ -174,7 +175,7 @@ fn split(bundle: Bundle) -> Vec<(Bundle, bool)> {
     pieces
 }
 
-/// What the sender would say of its clocks now: the time that a bundle has waited must not look like a difference.
+/// Adjusts the sender's clocks in a bundle to now: the time that it has waited must not look like a clock difference.
 fn aged(bundle: Bundle, waited: Duration) -> Bundle {
     let wall = Millis(bundle.wall.0.saturating_add(whole_ms(waited)));
     let waited_us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);

@@ -3,8 +3,8 @@
 //!
 //! One snapshot at a time, and one part in flight: the sender is never flooded, and urgent messages overtake. After
 //! a broken connection, or when a fetch starts again, it resumes at the end of the file, if the checkpoint begins
-//! with the same bytes: these contain the hash of everything in it. A damaged checkpoint is discarded and fetched
-//! again, a few times; so is one for which there is no space.
+//! with the same bytes: these contain the hash of everything in it. A checkpoint that arrives damaged, or that there
+//! is no space for, is discarded and fetched again, a few times.
 //!
 //! ```text
 //! DIR/incoming.pull    the partial snapshot
@@ -30,23 +30,23 @@ use crate::replica::Input;
 use crate::storage::folder::{DiskFolder, Folder, SpareFolder};
 use crate::storage::{Backup, Restored, StorageError, StorageErrorKind, checkpoint};
 
-/// The order of the core to fetch a checkpoint.
+/// A command of the core to fetch a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FetchRequest {
-    /// With this number the core tells the result of its last order from those of earlier ones.
+    /// Its number, by which the core tells the result of its last request from earlier ones.
     pub(super) number: u64,
-    /// The node that has it.
+    /// The node that has the checkpoint.
     pub(super) from: u64,
     /// The last entry that it contains.
     pub(super) index: u64,
 }
 
-/// What another node answers to `FETCH`.
+/// The answer of another node to `FETCH`.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// A part.
     Part { node: u64, index: u64, offset: u64, total: u64, data: Bytes },
-    /// It no longer has that checkpoint.
+    /// The node no longer has that checkpoint.
     Gone { node: u64, index: u64 },
 }
 
@@ -60,7 +60,7 @@ pub(in crate::server) struct Places {
 }
 
 impl Places {
-    /// Fails if there is no space for this many more bytes.
+    /// Fails if there is no space for this many bytes more.
     fn look(&self, bytes: u64) -> Result<(), StorageError> {
         if self.incoming.free_bytes()? < bytes {
             return Err(StorageError::DiskFull { action: "write", path: self.file.clone() });
@@ -72,9 +72,9 @@ impl Places {
 /// Why a fetch ended without a checkpoint.
 #[derive(Debug)]
 enum FetchError {
-    /// Another one is wanted, or none.
+    /// Another checkpoint was requested, or none is needed.
     Cancelled,
-    /// The other node has it no more, or does not answer.
+    /// The other node no longer has it, or does not answer.
     Gone,
     /// The checkpoint is damaged. Fetching it again may help.
     Useless(Flaw),
@@ -85,13 +85,13 @@ enum FetchError {
 /// Why a fetched checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Flaw {
-    /// It is damaged, or of a later version, or something is short that it needs.
+    /// It is damaged, or of a later version, or a resource ran short.
     #[error(transparent)]
     Storage(StorageError),
-    /// It is not the one that was asked for.
+    /// It is not the requested one.
     #[error("it is of entry {0}")]
     OtherIndex(u64),
-    /// The other node said of one checkpoint that it had different lengths.
+    /// The other node stated different lengths for one checkpoint.
     #[error("its parts do not fit together")]
     Parts,
 }
@@ -115,7 +115,7 @@ pub(super) async fn serve(
             tokio::select! {
                 outcome = &mut fetching => outcome,
                 newer = requests.recv() => {
-                    // Let the unpacking end first: two at a time would write into the same folder.
+                    // Let the unpacking end first: two at once would write into the same folder.
                     cancelled.cancel();
                     next = newer;
                     fetching.await
@@ -179,7 +179,7 @@ impl Fetch<'_> {
         if self.cancelled.is_cancelled() { Err(FetchError::Cancelled) } else { Ok(restored) }
     }
 
-    /// Brings the whole checkpoint into the file. Returns its length.
+    /// Fetches the whole checkpoint into the file. Returns its length.
     async fn fetch(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<u64, FetchError> {
         let (total, first) = self.part(0, answers).await?;
         let path = self.places.file.clone();
@@ -206,7 +206,7 @@ impl Fetch<'_> {
         Ok(total)
     }
 
-    /// Asks for the part at `offset` until it is there.
+    /// Requests the part at `offset` until it arrives.
     async fn part(
         &self,
         offset: u64,
@@ -255,8 +255,8 @@ impl Fetch<'_> {
         Err(FetchError::Cancelled)
     }
 
-    /// Verifies all of it and unpacks it. Meanwhile the other node goes on hearing of this one: it would take it for gone,
-    /// and offer the next checkpoint.
+    /// Verifies all of it and unpacks it. Meanwhile it keeps sending requests: otherwise the other node would take this
+    /// one for gone, and offer the next checkpoint.
     async fn unpack(&self, total: u64) -> Result<Box<Restored>, FetchError> {
         let (places, index) = (self.places.clone(), self.request.index);
         let mut unpacking = pin!(blocking(move || Ok(unpack(&places, index))));
@@ -269,7 +269,7 @@ impl Fetch<'_> {
     }
 }
 
-/// The checkpoint in the file, beside what this node has; the file is not needed any more then, whether it is whole or not.
+/// Unpacks the checkpoint in the file beside this node's own, and removes the file, even after an error.
 fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, FetchError> {
     let unpacked = || {
         let backup = Backup::open(&places.file)?;
@@ -277,7 +277,7 @@ fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, FetchError> {
             return Err(FetchError::Useless(Flaw::OtherIndex(backup.header().index)));
         }
         backup.verify(|_| {})?;
-        // The files of an earlier fetch are not needed: the core has ordered another one.
+        // The files of an earlier fetch are not needed: the core has requested another one.
         empty(&places.incoming)?;
         backup.unpack(&places.incoming)?;
         checkpoint::restore(&places.incoming)?.ok_or(FetchError::Gone)
@@ -285,7 +285,7 @@ fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, FetchError> {
     let outcome = unpacked();
     partial_snapshot::remove(&places.file)?;
     if outcome.is_err() {
-        // Half a checkpoint takes space, and that may be what there was too little of.
+        // Half a checkpoint takes space, and a lack of space may be the reason.
         empty(&places.incoming)?;
     }
     outcome.map(Box::new)
@@ -295,18 +295,18 @@ fn empty(folder: &impl Folder) -> Result<(), StorageError> {
     folder.list()?.iter().try_for_each(|name| folder.remove(name))
 }
 
-/// The number of bytes that come with the first part.
+/// The length of the first part, in bytes.
 fn first_bytes(total: u64) -> u64 {
     total.min(super::snapshot_sender::PART_BYTES as u64)
 }
 
-/// Does what blocks beside the threads that serve connections, and always to its end.
+/// Runs blocking work outside the threads that serve connections, always to its end.
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
 ) -> Result<T, FetchError> {
     match spawn_blocking(step).await {
         Ok(done) => done.map_err(FetchError::from),
-        // The server ends, and does not begin to write any more.
+        // The runtime is ending, and begins no more writes.
         Err(_) => Err(FetchError::Cancelled),
     }
 }

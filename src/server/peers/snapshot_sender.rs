@@ -1,8 +1,8 @@
 //! The snapshot sender: serves the newest checkpoint to other nodes, a part per request, and holds its files open
 //! while a node keeps asking.
 //!
-//! The bytes are those of a backup without its footer. They are the same however often the checkpoint is opened, so
-//! that an interrupted node can resume.
+//! The bytes are those of a backup without its footer. They are the same each time the checkpoint is opened, so that
+//! an interrupted node can resume.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::replica::Input;
 use crate::storage::backup::FOOTER_BYTES;
 use crate::storage::{PinnedBackup, StorageError};
 
-/// A part of a checkpoint, in bytes.
+/// The length of a part of a checkpoint, in bytes.
 pub(super) const PART_BYTES: usize = 64 << 10;
 
-/// `FETCH` of another node.
+/// A `FETCH` of another node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) node: u64,
@@ -37,7 +37,7 @@ pub(super) struct Asked {
 struct Pin {
     backup: Arc<PinnedBackup>,
     asked: Instant,
-    /// When the replica was told.
+    /// When the replica was last told of it.
     told: Option<Instant>,
 }
 
@@ -105,7 +105,7 @@ async fn answer(
             pins.remove(&node);
             refuse(ask, shared);
         }
-        // The server ends, and does not begin to read any more.
+        // The runtime is ending, and begins no more reads.
         Err(_) => {}
     }
 }
@@ -113,7 +113,7 @@ async fn answer(
 /// The newest checkpoint, held open; `None` if there is none, or it cannot be opened.
 async fn newest(checkpoint: &Sender<ToCheckpoint>) -> Option<Arc<PinnedBackup>> {
     let (reply, pinned) = oneshot::channel();
-    // A thread that has ended opens nothing.
+    // If the thread has ended, no reply comes.
     let _ = checkpoint.send(ToCheckpoint::Pin { reply });
     pinned.await.ok().flatten()
 }

@@ -11,7 +11,7 @@ pub(super) fn heartbeat(from: u64, to: u64) -> Message {
     message(6, from, to, &[])
 }
 
-/// An append of entries with this data, none of them for one that only tells how far the log is committed.
+/// An append of entries with this data; without any it only reports how far the log is committed.
 pub(super) fn append(from: u64, to: u64, entries: &[&[u8]]) -> Message {
     message(1, from, to, entries)
 }
@@ -34,7 +34,7 @@ pub(super) fn bundle(messages: Vec<Message>) -> Bundle {
     Bundle { wall: Millis(1000), stamp_us: 2_000_000, applied: 4, audited: (64, u128::MAX - 1), messages }
 }
 
-/// A node that says these addresses of itself.
+/// A node that describes itself with these addresses.
 pub(super) fn about(node: u64, storage: u8, peer_address: &str) -> PeerInfo {
     let (peer_address, client_address) = (peer_address.to_owned(), "clients.example:7440".to_owned());
     let member = Member { node, storage_id: [storage; 16], peer_address, client_address };

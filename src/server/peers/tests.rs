@@ -1,4 +1,4 @@
-//! Two nodes' transports over real sockets, or one and somebody who breaks the rules.
+//! Two nodes' transports over real sockets, or one and a peer that breaks the rules.
 
 use std::sync::mpsc::Receiver;
 
@@ -18,10 +18,10 @@ mod snapshots;
 mod strangers;
 
 const CLUSTER: [u8; 16] = [7; 16];
-/// What takes longer has failed. Nothing waits for it to pass.
+/// Anything that takes longer has failed. Tests do not wait for it to pass.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A node without anything but its way to others.
+/// A node that has only its connections to others.
 struct Rig {
     peers: Peers,
     address: String,
@@ -103,12 +103,12 @@ impl Rig {
         about(node, copy_of(node), &self.address).member
     }
 
-    /// What the core is told next. Blocks, as the core does: the runtime has other threads.
+    /// The next message to the core. Blocks, as the core does: the runtime has other threads.
     fn told(&self) -> ToCore {
         self.core.recv_timeout(PATIENCE).expect("the core is told something")
     }
 
-    /// What the core is told next that the predicate takes. What it does not take is passed over.
+    /// The next message to the core that the predicate takes. Others are skipped.
     fn told_of<T>(&self, mut take: impl FnMut(Input) -> Option<T>) -> T {
         loop {
             if let ToCore::Input(input) | ToCore::SnapshotFetch { input, .. } = self.told()
@@ -137,7 +137,7 @@ impl Rig {
     }
 }
 
-/// Two nodes that know each other.
+/// Two connected nodes.
 async fn two() -> (Rig, Rig) {
     let (one, two) = (Rig::start(1, quick()).await, Rig::start(2, quick()).await);
     for rig in [&one, &two] {
@@ -151,7 +151,7 @@ fn copy_of(node: u64) -> u8 {
     u8::try_from(node).expect("there are few nodes")
 }
 
-/// Somebody who says to be this node, and is let in.
+/// A peer that claims to be this node, and is accepted.
 async fn let_in(rig: &Rig, node: u64) -> Wire {
     let stream = TcpStream::connect(&rig.address).await.expect("connected");
     let mut wire = Wire::new(Stream::Plain(stream), PEER_FRAME_BYTES_MAX);

@@ -11,7 +11,7 @@ use crate::transport::Stream;
 /// The size of one read, in bytes, before the other side is known.
 const READ_BYTES: usize = 4 << 10;
 
-/// A socket, and the bytes that were read from it and not used yet.
+/// A socket, and the bytes that were read from it but not decoded yet.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) stream: Stream,
@@ -28,18 +28,18 @@ pub(super) enum WireError {
     /// The other side has ended the connection.
     #[error("the other side has ended the connection")]
     Closed,
-    /// The bytes are no frame.
+    /// The bytes are not a valid frame.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
 }
 
 impl Wire {
-    /// A socket from which frames of at most `frame_bytes_max` are read.
+    /// A socket from which frames of at most `frame_bytes_max` bytes are read.
     pub(super) fn new(stream: Stream, frame_bytes_max: usize) -> Self {
         Self { stream, buffer: BytesMut::new(), decoder: PeerDecoder::with_bytes_max(frame_bytes_max) }
     }
 
-    /// From here on frames of at most this size are read.
+    /// Sets the maximum size of frames from here on.
     pub(super) fn set_frame_bytes_max(&mut self, frame_bytes_max: usize) {
         self.decoder = PeerDecoder::with_bytes_max(frame_bytes_max);
     }

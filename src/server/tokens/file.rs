@@ -3,7 +3,7 @@
 //! ```toml
 //! [[token]]
 //! name = "shop"
-//! sha256 = "0b5e…"                       # of the secret, which stands nowhere
+//! sha256 = "0b5e…"                       # of the secret, which is not stored
 //! allow = ["push:orders.*", "read"]      # see Grant
 //! expires = "2027-01-31T00:00:00Z"       # never, if it is left out
 //!
@@ -11,8 +11,8 @@
 //! connections = 100
 //! ```
 //!
-//! It is no part of the replicated state: a new cluster would need a token before the first is made, and backups would carry
-//! them. Each node reads a file of its own; give all members the same.
+//! It is not part of the replicated state: a new cluster would need a token before the first one exists, and backups would
+//! contain tokens. Each node reads a file of its own; give all members the same.
 
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::super::entropy::{self, NoEntropy};
 use crate::types::{Grant, Millis};
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenFile {
@@ -40,16 +40,16 @@ pub struct TokenFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
-    /// What it is called: in logs, and when it is revoked.
+    /// The name, which is used in logs and to revoke it.
     pub name: TokenName,
     /// The hash of its secret.
     pub sha256: SecretHash,
-    /// What it may do.
+    /// The rights that it grants.
     pub allow: Vec<Text<Grant>>,
-    /// From when on it is worth nothing.
+    /// When it expires; `None` for never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Text<Timestamp>>,
-    /// How much it may do.
+    /// The limits of its use.
     #[serde(default, skip_serializing_if = "Limits::are_none")]
     pub limits: Limits,
 }
@@ -89,7 +89,7 @@ pub struct Limits {
     pub body_bytes: Option<u32>,
 }
 
-/// What a token is called: 1 to 64 of `A-Z a-z 0-9 . _ -`.
+/// The name of a token: 1 to 64 of `A-Z a-z 0-9 . _ -`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TokenName(String);
 
@@ -97,7 +97,7 @@ pub struct TokenName(String);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretHash([u8; 32]);
 
-/// A value that is written as text.
+/// A value that the file has as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<T>(pub T);
 
@@ -109,18 +109,17 @@ pub enum TokenError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A key is unknown, or a value is impossible. The text names the line and does not show it: somebody may have put a secret
-    /// there.
+    /// A key is unknown, or a value is impossible. The text names the line, but does not show it: it may contain a secret.
     #[error("{}, line {line}: {reason}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Where in it, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong, without the values.
+        /// The reason, without the values.
         reason: String,
     },
     /// Two tokens have one name.
@@ -151,10 +150,10 @@ pub enum TokenError {
 
 /// Longest name of a token, in bytes.
 const TOKEN_NAME_BYTES_MAX: usize = 64;
-/// What every secret begins with, so that whoever finds one knows what it is.
+/// The prefix of every secret, by which a secret that is found somewhere can be recognized.
 const SECRET_PREFIX: &str = "adjourn_";
 
-/// A secret that nobody guesses: 256 random bits.
+/// A secret that cannot be guessed: 256 random bits.
 pub fn new_secret() -> Result<String, NoEntropy> {
     let drawn: [u8; 32] = entropy::draw()?;
     Ok(format!("{SECRET_PREFIX}{}", Hex(&drawn)))
@@ -176,7 +175,7 @@ impl TokenFile {
         Self::parse(&text.map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?, path)
     }
 
-    /// What the text of this file says.
+    /// Decodes the text of this file.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TokenError> {
         let file: Self = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -197,7 +196,7 @@ impl TokenFile {
     }
 }
 
-/// A reason without what stands in quotes, and without what looks like a secret.
+/// Removes quoted values, and what looks like a secret, from a reason.
 fn without_values(reason: &str) -> String {
     let parts = reason.split('"').enumerate();
     let reason: String = parts.map(|(at, part)| if at % 2 == 0 { part } else { "\"...\"" }).collect();
@@ -212,7 +211,7 @@ fn without_values(reason: &str) -> String {
 }
 
 impl TokenEntry {
-    /// Whether it is worth nothing any more.
+    /// True if it has expired.
     pub fn has_expired(&self, now: Millis) -> bool {
         let expires =
             self.expires.as_ref().map(|expires| u64::try_from(expires.0.as_millisecond()).unwrap_or(0));
@@ -233,7 +232,7 @@ impl SecretHash {
         Self(hash.as_ref().first_chunk().copied().unwrap_or_default())
     }
 
-    /// Whether both are the same. Takes as long for a near miss as for a far one.
+    /// True if both are the same. Takes the same time wherever they differ.
     pub fn matches(&self, other: &Self) -> bool {
         let differences =
             self.0.iter().zip(other.0).fold(0, |differences, (one, other)| differences | (one ^ other));

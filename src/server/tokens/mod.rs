@@ -1,8 +1,9 @@
-//! Who may come in, and how much each may do.
+//! The tokens: who may connect, what each may do, and how much.
 //!
-//! A server without a file of tokens lets everybody in and allows everything. Otherwise a client shows a secret; the token with
-//! its hash says what the client may do, and limits it together with all others that show the same. The file is read anew
-//! when it has changed and stayed the same for a second, and when the process is told to. The connections of a token that has changed, expired or gone end.
+//! A server without a file of tokens admits everyone and allows everything. Otherwise a client shows a secret; the token
+//! with its hash has the client's rights, and limits all clients that show the same secret together. The file is read again
+//! when it has changed and then stayed the same for a second, and when the process is told to. Connections of a token end
+//! when it is changed, expired or removed.
 
 mod file;
 
@@ -22,7 +23,7 @@ use crate::transport::Mark;
 use crate::types::{Access, Millis};
 pub use file::{Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret};
 
-/// The time between two looks at the file, and at which tokens have expired.
+/// The interval between two checks of the file and of expired tokens.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// All tokens of a server.
@@ -35,25 +36,25 @@ pub(super) struct Tokens {
 #[derive(Debug)]
 struct LoadedTokens {
     tokens: Vec<Arc<Token>>,
-    /// Of the file as it was read.
+    /// The mark of the file when it was read.
     mark: Option<Mark>,
-    /// Of the file as it was at the last look.
+    /// The mark of the file at the last check.
     seen: Option<Mark>,
-    /// What the log was told last, if the file could not be used.
+    /// The last logged reason why the file could not be used.
     complaint: Option<String>,
 }
 
-/// One token, and what is done with it.
+/// One token, and its use.
 #[derive(Debug)]
 struct Token {
-    /// `None` for whoever comes without one, where that is enough.
+    /// `None` for clients without a token, where none is needed.
     entry: Option<TokenEntry>,
     access: Arc<Access>,
     connections: AtomicU32,
     requests: Option<Rate>,
     jobs: Option<Rate>,
     bytes: Option<Rate>,
-    /// It is worth nothing any more.
+    /// Cancelled when the token has expired or was changed or removed.
     ended: CancellationToken,
 }
 
@@ -79,7 +80,7 @@ impl Tokens {
         Ok(Arc::new(Self { file: file.map(Path::to_owned), held: Mutex::new(held) }))
     }
 
-    /// Lets a client in that shows the secret of a token. All are compared, whichever matches: the time tells nothing.
+    /// Admits a client that shows the secret of a token. Compares all tokens, so that the time reveals nothing.
     pub(super) fn admit(&self, shown: &[u8]) -> Result<AdmittedClient, ErrorReply> {
         let (shown, now) = (SecretHash::of(shown), wall());
         let mut found = None;
@@ -95,7 +96,7 @@ impl Tokens {
         Self::let_in(token, now)
     }
 
-    /// Lets in a client that acts as the token of this name.
+    /// Admits a client that acts as the token of this name.
     pub(super) fn admit_as(&self, name: &str) -> Result<AdmittedClient, ErrorReply> {
         let found = self.held().tokens.iter().find(|token| token.access.token == name).cloned();
         let Some(token) = found else {
@@ -114,7 +115,7 @@ impl Tokens {
             return Err(ErrorReply::new(ErrorCode::Unauthorised, expired));
         }
         let most = token.entry.as_ref().and_then(|entry| entry.limits.connections).unwrap_or(u32::MAX);
-        // From here on its drop counts it out again.
+        // From here on its drop lowers the count.
         let client = AdmittedClient(token);
         if client.0.connections.fetch_add(1, Ordering::Relaxed) >= most {
             let many = format!(
@@ -127,12 +128,12 @@ impl Tokens {
         Ok(client)
     }
 
-    /// Whether there is no file of tokens: then everybody may do everything.
+    /// True if there is no file of tokens: then everyone may do everything.
     pub(super) fn are_none(&self) -> bool {
         self.file.is_none()
     }
 
-    /// Looks after the file, and after tokens that expire, until the server stops.
+    /// Checks the file and the expiry of tokens until the server stops.
     pub(super) async fn watch(self: Arc<Self>, stopping: CancellationToken) {
         if self.file.is_none() {
             return;
@@ -143,13 +144,13 @@ impl Tokens {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
             let tokens = Arc::clone(&self);
-            // A runtime that ends looks at nothing any more.
+            // A runtime that ends checks no files.
             let _ = spawn_blocking(move || tokens.look()).await;
         }
     }
 
-    /// Reads the file if it has changed, and ends what has expired. A file that changes at each look is being written: it is read
-    /// when it has stayed the same for one.
+    /// Reads the file if it has changed, and ends expired tokens. A file that changes at each check is being written: it is
+    /// read once a check finds it unchanged.
     fn look(&self) {
         if let Some(path) = &self.file {
             let settled = self.held().settled(Mark::of(path));
@@ -168,17 +169,17 @@ impl Tokens {
         }
     }
 
-    /// Reads the file anew, as it is now. One that cannot be used changes nothing; the log says why.
+    /// Reads the file now. If it cannot be used, nothing changes; the log has the reason.
     pub(super) fn reload(&self) {
         let Some(path) = &self.file else { return };
-        // Before it is read: what changes meanwhile is seen at a later look.
+        // Before the file is read: later changes are seen at the next check.
         let mark = Mark::of(path);
         self.take_over(path, mark, TokenFile::read(path));
     }
 
     fn take_over(&self, path: &Path, mark: Mark, read: Result<TokenFile, TokenError>) {
         let mut held = self.held();
-        // What could not be read is read at the next look: nobody may come to change the file again.
+        // An unreadable file is tried again at the next check: it may never change again.
         if !matches!(read, Err(TokenError::Unreadable { .. })) {
             held.mark = Some(mark);
         }
@@ -201,7 +202,7 @@ impl Tokens {
     }
 }
 
-/// Whether a file says that there are no tokens, as it does when the last one was revoked. One that was cut off says nothing.
+/// True if a file states that there are no tokens, as after the last one was revoked. A truncated file does not state it.
 fn names_none(path: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Says {
@@ -212,14 +213,14 @@ fn names_none(path: &Path) -> bool {
 }
 
 impl LoadedTokens {
-    /// The mark of a file that was not read yet, if it is the same as at the look before.
+    /// The mark of a file that was not read yet, if it is the same as at the check before.
     fn settled(&mut self, mark: Mark) -> Option<Mark> {
         let is_settled = self.seen.as_ref() == Some(&mark) && self.mark.as_ref() != Some(&mark);
         self.seen = Some(mark.clone());
         is_settled.then_some(mark)
     }
 
-    /// Warns of what is wrong, once.
+    /// Warns of a problem, once.
     fn complain(&mut self, complaint: String) {
         if self.complaint.as_ref() != Some(&complaint) {
             warn!("{complaint}");
@@ -227,7 +228,7 @@ impl LoadedTokens {
         }
     }
 
-    /// Tokens that stay as they are stay: with their connections, and what they have used of their limits.
+    /// Replaces the tokens. An unchanged token keeps its connections, and what it has used of its limits.
     fn replace(&mut self, entries: Vec<TokenEntry>) {
         let before = std::mem::take(&mut self.tokens);
         let same =
@@ -277,42 +278,42 @@ impl Token {
 }
 
 impl AdmittedClient {
-    /// One for whom another member vouches, which sees to its limits.
+    /// A client that another member vouches for. That member applies the limits.
     pub(super) fn vouched(access: Access) -> Self {
         let token = Token::of(None, access, &Limits::default());
         token.connections.store(1, Ordering::Relaxed);
         Self(token)
     }
 
-    /// What the client may do.
+    /// The rights of the client.
     pub fn access(&self) -> Arc<Access> {
         Arc::clone(&self.0.access)
     }
 
-    /// Whether the token has changed, or is worth nothing any more.
+    /// True if the token has expired or was changed or removed.
     pub fn has_ended(&self) -> bool {
         self.0.ended.is_cancelled()
     }
 
-    /// Waits until the token has changed, or is worth nothing any more.
+    /// Waits until the token expires or is changed or removed.
     pub async fn ended(&self) {
         self.0.ended.cancelled().await;
     }
 
-    /// How many requests may be taken now, up to `most`; without any, how long to wait.
+    /// How many requests may be taken now, up to `most`; if none, how long to wait.
     pub fn room(&self, most: u32) -> Result<u32, Duration> {
         self.0.requests.as_ref().map_or(Ok(most), |rate| rate.room(most))
     }
 
-    /// So many requests were taken.
+    /// Charges requests that were taken.
     pub fn took(&self, requests: u32) {
         if let Some(rate) = &self.0.requests {
-            // There was room for them; if another connection was quicker, the next ones wait longer.
+            // There was room for them; if another connection was faster, the next ones wait longer.
             rate.charge(requests.into());
         }
     }
 
-    /// Why a push is too much now, if it is. One that is refused uses up nothing.
+    /// Fails if a push exceeds a limit now. A refused push uses up nothing.
     pub fn push(&self, push: &Push) -> Result<(), ErrorReply> {
         let jobs = push.jobs.len() as u64;
         let bytes = push.jobs.iter().map(|job| job.body.len() as u64).sum();

@@ -1,4 +1,4 @@
-//! Tokens that come, change and go.
+//! Tokens that are added, changed and removed.
 
 use super::*;
 use crate::protocol::NewJob;
@@ -46,7 +46,7 @@ impl Rig {
     }
 }
 
-/// Writes it with the hashes of the secrets "shop" and "mail".
+/// Writes the file with the hashes of the secrets "shop" and "mail".
 fn put(path: &Path, text: &str) {
     let hash = |secret: &str| SecretHash::of(secret.as_bytes()).to_string();
     let text = text.replace("SHOP", &hash("shop")).replace("MAIL", &hash("mail"));
@@ -105,7 +105,7 @@ async fn a_token_pushes_no_more_than_it_may() {
     let slow = shop.push(&push(1, 1)).expect_err("a thousand bytes a second");
     assert_eq!(slow.retry_after_ms, 2001);
     assert!(slow.message.contains("1000 bytes of bodies a second"), "{slow}");
-    // What the bytes refuse is not charged to the jobs.
+    // A push that is refused for its bytes is not charged to the limit of jobs.
     (0..100).for_each(|_| _ = shop.push(&push(10, 1)).expect_err("too many bytes"));
     tokio::time::advance(Duration::from_millis(2001)).await;
     assert_eq!(shop.push(&push(10, 1)), Ok(()));
@@ -150,7 +150,7 @@ async fn the_requests_of_all_connections_of_a_token_are_charged() {
     let rig = Rig::new();
     rig.write(&FILE.replace("connections = 2", "requests_per_second = 100"));
     let clients = [(); 16].map(|()| rig.admit("shop").expect("known"));
-    // All see the room before any takes it.
+    // All see the room before any of them takes it.
     assert!(clients.iter().all(|client| client.room(100) == Ok(100)));
     for client in &clients {
         client.took(100);
@@ -211,7 +211,7 @@ fn no_tokens_at_all_are_believed_if_the_file_says_so() {
         assert!(rig.tokens.held().complaint.as_ref().is_some_and(|told| told.contains("`token = []`")));
     }
     let shop = rig.admit("shop").expect("known");
-    // As it is when the last one was revoked.
+    // As after the last one was revoked.
     std::fs::write(rig.folder.path().join("tokens.toml"), "token = []\n").expect("written");
     rig.tokens.reload();
     assert!(shop.0.ended.is_cancelled() && rig.admit("shop").is_err());

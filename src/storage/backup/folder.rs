@@ -24,7 +24,7 @@ pub struct BackupPartFile {
     bytes: u64,
 }
 
-/// There is none: a backup is never written through its folder.
+/// Has no values: a backup is never written through its folder.
 #[derive(Debug)]
 pub enum NoWriter {}
 

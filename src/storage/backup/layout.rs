@@ -17,21 +17,21 @@ pub const FOOTER_BYTES: u64 = 32;
 
 const MAGIC: [u8; 8] = *b"ADJBCKUP";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJBKEND";
-/// Length of the part that is the same in every version: magic, version and their checksum.
+/// Length of the part that is the same in every version: magic, version and their checksum, in bytes.
 const FIXED_BYTES: usize = 16;
 const NAME_BYTES: usize = 32;
 const ENTRY_BYTES: u64 = 64;
 
-/// How a backup begins.
+/// The header of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupHeader {
-    /// The cluster that it was taken of.
+    /// The cluster it was taken from.
     pub cluster_id: [u8; 16],
-    /// The node that it was taken of.
+    /// The node it was taken from.
     pub node: u64,
     /// That node's clock when its checkpoint was durable.
     pub created_at: Millis,
-    /// Whose state it is.
+    /// The group whose state it has.
     pub group: GroupId,
     /// The last entry that it contains.
     pub index: u64,
@@ -56,7 +56,7 @@ pub struct BackupFile {
     pub at: u64,
     /// Its length.
     pub bytes: u64,
-    /// XXH3-128 of the manifest; of other files the one that they have in them, of all before it.
+    /// XXH3-128: of the whole manifest; for other files the hash in their footer, of everything before it.
     pub hash: u128,
 }
 
@@ -91,7 +91,7 @@ impl BackupHeader {
         encoded
     }
 
-    /// Reads the header at the beginning of `bytes`, and the checksum of the table. `path` is for the texts of errors.
+    /// Decodes the header at the beginning of `bytes`, and the checksum of the table. `path` is for error messages.
     pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<(Self, u32), StorageError> {
         let damaged = || damaged(path, 0, BackupDamage::Part(BackupPart::Header));
         let fixed = bytes.get(..FIXED_BYTES).and_then(sealed).ok_or_else(damaged)?;
@@ -123,7 +123,7 @@ impl BackupHeader {
         HEADER_BYTES + u64::from(self.files) * ENTRY_BYTES
     }
 
-    /// Reads the table; `None` if it is not as it was written, or the files do not lie one behind the other.
+    /// Decodes the table; `None` if its checksum does not match, or the files are not contiguous.
     pub(super) fn decode_table(&self, bytes: &[u8], crc: u32) -> Option<Vec<BackupFile>> {
         let mut fields = Fields(bytes);
         let mut files = Vec::with_capacity(bytes.len() / size(ENTRY_BYTES));
@@ -141,7 +141,7 @@ impl BackupHeader {
     }
 }
 
-/// How a backup ends that has `bytes` bytes with its end, and this hash of all before.
+/// The footer of a backup of `bytes` bytes, footer included. `hash` covers everything before the footer.
 pub fn footer(hash: u128, bytes: u64) -> Bytes {
     [&hash.to_le_bytes()[..], &bytes.to_le_bytes(), &FOOTER_MAGIC].concat().into()
 }
@@ -157,7 +157,7 @@ pub(super) fn damaged(path: &Path, at: u64, damage: BackupDamage) -> StorageErro
     StorageError::DamagedBackup { path: path.to_owned(), at, damage }
 }
 
-/// Bytes of the header or of a part that was held against the file.
+/// A length that was already checked against the file.
 pub(super) fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

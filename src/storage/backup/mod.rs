@@ -51,13 +51,13 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens a backup: checks its length, its header, its table, its manifest and how it ends, and nothing else of it.
+    /// Opens a backup: checks only its length, header, table, manifest and footer.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         let file = DiskFile::open(path)?.ok_or_else(|| StorageError::NoBackup { path: path.to_owned() })?;
         Self::of(file, path)
     }
 
-    /// As [`open`](Self::open), for a file that is open, and perhaps has no name. Errors call it `path`.
+    /// Like [`open`](Self::open), for an open file, which may have no name. Errors call it `path`.
     pub fn of(file: DiskFile, path: &Path) -> Result<Self, StorageError> {
         let part = |at, part| damaged(path, at, BackupDamage::Part(part));
         let read = |at, bytes| read_part(&file, path, at, bytes);
@@ -97,7 +97,7 @@ impl Backup {
         Ok(Self { path: path.to_owned(), file, header, folder, manifest })
     }
 
-    /// How it begins.
+    /// The header of the backup.
     pub fn header(&self) -> &BackupHeader {
         &self.header
     }
@@ -107,14 +107,14 @@ impl Backup {
         self.folder.files()
     }
 
-    /// The checkpoint as its manifest has it.
+    /// The checkpoint, as its manifest describes it.
     pub fn checkpoint(&self) -> CheckpointReport {
         CheckpointReport::new(&self.manifest)
     }
 
-    /// Reads all of it: every checksum and every hash, that each record decodes and is what it was, and that counts
-    /// and hash of the state, computed from scratch, are those that it says. `progress` is told how many bytes are
-    /// done, of twice its length: it is read once for its parts and once for its hash.
+    /// Reads all of it: checks every checksum, hash and record, and recomputes the counts and the hash of the state.
+    /// `progress` is told how many bytes are done, of twice its length: it is read once for its parts and once for
+    /// its hash.
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<(), StorageError> {
         self.audit(Depth::Whole, &mut progress)?;
         let end = self.header.bytes - FOOTER_BYTES;
@@ -133,8 +133,8 @@ impl Backup {
         Err(damaged(&self.path, end, BackupDamage::Part(BackupPart::Footer)))
     }
 
-    /// Reads all of its files: every checksum and every hash of theirs, and not what they say. `progress` is told how many of
-    /// its bytes are done.
+    /// Reads all of its files and checks every checksum and hash, but decodes nothing. `progress` is told how many of its
+    /// bytes are done.
     pub fn verify_files(&self, progress: impl FnMut(u64)) -> Result<(), StorageError> {
         self.audit(Depth::Files, progress)
     }
@@ -145,7 +145,7 @@ impl Backup {
         found.into_iter().next().map_or(Ok(()), |first| Err(self.located(first)))
     }
 
-    /// Says where in the backup it is that a file of it is damaged.
+    /// Turns damage of one file into damage at its offset in the backup.
     fn located(&self, error: StorageError) -> StorageError {
         let StorageError::Damaged { damage, .. } = error else { return error };
         let (name, within) = match &damage {
@@ -160,14 +160,14 @@ impl Backup {
 }
 
 impl BackupHeader {
-    /// Whether it says what the manifest says.
+    /// True if header and manifest describe the same state.
     fn is_of(&self, manifest: &Manifest) -> bool {
         (self.group.0, self.index, self.term, self.jobs, self.state_hash)
             == (manifest.group, manifest.index, manifest.term, manifest.jobs, manifest.state_hash)
     }
 }
 
-/// Where in a file it is damaged, as far as that is known.
+/// The offset of the damage in its file, or 0 if it is not known.
 fn within(damage: &FileDamage) -> u64 {
     match damage {
         FileDamage::Bytes { at, .. } => *at,
@@ -176,7 +176,7 @@ fn within(damage: &FileDamage) -> u64 {
     }
 }
 
-/// What the table has to say of the files beside the manifest.
+/// The files beside the manifest, as the table must list them: name, length, hash.
 fn files_of(manifest: &Manifest) -> impl Iterator<Item = (String, u64, u128)> + '_ {
     let pages = manifest.pages.iter().map(|pages| (pages_name(pages.id), pages.bytes, pages.hash));
     let chunks = manifest.chunks.iter().map(|listed| &listed.summary);
@@ -187,7 +187,7 @@ fn of_file(file: &BackupFile) -> (String, u64, u128) {
     (file.name.clone(), file.bytes, file.hash)
 }
 
-/// A part that must be there: the length of the file was looked at before.
+/// Reads a part; the length of the file was checked before.
 fn read_part(file: &DiskFile, path: &Path, at: u64, bytes: u64) -> Result<Vec<u8>, StorageError> {
     let mut part = vec![0; size(bytes)];
     let read = file.read_at(at, &mut part)?;

@@ -1,8 +1,8 @@
 //! A checkpoint whose files are held open, readable as a backup.
 //!
-//! An open file stays readable after its name was removed. So whatever the node does meanwhile, this is the
-//! checkpoint as it was. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied:
-//! header and table are generated, the rest is read from the files. The reader writes the footer.
+//! An open file stays readable after its name was removed, so this stays the checkpoint as it was, whatever the node
+//! does meanwhile. It ends when it is dropped; there is nothing to clean up after a crash. No byte is copied: header
+//! and table are generated, the rest is read from the files. The reader writes the footer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct BackupOrigin {
     pub cluster_id: [u8; 16],
     /// The node.
     pub node: u64,
-    /// Its clock.
+    /// The node's clock.
     pub created_at: Millis,
 }
 
@@ -108,13 +108,13 @@ impl PinnedBackup {
         Self { head: header.encode(&table), header, files }
     }
 
-    /// How it begins.
+    /// The header of the backup.
     pub fn header(&self) -> &BackupHeader {
         &self.header
     }
 
-    /// Fills `buffer` with what stands from `offset` on. Returns how many bytes there were: fewer than were asked for
-    /// only where the footer begins.
+    /// Fills `buffer` from `offset` on. Returns how many bytes there were: fewer than were asked for only where the
+    /// footer begins.
     pub fn read_at(&self, offset: u64, mut buffer: &mut [u8]) -> Result<usize, StorageError> {
         let mut at = offset;
         let head = self.head.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
@@ -134,7 +134,7 @@ impl PinnedBackup {
             let read = open.read_at(at - file.at, part)?;
             at += read as u64;
             if read < part.len() {
-                // It was whole when the checkpoint was written.
+                // The file has become shorter since the checkpoint was written.
                 break;
             }
             buffer = rest;

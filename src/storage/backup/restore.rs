@@ -1,4 +1,4 @@
-//! From a backup to a data directory that a node opens.
+//! Makes a data directory, which a node can open, from a backup.
 //!
 //! 1. All of the backup is verified.
 //! 2. Chunks and page files are copied unchanged into the next checkpoint's folder, then a manifest with the new node as
@@ -24,14 +24,14 @@ use crate::storage::recover::skip_ids;
 use crate::storage::{LogBase, StorageError};
 use crate::types::Millis;
 
-/// What a backup becomes.
+/// The directory, node and cluster that a backup is restored to.
 #[derive(Clone, Debug)]
 pub struct RestoreOptions {
-    /// The data directory: an empty one, or none yet.
+    /// The data directory: empty, or one that does not exist yet.
     pub path: PathBuf,
     /// The number of the node that will run on it.
     pub node: u64,
-    /// The cluster that begins with it: not the one that the backup is of, which may still run.
+    /// The new cluster: not that of the backup, which may still run.
     pub cluster_id: [u8; 16],
     /// The id of this copy of the data.
     pub storage_id: [u8; 16],
@@ -40,8 +40,8 @@ pub struct RestoreOptions {
 }
 
 impl Backup {
-    /// Verifies it and makes a data directory of it. `progress` is told how many bytes are done, of three times its
-    /// length.
+    /// Verifies the backup and makes a data directory of it. `progress` is told how many bytes are done, of three
+    /// times its length.
     pub fn restore(
         &self,
         options: &RestoreOptions,

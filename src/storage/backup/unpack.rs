@@ -7,9 +7,9 @@ use crate::storage::chunks::output;
 use crate::storage::folder::Folder;
 
 impl Backup {
-    /// Writes the files of the checkpoint into a folder, as they were where the backup was taken; durable when it returns.
-    /// The previous content of the folder is removed.
-    /// The manifest comes last: without it there is no checkpoint. Nothing is verified: see [`verify`](Self::verify).
+    /// Writes the files of the checkpoint unchanged into a folder, after removing its previous content; durable when it
+    /// returns. The manifest comes last: without it there is no checkpoint. Nothing is verified: see
+    /// [`verify`](Self::verify).
     pub fn unpack<F: Folder>(&self, folder: &F) -> Result<(), StorageError> {
         folder.list()?.iter().try_for_each(|name| folder.remove(name))?;
         for file in self.folder.files().iter().filter(|file| file.name != MANIFEST) {

@@ -1,4 +1,4 @@
-//! A checkpoint of another member takes the place of this node's: whole, whenever the power goes, and the log goes on.
+//! A checkpoint of another member replaces this node's: completely, whenever the power fails, and the log goes on.
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
@@ -18,7 +18,7 @@ use super::*;
 
 const OLD_VOTE: Vote = Vote { term: 2, vote: 1 };
 const NEW_VOTE: Vote = Vote { term: 6, vote: 3 };
-/// The log before.
+/// The last entry of the old log.
 const OLD_LAST: u64 = 12;
 /// Number of entries that come with the checkpoint and follow it.
 const BEHIND: u64 = 3;
@@ -27,12 +27,12 @@ const BEHIND: u64 = 3;
 #[derive(Clone, Copy, Debug)]
 struct At {
     index: u64,
-    /// The log has its entry.
+    /// True if the log has its entry.
     agrees: bool,
 }
 
-/// Of entries that the log lacks or has otherwise: beyond it, in the midst of it, at its last one, and at its first one;
-/// and of entries that it has: its last one, one in the midst of it, and its first one.
+/// Entries that the log lacks or has otherwise: beyond it, in its middle, its last one, and its first one; and entries
+/// that it has: its last one, one in its middle, and its first one.
 const AT: [At; 7] = [
     At { index: 40, agrees: false },
     At { index: 9, agrees: false },
@@ -56,18 +56,18 @@ fn other_base(index: u64) -> LogBase {
     LogBase { index, term: 5, crc: 0x0051_AB1E }
 }
 
-/// What the checkpoint stands for.
+/// The base that the checkpoint stands for.
 fn base(storage: &mut impl Storage, At { index, agrees }: At) -> LogBase {
     if agrees { storage.base_at(index).expect("it is in the log") } else { other_base(index) }
 }
 
-/// The order to install the checkpoint at `index`, with a vote and entries.
+/// The batch that installs the checkpoint at `index`, with a vote and entries.
 fn order(index: u64) -> PersistBatch {
     let entries = (index + 1..=index + BEHIND).map(|index| entry(index, 5)).collect();
     PersistBatch { vote: Some(NEW_VOTE), install: Some(index), entries, commit: index + 1 }
 }
 
-/// Puts a checkpoint that stands for `base` into a folder, with a file that is its alone. All of it durable.
+/// Puts a checkpoint that stands for `base` into a folder, with a file that only it has. All of it durable.
 fn put_together(folder: &impl Folder, base: LogBase) {
     let mut file = folder.create(&mark(base)).expect("created");
     file.append(b"rows").and_then(|()| file.sync()).expect("written");
@@ -79,7 +79,7 @@ fn mark(base: LogBase) -> String {
     format!("rows-{}", base.index)
 }
 
-/// What a node finds that starts.
+/// The state that a starting node finds.
 #[derive(Debug, PartialEq)]
 struct Found {
     names: Vec<String>,
@@ -101,7 +101,7 @@ fn found(storage: &mut impl Storage, folder: &impl Folder, vote: Vote, last: u64
 }
 
 impl Found {
-    /// Checks that it is the new state, or the old one with every entry that others rely on. Returns whether it is the new one.
+    /// Checks that it is the new state, or the old one with every entry that others rely on. True if it is the new one.
     fn check(&self, expected: LogBase, acknowledged: bool) -> bool {
         let LogBase { index, term, .. } = expected;
         let agrees = term == OLD_VOTE.term;
@@ -126,7 +126,7 @@ impl Found {
     }
 }
 
-/// The simulated disk of a node that was told of a checkpoint, and what that stands for.
+/// The simulated disk of a node with a fetched checkpoint, and the base of that.
 fn simulated_disk(seed: u64, at: At) -> (SimulatedStorage, SimulatedFolder, LogBase) {
     let folder = SimulatedFolder::new(seed);
     folder.complete_install().expect("nothing to do");
@@ -138,7 +138,7 @@ fn simulated_disk(seed: u64, at: At) -> (SimulatedStorage, SimulatedFolder, LogB
     (storage, folder, base)
 }
 
-/// A node starts on the simulated disk.
+/// Starts a node on the simulated disk.
 fn start(disk: SimulatedDisk, folder: &SimulatedFolder, expected: LogBase, acknowledged: bool) -> bool {
     let index = expected.index;
     folder.complete_install().expect("it is completed");
@@ -149,7 +149,7 @@ fn start(disk: SimulatedDisk, folder: &SimulatedFolder, expected: LogBase, ackno
     let recovered = storage.recovered();
     let found = found(&mut storage, folder, recovered.vote, recovered.last_index);
     let is_new = found.check(expected, acknowledged);
-    // It goes on from there, and does it again if it did not come to its end.
+    // It continues from there, and repeats the install if that was not completed.
     if !is_new {
         put_together(&incoming, expected);
         storage.persist(&order(index)).expect("installed");
@@ -213,7 +213,7 @@ fn a_start_that_completes_it_may_be_cut_short_as_well() {
             let (mut storage, folder, base) = simulated_disk(seed, at);
             folder.arm(step, Fault::Failure);
             let acknowledged = storage.persist(&order(at.index)).is_ok();
-            // The process dies; what it wrote is not durable, but there.
+            // The process dies; what it wrote is readable, but not durable.
             let (disk, folder) = (storage.kill(), folder.kill());
             folder.arm(second, Fault::PowerCut);
             let _cut_short = folder.complete_install();
@@ -222,7 +222,7 @@ fn a_start_that_completes_it_may_be_cut_short_as_well() {
     }
 }
 
-/// A member that cannot read the checkpoint that it has gets the same one again.
+/// A member that cannot read its own checkpoint gets the same one again.
 #[test]
 fn the_checkpoint_that_was_there_is_installed_again() {
     fn again(storage: &mut impl Storage, chunks: &impl Folder, incoming: &impl Folder, base: LogBase) {
@@ -246,7 +246,7 @@ fn the_checkpoint_that_was_there_is_installed_again() {
     }
 }
 
-/// Of one term there is one entry at an index: either the log or the checkpoint is damaged.
+/// There is one entry of a term at an index: either the log or the checkpoint is damaged.
 #[test]
 fn a_checkpoint_of_another_entry_of_the_same_term_is_refused() {
     let (mut storage, folder, base) = simulated_disk(1, AT[5]);
@@ -259,7 +259,7 @@ fn a_checkpoint_of_another_entry_of_the_same_term_is_refused() {
     assert_eq!(storage.read(1, OLD_LAST, u64::MAX).expect("read"), old_log());
 }
 
-/// A device with a log and a checkpoint, and beside them what was built.
+/// A device with a log and a checkpoint, and new ones beside them.
 fn built(seed: u64, new: &[&str]) -> SimulatedFolder {
     let folder = SimulatedFolder::new(seed);
     let root = folder.root();
@@ -274,7 +274,7 @@ fn built(seed: u64, new: &[&str]) -> SimulatedFolder {
     folder
 }
 
-/// What a folder was built as; `None` if there is none.
+/// The name under which a folder was built; `None` if there is none.
 fn origin(folder: &SimulatedFolder, name: &str) -> Option<String> {
     let is_there = folder.root().has(name).expect("read");
     is_there.then(|| folder.beside(name).list().expect("listed").concat())
@@ -345,7 +345,7 @@ fn directory(at: At) -> (TempDir, DiskStorage, LogBase) {
     (directory, storage, base)
 }
 
-/// What a node finds on the disk beside a manifest without a state.
+/// The state on the disk that a node finds beside a manifest without a state.
 fn on_disk(directory: &TempDir) -> (DiskStorage, Found) {
     let path = directory.path().join("data");
     let mut storage = open_beside_manifest(&path).expect("it opens");
@@ -372,7 +372,7 @@ fn the_log_goes_on_behind_it_and_handles_stay_good() {
         let (mut storage, found) = on_disk(&directory);
         assert!(found.check(base, true));
         storage.cut(index).expect("what is left of the old log goes");
-        // The next one, as the checkpoint thread writes it, and another install behind that.
+        // The next one, as the checkpoint thread writes it, and another install after that.
         let next = storage.base_at(index + 1).expect("it is in the log");
         put_together(&chunks, next);
         put_together(&incoming, other_base(index + 100));
@@ -429,7 +429,7 @@ fn a_range_is_read_as_far_as_the_bytes_allow() {
         check(&mut simulated, cut);
         check(&mut disk, cut);
     }
-    // Reading is no failure: it goes on.
+    // A read is not a failure: the storage goes on.
     let batch = PersistBatch { entries: vec![entry(OLD_LAST + 1, 2)], ..PersistBatch::default() };
     simulated.persist(&batch).and_then(|()| disk.persist(&batch)).expect("written");
 }

@@ -14,9 +14,9 @@ pub struct CheckpointJobs {
 /// A job without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckpointJob {
-    /// The page on which it is.
+    /// The number of its page.
     pub(super) page: u32,
-    /// What the index of a chunk says of it.
+    /// Its entry in the index of a chunk.
     pub(super) head: Head,
     /// Where its record is.
     pub(super) place: Place,
@@ -46,17 +46,17 @@ impl CheckpointJobs {
         self.jobs.push(CheckpointJob { page, head, place, spillable, saved_bytes, record_bytes });
     }
 
-    /// Whether there is none.
+    /// True if there are no jobs.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Bytes of memory that they take, by and large.
+    /// Estimated memory that they take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.jobs.capacity() * size_of::<CheckpointJob>() + self.bytes.capacity()
     }
 
-    /// Each of them, its encoded form, and its record if that is in memory alone.
+    /// Each job, its encoded form, and its record if that is in memory alone.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&CheckpointJob, &[u8], Option<&[u8]>)> {
         let mut rest = &self.bytes[..];
         self.jobs.iter().map(move |job| {

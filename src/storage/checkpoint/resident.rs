@@ -17,9 +17,9 @@ use crate::engine::{Engine, PAGE_SLOTS_MAX, Place};
 pub struct PageFile {
     /// The expected content of the file.
     pub summary: PagesSummary,
-    /// Chunks in which its jobs have their rows.
+    /// Chunks with the rows of its jobs.
     chunks: BTreeSet<u32>,
-    /// Some of its jobs may be spilled, and could not this time.
+    /// Some of its jobs can be spilled, but could not be this time.
     again: bool,
 }
 
@@ -29,14 +29,14 @@ impl PageFile {
         self.summary.id.page
     }
 
-    /// Whether it has to be written again, although nothing on its page has changed, when these chunks go.
+    /// True if an unchanged page must be written again: some of its rows move, or some of its jobs were not spilled.
     fn is_outdated(&self, rewritten: &[u32]) -> bool {
         self.again || rewritten.iter().any(|chunk| self.chunks.contains(chunk))
     }
 }
 
-/// Begins to capture the jobs on pages that changed, or have rows in chunks that are to be written again. Returns those of
-/// the last page files that hold for the other pages.
+/// Begins to capture the jobs on pages that changed or have rows in `rewritten` chunks. Returns those of the last page
+/// files that remain valid.
 pub fn begin_capture(engine: &mut Engine, last: &[PageFile], rewritten: &[u32]) -> Vec<PageFile> {
     let outdated = last.iter().filter(|file| file.is_outdated(rewritten)).map(PageFile::page);
     let outdated: BTreeSet<u32> = outdated.collect();
@@ -51,12 +51,12 @@ pub(super) const PAGE_BYTES_MAX: usize = PAGE_SLOTS_MAX * 96;
 pub(super) struct ResidentPages<F: Folder> {
     folder: F,
     checkpoint: u32,
-    /// The page whose jobs come at the moment.
+    /// The page whose jobs are being added.
     open: Option<OpenPage>,
-    /// Pages that are complete but for places.
+    /// Complete pages that wait for places of rows.
     waiting: Vec<OpenPage>,
     waiting_bytes: usize,
-    /// Pages that were written, for their memory.
+    /// Written pages, kept to reuse their memory.
     spare: Vec<OpenPage>,
     files: Vec<PageFile>,
 }
@@ -64,11 +64,11 @@ pub(super) struct ResidentPages<F: Folder> {
 #[derive(Default)]
 struct OpenPage {
     page: u32,
-    /// A place and a job each.
+    /// For each job its place and the job.
     entries: Vec<u8>,
-    /// Where each ends.
+    /// The end of each entry.
     ends: Vec<usize>,
-    /// Where those begin that have no place yet, and the numbers of their rows.
+    /// The entries without a place: where each begins, and the number of its row.
     unplaced: Vec<(u32, u32)>,
     again: bool,
 }
@@ -76,14 +76,14 @@ struct OpenPage {
 /// Where an entry's job has its row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowAt {
-    /// There.
+    /// At this place.
     Is(Place),
-    /// In the next chunk: the number of the row among those that are gathered.
+    /// In the next chunk: its number among the gathered rows.
     Gathered(u32),
 }
 
 impl RowAt {
-    /// The gathered rows are at these places.
+    /// Resolves a gathered row, now that the rows are at `places`.
     pub(super) fn place(&mut self, places: &[Place]) {
         if let Self::Gathered(nth) = *self {
             *self = Self::Is(place_of(places, nth));
@@ -101,7 +101,7 @@ impl<F: Folder> ResidentPages<F> {
         Self { folder, checkpoint, open: None, waiting, waiting_bytes: 0, spare, files }
     }
 
-    /// Takes a job of a page in. With `again` the page is to be part of the next checkpoint, too.
+    /// Adds a job to a page. With `again`, the next checkpoint writes the page again.
     pub(super) fn enter(
         &mut self,
         page: u32,
@@ -119,12 +119,12 @@ impl<F: Folder> ResidentPages<F> {
         Ok(())
     }
 
-    /// Bytes of memory that the pages take that are complete but for places.
+    /// Memory that the waiting pages take, in bytes.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
-    /// Says where the gathered rows went, all of them.
+    /// Tells the pages the places of all gathered rows, and writes the pages that waited for them.
     pub(super) fn place(&mut self, places: &[Place]) -> Result<(), StorageError> {
         self.waiting_bytes = 0;
         if let Some(open) = &mut self.open {
@@ -137,7 +137,7 @@ impl<F: Folder> ResidentPages<F> {
         Ok(())
     }
 
-    /// The files that were written; all of them are durable, but for their names. Nothing may wait any more.
+    /// The written files, durable except for their names. No page may be waiting.
     pub(super) fn finish(mut self) -> Result<Vec<PageFile>, StorageError> {
         self.close()?;
         debug_assert!(self.waiting.is_empty(), "every row is in a chunk");
@@ -203,7 +203,7 @@ impl OpenPage {
         begins.zip(&self.ends).filter_map(|(begin, end)| self.entries.get(begin..*end))
     }
 
-    /// Keeps the memory, for the next page.
+    /// Clears it, but keeps the memory for the next page.
     fn clear(&mut self) {
         self.entries.clear();
         self.ends.clear();

@@ -1,6 +1,6 @@
 //! The rows of the next chunk, while they are gathered.
 //!
-//! There are many: what is known of each takes as little memory as possible, and the memory is used again for the next
+//! There are many, so the facts about each take as little memory as possible, and the memory is reused for the next
 //! chunk.
 
 use super::super::chunks::RowHead;
@@ -23,15 +23,15 @@ pub(super) struct Head {
 /// A row that is gathered.
 pub(super) struct Row {
     pub(super) head: Head,
-    /// Where its record is so far.
+    /// The previous place of its record.
     pub(super) from: Place,
-    /// It is a spilled job.
+    /// True if the row is a spilled job.
     pub(super) is_spilled: bool,
     /// The job's hash when it was written. A different hash now tells the engine that the job has changed.
     pub(super) hash: Option<[u8; 16]>,
-    /// How many were gathered before it.
+    /// Its number: how many rows were gathered before it.
     nth: u32,
-    /// Where its bytes are among those of all.
+    /// Where its bytes begin among those of all rows.
     begin: usize,
     end: usize,
 }
@@ -43,7 +43,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// With room for `rows` rows and `bytes` bytes. That takes memory when it is used.
+    /// Reserves room for `rows` rows and `bytes` bytes. The system provides the memory when it is used.
     pub(super) fn with_capacity(rows: usize, bytes: usize) -> Self {
         Self { rows: Vec::with_capacity(rows), bytes: Vec::with_capacity(bytes) }
     }
@@ -71,7 +71,7 @@ impl Rows {
         nth
     }
 
-    /// Puts them into the order of a chunk.
+    /// Sorts the rows into the order of a chunk.
     pub(super) fn sort(&mut self) {
         self.rows.sort_unstable_by_key(|Row { head, .. }| (head.timeline, head.at, head.id));
     }
@@ -89,15 +89,15 @@ impl Rows {
         })
     }
 
-    /// Has the processor's cache filled with these rows, which lie anywhere, all at once: one after the other, each would be
-    /// waited for.
+    /// Loads these scattered rows into the processor's cache all at once: one after the other, each load would be waited
+    /// for.
     fn fetch(&self, rows: &[Row]) {
         let byte = |at: usize| self.bytes.get(at).copied().unwrap_or_default();
         let sum = rows.iter().fold(0, |sum: u8, row| sum ^ byte(row.begin) ^ byte(row.end.saturating_sub(1)));
         std::hint::black_box(sum);
     }
 
-    /// The place of each, by its number, when they were written to a chunk in their order.
+    /// The place of each row, by its number, once they are written to `chunk` in sorted order.
     pub(super) fn places(&self, chunk: u32) -> Vec<Place> {
         let mut places = vec![Place(0); self.rows.len()];
         for (nth, row) in (0..).zip(&self.rows) {

@@ -1,4 +1,4 @@
-//! What a checkpoint writes, and what a start finds after a process ended in the middle of one.
+//! The content of checkpoints, and what a start finds after an interrupted one.
 
 mod capture;
 mod listing;
@@ -101,7 +101,7 @@ impl Queue {
         apply(&mut self.engine, &mut self.records, command)
     }
 
-    /// The job of a topic that is next, looked for a few jobs at a time.
+    /// The next job of a topic, searched for a few jobs at a time.
     fn peek(&mut self, topic: TopicId) -> Result<Listed, StorageError> {
         let mut listing = Listing::first_delayed(topic);
         loop {
@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// Takes a checkpoint that writes these chunks again, takes it over, and reads it back.
+    /// Takes a checkpoint that rewrites these chunks, adopts it, and reads it back.
     fn checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
         let checkpoint = self.write_checkpoint(rewrite);
         self.adopt(&checkpoint, 0..checkpoint.written.len());
@@ -120,7 +120,7 @@ impl Queue {
         checkpoint
     }
 
-    /// Writes a checkpoint whose rows do not count yet.
+    /// Writes a checkpoint whose rows are not live yet.
     fn write_checkpoint(&mut self, rewrite: Vec<u32>) -> Checkpoint {
         self.number += 1;
         let pages = begin_capture(&mut self.engine, &self.pages, &rewrite);
@@ -152,7 +152,7 @@ impl Queue {
         checkpoint
     }
 
-    /// Lets some of its rows count.
+    /// Makes some of its rows live.
     fn adopt(&mut self, checkpoint: &Checkpoint, written: std::ops::Range<usize>) {
         for one in checkpoint.written.get(written).expect("they were written") {
             let relocated = self.engine.relocate(one.job, one.from, one.to, one.spilled());
@@ -160,7 +160,7 @@ impl Queue {
         }
     }
 
-    /// All of them count.
+    /// Makes all of its rows live.
     fn adopted(&mut self, checkpoint: &Checkpoint) {
         let listed = checkpoint.numbers();
         self.records.retain_chunks(|number| listed.contains(&number));
@@ -175,7 +175,7 @@ impl Queue {
     }
 }
 
-/// Rewriting fills several chunks before it has seen all of those that stay.
+/// Rewriting fills several chunks before it has seen all of the kept ones.
 #[test]
 fn chunks_that_are_written_again_come_behind_those_that_stay() {
     let mut queue = Queue::new();
@@ -185,7 +185,7 @@ fn chunks_that_are_written_again_come_behind_those_that_stay() {
     }
     let before = queue.numbers();
     assert!(before.len() > 12, "{before:?}");
-    // Resident and spilled ones, between those that stay.
+    // Resident and spilled jobs, between kept chunks.
     let rewrite: Vec<u32> = before.iter().copied().filter(|number| number % 3 != 0).rev().collect();
     queue.push(10, DAY_MS, 200);
     let checkpoint = queue.checkpoint(rewrite.clone());
@@ -227,8 +227,8 @@ fn the_entry_of_another_checkpoint_is_refused() {
     let _ = writer.seal(base(1));
 }
 
-/// A full disk gives a checkpoint up as long as nothing counts on it, and ends the process from there on. A sync that
-/// fails always ends it.
+/// A full disk abandons a checkpoint before its manifest is renamed, and ends the process after that. A failed sync
+/// always ends it.
 #[test]
 fn a_checkpoint_can_be_given_up_until_its_manifest_has_its_name() {
     let mut given_up = 0;
@@ -266,8 +266,8 @@ fn a_sync_that_fails_is_no_shortage() {
     assert!(folder.create("a").map(drop).expect_err("it is full").is_shortage());
 }
 
-/// A manifest that was renamed and not synced is what a start finds while the power stays. What it does not list may only
-/// go when it is durable.
+/// While the power stays on, a start finds a manifest that was renamed but not synced. It may remove unlisted files only
+/// when that manifest is durable.
 #[test]
 fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
     for seed in 0..20 {
@@ -284,7 +284,7 @@ fn what_a_start_goes_by_is_durable_before_it_removes_anything() {
                 assert!(write(&folder, 2).is_err());
                 let folder = folder.kill();
                 folder.arm(power_cut, Fault::PowerCut);
-                // It may come to its end or not.
+                // It may complete or fail.
                 let _ = restore(&folder).and_then(|_| sweep(&folder));
                 let restored = restore(&folder.crash()).expect("whole").expect("one was durable");
                 assert!(restored.number == 1 || restored.number == 2);
@@ -347,7 +347,7 @@ fn counts_that_leave_no_room_are_refused() {
     assert_eq!(StateMetadata::decode(&queue.engine.metadata().encode()), Err(RestoreError::Counts));
 }
 
-/// Somebody accepted a loss with a clock of the far future, more than once.
+/// An operator accepted a loss more than once, with a clock of the far future.
 #[test]
 fn where_skips_end_ids_go_on() {
     let mut queue = Queue::new();
@@ -384,7 +384,7 @@ fn chunks_are_not_written_again_for_their_number_alone() {
     queue.push(6000, 2 * DAY_MS, 200);
     queue.checkpoint(Vec::new());
     assert!(queue.numbers().len() > 280, "{} chunks", queue.numbers().len());
-    // But for the last one they are full.
+    // All except the last one are full.
     assert!(queue.records.to_rewrite(CHUNK_BYTES).len() <= 1);
     let larger = queue.records.to_rewrite(4 * CHUNK_BYTES);
     assert!((1..=16).contains(&larger.len()), "so small ones are made one, some at a time: {}", larger.len());
@@ -406,7 +406,7 @@ fn spilled_jobs_with_large_bodies_are_loaded_a_few_at_a_time() {
     assert_eq!(left, [10, 8, 6, 4, 2]);
 }
 
-/// What a member does with a command while it is on its way through the log.
+/// A member reads ahead for a command while the command goes through the log.
 #[test]
 #[expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
@@ -495,7 +495,7 @@ fn a_session_that_closes_is_forgotten_with_its_last_lease() {
     queue.engine.verify(&mut queue.records);
 }
 
-/// Whatever fails while something is shown, the spilled jobs come in order afterwards.
+/// Whatever read fails, the spilled jobs come in order afterwards.
 #[test]
 fn a_read_that_fails_moves_nothing_on() {
     let mut queue = Queue::new();

@@ -15,12 +15,12 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// No row of `rows`.
+    /// A set of no rows, of a chunk with `rows` rows.
     pub fn new(rows: u32) -> Self {
         Self { words: vec![0; words_for(rows)], rows, count: 0 }
     }
 
-    /// All of `rows` rows.
+    /// A set of all `rows` rows of a chunk.
     pub fn full(rows: u32) -> Self {
         let mut bits = Self { words: vec![u64::MAX; words_for(rows)], rows, count: rows };
         if let Some(last) = bits.words.last_mut() {
@@ -34,7 +34,7 @@ impl Bits {
         self.rows
     }
 
-    /// How many of them are set.
+    /// How many rows are set.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -91,13 +91,13 @@ impl Bits {
         })
     }
 
-    /// Whether every row that is set here is set there, too, and they are of the same chunk.
+    /// True if both sets are for equally many rows, and every row that is set here is set in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.rows == other.rows && self.words.iter().zip(&other.words).all(|(here, there)| here & !there == 0)
     }
 }
 
-/// As it is written: the number of rows, and the words, little-endian.
+/// The serialized form: the number of rows, and the words, little-endian.
 #[derive(Serialize, Deserialize)]
 struct Written<'a> {
     rows: u32,

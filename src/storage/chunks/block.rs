@@ -28,7 +28,7 @@ const END_BYTES: usize = 4;
 /// Gathers rows until they make a block.
 #[derive(Debug)]
 pub(super) struct BlockBuilder {
-    /// A block is no longer than this, but for one that has a single row.
+    /// The maximum length of a block with more than one row, in bytes.
     bytes_max: usize,
     first: u32,
     count: u32,
@@ -64,7 +64,7 @@ impl BlockBuilder {
         self.first + self.count
     }
 
-    /// Whether a row of this length can be added, or a new block must be begun.
+    /// True if a row of this length can be added; false if a new block must be begun.
     pub(super) fn fits(&self, bytes: usize) -> bool {
         let taken = BLOCK_HEADER_BYTES + self.ends.len() + self.data.len();
         self.is_empty() || taken + END_BYTES + bytes <= self.bytes_max
@@ -98,7 +98,7 @@ impl BlockBuilder {
 }
 
 impl BlockHeader {
-    /// `None` if no block begins like this.
+    /// Decodes the header; `None` if no block begins like this.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let magic: [u8; 4] = fields.take()?;
@@ -108,7 +108,7 @@ impl BlockHeader {
     }
 }
 
-/// Checks a whole block: its header, its checksum, its table. `None` if it is not as it was written.
+/// Checks the header, the checksum and the table of a whole block. `None` if it is damaged.
 pub(super) fn check(bytes: &[u8]) -> Option<BlockHeader> {
     let header = BlockHeader::read(bytes)?;
     let (covered, behind) = (bytes.get(..CRC_AT)?, bytes.get(BLOCK_HEADER_BYTES..)?);
@@ -126,7 +126,7 @@ pub(super) fn check(bytes: &[u8]) -> Option<BlockHeader> {
         .then_some(header)
 }
 
-/// A row of a block that was checked: the `nth`, from 0.
+/// The `nth` row, from 0, of a block that was checked.
 pub(super) fn row(block: &Bytes, nth: u32) -> Option<Bytes> {
     Some(block.slice(range(block, nth)?))
 }

@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 
-/// Blocks that were read lately. Each has one place where it may be: a newer one takes it.
+/// Recently read blocks. Each block has one slot; a newer block replaces the older one in it.
 ///
-/// Holds at most the bytes that its size allows: a block that is longer than usual, for the sake of one long row, is
-/// not kept.
+/// Its memory is bounded by its size: a block that one long row makes longer than usual is not kept.
 #[derive(Debug)]
 pub struct BlockCache {
     entries: Vec<Option<Entry>>,
@@ -36,12 +35,12 @@ impl BlockCache {
         }
     }
 
-    /// How many blocks it was given: each was read from a file.
+    /// How many blocks were added: each was read from a file.
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// How long these were, in bytes.
+    /// The total length of these, in bytes.
     pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes
     }
@@ -62,8 +61,8 @@ impl BlockCache {
         }
     }
 
-    /// Neighbours lie apart, and the first blocks of different chunks, too. The multiplier is that of Knuth, "The Art
-    /// of Computer Programming", volume 3, 6.4.
+    /// Neighbouring blocks get different slots, and so do the first blocks of different chunks. The multiplier is
+    /// that of Knuth, "The Art of Computer Programming", volume 3, 6.4.
     fn place(&self, chunk: u32, block: u32) -> usize {
         let mixed = chunk.wrapping_mul(0x9E37_79B1).rotate_left(7).wrapping_add(block);
         mixed as usize % self.entries.len()

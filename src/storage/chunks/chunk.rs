@@ -81,7 +81,7 @@ impl Chunk {
         &self.summary
     }
 
-    /// Its file, which stays open as long as it is in use.
+    /// The chunk's file. The file stays open as long as it is in use.
     pub(in crate::storage) fn file(&self) -> Arc<dyn FolderFile> {
         Arc::clone(&self.file)
     }
@@ -91,7 +91,7 @@ impl Chunk {
         self.summary.rows
     }
 
-    /// Hands what the index says of each row to `visit`, in order. Reads the index alone, 256 KiB at a time.
+    /// Calls `visit` with the index head of each row, in order. Reads the index alone, 256 KiB at a time.
     pub fn for_each_index(&self, mut visit: impl FnMut(u32, RowHead)) -> Result<(), StorageError> {
         let mut buffer = vec![0; READ_BYTES];
         let mut next: usize = 0;
@@ -114,7 +114,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// As [`Self::for_each_index`], for callers that also read the rows, or may fail otherwise: an error ends it.
+    /// Like [`Self::for_each_index`], for callers that also read the rows, or may fail otherwise: an error ends it.
     pub fn for_each_row(
         &self,
         mut visit: impl FnMut(u32, &RowHead) -> Result<(), StorageError>,
@@ -169,7 +169,7 @@ impl Chunk {
         Ok(row.min(end))
     }
 
-    /// Says that a row will be read soon, unless its block is in the cache. Returns the length of the block.
+    /// Starts to read a row ahead, unless its block is in the cache. Returns the length of the block.
     pub fn read_ahead(&self, row: u32, cache: &BlockCache) -> u32 {
         let number = self.block_of(row);
         let Some(place) = self.blocks.get(number) else { return 0 };
@@ -181,7 +181,7 @@ impl Chunk {
         place.bytes
     }
 
-    /// The bytes of a row. They come from the cache if the row's block is there, and put it there if not.
+    /// The bytes of a row. Its block comes from the cache, or is read and added to the cache.
     pub fn read_row(&self, row: u32, cache: &mut BlockCache) -> Result<Bytes, StorageError> {
         let no_row = || self.damaged(FileDamage::NoRow { row });
         if row >= self.rows() {
@@ -201,7 +201,7 @@ impl Chunk {
         found(&block)
     }
 
-    /// A row that was read is not what should be there.
+    /// The error for a row whose content is not what was expected.
     pub fn bad_row(&self, row: u32) -> StorageError {
         self.damaged(FileDamage::Row { row: row.into() })
     }
@@ -250,7 +250,7 @@ impl Chunk {
         }
     }
 
-    /// A piece of the index in `bytes`, which were read from `begin` on.
+    /// Decodes a piece of the index in `bytes`, which were read from `begin` on.
     fn piece_in<'a>(&self, bytes: &'a [u8], begin: u64, number: usize) -> Result<Piece<'a>, StorageError> {
         let at = self.pieces.get(number).copied().unwrap_or(begin);
         let range =
@@ -284,14 +284,14 @@ impl Chunk {
     }
 }
 
-/// Whether there are as many pieces as the rows make, none longer than it may be.
+/// True if there are as many pieces as the rows need, each within its maximum length.
 fn pieces_fit(pieces: &[u64], footer: &Footer) -> bool {
     let ends = pieces.iter().skip(1).chain([&footer.summary_at]);
     pieces.len() == footer.rows.div_ceil(PIECE_ROWS) as usize
         && pieces.iter().zip(ends).all(|(begin, end)| end - begin <= PIECE_BYTES_MAX)
 }
 
-/// Bytes of a file; `None` if it ends before. Allocates no more than the file has.
+/// Reads a section of a file; `None` if the file ends before it does. Allocates no more than the file has.
 fn read_section(file: &impl FolderFile, at: u64, bytes: u64) -> Result<Option<Vec<u8>>, StorageError> {
     let mut section = vec![0; usize::try_from(bytes).unwrap_or(0)];
     let read = file.read_at(at, &mut section)?;

@@ -1,4 +1,4 @@
-//! What the files of a checkpoint have in common: how they begin, and how fixed fields are read.
+//! What the files of a checkpoint have in common: their header, and how fixed fields are read.
 //!
 //! ```text
 //!  0       8         12       16    20
@@ -6,8 +6,8 @@
 //!  |       | u32     | u32    | u32 |
 //! ```
 //!
-//! Little-endian. `crc` is the CRC32C of the 16 bytes before it, and stays where it is in every version: so a flipped
-//! bit in the version is not taken for a file from the future.
+//! Little-endian. `crc` is the CRC32C of the 16 bytes before it, at the same place in every version: so a flipped bit
+//! in the version is not taken for a file from the future.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::super::StorageError;
 
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: usize = 20;
-/// The same, as a place in a file.
+/// The same, as an offset in a file.
 pub(super) const HEADER_END: u64 = 20;
 
 /// Which file it is, as its header says.
@@ -29,11 +29,11 @@ pub(super) struct Header {
 /// Why bytes are not the header that was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
-    /// Not whole, or not as it was written, or of another kind of file.
+    /// Incomplete, damaged, or of another kind of file.
     Damaged,
-    /// Whole, and of a later format.
+    /// Intact, but of a later format.
     Newer(u32),
-    /// Whole, and of another file.
+    /// Intact, but of another file.
     OtherNumber,
 }
 
@@ -48,7 +48,7 @@ impl Header {
         bytes
     }
 
-    /// Whether these bytes are this header.
+    /// Checks that these bytes are this header.
     pub(super) fn check(self, bytes: &[u8]) -> Result<(), HeaderError> {
         let read = || {
             let mut fields = Fields(sealed(bytes.get(..HEADER_BYTES)?)?);
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The bytes before a CRC32C at the end, if it is theirs.
+/// The bytes before a CRC32C at the end, if it matches them.
 pub(in crate::storage) fn sealed(bytes: &[u8]) -> Option<&[u8]> {
     let (covered, crc) = bytes.split_last_chunk()?;
     (crc32c::crc32c(covered) == u32::from_le_bytes(*crc)).then_some(covered)
@@ -119,7 +119,7 @@ pub(super) fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("nothing that is written in one piece has 4 GiB")
 }
 
-/// The error of a file that was written by a version that came later.
+/// The error for a file that a later version wrote.
 pub(super) fn newer(folder: &Path, name: &str, found: u32, known: u32) -> StorageError {
     StorageError::NewerFormat { path: folder.join(name), found, known }
 }

@@ -22,7 +22,7 @@ pub const TIMELINE_WALL: u8 = 2;
 
 /// The number of rows in each piece but the last.
 pub(super) const PIECE_ROWS: u32 = 1024;
-/// No piece is longer.
+/// The maximum length of a piece, in bytes.
 pub(super) const PIECE_BYTES_MAX: u64 =
     (PIECE_HEADER_BYTES + PIECE_ROWS as usize * (HEAD_BYTES + KEY_HASH_BYTES)) as u64;
 
@@ -32,7 +32,7 @@ const HEAD_BYTES: usize = 21;
 const KEY_HASH_BYTES: usize = 16;
 const HAS_KEY_HASH: u8 = 0x80;
 
-/// What the index says of a row.
+/// The index entry of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowHead {
     /// The job's id.
@@ -48,7 +48,7 @@ pub struct RowHead {
 }
 
 impl RowHead {
-    /// By which the rows of a chunk are sorted.
+    /// The key by which the rows of a chunk are sorted.
     pub fn order(&self) -> (u8, u64, u64) {
         (self.timeline, self.at, self.id)
     }
@@ -115,7 +115,7 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// `None` if it is not as it was written.
+    /// Decodes a piece; `None` if it is damaged.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let (rows, key_hashes, first, crc) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);

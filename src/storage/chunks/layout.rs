@@ -37,22 +37,22 @@ const BLOCK_PLACE_BYTES: usize = 33;
 const PIECE_PLACE_BYTES: usize = 8;
 const TOPIC_BYTES: usize = 24;
 
-/// What a chunk must be.
+/// The expected content of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkSummary {
-    /// By which its name is made.
+    /// The number in its name.
     pub number: u32,
     /// How many rows it has.
     pub rows: u32,
     /// The length of its file.
     pub bytes: u64,
-    /// XXH3-128 of the file up to where the hash stands.
+    /// XXH3-128 of the file up to the hash.
     pub hash: u128,
     /// Rows and due times by topic.
     pub topics: Vec<TopicSummary>,
 }
 
-/// What a chunk has of one topic.
+/// The rows of one topic in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicSummary {
     /// The topic's number.
@@ -65,10 +65,10 @@ pub struct TopicSummary {
     pub last_at: u64,
 }
 
-/// What the directory says of a block.
+/// The directory's entry for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockPlace {
-    /// Of its first row.
+    /// The order of its first row.
     pub(super) order: (u8, u64, u64),
     /// Where it begins in the file.
     pub(super) at: u64,
@@ -92,7 +92,7 @@ pub(super) struct Footer {
     pub(super) bytes: u64,
 }
 
-/// How the file of a chunk begins.
+/// The header of the file of chunk `number`.
 pub(super) fn header(number: u32) -> Header {
     Header { magic: CHUNK_MAGIC, version: CHUNK_VERSION, number }
 }
@@ -130,14 +130,14 @@ impl BlockPlace {
 }
 
 impl Footer {
-    /// With hash and checksum.
+    /// Length with hash and checksum.
     pub(super) const BYTES: u64 = 92;
 
     pub(super) fn directory_bytes(blocks: usize, pieces: usize) -> u64 {
         blocks as u64 * BLOCK_PLACE_BYTES as u64 + pieces as u64 * PIECE_PLACE_BYTES as u64
     }
 
-    /// Everything before the hash.
+    /// Encodes everything before the hash.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = FOOTER_MAGIC.to_vec();
         let (counts, crcs) = ([self.rows, self.blocks, self.pieces, self.topics], [self.directory_crc]);
@@ -150,14 +150,14 @@ impl Footer {
         bytes
     }
 
-    /// Hash and checksum.
+    /// Encodes hash and checksum.
     pub(super) fn seal(&self, hash: u128) -> Vec<u8> {
         let hash = hash.to_le_bytes();
         let crc = crc32c::crc32c_append(crc32c::crc32c(&self.encode()), &hash);
         [&hash[..], &crc.to_le_bytes()].concat()
     }
 
-    /// Reads a footer, and the hash in it. `None` if it is not as one was written.
+    /// Decodes a footer, and the hash in it. `None` if it is damaged.
     pub(super) fn read(bytes: &[u8]) -> Option<(Self, u128)> {
         let mut fields = Fields(sealed(bytes)?);
         let magic: [u8; 8] = fields.take()?;
@@ -181,7 +181,7 @@ impl Footer {
         (magic == FOOTER_MAGIC && fields.0.is_empty() && footer.adds_up()).then_some((footer, hash))
     }
 
-    /// Whether the sections lie behind each other, from the header to the end of the file.
+    /// True if the sections are contiguous, from the header to the end of the file.
     fn adds_up(&self) -> bool {
         let directory_bytes = Self::directory_bytes(self.blocks as usize, self.pieces as usize);
         let summary_bytes = u64::from(self.topics) * TOPIC_BYTES as u64;
@@ -191,8 +191,8 @@ impl Footer {
             && self.summary_at.checked_add(summary_bytes + Self::BYTES) == Some(self.bytes)
     }
 
-    /// Reads the directory: where the blocks are, and where the pieces of the index begin. `None` if it is not as it
-    /// was written.
+    /// Decodes the directory: the places of the blocks, and where the pieces of the index begin. `None` if it is
+    /// damaged.
     pub(super) fn read_directory(&self, bytes: &[u8]) -> Option<(Vec<BlockPlace>, Vec<u64>)> {
         if crc32c::crc32c(bytes) != self.directory_crc {
             return None;
@@ -217,7 +217,7 @@ impl Footer {
         (end == self.directory_at && first_row && rising && inside).then_some((blocks, pieces))
     }
 
-    /// Reads the summary; `None` if it is not as it was written.
+    /// Decodes the summary; `None` if it is damaged.
     pub(super) fn read_summary(&self, bytes: &[u8]) -> Option<Vec<TopicSummary>> {
         if crc32c::crc32c(bytes) != self.summary_crc {
             return None;

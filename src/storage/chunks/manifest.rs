@@ -32,7 +32,7 @@ const HEADER: Header = Header { magic: *b"ADJMANIF", version: VERSION, number: 0
 /// Bytes before the payload: header, length and their checksum.
 const FRAME_BYTES: usize = HEADER_BYTES + 12;
 const CRC_BYTES: usize = 4;
-/// A name that has no descriptor to be made durable with is tried again after this time.
+/// The pause before another attempt to sync the folder, when the process had no descriptor free.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 /// The place of a row has 31 bits for the number of its chunk.
 const NEXT_CHUNK_MAX: u32 = 1 << 30;
@@ -40,11 +40,11 @@ const NEXT_CHUNK_MAX: u32 = 1 << 30;
 /// A checkpoint: the state as it was after the entry at `index`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Whose state it is.
+    /// The group whose state it is.
     pub group: u8,
     /// Number of the checkpoint, from 1.
     pub checkpoint: u64,
-    /// The last entry that is in it.
+    /// The last entry that it contains.
     pub index: u64,
     /// Its term.
     pub term: u64,
@@ -63,7 +63,7 @@ pub struct Manifest {
     /// Topics, sessions and the rest of the state; opaque here.
     #[serde(with = "serde_bytes")]
     pub metadata: Vec<u8>,
-    /// In rising order of their numbers.
+    /// In ascending order of their numbers.
     pub chunks: Vec<ManifestChunk>,
     /// The page files, by the checkpoints that wrote them; none if no job is resident.
     pub pages: Vec<PagesSummary>,
@@ -95,7 +95,7 @@ impl Manifest {
         LogBase { index: self.index, term: self.term, crc: self.log_crc }
     }
 
-    /// Reads one that is in memory; `folder` is for the texts of errors.
+    /// Decodes a manifest in memory; `folder` is for error messages.
     pub(in crate::storage) fn decode(bytes: &[u8], folder: &Path) -> Result<Self, StorageError> {
         decode(bytes, folder)
     }
@@ -110,12 +110,12 @@ impl Manifest {
         self.stage(folder)?.publish()
     }
 
-    /// Writes it beside the one that is there, which stays the manifest.
+    /// Writes it beside the present manifest, which stays valid.
     ///
     /// # Panics
     ///
-    /// If it makes no sense: files that are out of order, sets of rows of another chunk, a spilled row that is not live,
-    /// numbers that leave no room for those that follow.
+    /// If it is inconsistent: files that are out of order, sets of rows of another chunk, a spilled row that is not
+    /// live, numbers that leave no room for those that follow.
     pub fn stage<F: Folder>(&self, folder: &F) -> Result<StagedManifest<F>, StorageError> {
         assert!(self.makes_sense(), "the manifest of checkpoint {} makes no sense", self.checkpoint);
         let mut output = Output::create(folder, MANIFEST.to_owned())?;
@@ -160,7 +160,7 @@ impl Manifest {
     }
 }
 
-/// A manifest that is durable and does not have its name yet.
+/// A manifest that is durable, but not renamed yet.
 pub struct StagedManifest<F: Folder> {
     folder: F,
     output: Output<F>,
@@ -172,7 +172,7 @@ impl<F: Folder> StagedManifest<F> {
         self.output.finish()?;
         loop {
             match self.folder.sync() {
-                // The name cannot be taken back because the process has no descriptor at this moment.
+                // The rename cannot be undone: wait until the process has a free descriptor.
                 Err(error) if error.is_shortage() => thread::sleep(SHORTAGE_PAUSE),
                 synced => return synced,
             }

@@ -65,10 +65,10 @@ pub fn pages_name(id: PagesId) -> String {
     format!("{PAGES}{:08x}-{:08x}", id.checkpoint, id.page)
 }
 
-/// Removes the files of checkpoints that this manifest does not list, and those that were not finished; of a folder
-/// without a manifest, all. Files of others are left alone. Returns how many went.
+/// Removes unfinished files, and the files of checkpoints that this manifest does not list; without a manifest, all
+/// of them. Foreign files are left alone. Returns how many files were removed.
 ///
-/// To be called at a start that knows that the manifest is the newest, and after a checkpoint: not while one is being
+/// Call it at a start, when the manifest is known to be the newest, and after a checkpoint: not while one is being
 /// written.
 pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<usize, StorageError> {
     let unlisted = unlisted(folder, manifest)?;
@@ -81,12 +81,12 @@ pub fn remove_unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Re
     Ok(unlisted.len())
 }
 
-/// Whether there is a chunk or a page file that was finished.
+/// True if there is a finished chunk or page file.
 pub fn holds_finished<F: Folder>(folder: &F) -> Result<bool, StorageError> {
     Ok(folder.list()?.iter().any(|name| number(name).is_some()))
 }
 
-/// The names of those files.
+/// The names of the files that [`remove_unlisted`] removes.
 pub fn unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<Vec<String>, StorageError> {
     let mut names = folder.list()?;
     names.retain(|name| match name.strip_suffix(NEW) {
@@ -96,14 +96,14 @@ pub fn unlisted<F: Folder>(folder: &F, manifest: Option<&Manifest>) -> Result<Ve
     Ok(names)
 }
 
-/// What a name says.
+/// The kind and the number in a file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbered {
     Chunk(u32),
     Pages(PagesId),
 }
 
-/// `None` if it is the name of neither a chunk nor a page file.
+/// Parses a name; `None` if it is neither that of a chunk nor that of a page file.
 fn number(name: &str) -> Option<Numbered> {
     let parse = |digits: &str| {
         let plain = digits.len() == 8 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

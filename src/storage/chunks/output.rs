@@ -6,7 +6,7 @@ use super::super::StorageError;
 use super::super::folder::{Folder, FolderFile, FolderWriter as _};
 use super::NEW;
 
-/// The bytes written and synced at once: few enough that a log on the same disk never waits long.
+/// Bytes that are written and synced at once: few enough that a log on the same disk never waits long.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// A file that is being written.
@@ -57,7 +57,7 @@ impl<F: Folder> Output<F> {
         if self.buffer.is_empty() { Ok(()) } else { self.write_piece() }
     }
 
-    /// Makes the file durable and gives it its name, which is durable after a sync of the folder.
+    /// Makes the file durable and renames it; a sync of the folder makes the name durable.
     pub(super) fn finish(mut self) -> Result<(), StorageError> {
         self.seal()?;
         self.folder.rename(&format!("{}{NEW}", self.name), &self.name)

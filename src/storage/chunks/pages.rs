@@ -31,12 +31,12 @@ const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"ADJPAGES";
 const FOOTER_MAGIC: [u8; 8] = *b"ADJPGEND";
 const FOOTER_BYTES: u64 = 56;
-/// A job takes no less than this, in bytes.
+/// The minimum length of an entry, in bytes.
 const ENTRY_BYTES_MIN: u64 = 16;
 /// Bytes of the footer that the hash covers.
 const HASH_AT: usize = 36;
 
-/// Which page file. None is written twice.
+/// Identifies a page file. None is written twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PagesId {
     /// Number of the checkpoint that wrote it.
@@ -45,7 +45,7 @@ pub struct PagesId {
     pub page: u32,
 }
 
-/// What a page file must be.
+/// The expected content of a page file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PagesSummary {
     /// The checkpoint and the page in the file's name.
@@ -54,7 +54,7 @@ pub struct PagesSummary {
     pub entries: u64,
     /// The length of its file.
     pub bytes: u64,
-    /// XXH3-128 of the file up to where the hash stands.
+    /// XXH3-128 of the file up to the hash.
     pub hash: u128,
 }
 
@@ -67,7 +67,7 @@ pub struct PageWriter<F: Folder> {
 }
 
 impl<F: Folder> PageWriter<F> {
-    /// Begins a page file. One of the same name that was not finished goes.
+    /// Begins a page file. Replaces an unfinished one of the same name.
     pub fn create(folder: &F, id: PagesId) -> Result<Self, StorageError> {
         let mut output = Output::create(folder, pages_name(id))?;
         output.put(&header(id).encode())?;
@@ -89,7 +89,7 @@ impl<F: Folder> PageWriter<F> {
         Ok(())
     }
 
-    /// Finishes the file, which is durable then under its name; the name is after a sync of the folder.
+    /// Finishes the file and renames it: its data is durable, and a sync of the folder makes its name durable.
     pub fn finish(mut self) -> Result<PagesSummary, StorageError> {
         if !self.block.is_empty() {
             self.finish_block()?;
@@ -158,12 +158,12 @@ impl Pages {
         Ok(Self { file: Box::new(file), folder: folder.path().to_owned(), summary, blocks })
     }
 
-    /// How many entries there are, as far as its length allows for as many.
+    /// The number of entries, capped by what the file's length allows.
     pub fn entries(&self) -> u64 {
         self.summary.entries.min(self.summary.bytes / ENTRY_BYTES_MIN)
     }
 
-    /// Hands each entry to `visit`, in order, after its block was checked; at the end checks the hash. An error of
+    /// Calls `visit` with each entry, in order, after its block was checked; checks the hash at the end. An error of
     /// `visit` ends it.
     pub fn for_each(
         &self,
@@ -200,7 +200,7 @@ impl Pages {
         }
     }
 
-    /// An entry that was read is not what should be there.
+    /// The error for an entry whose content is not what was expected.
     pub fn bad_entry(&self, entry: u64) -> StorageError {
         self.damaged(FileDamage::Row { row: entry })
     }
@@ -223,7 +223,7 @@ fn header(id: PagesId) -> Header {
     Header { magic: MAGIC, version: VERSION, number: id.checkpoint }
 }
 
-/// What a footer says, and how many blocks there are. `None` if it is not as one was written.
+/// Decodes a footer, and the number of blocks. `None` if it is damaged.
 fn read_footer(bytes: &[u8]) -> Option<(PagesSummary, u32)> {
     let mut fields = Fields(sealed(bytes)?);
     let magic: [u8; 8] = fields.take()?;

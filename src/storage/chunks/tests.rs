@@ -128,7 +128,7 @@ fn only_what_is_ours_and_not_listed_is_removed() {
     assert_eq!(remove_unlisted(&folder, None).expect("removed"), 3, "the chunk and two pages");
 }
 
-/// On the disk, with all its syncs seen: no more than 1 MiB is ever not synced.
+/// On the disk, with every sync observed: never more than 1 MiB is unsynced.
 #[test]
 fn a_long_chunk_is_synced_piece_by_piece() {
     let directory = TempDir::new().expect("a directory");

@@ -13,7 +13,7 @@ use super::{chunk_name, index};
 
 /// The approximate size of a block, in bytes.
 const BLOCK_BYTES: usize = 16 << 10;
-/// Numbers of chunks are smaller: a place in memory has 31 bits for one.
+/// Chunk numbers are below this: a place in memory has 31 bits for one.
 const CHUNK_NUMBERS: u32 = 1 << 31;
 
 /// A chunk that is being written.
@@ -33,7 +33,7 @@ pub struct ChunkWriter<F: Folder> {
 }
 
 impl<F: Folder> ChunkWriter<F> {
-    /// Begins a chunk. One of the same number that was not finished goes.
+    /// Begins a chunk. Replaces an unfinished one of the same number.
     ///
     /// # Panics
     ///
@@ -54,7 +54,7 @@ impl<F: Folder> ChunkWriter<F> {
         })
     }
 
-    /// Adds a row; rows come in rising order of [`RowHead::order`]. Returns its number.
+    /// Adds a row; rows come in ascending order of [`RowHead::order`]. Returns its number.
     ///
     /// # Panics
     ///
@@ -97,7 +97,7 @@ impl<F: Folder> ChunkWriter<F> {
         self.output.bytes()
     }
 
-    /// Finishes the file, which is durable then under its name; the name is after a sync of the folder.
+    /// Finishes the file and renames it: its data is durable, and a sync of the folder makes its name durable.
     pub fn finish(mut self) -> Result<ChunkSummary, StorageError> {
         if !self.block.is_empty() {
             self.finish_block()?;

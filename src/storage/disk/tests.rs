@@ -22,7 +22,7 @@ pub(in crate::storage) fn options(path: &Path) -> OpenOptions {
     OpenOptions { path: path.to_owned(), node: 1, cluster_id: [7; 16], storage_id: [8; 16], founder: true }
 }
 
-/// A journal whose files are soon full.
+/// A journal whose files fill up soon.
 pub(in crate::storage) const SMALL: JournalSize = JournalSize { file_bytes: 64 << 10, files_max: 16 };
 
 fn open(directory: &TempDir) -> DiskStorage {
@@ -143,7 +143,7 @@ fn a_start_reads_from_the_disk() {
     }
 }
 
-/// Somebody made it, and was killed before its name was durable.
+/// An earlier process created it, and was killed before its name was durable.
 #[test]
 fn a_directory_that_is_there_is_durable_before_it_is_founded() {
     let parent = TempDir::new().expect("a directory");

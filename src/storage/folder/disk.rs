@@ -14,7 +14,7 @@ pub struct DiskFolder {
     path: PathBuf,
 }
 
-/// A file on the disk that is open for reading, or to be overwritten, too.
+/// A file on the disk that is open for reading, perhaps also for overwriting.
 #[derive(Debug)]
 pub struct DiskFile {
     file: File,
@@ -29,14 +29,14 @@ pub struct DiskWriter {
 }
 
 impl DiskFolder {
-    /// Takes a folder, and makes it if there is none, durably.
+    /// Opens the folder; creates it durably if it is missing.
     pub fn new(path: &Path) -> Result<Self, StorageError> {
         create_durably(path)?;
         Ok(Self::existing(path))
     }
 
-    /// Gives a file of another folder, which never changes, a name here, too; copies it where the file system cannot do that.
-    /// The name is not durable when it returns.
+    /// Links a file of another folder, which never changes, under the same name; copies it where the file system cannot
+    /// link. The name is not durable when it returns.
     pub(in crate::storage) fn link(&self, from: &Self, name: &str) -> Result<(), StorageError> {
         let (there, here) = (from.path.join(name), self.path.join(name));
         if fs::hard_link(&there, &here).is_ok() {
@@ -46,19 +46,19 @@ impl DiskFolder {
         sync::file(&copied.map_err(|error| StorageError::io("copy to", &here, error))?, &here)
     }
 
-    /// Takes a folder that is there, and touches nothing.
+    /// A folder that must exist. Touches nothing.
     pub fn existing(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 }
 
 impl DiskFile {
-    /// Opens a file, wherever it is; `None` if there is none.
+    /// Opens a file at any path; `None` if there is none.
     pub fn open(path: &Path) -> Result<Option<Self>, StorageError> {
         Self::open_for(OpenOptions::new().read(true), path)
     }
 
-    /// A file that is open, and perhaps has no name: `name` is for the texts of errors.
+    /// Wraps an open file, which may have no name: `name` is for error messages.
     pub fn of(file: File, name: &Path) -> Self {
         Self { file, path: name.to_owned() }
     }
@@ -96,7 +96,7 @@ impl Folder for DiskFolder {
 
     fn create(&self, name: &str) -> Result<DiskWriter, StorageError> {
         let path = self.path.join(name);
-        // Not truncated: another process may be reading the file with this name.
+        // The old file is removed, not truncated: another process may be reading it.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StorageError::io("remove", &path, error));
@@ -165,7 +165,7 @@ impl FolderFile for DiskFile {
     }
 
     fn will_read(&self, offset: u64, bytes: u64) {
-        // Advice: a file system that takes none reads when it is asked to.
+        // Only advice: if the file system ignores it, the later read waits for the disk.
         let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 }

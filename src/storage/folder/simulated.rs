@@ -7,10 +7,10 @@
 //! faults determine what it does, so a run can be repeated to the byte. A power cut ([`SimulatedFolder::crash`])
 //! leaves:
 //!
-//! - of the names that changed since the last sync of the folder, each change or not, decided at random one by one.
-//!   A rename happens as a whole or not at all. The same holds for the names of folders;
-//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros; of what was
-//!   overwritten, each sector or not, decided at random one by one.
+//! - of the changes of names since the last sync of the folder, a random selection. A rename happens as a whole or
+//!   not at all. The same holds for the names of folders;
+//! - of each file, its synced data, and of the rest a prefix, in which a sector may be all zeros; of the overwritten
+//!   sectors, a random selection.
 //!
 //! A failed sync of a file makes a random part durable in the same way, and the rest is **lost**: it is still
 //! readable, and no later sync makes it durable.
@@ -64,21 +64,21 @@ impl SimulatedFolder {
         })
     }
 
-    /// Where a checkpoint of another member is put together, beside this folder; there after
+    /// Where a checkpoint of another member is assembled, beside this folder; it exists after
     /// [`complete_install`](Self::complete_install).
     #[must_use]
     pub fn incoming(&self) -> Self {
         self.beside(INCOMING)
     }
 
-    /// Completes an install that was cut short and empties `incoming`, as a node that starts does.
+    /// Completes an interrupted install and empties `incoming`, as a starting node does.
     pub fn complete_install(&self) -> Result<(), StorageError> {
         changeover::settle(&self.root()).map(drop)
     }
 
     pub(in crate::storage) fn install(&self) -> Result<(), StorageError> {
         let root = self.root();
-        // A folder does for the identity: all that counts is its name.
+        // A folder stands in for the identity file: only its name matters.
         root.make(IDENTITY_NEW)?;
         changeover::install(&root)
     }
@@ -91,7 +91,7 @@ impl SimulatedFolder {
         SimulatedRoot(self.clone())
     }
 
-    /// Arms a fault `steps` steps from now: 0 is the next one. A later fault takes the place of an earlier one. After a
+    /// Arms a fault `steps` steps from now: 0 is the next one. A later fault replaces an earlier one. After a
     /// [`Fault::PowerCut`] or a [`Fault::Failure`] everything fails, reads included.
     pub fn arm(&self, steps: u64, fault: Fault) {
         let mut device = self.device();
@@ -105,7 +105,7 @@ impl SimulatedFolder {
         full.map(|(at, _)| at)
     }
 
-    /// The read that is `reads` from now fails, and none after it: 0 is the next one.
+    /// Makes one read fail: `reads` reads from now, 0 is the next one.
     pub fn arm_read(&self, reads: u64) {
         let mut device = self.device();
         device.armed_read = Some(device.reads + reads);
@@ -116,7 +116,7 @@ impl SimulatedFolder {
         self.device().reads
     }
 
-    /// Number of reads that were not announced: their callers waited for the disk.
+    /// Number of reads without a `will_read` before them: their callers waited for the disk.
     pub fn sudden_reads(&self) -> u64 {
         self.device().not_begun
     }
@@ -132,7 +132,7 @@ impl SimulatedFolder {
         self.device().capacity_bytes = capacity_bytes;
     }
 
-    /// From now on a sync does nothing and says that it did: a device that lies.
+    /// From now on syncs do nothing and report success: a device that lies.
     pub fn lie_about_syncs(&self) {
         self.device().lies = true;
     }
@@ -142,7 +142,7 @@ impl SimulatedFolder {
         self.content(name).map(|content| locked(&content).bytes.clone())
     }
 
-    /// Puts a file there as if it had always been there, and in the place of one that has the name.
+    /// Puts a durable file there. Replaces a file of this name.
     pub fn put(&self, name: &str, bytes: Vec<u8>) {
         let content = Arc::new(Mutex::new(Content::durable(bytes)));
         let mut device = self.device();
@@ -151,7 +151,7 @@ impl SimulatedFolder {
         entries.durable.insert(name.to_owned(), content);
     }
 
-    /// Flips a bit of a file, without a word. False if it has no such bit.
+    /// Flips a bit of a file silently. False if it has no such bit.
     pub fn flip_bit(&self, name: &str, bit: u64) -> bool {
         let Some(content) = self.content(name) else { return false };
         let mut content = locked(&content);
@@ -161,7 +161,7 @@ impl SimulatedFolder {
         true
     }
 
-    /// Cuts a file down to `bytes`, without a word. False if it is not longer.
+    /// Truncates a file to `bytes` silently. False if it is not longer.
     pub fn cut(&self, name: &str, bytes: usize) -> bool {
         let Some(content) = self.content(name) else { return false };
         let mut content = locked(&content);
@@ -359,7 +359,7 @@ impl Folders for SimulatedRoot {
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
         let mut device = self.0.step("rename to", to)?;
         match device.names.get(from) {
-            // The identity is a file in truth, and files are replaced.
+            // The identity is really a file, and a rename replaces files.
             Some(&place) if to == IDENTITY || !device.names.contains_key(to) => {
                 device.change(Change::Rename(from.to_owned(), to.to_owned(), place));
             }
@@ -414,34 +414,34 @@ impl JournalFolder for SimulatedFolder {
 /// The names in a folder.
 type Names = BTreeMap<String, Shared>;
 type Shared = Arc<Mutex<Content>>;
-/// The names of folders, and where each is among all.
+/// The names of folders, and the index of each in [`Device::entries`].
 type Root = BTreeMap<String, usize>;
 
 /// The files and names of a folder.
 #[derive(Default)]
 struct Entries {
-    /// As those see them who use it.
+    /// The names as users of the folder see them.
     names: Names,
-    /// As they were at the last sync of the folder.
+    /// The names at the last sync of the folder.
     durable: Names,
-    /// What changed since.
+    /// The changes since then.
     aside: Vec<Change<String, Shared>>,
 }
 
 /// A device in use.
 struct Device {
-    /// The folders, as those see them who use it.
+    /// The names of the folders, as their users see them.
     names: Root,
-    /// As they were at the last sync of their names.
+    /// These names at their last sync.
     durable: Root,
-    /// What changed since.
+    /// The changes since then.
     aside: Vec<Change<String, usize>>,
-    /// Every folder that there is or was.
+    /// Every present and every removed folder.
     entries: Vec<Entries>,
     rng: Rng,
     steps: u64,
     reads: u64,
-    /// What will be read soon, by file and place.
+    /// The announced reads, by file and offset.
     begun: BTreeSet<(String, u64)>,
     /// Reads that were not announced.
     not_begun: u64,
@@ -452,14 +452,14 @@ struct Device {
     capacity_bytes: u64,
 }
 
-/// What happens to names.
+/// A change of a name.
 enum Change<N, T> {
     Create(N, T),
     Rename(N, N, T),
     Remove(N, T),
 }
 
-/// What a name stands for; a name may stand for another one of the same kind later.
+/// The target of a name. A name can get another target of the same kind later.
 trait Same: Clone {
     fn is(&self, other: &Self) -> bool;
 }
@@ -493,7 +493,7 @@ impl Device {
         self.capacity_bytes.saturating_sub(taken)
     }
 
-    /// The same device without anything on it and with nothing armed, as it is found after a start.
+    /// An empty device with the same settings and with nothing armed, as after a start.
     fn reborn(&self, name: &str) -> SimulatedFolder {
         let folder = SimulatedFolder::new(0).beside(name);
         {
@@ -507,7 +507,7 @@ impl Device {
 }
 
 impl Entries {
-    /// What the power leaves of a folder.
+    /// What a power cut leaves of a folder.
     fn after_crash(&self, rng: &mut Rng) -> Self {
         let mut names = self.durable.clone();
         for change in &self.aside {
@@ -536,7 +536,7 @@ impl<N: Ord + Clone, T: Same> Change<N, T> {
         }
     }
 
-    /// Takes the name from this one; another one that has it keeps it.
+    /// Removes the name, unless it has another target by now.
     fn drop_name(names: &mut BTreeMap<N, T>, name: &N, what: &T) {
         if names.get(name).is_some_and(|found| found.is(what)) {
             names.remove(name);

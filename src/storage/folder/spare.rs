@@ -1,11 +1,11 @@
-//! A folder that leaves some space of its device free, which other work needs to get out of a full disk.
+//! A folder that keeps some space of its device free, which other work needs to recover from a full disk.
 //!
 //! Below that reserve it refuses to create or extend a file, as if the disk were full. It checks before each file
 //! and every few MiB, so it may exceed the limit by that much. All other calls pass through.
 
 use super::{Folder, FolderWriter, Path, StorageError};
 
-/// Bytes written between two looks at the free space.
+/// Bytes written between two checks of the free space.
 const LOOK_EVERY_BYTES: usize = 4 << 20;
 
 /// A folder on a device that leaves some space free. Clones are the same folder.
@@ -20,12 +20,12 @@ pub struct SpareFolder<F> {
 pub struct SpareWriter<F: Folder> {
     writer: F::Writer,
     folder: SpareFolder<F>,
-    /// Written since it looked.
+    /// Bytes written since the last check.
     bytes: usize,
 }
 
 impl<F: Folder> SpareFolder<F> {
-    /// Keeps this many bytes free; with 0 it never looks.
+    /// Keeps this many bytes free; with 0 it never checks.
     pub fn new(folder: F, spare_bytes: u64) -> Self {
         Self { folder, spare_bytes }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert!(refused.is_shortage(), "{refused}");
         assert!((10 * MIB..=14 * MIB).contains(&written), "{written} bytes were written");
         assert!(folder.create("b").map(drop).expect_err("no space").is_shortage());
-        // Others still have some space, and the unfinished file can be removed.
+        // Other folders still have some space, and the unfinished file can be removed.
         device.create("c").and_then(|mut other| other.append(&vec![1; MIB])).expect("there is space");
         folder.remove("a").expect("removed");
         folder.create("b").map(drop).expect("there is space");

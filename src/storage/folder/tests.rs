@@ -62,7 +62,7 @@ fn whole(file: &impl FolderFile) -> Vec<u8> {
     read(file, 0, usize::try_from(bytes).expect("small") + 10)
 }
 
-/// Carries out a script; what everybody could see of it, step by step.
+/// Runs a script. Returns what can be observed after each step.
 fn seen(folder: &impl Folder, steps: &[Step]) -> Vec<String> {
     let (mut writers, mut files) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(seen(&SimulatedFolder::new(1), &steps), seen(&disk, &steps));
     }
 
-    /// Of a synced file everything is left, and of one that was not a beginning, but for a sector of zeros.
+    /// Of a synced file everything is kept, and of an unsynced one a prefix, perhaps with a sector of zeros.
     #[test]
     fn a_power_cut_keeps_what_was_synced(
         seed: u64,
@@ -160,7 +160,7 @@ fn names_that_were_not_synced_are_there_or_not_one_by_one() {
         assert!(a == b"old a" || a == b"new a");
         found.insert((a, left.contents("b").is_some(), left.contents("new").is_some()));
     }
-    // `a` is the old one or the new, `b` is there or not; and `new` is there only if `a` is old.
+    // `a` is the old or the new one, `b` exists or not; and `new` exists only if `a` is old.
     assert_eq!(found.len(), 6, "{found:?}");
     assert!(found.iter().all(|(a, _, new)| !new || a == b"old a"));
 }

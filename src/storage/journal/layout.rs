@@ -14,8 +14,8 @@
 //!  | ADJH  | u32     | u64    | u64      | u64        | u64  | u64  | u64    | u64       | u32      | u32   | u32   | u32 |
 //! ```
 //!
-//! The **watermark** names a record that is durable. It is written later than the record, so that a journal that ends before
-//! it has lost what was acknowledged.
+//! The **watermark** names a durable record. It is written after that record: a journal that ends before it has lost
+//! acknowledged data.
 //!
 //! ```text
 //!  0       4         8        16         24      32       40    44
@@ -48,18 +48,18 @@ use bytes::Bytes;
 use super::super::{EntryKind, LogBase, LogEntry, Vote};
 use crate::types::GroupId;
 
-/// Bytes of the head and of the watermark, each with what fills its block.
+/// Bytes of each of the first two blocks, of the head and of the watermark.
 pub const BLOCK_BYTES: usize = 4096;
-/// Where the watermark stands.
+/// The offset of the watermark.
 pub const WATERMARK_AT: u64 = BLOCK_BYTES as u64;
-/// Where the first record stands.
+/// The offset of the first record.
 pub const RECORDS_AT: u64 = 2 * BLOCK_BYTES as u64;
 /// Bytes of a record before its body.
 pub const HEADER_BYTES: usize = 32;
 
 const HEAD_MAGIC: [u8; 4] = *b"ADJH";
 const WATERMARK_MAGIC: [u8; 4] = *b"ADJW";
-/// What a record begins with.
+/// The first bytes of a record.
 pub const RECORD_MAGIC: [u8; 4] = *b"ADJR";
 const VERSION: u8 = 1;
 const GROUP: GroupId = GroupId::ONLY;
@@ -69,7 +69,7 @@ const ENTRIES: u16 = 2;
 /// What a journal file continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Which stretch of the log the file holds, from 1; 0 for none.
+    /// The stretch of the log in the file, from 1; 0 if there is none.
     pub number: u64,
     /// The sequence of its first record.
     pub sequence: u64,
@@ -77,18 +77,18 @@ pub struct Head {
     pub chain: u32,
     /// The entry that the first one continues.
     pub base: LogBase,
-    /// Term and vote until here.
+    /// Term and vote before the first record.
     pub vote: Vote,
-    /// The commit index until here.
+    /// The commit index before the first record.
     pub commit: u64,
 }
 
-/// A record that is durable, with the end of the log there.
+/// A durable record, and the end of the log at that record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermark {
-    /// The stretch that has it.
+    /// The number of its stretch.
     pub number: u64,
-    /// The record; that before the first one if there is none in this stretch.
+    /// The record's sequence; that of the record before the first one if this stretch has none.
     pub sequence: u64,
     /// Index of the last entry.
     pub index: u64,
@@ -101,11 +101,11 @@ pub struct Watermark {
 pub struct Point {
     /// Where the next record begins.
     pub offset: u64,
-    /// Its sequence.
+    /// The next record's sequence.
     pub sequence: u64,
     /// The checksum of the record before.
     pub chain: u32,
-    /// Where the log ends before it.
+    /// The end of the log before the next record.
     pub end: LogBase,
 }
 
@@ -139,13 +139,13 @@ pub struct Body {
     pub entries: Vec<LogEntry>,
 }
 
-/// In what way a record is not as it was written.
+/// The kind of damage to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// No record begins there, or its checksum does not match.
     #[error("it is not what was written")]
     Checksum,
-    /// It is whole, and not what a record holds.
+    /// It is intact, but not the content of a record.
     #[error("it makes no sense")]
     Malformed,
     /// Written by a newer version.
@@ -172,19 +172,19 @@ impl LogBase {
 }
 
 impl Head {
-    /// That of a file which holds nothing.
+    /// The head of a file without a stretch.
     pub fn unused() -> Self {
         let base = LogBase { index: 0, term: 0, crc: 0 };
         Self { number: 0, sequence: 0, chain: 0, base, vote: Vote::default(), commit: 0 }
     }
 
-    /// Where its first record stands.
+    /// The point of its first record.
     pub fn point(&self) -> Point {
         let Self { sequence, chain, base: end, .. } = *self;
         Point { offset: RECORDS_AT, sequence, chain, end }
     }
 
-    /// Its block.
+    /// Encodes it as a block.
     pub fn encode(&self, salt: u32) -> Vec<u8> {
         let mut bytes = start(HEAD_MAGIC);
         let Self { number, sequence, chain, base, vote: Vote { term, vote }, commit } = *self;
@@ -197,7 +197,7 @@ impl Head {
         seal(bytes, salt)
     }
 
-    /// Reads a block; `None` if it holds no head.
+    /// Decodes a block; `None` if it holds no head.
     pub fn decode(salt: u32, block: &[u8]) -> Option<Self> {
         let mut fields = open(HEAD_MAGIC, salt, block, 7 * 8 + 3 * 4)?;
         let number = fields.u64()?;
@@ -212,7 +212,7 @@ impl Head {
 }
 
 impl Watermark {
-    /// Its block.
+    /// Encodes it as a block.
     pub fn encode(&self, salt: u32) -> Vec<u8> {
         let mut bytes = start(WATERMARK_MAGIC);
         for field in [self.number, self.sequence, self.index, self.commit] {
@@ -221,12 +221,12 @@ impl Watermark {
         seal(bytes, salt)
     }
 
-    /// Of several watermarks of a journal, the one that was written last is the greatest.
+    /// The order in which watermarks are written: the greatest is the newest.
     pub fn order(&self) -> (u64, u64, u64) {
         (self.number, self.sequence, self.commit)
     }
 
-    /// Reads a block; `None` if it holds no watermark.
+    /// Decodes a block; `None` if it holds no watermark.
     pub fn decode(salt: u32, block: &[u8]) -> Option<Self> {
         let mut fields = open(WATERMARK_MAGIC, salt, block, 4 * 8)?;
         let (number, sequence) = (fields.u64()?, fields.u64()?);
@@ -235,7 +235,7 @@ impl Watermark {
 }
 
 impl Header {
-    /// Reads the header of a record; `None` if none begins with these bytes.
+    /// Decodes the header of a record; `None` if none begins with these bytes.
     pub fn decode(salt: u32, bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (covered, crc) = bytes.split_last_chunk()?;
         let crc = u32::from_le_bytes(*crc);
@@ -251,7 +251,7 @@ impl Header {
         Some(Self { version, group, flags, sequence, length, chain, body_crc, crc })
     }
 
-    /// Reads the body.
+    /// Decodes the body.
     pub fn body(&self, salt: u32, bytes: &Bytes) -> Result<Body, RecordError> {
         if bytes.len() != self.length || checksum(salt, bytes) != self.body_crc {
             return Err(RecordError::Checksum);
@@ -287,7 +287,7 @@ impl Header {
             let (data, rest) = fields.0.split_at_checked(length)?;
             fields.0 = rest;
             let index = last.0.checked_add(1)?;
-            // No log comes to its end, and no term goes back.
+            // No log reaches the last index, and terms never decrease.
             if index == u64::MAX || term < last.1 {
                 return None;
             }
@@ -298,15 +298,15 @@ impl Header {
     }
 }
 
-/// How long the record of a commit is.
+/// The length of the record of a commit, in bytes.
 pub fn record_bytes(vote: Option<Vote>, entries: &[LogEntry]) -> usize {
     let vote = if vote.is_some() { 16 } else { 0 };
     let before = if entries.is_empty() { 0 } else { 20 };
     HEADER_BYTES + 8 + vote + before + entries.iter().map(|entry| 13 + entry.data.len()).sum::<usize>()
 }
 
-/// Puts the record of a commit that stands at `point` into `out`, in the place of what is there. Its entries continue
-/// `point.end`. Returns the point after it.
+/// Replaces the content of `out` with the record of a commit at `point`. Its entries continue `point.end`. Returns
+/// the point after it.
 pub fn encode_record(
     salt: u32,
     point: Point,
@@ -374,7 +374,7 @@ fn seal(mut bytes: Vec<u8>, salt: u32) -> Vec<u8> {
     bytes
 }
 
-/// The fields of a block, which take `bytes` bytes, if it is whole.
+/// The fields of a block, `bytes` bytes long; `None` if the block is damaged.
 fn open(magic: [u8; 4], salt: u32, block: &[u8], bytes: usize) -> Option<Fields<'_>> {
     let (covered, rest) = block.split_at_checked(8 + bytes)?;
     let crc = u32::from_le_bytes(*rest.first_chunk()?);

@@ -1,7 +1,7 @@
 //! The journal: files of a fixed size that are overwritten in turn. A commit is one write and one sync.
 //!
 //! A file holds one **stretch** of the log at a time: a head and the records of commits. The file was filled with zeros
-//! and synced before its first use, so a write changes nothing but its blocks, and a sync waits for nothing of the file
+//! and synced before its first use, so a write changes only its blocks, and a sync waits for no metadata of the file
 //! system. [`log`](super::log) decides which stretch goes into which file.
 
 use super::StorageError;
@@ -13,17 +13,17 @@ pub(super) mod reader;
 
 /// Bytes that are written at once to fill a new file.
 const FILL_BYTES: usize = 1 << 20;
-/// What the name of a file begins with.
+/// Prefix of the name of a file.
 const PREFIX: &str = "journal-";
 
 /// How much space a journal takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalSize {
-    /// Bytes of a file, but for the first two of a new log, which have 1 MiB at most. A commit that needs more gets a larger
-    /// one.
+    /// The size of a file. The first two files of a new log have 1 MiB at most; a commit that needs more than `file_bytes`
+    /// gets a larger file.
     pub file_bytes: u64,
-    /// From this number of files on, the oldest stretches are archived. Twice as many is the most there are, unless the disk
-    /// has no room for the archive.
+    /// From this number of files on, the oldest stretches are archived. There are at most twice as many files, unless the
+    /// disk has no room for the archive.
     pub files_max: usize,
 }
 
@@ -49,21 +49,21 @@ pub(super) struct Slot<F: JournalFolder> {
     pub(super) file: F::Fixed,
     /// Its length.
     pub(super) bytes: u64,
-    /// What it holds; `None` if its head cannot be read.
+    /// The head in it; `None` if that cannot be read.
     pub(super) head: Option<Head>,
-    /// Nothing in it is needed.
+    /// True if nothing in it is needed.
     pub(super) is_free: bool,
-    /// Another thread reads it: nothing is written to it.
+    /// True while another thread reads it: then nothing is written to it.
     is_lent: bool,
 }
 
 impl<F: JournalFolder> Slot<F> {
-    /// Which stretch it holds; 0 for none.
+    /// The number of its stretch; 0 for none.
     fn number(&self) -> u64 {
         self.head.map_or(0, |head| head.number)
     }
 
-    /// Makes what is read of it durable, and reads it anew.
+    /// Makes its readable content durable, and reads the head again.
     fn settle(&mut self, folder: &F, salt: u32) -> Result<(), StorageError> {
         folder.settle(&name(self.id))?;
         self.head = read_head(&self.file, salt)?;
@@ -73,21 +73,20 @@ impl<F: JournalFolder> Slot<F> {
 }
 
 impl<F: JournalFolder> Files<F> {
-    /// Of a journal that has none.
+    /// A journal without files.
     pub(super) fn none(folder: F, salt: u32) -> Self {
         Self { folder, salt, slots: Vec::new(), watermark: None }
     }
 
-    /// Opens every file. What is read of the newest one, and of those that were never used, is durable from here on: only
-    /// they may hold what was written and not synced, as a file's head is written when the last record of the one before
-    /// is durable.
+    /// Opens every file. Makes the newest one durable, and those that were never used: only they may hold unsynced data,
+    /// because a file's head is written when the last record of the file before is durable.
     pub(super) fn open(folder: F, salt: u32) -> Result<Self, StorageError> {
         let mut files = Self::none(folder, salt);
         for name in files.folder.list()? {
             let Some(id) = name.strip_prefix(PREFIX).and_then(|id| id.parse().ok()) else { continue };
             files.add(id)?;
         }
-        // The process that made one of these may have failed to sync it.
+        // The process that made an unused file may have failed to sync it.
         for slot in files.slots.iter_mut().filter(|slot| slot.number() == 0) {
             slot.settle(&files.folder, salt)?;
         }
@@ -112,7 +111,7 @@ impl<F: JournalFolder> Files<F> {
         Ok(file)
     }
 
-    /// The other thread is done with the file of this stretch. Returns which file that is.
+    /// Ends the loan of the file with this stretch. Returns the number of the file.
     pub(super) fn returned(&mut self, number: u64) -> Option<u32> {
         let slot = self.slots.iter_mut().find(|slot| slot.number() == number)?;
         slot.is_lent = false;
@@ -130,14 +129,14 @@ impl<F: JournalFolder> Files<F> {
         found.unwrap_or_else(|| unreachable!("journal file {id} is in use"))
     }
 
-    /// A free file with room for records of so many bytes.
+    /// A free file with room for `bytes` bytes of records.
     pub(super) fn free(&self, bytes: u64) -> Option<u32> {
         let fits = |slot: &&Slot<F>| slot.is_free && slot.bytes >= RECORDS_AT + bytes;
         self.slots.iter().find(fits).map(|slot| slot.id)
     }
 
-    /// Nothing in the file is needed any more. It is removed if it has another size than `size` says, or if there are too
-    /// many. A watermark in it is durable in another one before.
+    /// Frees a file with nothing needed in it. Removes it if it has another size than `size` says, or if there are too
+    /// many files. A watermark in it is first made durable in another file.
     pub(super) fn set_free(&mut self, id: u32, size: JournalSize) -> Result<(), StorageError> {
         let goes = self.slot(id).bytes != size.file_bytes || self.slots.len() > size.files_max;
         if !goes {
@@ -151,7 +150,7 @@ impl<F: JournalFolder> Files<F> {
         self.folder.remove(&name(id))
     }
 
-    /// How a new file is made that is not `other`; it is not among the files before it is [added](Self::add).
+    /// A new file with a number other than `other`; it is not one of the files until it is [added](Self::add).
     pub(super) fn next(&self, bytes: u64, other: Option<u32>) -> NewFile<F> {
         let is_new = |id: &u32| Some(*id) != other && self.slots.iter().all(|slot| slot.id != *id);
         let id = (0..u32::MAX).find(is_new).unwrap_or(u32::MAX);
@@ -177,7 +176,7 @@ impl<F: JournalFolder> Files<F> {
         Ok(())
     }
 
-    /// The newest watermark that is found in any file; `None` if there is none. It may not be durable.
+    /// The newest watermark in any file; `None` if there is none. It may not be durable.
     pub(super) fn found_watermark(&self) -> Result<Option<Watermark>, StorageError> {
         let mut newest: Option<Watermark> = None;
         for slot in &self.slots {
@@ -194,9 +193,9 @@ impl<F: JournalFolder> Files<F> {
         self.watermark.map(|(_, watermark)| watermark)
     }
 
-    /// Writes the watermark. Durable when it returns. It goes beside the newest stretch if there is another file, so that the
-    /// loss of either file is noticed; and, where there is a third one, not over the watermark before, so that a torn write leaves
-    /// that one.
+    /// Writes the watermark. Durable when it returns. It goes into another file than the newest stretch if there is one, so
+    /// that the loss of either file is noticed. With a third file, it does not overwrite the watermark before, which then
+    /// survives a torn write.
     pub(super) fn write_watermark(&mut self, watermark: Watermark) -> Result<(), StorageError> {
         let newest = self.slots.iter().map(Slot::number).max();
         let holder = self.watermark.map(|(holder, _)| holder);
@@ -240,7 +239,7 @@ impl<F: JournalFolder> NewFile<F> {
         };
         made().inspect_err(|error| {
             if error.is_shortage_or_late() {
-                // If that fails, the next start finds a file that it can use all the same.
+                // If this fails, the next start finds a file that it can use.
                 let _ = self.folder.remove(&name);
             }
         })

@@ -9,12 +9,12 @@ use super::layout::{Body, HEADER_BYTES, Header, Point, RECORD_MAGIC, RECORDS_AT,
 /// Bytes read at once.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// Reads on from a point.
+/// Reads records from a point on.
 pub(in crate::storage) struct Cursor<'a> {
     source: &'a dyn FolderFile,
     salt: u32,
     point: Point,
-    /// What was read of the source, from `window_at` on.
+    /// Bytes that were read of the source, from `window_at` on.
     window: Bytes,
     window_at: u64,
 }
@@ -25,12 +25,12 @@ impl<'a> Cursor<'a> {
         Self { source, salt, point, window: Bytes::new(), window_at: 0 }
     }
 
-    /// Where it is.
+    /// The point that it has reached.
     pub(in crate::storage) fn point(&self) -> Point {
         self.point
     }
 
-    /// The next record; or why there is none that continues what was read.
+    /// The next record; or why no record continues the last one.
     pub(in crate::storage) fn next(&mut self) -> Result<Result<Body, RecordError>, StorageError> {
         let Point { offset, sequence, chain, end } = self.point;
         let header = self.bytes(offset, HEADER_BYTES)?;
@@ -56,13 +56,13 @@ impl<'a> Cursor<'a> {
         Ok(body)
     }
 
-    /// What stands at `offset`: so many bytes, or fewer at the end of the source.
+    /// `bytes` bytes at `offset`, or fewer at the end of the source.
     fn bytes(&mut self, offset: u64, bytes: usize) -> Result<Bytes, StorageError> {
         let within = |cursor: &Self| usize::try_from(offset.checked_sub(cursor.window_at)?).ok();
         if let Some(at) = within(self).filter(|at| at + bytes <= self.window.len()) {
             return Ok(self.window.slice(at..at + bytes));
         }
-        // A length that nobody wrote is not made room for: no record is longer than what there is.
+        // The length may be garbage: allocate no more than the source has.
         let there = self.source.bytes()?.saturating_sub(offset);
         let there = usize::try_from(there).unwrap_or(usize::MAX);
         let mut window = vec![0; bytes.max(WINDOW_BYTES).min(there)];
@@ -73,8 +73,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a whole record with this sequence, or a later one, stands anywhere from `offset` on. A record is written when
-/// the one before is durable: so it proves that what should stand before it was there.
+/// True if there is an intact record with this sequence, or a later one, anywhere from `offset` on. A record is written
+/// after the one before is durable: so it proves that the records before it were there.
 pub(in crate::storage) fn is_record_beyond(
     source: &dyn FolderFile,
     salt: u32,
@@ -134,7 +134,7 @@ mod tests {
             next
         };
         assert_eq!(after(second), Ok(()));
-        // The one between them is missing; it is an old one; it continues another record of the same number.
+        // A record between them is missing; it is an old one; it continues another record of the same number.
         for wrong in [
             Point { sequence: second.sequence + 1, ..second },
             Point { sequence: first.sequence, ..second },

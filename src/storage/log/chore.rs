@@ -1,5 +1,5 @@
-//! Work on a log that takes long and can wait: making files for the journal, and moving stretches into the archive or out
-//! of it. One piece at a time is done on another thread, while commits go on.
+//! Long work on a log that commits need not wait for: making files for the journal, and moving stretches into the archive
+//! or out of it. One piece at a time runs on another thread, while commits go on.
 
 use super::super::StorageError;
 use super::super::archive::Archive;
@@ -10,13 +10,13 @@ use super::{Home, Log, Stretch};
 
 /// Bytes of the first two files.
 const FIRST_BYTES: u64 = 1 << 20;
-/// While a chore is under way, commits make files until there are this many times as many as usual.
+/// While a chore is under way, commits may make up to this many times the usual number of files.
 const FILES_FACTOR: usize = 2;
 
 /// A piece of such work.
 pub struct Chore(Box<dyn FnOnce() -> Result<(), StorageError> + Send>);
 
-/// What a chore does that is not done yet.
+/// The chore that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnderWay {
     /// Makes this file.
@@ -28,12 +28,12 @@ pub(super) enum UnderWay {
 }
 
 impl Chore {
-    /// Work that is to be done by calling this.
+    /// A chore that calls `work`.
     pub fn new(work: impl FnOnce() -> Result<(), StorageError> + Send + 'static) -> Self {
         Self(Box::new(work))
     }
 
-    /// Does it.
+    /// Does the work.
     pub fn run(self) -> Result<(), StorageError> {
         (self.0)()
     }
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Chore {
 }
 
 impl<F: JournalFolder, A: Archive> Log<F, A> {
-    /// Work to be done, if there is any and none is under way.
+    /// The next chore, if there is one and none is under way.
     pub(in crate::storage) fn chore(&mut self) -> Option<Chore> {
         if self.under_way.is_some() {
             return None;
@@ -56,7 +56,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Some(chore)
     }
 
-    /// The work that was handed out is done, or could not be for want of space.
+    /// Takes the result of the chore: it is done, or there was no space for it.
     pub(in crate::storage) fn chore_done(
         &mut self,
         done: Result<(), StorageError>,
@@ -72,8 +72,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         if self.has_room(added)? { self.files.set_free(id, self.file_size()) } else { Ok(()) }
     }
 
-    /// Whether there was room for a chore. The log goes on without it as long as it has files; a commit that finds none waits.
-    /// Nothing was relied on yet that a sync found no room for.
+    /// Notes whether there was space for a chore. Without it the log goes on as long as it has files; a commit that finds
+    /// none waits. Space that only a sync misses is no failure: nothing relies on a chore's files yet.
     fn has_room(&mut self, done: Result<(), StorageError>) -> Result<bool, StorageError> {
         self.has_room = !done.as_ref().is_err_and(StorageError::is_shortage_or_late);
         if self.has_room {
@@ -82,9 +82,9 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(self.has_room)
     }
 
-    /// A file for records of so many bytes. If there is none, makes one at once; or archives the oldest stretch at once, if
-    /// there are as many files as there may be, because a chore that archives takes too long. Changes nothing if there is no
-    /// room for either.
+    /// A file with room for `bytes` bytes of records. If there is none, makes one at once; or archives the oldest stretch
+    /// at once, if the maximum number of files is reached because a chore that archives takes too long. Changes nothing if
+    /// there is no space for either.
     pub(super) fn free_file(&mut self, bytes: u64) -> Result<u32, StorageError> {
         if let Some(id) = self.files.free(bytes) {
             return Ok(id);
@@ -92,7 +92,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         let files_max = self.size.files_max * if self.under_way.is_some() { FILES_FACTOR } else { 1 };
         if self.files.slots().len() >= files_max {
             if let Some((number, chore)) = self.archive_oldest() {
-                // Its file is used at once, and is none too many.
+                // Its file is reused at once: it must not be removed as one too many.
                 let size = JournalSize { files_max: self.files.slots().len(), ..self.file_size() };
                 self.is_archived(number, chore.run(), size)?;
             }
@@ -110,7 +110,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(id)
     }
 
-    /// Stretches that nobody needs.
+    /// Releases stretches that are no longer needed.
     pub(super) fn let_go(
         &mut self,
         stretches: impl IntoIterator<Item = Stretch>,
@@ -121,7 +121,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
                 Home::File(id) if self.under_way != Some(UnderWay::Archive(stretch.head.number)) => {
                     self.files.set_free(id, self.file_size())?;
                 }
-                // It is being read.
+                // Another thread reads it: it is freed when that thread is done.
                 Home::File(_) => {}
                 Home::Archive => self.leftovers.push(stretch.head.number),
             }
@@ -129,15 +129,15 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok(())
     }
 
-    /// The size of files from now on. The first two are small: a new node is not to wait for the disk, and a small queue needs
-    /// no more.
+    /// The size of files from now on. The first two are small: a new node does not wait for the disk, and a small queue
+    /// needs no more.
     fn file_size(&self) -> JournalSize {
         let is_new = self.stretches.back().is_none_or(|newest| newest.head.number == 1);
         let file_bytes = if is_new { FIRST_BYTES.min(self.size.file_bytes) } else { self.size.file_bytes };
         JournalSize { file_bytes, ..self.size }
     }
 
-    /// Files that hold no needed stretch are free.
+    /// Frees the files without a needed stretch.
     pub(super) fn free_unused(&mut self) -> Result<(), StorageError> {
         let holds = |id: u32| self.stretches.iter().any(|stretch| stretch.home == Home::File(id));
         let unused: Vec<u32> =
@@ -146,7 +146,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         unused.into_iter().try_for_each(|id| self.files.set_free(id, size))
     }
 
-    /// One file is always free, if there may be so many: a full one is followed by another at once.
+    /// Keeps one file free, within the maximum number: a full file is followed by another at once.
     fn spare_file(&mut self) -> Option<(UnderWay, Chore)> {
         if !self.has_room || self.files.free(0).is_some() {
             return None;
@@ -158,7 +158,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         self.archive_oldest().map(|(number, chore)| (UnderWay::Archive(number), chore))
     }
 
-    /// How the oldest stretch in a file is archived, but for one that a chore archives; and its number.
+    /// A chore that archives the oldest stretch in a file, and its number; but not the one that a chore is archiving.
     fn archive_oldest(&mut self) -> Option<(u64, Chore)> {
         let older = self.stretches.len().saturating_sub(1);
         let in_file = |stretch: &Stretch| match stretch.home {
@@ -172,7 +172,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Some((number, Chore::new(written)))
     }
 
-    /// A stretch was put into the archive, or there was no room for it.
+    /// Takes the result of archiving a stretch: it is done, or there was no space for it.
     fn is_archived(
         &mut self,
         number: u64,
@@ -185,7 +185,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         match found {
             Some(_) if !is_there => return Ok(()),
             Some(stretch) => stretch.home = Home::Archive,
-            // It was let go meanwhile.
+            // The stretch was released meanwhile.
             None => self.leftovers.push(number),
         }
         file.map_or(Ok(()), |id| self.files.set_free(id, size))

@@ -195,7 +195,7 @@ fn a_chore_without_room_is_given_up_and_the_log_goes_on() {
     };
     assert!(matches!(full, StorageError::Passing(_)), "{full}");
     assert_eq!(scanned(&mut log, 1).expect("whole"), terms(&[(1, next - 1, 1)]));
-    // It was there all the time, and goes on when there is room: what it puts into the archive may make some.
+    // All entries are still there, and the log goes on when there is room: archiving may make some.
     match write(&mut log, next..=next, 1) {
         Ok(()) => next += 1,
         Err(error) => assert!(matches!(error, StorageError::Passing(_)), "{error}"),
@@ -263,8 +263,8 @@ fn an_entry_larger_than_a_file_has_one_of_its_own() {
     assert!(log.files.slots().iter().all(|slot| slot.bytes == SIZE.file_bytes));
 }
 
-/// Writes, replaces the end, votes, cuts and archives; returns the entries acknowledged when the armed fault struck, what
-/// the vote was, and the base of the newest checkpoint.
+/// Writes, replaces the end, votes, cuts and archives. Returns the entries and the vote acknowledged when the armed fault
+/// struck, and the base of the newest checkpoint.
 fn work(log: &mut TestLog) -> (Vec<(u64, u64)>, Vec<Vote>, LogBase) {
     let (mut acknowledged, mut votes, mut base) = (Vec::new(), vec![Vote { term: 1, vote: 1 }], ROOT);
     let steps = [(1, 9, 1), (10, 30, 1), (25, 34, 2), (35, 60, 2), (58, 64, 3)];
@@ -382,7 +382,7 @@ fn every_flipped_byte_is_refused_or_harmless() {
     assert!(refused > 300, "{refused}");
 }
 
-/// The places of the records in the newest file.
+/// The offsets of the records in the newest file.
 fn records(folder: &SimulatedFolder, name: &str) -> Vec<usize> {
     let bytes = folder.contents(name).expect("there");
     let mut at = usize::try_from(RECORDS_AT).expect("small");
@@ -468,7 +468,7 @@ fn a_newest_file_that_lost_its_head_is_missed() {
 fn a_body_that_looks_like_a_record_is_none() {
     let (folder, mut log) = created(3);
     write(&mut log, 1..=2, 1).expect("written");
-    // What an attacker could send: a record with a later sequence, as a node without a salt would write it.
+    // An attack: a record with a later sequence, as a node without a salt would write it.
     let mut forged = Vec::new();
     let point = Point { offset: 0, sequence: 40, chain: 0, end: ROOT };
     layout::encode_record(0, point, 0, None, &[entry(1, 1)], &mut forged);

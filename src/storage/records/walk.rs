@@ -15,12 +15,12 @@ use crate::engine::{Timeline, WalkFrom, Walked};
 use crate::storage::StorageError;
 use crate::types::{JobId, Millis};
 
-/// How far a walk has come.
+/// The state of a walk.
 #[derive(Clone, Debug)]
 pub struct Walk {
-    /// Where it goes on if it has to begin anew.
+    /// Where a restart goes on.
     from: WalkFrom,
-    /// The chunks that it was begun with.
+    /// The generation of the chunks that it was begun with.
     generation: Option<u64>,
     /// The next turn of each run.
     next: BinaryHeap<Reverse<WalkOrder>>,
@@ -31,13 +31,13 @@ pub struct Walk {
 /// A chunk and a timeline.
 type RunId = (u32, Timeline);
 
-/// A row, or no job's id for a run that is to be read on: nothing in it comes before the time.
+/// A row; or a run to read on, with [`READ_ON`] for the id: its next rows come no earlier than the time.
 type WalkOrder = (Millis, JobId, RunId);
 
 /// No job has this id.
 const READ_ON: JobId = JobId(0);
 
-/// The rows of a run that were read and not walked over.
+/// The rows of a run that were read, but not visited.
 #[derive(Clone, Debug, Default)]
 struct Run {
     rows: VecDeque<(Millis, JobId, u32)>,
@@ -57,7 +57,7 @@ impl Walk {
         }
     }
 
-    /// The time on this timeline that the wall clock shows as this one.
+    /// Converts a time of the wall clock to this timeline.
     fn on_timeline(&self, timeline: Timeline, wall: Millis) -> u64 {
         match timeline {
             Timeline::Stamp => wall.0.saturating_add_signed(self.from.offset_ms.saturating_neg()),
@@ -67,7 +67,7 @@ impl Walk {
 }
 
 impl Records {
-    /// Goes on with a walk: see [`JobStore::walk_on`](crate::engine::JobStore::walk_on).
+    /// Continues a walk: see [`JobStore::walk_on`](crate::engine::JobStore::walk_on).
     pub(super) fn walk_further(&self, walk: &mut Walk, budget: &mut usize) -> Result<Walked, StorageError> {
         if walk.generation != Some(self.generation) {
             self.begin_walk(walk);

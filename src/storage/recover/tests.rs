@@ -1,4 +1,4 @@
-//! What a loss costs, and that accepting it can be cut short anywhere.
+//! The cost of a loss, and that accepting it can be interrupted at any point.
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
@@ -49,7 +49,7 @@ fn written() -> TempDir {
     directory
 }
 
-/// Changes the record of an entry behind everybody's back. There is one for each entry.
+/// Changes the record of an entry silently. Each entry has its own record.
 fn spoil(directory: &Path, index: u64, change: impl FnOnce(&mut [u8])) {
     for file in fs::read_dir(directory.join("log")).expect("listed") {
         let path = file.expect("an entry").path();
@@ -74,7 +74,7 @@ fn flip(directory: &Path, index: u64) {
     spoil(directory, index, |record| *record.last_mut().expect("not empty") ^= 1);
 }
 
-/// The log ends before this entry.
+/// Ends the log before this entry.
 fn lose_from(directory: &Path, index: u64) {
     (index..=ENTRIES)
         .rev()
@@ -85,7 +85,7 @@ fn accept(directory: &Path) {
     Salvage::examine(directory).expect("a directory").accept(NEW_ID, NOW).expect("accepted");
 }
 
-/// A node opens the directory, and finds the first `kept` entries and the skip.
+/// Checks that a node opens the directory, and finds the first `kept` entries and the skip.
 fn assert_recovered(directory: &Path, kept: u64) {
     let mut storage = open(directory).expect("it opens");
     let recovered = storage.recovered();
@@ -196,7 +196,7 @@ fn accepting_can_be_cut_short_anywhere() {
     assert!(images.len() > 6, "{} syncs", images.len());
     let mut decided = Vec::new();
     for (nth, image) in images.iter().enumerate() {
-        // Whoever comes first completes what was decided.
+        // The first one to open the directory completes a decided change.
         let is_done = if nth % 2 == 0 {
             !Salvage::examine(image.path()).expect("a directory").is_needed()
         } else {
@@ -224,7 +224,7 @@ fn written_and_cut(cut: u64) -> (TempDir, LogBase) {
     (directory, base)
 }
 
-/// A node opens the directory, and finds the entries from the checkpoint up to `kept`, and the skip.
+/// Checks that a node opens the directory, and finds the entries from the checkpoint up to `kept`, and the skip.
 fn assert_recovered_after(directory: &Path, base: LogBase, kept: u64) {
     let mut storage = open_beside(directory, base).expect("it opens");
     let mut found = Vec::new();

@@ -31,9 +31,9 @@ pub struct UnreadableJob {
     pub id: JobId,
     /// Its topic; `None` if the state knows none of that number.
     pub topic: Option<TopicName>,
-    /// Whether it has a key. Which one cannot be read.
+    /// True if it has a key, which cannot be read.
     pub keyed: bool,
-    /// When it was to come, on the wall clock, as of when it was written.
+    /// When it was due, by the wall clock as of when it was written.
     pub due: Millis,
 }
 
@@ -42,7 +42,7 @@ pub struct UnreadableJob {
 pub(in crate::storage) struct Unreadable {
     /// Rows by chunk; also those that are no longer needed.
     rows: BTreeMap<u32, BTreeSet<u32>>,
-    /// Those of the jobs that need them.
+    /// The jobs that need these rows.
     jobs: Vec<UnreadableJob>,
 }
 
@@ -51,8 +51,8 @@ impl Unreadable {
     ///
     /// # Errors
     ///
-    /// When it cannot be said whose a row is: the index of a chunk, a page file or the metadata of the state is damaged. Then
-    /// nothing but a backup helps.
+    /// If the job of a row cannot be identified: the index of a chunk, a page file or the metadata of the state is damaged.
+    /// Then only a backup helps.
     pub(in crate::storage) fn find<F: Folder>(folder: &F, manifest: &Manifest) -> Result<Self, StorageError> {
         let metadata = checkpoint::decode_metadata(folder, manifest)?;
         let mut found = Self::default();
@@ -79,17 +79,17 @@ impl Unreadable {
         Ok(found)
     }
 
-    /// Their jobs, by chunk and time.
+    /// The affected jobs, by chunk and time.
     pub(in crate::storage) fn jobs(&self) -> &[UnreadableJob] {
         &self.jobs
     }
 
-    /// The same.
+    /// The affected jobs, by chunk and time.
     pub(in crate::storage) fn into_jobs(self) -> Vec<UnreadableJob> {
         self.jobs
     }
 
-    /// Makes the checkpoint `manifest` of `from` once more in `to`, with stand-ins. Durable when it returns.
+    /// Writes the checkpoint `manifest` of `from` again to `to`, with placeholders. Durable when it returns.
     pub(super) fn replace(
         &self,
         from: &DiskFolder,
@@ -180,10 +180,10 @@ fn timeline(head: &RowHead) -> Timeline {
     if head.timeline == Timeline::Wall.number() { Timeline::Wall } else { Timeline::Stamp }
 }
 
-/// What a stand-in has to say.
+/// The record of a placeholder.
 const NO_RECORD: Record<'_> = Record { key: None, attributes: &[], body: &[] };
 
-/// The row of a stand-in.
+/// The row of a placeholder.
 fn stand_in(head: &RowHead) -> Vec<u8> {
     let due = Moment { timeline: timeline(head), at: head.at };
     let (id, topic) = (JobId(head.id), TopicId(head.topic));
@@ -217,7 +217,7 @@ fn replace_chunk(
     })
 }
 
-/// A row that is what the index says; `None` if it cannot be read, or is another one.
+/// The content of a row; `None` if it cannot be read, or is not the job that the index names.
 fn read(
     chunk: &Chunk,
     row: u32,

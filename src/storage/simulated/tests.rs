@@ -24,7 +24,7 @@ fn replayed(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     found
 }
 
-/// Appends, takes back and appends again; returns the entries acknowledged when the armed fault struck.
+/// Appends, truncates and appends again; returns the entries acknowledged when the armed fault struck.
 fn work(storage: &mut SimulatedStorage) -> Vec<(u64, u64)> {
     let mut acknowledged = Vec::new();
     let steps = [batch(1..=4, 1, 0), batch(5..=8, 1, 4), batch(7..=9, 2, 6), batch(10..=10, 2, 9)];
@@ -87,8 +87,8 @@ fn a_device_that_lies_loses_what_was_acknowledged() {
     assert!(missing > 50, "{missing}");
 }
 
-/// The process ends at a write or a sync that fails, or is killed there; another one starts and goes on; then the power
-/// goes. What the other one has read and built on must be there.
+/// The process ends at a failed write or sync, or is killed there; another one starts and continues; then the power
+/// fails. What the second process has read and built on must be kept.
 #[test]
 fn a_power_cut_after_a_restart_keeps_what_the_restart_found() {
     let mut whole = SimulatedDisk::new(0).open().expect("empty");

@@ -1,4 +1,4 @@
-//! A server's side of TLS.
+//! TLS on the side of the server.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use super::{TlsError, VERSIONS, provider};
 /// The files of a server's port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFiles {
-    /// The server's certificate, followed by those between it and its CA.
+    /// The server's certificate, followed by the intermediate ones.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The key of that certificate.
     pub key: PathBuf,
-    /// Clients must show a certificate of one of these CAs; `None` lets them come without.
+    /// Clients must show a certificate of one of these CAs; `None` asks for none.
     pub client_ca: Option<PathBuf>,
     /// Certificates that these CAs have revoked.
     pub client_crl: Option<PathBuf>,
@@ -40,8 +40,8 @@ impl Acceptor {
         Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || server_config(&files))?))
     }
 
-    /// The handshake. The caller sets a limit to its time. A client that is refused was told why: it hears it if the stream, which
-    /// comes back, is not closed at once.
+    /// Does the handshake. The caller sets its deadline. A refused client was sent the reason, and can read it if the
+    /// returned stream is not closed at once.
     pub async fn accept(&self, stream: TcpStream) -> Result<Stream, (io::Error, TcpStream)> {
         let stream = TlsAcceptor::from(self.0.take().await).accept(stream).into_fallible().await?;
         Ok(Stream::Tls(Box::new(stream.into())))
@@ -57,14 +57,14 @@ fn server_config(files: &ServerFiles) -> Result<ServerConfig, TlsError> {
     shows(&identity, verifier)
 }
 
-/// Believes whoever shows a certificate that one of the CAs has signed and not revoked.
+/// Accepts every certificate that one of the CAs has signed and not revoked.
 pub(super) fn verifier(ca: &PathBuf, crl: Option<&PathBuf>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let builder = WebPkiClientVerifier::builder_with_provider(roots(ca)?, provider());
     let builder = builder.with_crls(revoked(crl)?).allow_unknown_revocation_status();
     builder.build().map_err(|error| TlsError::unusable(crl.unwrap_or(ca), &error))
 }
 
-/// The configuration of a side that accepts, shows this identity, and asks whom it asks.
+/// The configuration of a side that accepts connections, with this identity and this check of the other side.
 pub(super) fn shows(
     identity: &Identity,
     verifier: Option<Arc<dyn ClientCertVerifier>>,
@@ -78,7 +78,7 @@ pub(super) fn shows(
         None => builder.with_no_client_auth().with_single_cert(chain, key),
     };
     let mut config = config.map_err(refused)?;
-    // Connections last long: each proves itself anew, and none resumes what was proven before.
+    // Connections last long: each one authenticates anew, and none resumes an earlier session.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)

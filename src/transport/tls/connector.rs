@@ -1,4 +1,4 @@
-//! A client's side of TLS.
+//! TLS on the side of the client.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct ClientFiles {
     pub ca: Option<PathBuf>,
     /// The client's own certificate, if the server asks for one.
     pub certificate: Option<PathBuf>,
-    /// Its key.
+    /// The key of that certificate.
     pub key: Option<PathBuf>,
 }
 
@@ -39,15 +39,15 @@ impl Connector {
         Ok(Self(Fresh::new(read, move || client_config(&files, VERSIONS))?))
     }
 
-    /// Makes connections to servers of others, with all versions of TLS that are still sound.
+    /// For connections to servers of others, with all versions of TLS that are still secure.
     pub fn to_anyone(ca: Option<PathBuf>) -> Result<Self, TlsError> {
         let files = ClientFiles { ca, ..ClientFiles::default() };
         let read = files.ca.iter().cloned().collect();
         Ok(Self(Fresh::new(read, move || client_config(&files, rustls::ALL_VERSIONS))?))
     }
 
-    /// The handshake with the server at `address` (`host:port`), whose certificate must be for that host. The caller sets a
-    /// limit to its time.
+    /// Does the handshake with the server at `address` (`host:port`), whose certificate must be for that host. The caller
+    /// sets its deadline.
     pub async fn connect(&self, address: &str, stream: TcpStream) -> io::Result<Stream> {
         let name = host_name(address).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let stream = TlsConnector::from(self.0.take().await).connect(name, stream).await?;
@@ -82,7 +82,7 @@ fn client_config(
     }
 }
 
-/// The host of an address, as certificates name it.
+/// The host of an address, in the form that certificates have.
 fn host_name(address: &str) -> Result<ServerName<'static>, TlsError> {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -91,7 +91,7 @@ fn host_name(address: &str) -> Result<ServerName<'static>, TlsError> {
 
 fn system_roots() -> Result<Arc<RootCertStore>, TlsError> {
     let mut roots = RootCertStore::empty();
-    // One that cannot be read is none: the others may do.
+    // Unreadable certificates are skipped: the others may be enough.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() { Err(TlsError::NoRoots) } else { Ok(Arc::new(roots)) }
 }

@@ -1,4 +1,4 @@
-//! PEM files, read into what rustls takes.
+//! Reads PEM files for rustls.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 
 use super::TlsError;
 
-/// A certificate with those between it and its CA, and its key.
+/// A certificate with the intermediate ones, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) certificate: PathBuf,
@@ -34,7 +34,7 @@ pub(super) fn roots(path: &Path) -> Result<Arc<RootCertStore>, TlsError> {
     Ok(Arc::new(roots))
 }
 
-/// The lists of revoked certificates in a file; empty without one.
+/// The revocation lists in a file; empty without a file.
 pub(super) fn revoked(
     path: Option<&PathBuf>,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {

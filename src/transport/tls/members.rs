@@ -1,8 +1,8 @@
 //! TLS between nodes: both sides prove that they are members before either reads a byte of the other.
 //!
-//! A node's certificate is for the name `node-N.adjourn`, with its number: the CA says who has which number, wherever the node
-//! runs. Both sides verify the other as a server verifies its clients, so one rule holds for both. Who has a certificate of
-//! the same CA for anything else is a stranger.
+//! A node's certificate is for the name `node-N.adjourn`, with its number: the CA decides which node has which number,
+//! wherever the node runs. Both sides verify the other as a server verifies its clients, so one rule holds for both. The
+//! owner of any other certificate of the same CA is a stranger.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,9 +26,9 @@ use super::{TlsError, VERSIONS, provider};
 /// The files of a node's peer port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MembersFiles {
-    /// The node's certificate, followed by those between it and its CA.
+    /// The node's certificate, followed by the intermediate ones.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The key of that certificate.
     pub key: PathBuf,
     /// The CA of all members.
     pub ca: PathBuf,
@@ -41,11 +41,11 @@ pub fn node_name(node: u64) -> String {
     format!("node-{node}.adjourn")
 }
 
-/// Connects nodes that prove that they are members.
+/// Connects nodes that authenticate as members.
 #[derive(Debug)]
 pub struct Members(Arc<Fresh<Sides>>);
 
-/// A node dials, and is dialled.
+/// The configurations for both directions: a node dials, and is dialled.
 struct Sides {
     dials: Arc<ClientConfig>,
     accepts: Arc<ServerConfig>,
@@ -59,16 +59,16 @@ impl Members {
         Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || sides(&files, node))?))
     }
 
-    /// The handshake over a connection that this node dialled.
+    /// Does the handshake over a connection that this node dialled.
     pub async fn connect(&self, stream: TcpStream) -> io::Result<Stream> {
         let dials = Arc::clone(&self.0.take().await.dials);
-        // No certificate is looked for by this name: whom the other side's is for is seen when it has told its number.
+        // This name is not checked: the certificate is compared with the number that the other side states later.
         let name = ServerName::try_from("adjourn").map_err(io::Error::other)?;
         let stream = TlsConnector::from(dials).connect(name, stream).await?;
         Ok(Stream::Tls(Box::new(stream.into())))
     }
 
-    /// The handshake over a connection that another node dialled.
+    /// Does the handshake over a connection that another node dialled.
     pub async fn accept(&self, stream: TcpStream) -> io::Result<Stream> {
         let accepts = Arc::clone(&self.0.take().await.accepts);
         let stream = TlsAcceptor::from(accepts).accept(stream).await?;
@@ -77,7 +77,7 @@ impl Members {
 }
 
 impl Stream {
-    /// Whether the other side may say that it is the node of this number: its certificate says so, or there is no TLS.
+    /// True if the other side's certificate is for the node of this number, or there is no TLS.
     pub fn may_be_node(&self, node: u64) -> bool {
         let Self::Tls(stream) = self else { return true };
         let certificates = stream.get_ref().1.peer_certificates();
@@ -109,7 +109,7 @@ fn sides(files: &MembersFiles, node: u64) -> Result<Sides, TlsError> {
     Ok(Sides { dials: Arc::new(dials), accepts: Arc::new(accepts) })
 }
 
-/// Verifies the node that was dialled as one that dials is verified.
+/// Verifies a dialled node in the same way as a node that dials.
 #[derive(Debug)]
 struct Member(Arc<dyn ClientCertVerifier>);
 

@@ -1,4 +1,4 @@
-//! TLS: who shows which certificate, and who is believed.
+//! TLS: which side shows which certificate, and which ones are trusted.
 //!
 //! | | shows | believes |
 //! |---|---|---|
@@ -28,30 +28,30 @@ pub use members::{Members, MembersFiles, node_name};
 /// Why TLS cannot be used with these files.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or is no PEM.
+    /// A file cannot be read, or is not PEM.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
-    /// A file has nothing of what it is for.
+    /// A file lacks the expected kind of item.
     #[error("{} has no {what}: expected PEM with BEGIN {label}", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
-        /// What it is to have.
+        /// The expected kind of item.
         what: &'static str,
-        /// How that is marked.
+        /// Its PEM label.
         label: &'static str,
     },
-    /// The files were read, and cannot be used.
+    /// The files were read, but cannot be used.
     #[error("{} cannot be used: {reason}", path.display())]
     Unusable {
-        /// The file, or the first of those that do not fit together.
+        /// The file, or the first of several that do not match.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The system has no certificates of public CAs.
@@ -60,7 +60,7 @@ pub enum TlsError {
     /// A certificate without its key, or a key without its certificate.
     #[error("a certificate needs its key and a key its certificate: set both, or none")]
     HalfIdentity,
-    /// The address has no host that a certificate could be for.
+    /// The host of the address cannot be in a certificate.
     #[error("{0:?} is no host name and no IP address: a certificate cannot be for it")]
     Host(String),
 }
@@ -71,7 +71,7 @@ impl TlsError {
     }
 }
 
-/// Whether it was TLS that failed, and not the socket under it.
+/// True if TLS failed, and not the socket under it.
 pub fn is_of_tls(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>() || inner.is::<TlsError>())
 }
@@ -81,7 +81,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// The versions of TLS that are spoken.
+/// The TLS versions for connections to other parts of Adjourn.
 const VERSIONS: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
 #[cfg(test)]

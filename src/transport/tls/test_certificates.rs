@@ -28,7 +28,7 @@ fn ca(name: &str) -> Issuer {
     CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("a CA")
 }
 
-/// How a certificate is wrong.
+/// The fault of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     None,
@@ -50,7 +50,7 @@ impl Certificates {
     }
 
     pub(crate) fn put(&self, name: &str, text: &str) -> PathBuf {
-        // As an operator should: nobody reads half a file.
+        // As an operator should: a reader never sees half a file.
         std::fs::write(self.path("new"), text).expect("written");
         std::fs::rename(self.path("new"), self.path(name)).expect("renamed");
         self.path(name)

@@ -16,8 +16,8 @@ async fn pair() -> (String, TcpStream, TcpStream) {
     (format!("localhost:{port}"), dialled.expect("connected"), accepted.expect("accepted").0)
 }
 
-/// Whether both sides hear each other. In TLS 1.3 a client is done before the server has seen its certificate: its first read
-/// tells.
+/// True if each side receives the other's bytes. In TLS 1.3 a client is done before the server has seen its certificate:
+/// its first read shows the result.
 async fn talk(
     dialling: impl Future<Output = io::Result<Stream>>,
     accepting: impl Future<Output = io::Result<Stream>>,
@@ -76,7 +76,7 @@ async fn a_client_believes_a_certificate_of_its_ca_for_the_host_it_dialled() {
     let foreign = Certificates::new();
     let said = refusal(reach(&server("localhost", Flaw::None), &foreign.client()).await);
     assert!(said.contains("UnknownIssuer") || said.contains("BadSignature"), "{said}");
-    // Without a CA of its own it asks those of the system, none of which signed this.
+    // Without a CA of its own it trusts those of the system, none of which signed this.
     let said = refusal(reach(&server("localhost", Flaw::None), &ClientFiles::default()).await);
     assert!(said.contains("UnknownIssuer"), "{said}");
 }
@@ -114,7 +114,7 @@ async fn changed_files_are_used_and_broken_ones_are_not() {
     let look = || server.0.look();
     let reached = async || reach(&server, &certificates.client()).await.is_ok();
     assert!(reached().await);
-    // A certificate whose key is not there yet.
+    // A certificate whose key was not written yet.
     let old_key = std::fs::read_to_string(certificates.path("server.key")).expect("read");
     certificates.sign("server", "other.example", 2, Flaw::None);
     let new_key = std::fs::read_to_string(certificates.path("server.key")).expect("read");
@@ -142,7 +142,7 @@ async fn members_prove_their_numbers_to_each_other() {
     let (dialled, accepted) = meet(&one, &two).await.expect("they meet");
     assert_eq!([1, 2, 3].map(|node| dialled.may_be_node(node)), [false, true, false]);
     assert_eq!([1, 2, 3].map(|node| accepted.may_be_node(node)), [true, false, false]);
-    // Of the same CA, and no node: it gets in, and can say no number.
+    // Of the same CA, but not of a node: it is accepted, but matches no number.
     let (certificate, key) = certificates.sign("shop", "shop", 9, Flaw::None);
     let client = ClientFiles { certificate: Some(certificate), key: Some(key), ..certificates.client() };
     let (_, dialled, accepted) = pair().await;

@@ -1,4 +1,4 @@
-//! What is sent again: reserves that were answered too early, what a broken frame cost, and subscriptions.
+//! Requests that are sent again: reserves answered too early, requests hit by a broken frame, and subscriptions.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn a_reserve_that_was_answered_too_early_asks_for_the_rest_of_its_wait() {
     assert_eq!(client.sent(), [(RequestId(1), reserve(6_000))]);
     client.answer(2, Response::Reserved(Vec::new()));
     assert_eq!(outcome(at_once), Ok(Response::Reserved(Vec::new())), "it was not to wait");
-    // The connection is about to be closed: the next one takes it.
+    // The connection is about to be closed: the next one carries the request.
     client.answer(0, Response::GoingAway { message: String::new(), reason: GoingAway::Stopping });
     client.answer(1, Response::Reserved(Vec::new()));
     client.requests.out.clear();

@@ -1,4 +1,4 @@
-//! Heartbeats, and what a connection is given up for.
+//! Heartbeats, and the reasons to give up a connection.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn each_heartbeat_has_an_id_of_its_own() {
         assert_eq!(client.sent(), [ping(nth)]);
     }
     let pong = || Response::Pong { now: crate::types::Millis(1), clock_ms: 0 };
-    // The answers come in another order: each proves what it answers.
+    // The answers come in another order: each one proves its own request.
     client.answer(ping(1).0.0, pong());
     assert_eq!(client.requests.leases.proven(), at(2));
     client.answer(ping(0).0.0, pong());

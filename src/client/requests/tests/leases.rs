@@ -1,4 +1,4 @@
-//! Until when leases are the client's own.
+//! How long leases are the client's own.
 
 use std::time::SystemTime;
 
@@ -67,7 +67,7 @@ fn leases_are_presumed_lost_a_grace_after_the_last_answered_request_was_sent() {
     client.pong(0);
     client.at(start, 2_900);
     assert_eq!(client.sent(), [ping(1)]);
-    // Frames come, and no answer: the other direction is cut.
+    // Frames arrive, but no answer: the other direction is cut.
     for ms in (3_000..1_000 + GRACE_MS - DRIFT_MS).step_by(50) {
         assert!(matches!(client.at(start, ms), Beat::Quiet(_)), "{ms}");
         assert_eq!((client.reason(), client.answers.stray.len()), (None, 0), "{ms}");
@@ -123,7 +123,7 @@ fn what_is_left_of_a_lease_counts_from_when_the_server_wrote_it() {
     client.at(start, 1_200);
     client.pong(7_050);
     client.at(start, 2_000);
-    // It says 60 s. But it was written long ago, when the server's clock was well behind 9,050.
+    // It states 60 s, but it was written long ago, when the server's clock was far below 9,050.
     client.deliver(1, 9_050);
     client.deliver(2, 8_050);
     let left: Vec<_> = feed.leave().iter().map(|job| (job.lease.job.0, job.ttr_left_ms)).collect();

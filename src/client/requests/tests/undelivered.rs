@@ -1,4 +1,4 @@
-//! Leases that never came, and reserves whose callers have left.
+//! Leases whose jobs never arrived, and reserves whose callers have left.
 
 use super::*;
 use crate::protocol::{Delivered, Leased};
@@ -137,7 +137,7 @@ fn a_reserve_is_cancelled_when_nobody_waits_for_it_any_more() {
     let first = begin(&mut client);
     leave(&mut client, first);
     assert_eq!(cancels(&mut client), [(2, 1)]);
-    // Jobs that come all the same are given back where answers are told; the id is free after that.
+    // If jobs arrive nevertheless, they are given back when answers are handled; the id is free after that.
     client.answer(1, Response::Reserved(Vec::new()));
     client.answer(2, Response::Done);
     assert_eq!(client.requests.in_flight, 0);

@@ -1,4 +1,4 @@
-//! Frames as they are, cut short, changed and made up.
+//! Valid, truncated, changed and random frames.
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
@@ -56,7 +56,7 @@ fn decoder() -> PeerDecoder {
     PeerDecoder::with_bytes_max(PEER_FRAME_BYTES_MAX)
 }
 
-/// A frame of any payload, with length and checksum as they should be.
+/// A frame with any payload, and correct length and checksum.
 fn sealed(kind: u8, payload: &[u8]) -> BytesMut {
     let mut bytes = BytesMut::new();
     bytes.put_u32_le(u32::try_from(payload.len() + KIND_BYTES + CRC_BYTES).expect("short"));
@@ -105,7 +105,7 @@ fn no_byte_can_change() {
             for change in [1, 0x80, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] ^= change;
-                // A length that has grown waits for what never comes; behind it everything is refused.
+                // A length that has grown waits for bytes that never come; with more bytes everything is refused.
                 changed.extend_from_slice(&[0; 256]);
                 let read = decoder().next(&mut changed);
                 assert!(matches!(read, Err(_) | Ok(None)), "byte {at} of {frame:?}: {read:?}");
@@ -120,7 +120,7 @@ fn a_payload_that_is_too_short_or_too_long_makes_no_sense() {
         let whole = encoded(&frame);
         let payload = &whole[LENGTH_BYTES + KIND_BYTES..whole.len() - CRC_BYTES];
         let kind = frame.kind();
-        // Of these the rest is a list, or data, which may be shorter.
+        // In these the rest is a list, or data, which may be shorter.
         let ends_anywhere = matches!(kind, kind::CLUSTER | kind::BUNDLE | kind::PART);
         for bytes in (0..payload.len()).filter(|_| !ends_anywhere) {
             let read = decoder().next(&mut sealed(kind, &payload[..bytes]));
@@ -201,7 +201,7 @@ fn texts_have_limits() {
 fn what_a_bundle_carries_is_checked() {
     let good = encoded(&PeerFrame::Bundle(bundle(vec![heartbeat(1, 2)])));
     let mut payload = good[LENGTH_BYTES + KIND_BYTES..good.len() - CRC_BYTES].to_vec();
-    // The message begins with its kind, behind the group, the clocks and its length.
+    // The message begins with its kind, after the group, the clocks and its length.
     let kind_at = 1 + 48 + 4;
     payload[kind_at] = 99;
     let read = decoder().next(&mut sealed(kind::BUNDLE, &payload));

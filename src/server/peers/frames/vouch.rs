@@ -1,4 +1,4 @@
-//! What callers may do, as one member tells another.
+//! The encoding of callers' access, as one member states it to another.
 
 use bytes::{BufMut as _, BytesMut};
 

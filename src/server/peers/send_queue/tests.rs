@@ -9,7 +9,7 @@ use crate::types::limits::PEER_FRAME_BYTES_MAX;
 
 const NOW: Duration = Duration::from_secs(9);
 
-/// What goes out, in its order.
+/// The frames that are sent, in order.
 fn drain(send_queue: &SendQueue) -> Vec<PeerFrame> {
     let mut out = BytesMut::new();
     send_queue.encode(&mut out, usize::MAX, NOW);
@@ -44,7 +44,7 @@ fn what_is_urgent_goes_first_and_parts_of_checkpoints_last() {
     assert_eq!(drain(&send_queue), expected);
 }
 
-/// It would be refused: it comes after entries that are still on their way.
+/// It would be refused: it comes after entries that are still under way.
 #[test]
 fn an_append_without_entries_overtakes_none() {
     let send_queue = SendQueue::default();

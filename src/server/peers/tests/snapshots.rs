@@ -56,8 +56,8 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
     (Arc::new(pinned), engine.state_hash())
 }
 
-/// Answers what a node asks, each part as `change` leaves it, until that says it is enough or the connection ends. Returns
-/// which parts were asked for.
+/// Answers a node's requests, each part as changed by `change`, until that returns that it is enough or the connection
+/// ends. Returns which parts were requested.
 fn send_parts(
     mut wire: Wire,
     backup: Arc<PinnedBackup>,
@@ -84,7 +84,7 @@ fn send_parts(
 }
 
 impl Rig {
-    /// How the fetch of this number ended.
+    /// The result of the fetch of this number.
     fn fetched(&self, expected: u64) -> Option<Box<Restored>> {
         loop {
             match self.told() {
@@ -112,7 +112,7 @@ fn part(number: usize) -> u64 {
     (number * PART_BYTES) as u64
 }
 
-/// Short timing: a part that does not come at once is requested again.
+/// Short timing: a late part is requested again soon.
 fn hasty() -> Timing {
     Timing { part: Duration::from_millis(100), ..quick() }
 }
@@ -138,7 +138,7 @@ async fn one_node_fetches_the_checkpoint_of_another() {
     let progress =
         two.told_of(|input| if let Input::SnapshotPulled { node } = input { Some(node) } else { None });
     assert_eq!(progress, 1);
-    // One that is not the newest is not there.
+    // Only the newest checkpoint can be fetched.
     one.peers.fetch_snapshot(2, 2, INDEX);
     one.fetched(2).expect("again");
     let other = INDEX + 1;
@@ -166,7 +166,7 @@ async fn a_fetch_goes_on_where_the_connection_broke() {
     // The same fetch requests only the missing parts.
     let second = send_parts(let_in(&one, 2).await, Arc::clone(&backup), |offset, _| offset < part(3));
     assert_eq!(second.await.expect("ended"), [part(2)]);
-    // Another one looks whether it is the same checkpoint.
+    // Another fetch checks whether it is the same checkpoint.
     one.peers.fetch_snapshot(2, 2, INDEX);
     let third = send_parts(let_in(&one, 2).await, backup, |_, _| true);
     assert_eq!(one.fetched(2).expect("it is there").engine.state_hash(), hash);

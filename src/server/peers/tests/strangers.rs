@@ -1,4 +1,4 @@
-//! Who is no member, and does not get far.
+//! Nodes that are not members, and how far they get.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ async fn secure_rig(node: u64, certificates: &Certificates) -> Rig {
     Rig::start_with(node, quick(), data, 0, Some(certificate_of(certificates, node))).await
 }
 
-/// What comes of a node that says it has this number, with whatever certificate.
+/// The result of a handshake with a node that claims this number, with this certificate.
 async fn say(rig: &Rig, node: u64, tls: Option<Arc<Members>>) -> Result<Handshake, HandshakeError> {
     let directory = Mutex::new(PeerDirectory::new(CLUSTER, about(node, copy_of(node), "127.0.0.1:1")));
     let opening = Opening { tls, patience: PATIENCE };
@@ -42,7 +42,7 @@ async fn nodes_with_certificates_talk_and_carry_large_messages() {
     assert_eq!(one.heard().1.messages, vec![heartbeat(2, 1)]);
 }
 
-/// What comes of a node with this number that vouches for callers.
+/// The result of a node with this number that vouches for callers.
 async fn vouch(rig: &Rig, node: u64, tls: Option<Arc<Members>>) -> Result<Handshake, HandshakeError> {
     let directory = Mutex::new(PeerDirectory::new(CLUSTER, about(node, copy_of(node), "127.0.0.1:1")));
     let opening = Opening { tls, patience: PATIENCE };
@@ -61,7 +61,7 @@ async fn nobody_but_a_member_vouches_for_callers() {
         Err(HandshakeError::Refused(refusal)) => refusal.code,
         other => panic!("{other:?}"),
     };
-    // One with a certificate that was not added yet, and a member under another's number.
+    // A node with a certificate that was not added yet, and a member under another's number.
     let third = certificate_of(&certificates, 3);
     assert_eq!(refused(vouch(&rig, 3, Some(third)).await), RefusalCode::NotProven);
     let second = certificate_of(&certificates, 2);
@@ -84,7 +84,7 @@ async fn a_member_says_no_number_but_its_own() {
     );
     assert!(say(&rig, 2, Some(certificate_of(&certificates, 2))).await.is_ok());
     assert_eq!(rig.connected(), 2);
-    // One that wants to join is asked the same.
+    // A node that wants to join is checked in the same way.
     let opening = Opening { tls: Some(certificate_of(&certificates, 5)), patience: PATIENCE };
     let joined = handshake::ask_cluster(&rig.address, 4, &opening).await;
     assert!(
@@ -92,7 +92,7 @@ async fn a_member_says_no_number_but_its_own() {
         "{joined:?}"
     );
     assert!(handshake::ask_cluster(&rig.address, 5, &opening).await.is_ok());
-    // And one that is dialled.
+    // So is a node that is dialled.
     let (data, tls) = (tempfile::tempdir().expect("a directory"), certificate_of(&certificates, 9));
     let liar = Rig::start_with(8, quick(), data, 0, Some(tls)).await;
     let said = say(&liar, 2, Some(certificate_of(&certificates, 2))).await;
@@ -110,7 +110,7 @@ async fn without_a_certificate_of_the_ca_no_frame_is_read() {
         let said = say(&rig, 2, tls).await;
         assert!(said.is_err(), "{said:?}");
     }
-    // A client of the same CA is no node.
+    // A client with a certificate of the same CA is not a node.
     let (certificate, key) = certificates.sign("shop", "shop", 9, Flaw::None);
     let mut files = certificates.client();
     (files.certificate, files.key) = (Some(certificate), Some(key));

@@ -1,4 +1,4 @@
-//! What a capture hands over, and what is kept for it.
+//! The batches of a capture, and what is retained during it.
 
 use super::*;
 

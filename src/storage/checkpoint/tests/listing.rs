@@ -9,7 +9,7 @@ use crate::engine::{BulkChange, Conditions, JobView};
 use crate::storage::Walk;
 use crate::types::{Access, Filter, JobId, JobState, ListOrder, Position, States, TopicName};
 
-/// What a list is asked for.
+/// The parameters of a list.
 #[derive(Clone, Debug)]
 struct Asked {
     topic: Option<usize>,
@@ -19,11 +19,11 @@ struct Asked {
     attempts_min: Option<u32>,
     order: ListOrder,
     jobs_max: usize,
-    /// What it looks at between two other things.
+    /// How many jobs it may check between two changes.
     budget: usize,
-    /// Whether one pass makes all pages.
+    /// True if one pass makes all pages.
     keeps_the_pass: bool,
-    /// After which it ends a page by due time.
+    /// The number of checked jobs after which it ends a page by due time.
     looks_max: Option<usize>,
 }
 
@@ -148,8 +148,7 @@ impl Queue {
         expected
     }
 
-    /// All pages of a list, with something done each time the budget is used up.
-    /// Something is done between two pages, too.
+    /// All pages of a list, with `between` called each time the budget is used up, and between two pages.
     fn list(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<JobId> {
         let (mut all, mut after, mut kept) = (Vec::new(), None, None::<Listing<_>>);
         loop {
@@ -228,7 +227,7 @@ proptest! {
         let (mut done, mut taken_over) = (0, None);
         let found = queue.list(&asked, |queue| {
             done += 1;
-            // Loads spilled jobs, without a change, or writes all chunks again, and takes the new ones over in steps.
+            // Loads spilled jobs without changing them, or rewrites all chunks, and adopts the new ones in steps.
             match (done, &mut taken_over) {
                 (2, _) => {
                     let until = Millis(loaded_days * DAY_MS);

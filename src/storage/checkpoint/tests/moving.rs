@@ -1,4 +1,4 @@
-//! Jobs that go to another topic: resident and spilled, over checkpoints, with keys that are found and keys that are not.
+//! Jobs moved to another topic: resident and spilled, over checkpoints, with keys that are found and keys that are not.
 
 use super::*;
 use crate::engine::{Conditions, JobView, KeyedJob};
@@ -16,7 +16,7 @@ impl Queue {
         }
     }
 
-    /// As a leader does it: the jobs of a topic with their keys.
+    /// The jobs of a topic with their keys, as the leader selects them.
     fn keyed(&mut self, topic: &str) -> Vec<Keyed> {
         let filter = Filter { topic: Some(topic.parse().expect("a name")), ..Filter::default() };
         let listing = Listing::page(&self.engine, filter, ListOrder::Due, None, 1000);
@@ -53,7 +53,7 @@ impl Queue {
         self.engine.job(&job, &mut self.records).expect("read")
     }
 
-    /// What stands in the files fits together.
+    /// Checks that the files are consistent.
     fn is_whole(&self) {
         let manifest = Manifest::read(&self.folder).expect("read").expect("there is one");
         let damage = audit(&self.folder, &manifest, Depth::Whole, |_| {}).expect("read");
@@ -80,10 +80,10 @@ fn spilled_jobs_move_and_are_spilled_again_in_their_new_topic() {
     let before = queue.by_key("t").expect("it is there");
     assert_eq!(queue.move_all("t", "other"), moved(201, 0));
     assert_eq!((queue.count("t"), queue.count("other"), queue.by_key("t")), (0, 201, None));
-    // Their rows are of the old topic: a start must not go by those.
+    // Their rows have the old topic: a start must not use that.
     let restored = restore(&queue.folder).expect("whole").expect("there is one");
     assert_ne!(restored.engine.state_hash(), queue.engine.state_hash());
-    // With rows that are written again at the same time, they are spilled one checkpoint later.
+    // Jobs whose rows are rewritten at the same time are spilled one checkpoint later.
     queue.checkpoint(queue.numbers());
     queue.checkpoint(Vec::new());
     assert_eq!(queue.engine.spilled_jobs(), 201);
@@ -107,7 +107,7 @@ fn resident_jobs_move_while_their_rows_stay_where_they_are() {
     assert_eq!(queue.engine.spilled_jobs(), 0);
     assert_eq!(queue.move_all("t", "other"), moved(51, 0));
     assert_eq!(queue.apply(Command::TopicDelete { topic: "t" }), Outcome::Done);
-    // First a new page alone, then new rows.
+    // First only a new page, then new rows.
     queue.checkpoint(Vec::new());
     queue.is_whole();
     queue.checkpoint(queue.numbers());

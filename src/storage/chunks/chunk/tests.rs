@@ -1,4 +1,4 @@
-//! Round trips of chunks, and every way in which a small one can be spoilt.
+//! Round trips of chunks, and every way in which a small one can be damaged.
 
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ fn index(chunk: &Chunk) -> Result<Vec<RowHead>, StorageError> {
     Ok(heads)
 }
 
-/// Everything that a reader can ask a chunk for.
+/// Checks everything that a chunk can return.
 fn check(folder: &SimulatedFolder, summary: &ChunkSummary, rows: &[Row], cache: &mut BlockCache) {
     let chunk = Chunk::open(folder, summary).expect("it opens");
     assert_eq!(chunk.rows() as usize, rows.len());
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// A chunk of three blocks and two pieces of index, and small for all that.
+/// A chunk of three blocks and two pieces of the index, but still small.
 fn small() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     let rows: Vec<Row> = (0..1030_u64)
         .map(|id| {
@@ -117,7 +117,7 @@ fn tiny() -> (SimulatedFolder, ChunkSummary, Vec<Row>) {
     (folder, summary, rows)
 }
 
-/// Opens a chunk and reads all that is in it, but for the sake of verifying.
+/// Opens a chunk and reads all of it without verifying the hash.
 fn read_all(folder: &SimulatedFolder, summary: &ChunkSummary) -> Result<Vec<Row>, StorageError> {
     let chunk = Chunk::open(folder, summary)?;
     let mut cache = BlockCache::default();
@@ -184,7 +184,7 @@ fn another_file_under_its_name_is_refused() {
         let found = damage(Chunk::open(&folder, &summary).map(drop).expect_err("another"));
         assert_eq!(found, FileDamage::Other);
     }
-    // The same number, so that only the hash tells.
+    // The same number, so that only the hash differs.
     write(&folder, 42, &rows);
     assert_eq!(damage(Chunk::open(&folder, &summary).map(drop).expect_err("another")), FileDamage::Other);
 }

@@ -1,4 +1,4 @@
-//! Round trips of manifests, every way in which one can be spoilt, and power cuts while one is replaced.
+//! Round trips of manifests, every way in which one can be damaged, and power cuts while one is replaced.
 
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ fn every_flipped_bit_and_every_cut_is_found() {
     damage(Manifest::read(&folder).expect_err("it is long"));
 }
 
-/// A manifest with this payload, whose checksums are right.
+/// Decodes a manifest with this payload and correct checksums.
 fn sealed_payload(length: u64, payload: &[u8]) -> Result<Manifest, StorageError> {
     let mut bytes = HEADER.encode().to_vec();
     bytes.extend_from_slice(&length.to_le_bytes());
@@ -151,7 +151,7 @@ fn nonsense_under_a_right_checksum_is_refused() {
 }
 
 proptest! {
-    /// Lengths in it say anything: nothing is allocated for them, and nothing panics.
+    /// The lengths in it are arbitrary: nothing is allocated for them, and nothing panics.
     #[test]
     fn any_payload_is_refused_or_read(payload in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(manifest) = sealed_payload(payload.len() as u64, &payload) {

@@ -1,4 +1,4 @@
-//! Round trips of page files, and every way in which a small one can be spoilt.
+//! Round trips of page files, and every way in which a small one can be damaged.
 
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ fn another_file_under_its_name_is_refused() {
     assert!(matches!(error, StorageError::NewerFormat { found: 2, known: 1, .. }), "{error}");
 }
 
-/// Two blocks of the same place in two files: each is right by itself.
+/// Two blocks at the same place in two files: each is valid by itself.
 #[test]
 fn a_block_of_another_file_is_found_by_the_hash() {
     let folder = SimulatedFolder::new(1);

@@ -1,4 +1,4 @@
-//! The manifest is missing, or an older one was put back: what the newest checkpoint needs must not go.
+//! The manifest is missing, or an older one was put back: the files of the newest checkpoint must stay.
 
 use super::*;
 use crate::engine::Engine;
@@ -32,7 +32,7 @@ fn written(cut: u64) -> (TempDir, Vec<u8>) {
     storage.cut(cut).expect("cut");
     drop(storage);
     if cut == 20 {
-        // Its file may be used again.
+        // The journal may reuse its file.
         fs::remove_file(directory.path().join("log").join("journal-00")).expect("removed");
     }
     (directory, older)

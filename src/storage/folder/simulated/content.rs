@@ -12,9 +12,9 @@ pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
     /// The number of durable bytes.
     pub(super) synced: usize,
-    /// A sync failed: the others never will be.
+    /// True after a failed sync: the other bytes never become durable.
     pub(super) is_lost: bool,
-    /// What the sectors hold on the disk that were overwritten since.
+    /// What the disk holds of the sectors that were overwritten since.
     overwritten: BTreeMap<usize, Sector>,
 }
 
@@ -31,7 +31,7 @@ impl Content {
         Self { synced: bytes.len(), bytes, ..Self::default() }
     }
 
-    /// Overwrites what is there from `offset` on; what does not fit is left out.
+    /// Overwrites the content from `offset` on; drops the bytes past its end.
     pub(super) fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         let end = (offset + bytes.len()).min(self.bytes.len());
         for at in offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES) {
@@ -43,7 +43,7 @@ impl Content {
         there.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     }
 
-    /// A sync goes well.
+    /// A sync succeeds.
     pub(super) fn sync(&mut self) {
         if !self.is_lost {
             self.synced = self.bytes.len();
@@ -51,7 +51,7 @@ impl Content {
         self.overwritten.retain(|_, sector| sector.is_lost);
     }
 
-    /// What is read is what is durable, from here on; so is what no sync has failed to write.
+    /// Makes the content durable; what a failed sync lost reads as the disk has it.
     pub(super) fn settle(&mut self) {
         for (at, sector) in std::mem::take(&mut self.overwritten) {
             if sector.is_lost {
@@ -69,7 +69,7 @@ impl Content {
         there.zip(durable).for_each(|(to, from)| *to = *from);
     }
 
-    /// A sync fails: some of it is durable, and no more.
+    /// A sync fails: a random part becomes durable, the rest is lost.
     pub(super) fn lose(&mut self, rng: &mut Rng) {
         let unsynced = self.bytes.len() - self.synced;
         if unsynced > 0 {
@@ -92,7 +92,7 @@ impl Content {
         }
         let mut left = left.bytes;
         let unsynced = left.get_mut(self.synced..).unwrap_or_default();
-        // The system wrote the length, and the data behind, before this sector.
+        // The system wrote the length and the data after this sector before the sector itself.
         if rng.below(3) == 0 && !unsynced.is_empty() {
             let at = rng.below(unsynced.len());
             unsynced.iter_mut().skip(at).take(SECTOR_BYTES).for_each(|byte| *byte = 0);

@@ -1,4 +1,4 @@
-//! The bytes stay as they are, and no other bytes pass.
+//! The encoding is stable, and no other bytes are accepted.
 
 #![expect(clippy::indexing_slicing, reason = "lengths are known here")]
 
@@ -99,7 +99,7 @@ fn every_flipped_bit_and_every_cut_is_found() {
     assert_eq!(Head::decode(SALT + 1, &head), None, "that of another copy");
 }
 
-/// A record whose checksums are right, whatever else is not.
+/// A record with correct checksums over changed bytes.
 fn sealed(change: impl FnOnce(&mut [u8])) -> Option<Result<Body, RecordError>> {
     let mut bytes = record(Some(Vote { term: 9, vote: 2 }), &[entry(0x0103, 4, 60)]).0.to_vec();
     change(&mut bytes);
@@ -115,7 +115,7 @@ fn nonsense_under_right_checksums_is_refused() {
     assert!(matches!(sealed(|_| ()), Some(Ok(_))));
     assert_eq!(sealed(|record| record[4] = 2), Some(Err(RecordError::Version(2))));
     let malformed: [fn(&mut [u8]); 7] = [
-        // Another group, no vote, no entries, a flag that nobody knows.
+        // Another group, no vote, no entries, an unknown flag.
         |record| record[5] = 1,
         |record| record[6] = 2,
         |record| record[6] = 1,

@@ -1,8 +1,8 @@
-//! The files of the journal as they come and go: how many there are, and that the watermark outlives its own.
+//! The number of journal files over time, and the watermark, which outlives the file that has it.
 
 use super::*;
 
-/// What the newest watermark in the files says.
+/// The newest watermark in the files.
 fn watermark(folder: &SimulatedFolder) -> Option<Watermark> {
     let salt = crc32c::crc32c(&[3; 16]);
     let blocks = journals(folder).into_iter().filter_map(|name| {
@@ -54,7 +54,7 @@ fn the_power_may_go_at_every_step_of_a_cut() {
     }
 }
 
-/// What an earlier process wrote may be in the system's cache alone, after a sync that failed.
+/// Data of an earlier process may be only in the system's cache, after a failed sync.
 #[test]
 fn a_start_writes_the_watermark() {
     for seed in 0..8 {
@@ -121,7 +121,7 @@ fn a_chore_that_archives_may_take_long() {
     assert_eq!(scanned(&mut log, 1).expect("whole"), terms(&[(1, last, 1)]));
 }
 
-/// A start goes by the members whose change it knows to be committed.
+/// A start uses only members whose change is known to be committed.
 #[test]
 fn a_commit_index_that_comes_alone_is_durable() {
     for seed in 0..8 {

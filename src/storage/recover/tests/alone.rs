@@ -24,7 +24,7 @@ fn alone() -> Alone {
     Alone { cluster_id: CLUSTER_ID, storage_id: NEW_ID, change: CHANGE.to_vec() }
 }
 
-/// A node opens the directory as the only member of a new cluster, with all entries behind `base`.
+/// Checks that a node opens the directory as the only member of a new cluster, with all entries after `base`.
 fn assert_alone(directory: &Path, base: Option<LogBase>) {
     let mut storage = match base {
         Some(base) => open_beside(directory, base).expect("it opens"),
