@@ -249,19 +249,3 @@ fn what_the_text_says_of_single_numbers_is_true() {
     let magic = std::str::from_utf8(&MAGIC).expect("text");
     assert!(DOCUMENT.contains(&format!("| magic | 4 bytes | `{magic}`")));
 }
-
-#[test]
-fn every_link_leads_to_a_heading() {
-    let anchor = |heading: &str| {
-        let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
-        heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
-    };
-    let headings = DOCUMENT.lines().filter_map(|line| line.strip_prefix("##"));
-    let headings: BTreeSet<String> =
-        headings.map(|heading| anchor(heading.trim_start_matches('#').trim_start())).collect();
-    let links: Vec<&str> = DOCUMENT.split("](#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
-    assert!(!links.is_empty());
-    for link in links {
-        assert!(headings.contains(link), "#{link} leads nowhere");
-    }
-}

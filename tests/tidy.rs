@@ -54,6 +54,28 @@ fn documents_link_to_what_exists() {
     let tree = Tree::read();
     report(tree.markdown().flat_map(|text| documents::links(text, &tree.root)));
     report(tree.markdown().flat_map(documents::heading));
+    report(tree.markdown().flat_map(documents::contents));
+    report(documents::pages(&tree).into_iter());
+}
+
+#[test]
+fn documents_name_what_exists() {
+    let tree = Tree::read();
+    let map = tree.text("ARCHITECTURE.md");
+    report(documents::code_map(map, &layers::LAYERS, &tree.layers()).into_iter());
+    report(tree.markdown().flat_map(|text| documents::paths(text, &tree, &layers::LAYERS)));
+    report(tree.markdown().flat_map(documents::glossary));
+    report(documents::feature_levels(tree.text("cluster/README.md")).into_iter());
+    report(documents::levels_of_requests(tree.text("protocol.md")).into_iter());
+}
+
+#[test]
+fn documents_miss_nothing_that_is_described() {
+    let tree = Tree::read();
+    let pages = tree.markdown().filter_map(|text| text.path.strip_prefix("docs/")?.strip_suffix(".md"));
+    let pages: Vec<&str> = pages.filter(|page| !page.contains('/')).collect();
+    assert!(pages.contains(&"metrics"));
+    report(tree.markdown().flat_map(|text| documents::missing_features(text, &pages)));
 }
 
 #[test]

@@ -1,10 +1,14 @@
-//! The document of the API is that of its routes.
+//! The document of the API is that of its routes, and so is the table in `docs/http.md`.
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::rig::Site;
+
+const PAGE: &str = include_str!("../../docs/http.md");
 
 /// Each route of the document, with its parts filled in.
 fn routes(document: &Value) -> Vec<(String, String)> {
@@ -39,6 +43,20 @@ fn every_route_of_the_document_is_there() {
         let said = String::from_utf8_lossy(&reply.body).into_owned();
         assert!(reply.status != 405 && !said.contains("there is nothing at"), "{method} {path}: {said}");
     }
+}
+
+#[test]
+fn the_page_lists_every_route() {
+    let document: Value = serde_json::from_str(&adjourn::http::openapi()).expect("JSON");
+    let there: BTreeSet<String> =
+        routes(&document).into_iter().map(|(method, path)| format!("{method} {path}")).collect();
+    let rows = PAGE.lines().skip_while(|line| *line != "| route | purpose |").skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let cells: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
+    let listed = cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let listed: Vec<String> = listed.map(str::to_owned).collect();
+    assert_eq!(listed.len(), there.len(), "a route stands there twice, or is missing");
+    assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), there);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::source::{Finding, SourceFile, end_of_block, leading_name};
 
-/// Each layer with those that it may import: what stands above it. The table of `ARCHITECTURE.md`.
-const LAYERS: [(&str, &[&str]); 14] = [
+/// Each layer with those that it may import: what stands above it. The code map of `ARCHITECTURE.md` has the same table.
+pub(super) const LAYERS: [(&str, &[&str]); 14] = [
     ("types", &[]),
     ("protocol", &["types"]),
     ("json", &["types", "protocol"]),

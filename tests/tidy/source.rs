@@ -1,5 +1,6 @@
 //! The repository as the rules see it: its text files, and its Rust files with comments and strings set apart.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,12 @@ impl Tree {
         Self { root, rust, texts }
     }
 
+    /// The layers that have code.
+    pub(super) fn layers(&self) -> BTreeSet<String> {
+        let modules = self.rust.iter().filter_map(SourceFile::module);
+        modules.filter_map(|names| names.first().map(|layer| (*layer).to_owned())).collect()
+    }
+
     pub(super) fn markdown(&self) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(|text| text.has_extension("md"))
     }
@@ -108,6 +115,12 @@ impl Tree {
     pub(super) fn text(&self, path: &str) -> &Text {
         self.texts.iter().find(|text| text.path == path).unwrap_or_else(|| panic!("{path} is missing"))
     }
+}
+
+/// Where a path that begins with the name of a layer may lead, from the root of the repository.
+pub(super) fn layer_paths(path: &str) -> Vec<String> {
+    let file = if path.contains('.') { path.to_owned() } else { format!("{path}.rs") };
+    vec![format!("src/{path}"), format!("src/{file}")]
 }
 
 /// Where `word` stands in `code`, not as a part of a longer name.

@@ -28,7 +28,7 @@ pub(super) fn unfinished_notes(text: &Text) -> Vec<Finding> {
     [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")]
         .iter()
         .flat_map(|word| places(&text.text, word))
-        .map(|at| text.finding(at, "do it, or say in ARCHITECTURE.md what is not there yet"))
+        .map(|at| text.finding(at, "do it, or say in README.md what is not there yet"))
         .collect()
 }
 
