@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Gid, Uid, XattrFlags, fchown, flock, fsetxattr, getxattr};
+use rustix::fs::{Gid, Uid, XattrFlags, fchown, fsetxattr, getxattr};
 use rustix::io::Errno;
 
 use super::backup::folder_of;
@@ -52,11 +52,11 @@ pub(super) struct FolderLock(#[expect(dead_code, reason = "held, not read")] Opt
 /// Waits for other commands that change files of this folder, and locks it.
 pub(super) fn lock(folder: &Path) -> io::Result<FolderLock> {
     let file = File::open(folder)?;
-    match flock(&file, FlockOperation::LockExclusive) {
-        Ok(()) => Ok(FolderLock(Some(file))),
+    let Err(error) = file.lock() else { return Ok(FolderLock(Some(file))) };
+    match Errno::from_io_error(&error) {
         // Some file systems cannot lock folders. Then concurrent commands are not kept apart.
-        Err(Errno::BADF | Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOLCK) => Ok(FolderLock(None)),
-        Err(error) => Err(error.into()),
+        Some(Errno::BADF | Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOLCK) => Ok(FolderLock(None)),
+        _ => Err(error),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let first = lock(folder.path()).expect("locked");
         let again = File::open(folder.path()).expect("opened");
-        let is_free = || flock(&again, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let is_free = || again.try_lock().is_ok();
         assert!(!is_free());
         let (sender, receiver) = mpsc::channel();
         let path = folder.path().to_owned();

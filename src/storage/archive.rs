@@ -21,8 +21,6 @@ use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-
 use super::folder::{Folder, FolderFile, FolderWriter as _, free_bytes, remove_folder};
 use super::journal::layout::BLOCK_BYTES;
 use super::{Damage, StorageError, sync};
@@ -326,8 +324,8 @@ impl Drop for SledStretch {
         let closed = catch_unwind(AssertUnwindSafe(|| drop(db))).is_ok();
         if closed && let Ok(file) = File::open(self.path.join("db")) {
             // sled's threads may hold the lock a moment longer: wait, so that the next open does not find it locked.
-            let _closed = flock(&file, FlockOperation::LockExclusive);
-            let _open = flock(&file, FlockOperation::Unlock);
+            let _closed = file.lock();
+            let _open = file.unlock();
         }
     }
 }

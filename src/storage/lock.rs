@@ -4,11 +4,9 @@
 //! means nothing. It works within one process as well. The file's content, the process id, is only for the error
 //! message of the next process.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
-
-use rustix::fs::{FlockOperation, flock};
 
 use super::StorageError;
 
@@ -52,12 +50,12 @@ impl Lock {
     }
 
     fn of_file(mut file: File, directory: &Path, path: &Path) -> Result<Self, StorageError> {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match file.try_lock() {
             Ok(()) => Ok(Self { file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(TryLockError::WouldBlock) => {
                 Err(StorageError::InUse { path: directory.to_owned(), pid: pid(&mut file) })
             }
-            Err(error) => Err(StorageError::io("lock", path, error.into())),
+            Err(TryLockError::Error(error)) => Err(StorageError::io("lock", path, error)),
         }
     }
 }
@@ -70,7 +68,7 @@ fn note_pid(file: &mut File) -> io::Result<()> {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Closing the file is not enough: a child that this process is about to start has it open until it runs.
-        let _closed_anyway = flock(&self.file, FlockOperation::Unlock);
+        let _closed_anyway = self.file.unlock();
     }
 }
 

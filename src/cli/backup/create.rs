@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
@@ -208,7 +208,7 @@ impl PartFile {
     }
 
     fn lock(file: File, path: &Path) -> io::Result<File> {
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.try_lock()?;
         if is_at(&file, path)? { Ok(file) } else { Err(io::ErrorKind::ResourceBusy.into()) }
     }
 
@@ -271,7 +271,7 @@ impl Leftover {
     /// Removes it, unless another process has locked it, or has finished and renamed it. The lock lasts as long as the
     /// result.
     fn remove(self, path: &Path) -> Result<Self, Failure> {
-        let locked = flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let locked = self.0.try_lock().is_ok();
         if !locked || !is_at(&self.0, path).map_err(|error| disk_failure("read", path, &error))? {
             let text = format_args!("another process writes {}: wait, or name another file", path.display());
             return Err(Failure::new(Exit::Refused, text));
