@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use crate::client::{ClientError, Ticket};
+use crate::protocol::Response;
 
 /// A queue of tickets, each with what its sender wants to remember.
 pub(super) struct InFlight<M, T>(VecDeque<(M, Ticket<T>)>);
 
-impl<M, T> InFlight<M, T> {
+impl<M, T: TryFrom<Response, Error = Response>> InFlight<M, T> {
     /// None.
     pub(super) fn new() -> Self {
         Self(VecDeque::new())

@@ -76,7 +76,7 @@ impl Requests {
                     answers.stray.extend(jobs.iter().map(|job| job.lease));
                 }
             }
-            other => self.finish(id, Err(unexpected(&other)), answers),
+            other => self.finish(id, Err(ClientError::unexpected(other)), answers),
         }
     }
 
@@ -194,8 +194,4 @@ fn addresses(report: ClusterReport) -> Vec<Member> {
         leader: member.role == Role::Leader,
     });
     member.collect()
-}
-
-fn unexpected(response: &Response) -> ClientError {
-    ClientError::Protocol(ProtocolFault::Unexpected(response.opcode()))
 }

@@ -265,12 +265,15 @@ impl Caller {
         as_sent(request, self.body_bytes_max()).map(drop)
     }
 
-    /// Asks the queue.
+    /// Asks the queue. `T` is what the answer carries.
     ///
     /// # Errors
     ///
     /// What the queue says.
-    pub(crate) async fn ask(&self, request: Request) -> Result<Response, Problem> {
+    pub(crate) async fn ask<T>(&self, request: Request) -> Result<T, Problem>
+    where
+        T: TryFrom<Response, Error = Response>,
+    {
         if let Request::Push(push) = &request {
             // Its own limits are the client's affair; a server that is busy is not.
             self.client
@@ -279,17 +282,19 @@ impl Caller {
         }
         let request = as_sent(&request, self.body_bytes_max())?;
         // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
-        if !matches!(request, Request::Reserve(_)) {
-            return self.ask_until_answered(request).await.map_err(Problem::from);
-        }
-        tokio::select! {
-            biased;
-            answered = self.ask_until_answered(request) => self.with_memory(answered?),
-            () = self.client.ended() => {
-                let ended = "the token was changed, revoked or has expired: show another one";
-                Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)))
+        let answer = if matches!(request, Request::Reserve(_)) {
+            tokio::select! {
+                biased;
+                answered = self.ask_until_answered(request) => self.with_memory(answered?)?,
+                () = self.client.ended() => {
+                    let ended = "the token was changed, revoked or has expired: show another one";
+                    return Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)));
+                }
             }
-        }
+        } else {
+            self.ask_until_answered(request).await?
+        };
+        answer.try_into().map_err(unexpected)
     }
 
     /// Takes the memory that these jobs need as JSON. Without it they go back, not started.
@@ -330,6 +335,15 @@ impl Caller {
     async fn session(&self) -> Result<Arc<LocalSession>, ErrorReply> {
         self.state.local.session(&self.client.access()).await
     }
+}
+
+/// The queue answers each request with one kind of answer.
+#[expect(clippy::needless_pass_by_value, reason = "the other side of a conversion")]
+fn unexpected(answer: Response) -> Problem {
+    debug_assert!(false, "an answer of another kind: {answer:?}");
+    let message =
+        "the queue gave an answer of another kind: this is an error in the program, please report it";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unknown, message)
 }
 
 /// Whether another session may answer the same request.

@@ -3,6 +3,7 @@
 //! Pure: no socket, no clock, no state of a queue. `protocol.md` is this module's specification; a test parses every
 //! frame in it and checks it against this code.
 
+mod answer;
 mod backup;
 mod browse;
 mod cluster;
@@ -24,6 +25,7 @@ mod session;
 mod settle;
 mod wire;
 
+pub use answer::{Changed, Counted, Kicked, Page, Step};
 pub use browse::{Bulk, Change, List};
 pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
