@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::time::sleep;
 
 use super::input::connection;
@@ -15,10 +15,7 @@ use super::problem::Problem;
 use super::streams::{StreamSlot, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
-use crate::protocol::frame::frame_bytes_max;
-use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
-};
+use crate::protocol::{Applied, ErrorCode, ErrorReply, ReleaseKind, Request, Response};
 use crate::server::tokens::AdmittedClient;
 use crate::server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
 use crate::types::{Access, Right};
@@ -262,7 +259,7 @@ impl Caller {
     ///
     /// It is larger or otherwise than a client's may be.
     pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
-        as_sent(request, self.body_bytes_max()).map(drop)
+        Ok(request.validate(self.body_bytes_max())?)
     }
 
     /// Asks the queue. `T` is what the answer carries.
@@ -280,7 +277,7 @@ impl Caller {
                 .push(push)
                 .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
         }
-        let request = as_sent(&request, self.body_bytes_max())?;
+        self.check(&request)?;
         // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
         let answer = if matches!(request, Request::Reserve(_)) {
             tokio::select! {
@@ -353,14 +350,4 @@ fn is_of_the_session(error: &ErrorReply) -> bool {
         ErrorCode::SessionUnknown | ErrorCode::NoLeader | ErrorCode::NotLeader | ErrorCode::Stopping
     );
     has_ended && error.applied == Applied::No
-}
-
-/// A request as it would have been read from a client's frame: what no client may ask is refused in the same words.
-fn as_sent(request: &Request, body_bytes_max: usize) -> Result<Request, Problem> {
-    let mut bytes = BytesMut::new();
-    request.encode(RequestId(1), &mut bytes);
-    let mut decoder = FrameDecoder::new(frame_bytes_max(body_bytes_max));
-    let frame = decoder.next(&mut bytes).map_err(ErrorReply::from)?;
-    let frame = frame.ok_or_else(|| Problem::malformed("the request is cut short"))?;
-    Ok(Request::decode(&frame, body_bytes_max)?)
 }

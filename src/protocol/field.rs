@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::wire::{Fixed, Reader, put_text8, put_topic8, when, when_fields};
+use super::wire::{Fixed, Reader, in_range, put_text8, put_topic8, when, when_fields};
+use crate::types::limits::DELAY_MS_MAX;
 use crate::types::{JobId, TopicName, When};
 
 /// A field of a request, or a whole message.
@@ -13,11 +14,24 @@ pub(super) trait Field: Sized {
     /// Appends it to a payload.
     fn put(&self, out: &mut BytesMut);
 
-    /// Reads it; an error says the `name`.
+    /// Reads it; an error says the `name`. Refused here is what no value of the type can hold, and what is too large to be
+    /// read at all. The rest is left to [`Self::check`], which looks at the sizes first, in the same order.
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
+
+    /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes; an error says the `name`.
+    fn check(&self, _name: &'static str, _body_bytes_max: usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
 
     /// A copy that does not keep alive the buffer it was read from.
     fn detach(self) -> Self;
+}
+
+/// Reads a field, and checks it.
+pub(super) fn take<T: Field>(reader: &mut Reader<'_>, name: &'static str) -> Result<T, DecodeError> {
+    let value = T::take(reader, name)?;
+    value.check(name, reader.body_bytes_max())?;
+    Ok(value)
 }
 
 /// A field of a fixed width: it keeps no buffer alive.
@@ -76,8 +90,20 @@ impl Field for When {
         when(reader.u8("due_kind")?, due_ms)
     }
 
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_when(*self)
+    }
+
     fn detach(self) -> Self {
         self
+    }
+}
+
+/// A delay has a limit, a point in time has none.
+pub(super) fn check_when(when: When) -> Result<(), DecodeError> {
+    match when {
+        When::After(delay_ms) => in_range(delay_ms, 0..=DELAY_MS_MAX, "due_ms"),
+        When::At(_) => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use super::RequestId;
 use super::browse::{Bulk, List};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::Field;
+use super::field::{self, Field};
 use super::frame::{self, Frame};
 use super::job::JobRef;
 use super::opcode::{ResponseOpcode, opcodes};
@@ -151,14 +151,29 @@ macro_rules! requests {
             fn decode_payload(opcode: RequestOpcode, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 Ok(match opcode {
                     $(RequestOpcode::$name => Self::$name {
-                        $(0: Field::take(reader, stringify!($message))?)?
+                        $(0: field::take(reader, stringify!($message))?)?
                         $($($field: {
-                            let value: $field_type = Field::take(reader, stringify!($field))?;
-                            $(let value = in_range(value, $range, stringify!($field))?;)?
+                            let value: $field_type = field::take(reader, stringify!($field))?;
+                            $(in_range(value, $range, stringify!($field))?;)?
                             value
                         },)+)?
                     },)+
                 })
+            }
+
+            /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes: exactly what
+            /// [`Self::decode`] refuses, with the same error.
+            pub fn validate(&self, body_bytes_max: usize) -> Result<(), DecodeError> {
+                match self {
+                    $(Self::$name { $(0: $message)? $($($field,)+)? } => {
+                        $($message.check(stringify!($message), body_bytes_max)?;)?
+                        $($(
+                            $field.check(stringify!($field), body_bytes_max)?;
+                            $(in_range(*$field, $range, stringify!($field))?;)?
+                        )+)?
+                    })+
+                }
+                Ok(())
             }
 
             /// A copy that does not keep alive the buffer it was read from.

@@ -157,6 +157,11 @@ impl Attributes {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
+    /// Takes `bytes` as they came, for a new job: [`Self::check_new`] looks at them later.
+    pub(crate) fn unchecked(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
     /// Takes `bytes` if they are a valid list of attributes.
     pub fn new(bytes: Bytes) -> Result<Self, AttributeError> {
         if !bytes.is_empty() {
@@ -249,8 +254,9 @@ impl Attributes {
         found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
     }
 
-    /// Checks what a new job may say, and an old one may exceed: earlier versions took it as it came.
+    /// Checks what a new job says. Some of it may be greater in an old job: earlier versions took it as it came.
     pub fn check_new(&self) -> Result<(), AttributeError> {
+        Self::check(&self.0)?;
         for (found, value) in self.iter() {
             let max = match found {
                 tag::POSTPONE_MAX => DELAY_MS_MAX,
