@@ -85,13 +85,7 @@ impl Requests {
         let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {
             (Request::Push(push), Response::Pushed(results)) => (push.jobs.len(), results.len()),
-            (
-                Request::Finish { leases }
-                | Request::Release { leases, .. }
-                | Request::Touch { leases, .. }
-                | Request::Bury { leases, .. },
-                Response::Settled(results),
-            ) => (leases.len(), results.len()),
+            (request, Response::Settled(results)) => (request.leases().len(), results.len()),
             (Request::Unsubscribe { subscription }, _) => {
                 let subscription = RequestId(*subscription);
                 self.finish(subscription, Ok(Response::Done), answers);

@@ -8,6 +8,7 @@ use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
 };
+use super::request::Subject;
 use super::response::{JobReport, Response};
 use super::wire::{Fields, Fixed, Reader, in_range, not_longer, put_list, put_piece, put_topic8};
 use crate::types::limits::{
@@ -113,6 +114,10 @@ impl Field for List {
         self.filter.check("filter", body_bytes_max)
     }
 
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
+    }
+
     fn detach(self) -> Self {
         Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self }
     }
@@ -147,6 +152,10 @@ impl Field for Filter {
         States::from_bits(states).ok_or(DecodeError::Choice { field: "states", value: states })?;
         not_longer(self.key_prefix.as_ref().map_or(0, Bytes::len), KEY_BYTES_MAX, "key prefix")?;
         not_longer(self.reason.as_ref().map_or(0, String::len), FILTER_REASON_BYTES_MAX, "reason")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
     }
 
     fn detach(self) -> Self {
@@ -304,6 +313,10 @@ impl Field for Bulk {
         in_range(self.jobs_max, 1..=BULK_JOBS_MAX, "jobs_max")?;
         not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
         self.filter.check("filter", body_bytes_max)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
     }
 
     fn detach(self) -> Self {

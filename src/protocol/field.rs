@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
+use super::request::Subject;
 use super::wire::{Fixed, Reader, in_range, put_text8, put_topic8, when, when_fields};
 use crate::types::limits::DELAY_MS_MAX;
-use crate::types::{JobId, TopicName, When};
+use crate::types::{JobId, Lease, TopicName, When};
 
 /// A field of a request, or a whole message.
 pub(super) trait Field: Sized {
@@ -21,6 +22,16 @@ pub(super) trait Field: Sized {
     /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes; an error says the `name`.
     fn check(&self, _name: &'static str, _body_bytes_max: usize) -> Result<(), DecodeError> {
         Ok(())
+    }
+
+    /// What it names of the queue.
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Nothing
+    }
+
+    /// The leases in it.
+    fn leases(&self) -> &[Lease] {
+        &[]
     }
 
     /// A copy that does not keep alive the buffer it was read from.
@@ -114,6 +125,10 @@ impl Field for TopicName {
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
         reader.topic8()
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(self)
     }
 
     fn detach(self) -> Self {

@@ -35,7 +35,7 @@ pub use job::JobRef;
 pub use opcode::ResponseOpcode;
 pub use policy::TopicSet;
 pub use push::{Idempotency, NewJob, Push};
-pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
+pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode, Subject};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,

@@ -4,6 +4,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::request::Subject;
 use super::response::{Response, TopicSettings};
 use super::wire::{Fixed, Reader, not_longer, put_topic8};
 use crate::types::limits::POLICY_BYTES_MAX;
@@ -42,6 +43,10 @@ impl Field for TopicSet {
             return Err(PolicyError::OutOfRange { setting: Setting::DeadLetters }.into());
         }
         Ok(())
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
     }
 
     fn detach(self) -> Self {

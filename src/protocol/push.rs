@@ -7,6 +7,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::field::{Field, check_when};
+use super::request::Subject;
 use super::response::PushResult;
 use super::wire::{
     Fields, Fixed, Reader, in_range, key_bytes, not_longer, put_list, put_piece, put_topic8, some_not_more,
@@ -166,6 +167,10 @@ impl Field for Push {
             in_range(list_jobs, count(&self.jobs)..=u32::MAX, "list_jobs")?;
         }
         in_range(self.sequence, 0..=0, "sequence")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
     }
 
     fn detach(self) -> Self {

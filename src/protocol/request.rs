@@ -48,6 +48,27 @@ pub enum Repeat {
     Unsafe,
 }
 
+/// What a request names of the queue: there its right is needed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// Nothing.
+    Nothing,
+    /// A topic.
+    Topic(&'a TopicName),
+    /// Some topics.
+    Topics(&'a [TopicName]),
+    /// A job.
+    Job(&'a mut JobRef),
+    /// Jobs that are leased.
+    Leases(&'a mut [Lease]),
+}
+
+impl Subject<'_> {
+    fn or(self, other: Self) -> Self {
+        if self == Self::Nothing { other } else { self }
+    }
+}
+
 /// What every request may be told.
 pub const ANY_REQUEST: &[ErrorCode] = &[
     ErrorCode::Malformed,
@@ -174,6 +195,25 @@ macro_rules! requests {
                     })+
                 }
                 Ok(())
+            }
+
+            /// What it names of the queue, as the types of its fields say it.
+            pub fn subject(&mut self) -> Subject<'_> {
+                match self {
+                    $(Self::$name { $(0: $message)? $($($field,)+)? } => {
+                        Subject::Nothing $(.or($message.subject()))? $($(.or($field.subject()))+)?
+                    })+
+                }
+            }
+
+            /// The leases in it.
+            pub fn leases(&self) -> &[Lease] {
+                match self {
+                    $(Self::$name { $(0: $message)? $($($field,)+)? } => {
+                        let found: &[&[Lease]] = &[&[], $($message.leases(),)? $($($field.leases(),)+)?];
+                        found.iter().copied().find(|leases| !leases.is_empty()).unwrap_or_default()
+                    })+
+                }
             }
 
             /// A copy that does not keep alive the buffer it was read from.

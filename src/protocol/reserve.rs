@@ -4,6 +4,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::request::Subject;
 use super::response::{Delivered, Leased};
 use super::wire::{Fixed, Reader, in_range, key_bytes, not_more, put_list, put_piece, some_not_more};
 use crate::types::limits::{
@@ -64,6 +65,10 @@ impl Field for Reserve {
         in_range(self.jobs_max, 1..=RESERVE_JOBS_MAX, "jobs_max")
     }
 
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topics(&self.topics)
+    }
+
     fn detach(self) -> Self {
         Self { topics: detached_topics(&self.topics), ..self }
     }
@@ -90,6 +95,10 @@ impl Field for Subscribe {
         check_topics(&self.topics, &self.weights)?;
         in_range(self.credit_jobs, 0..=CREDIT_JOBS_MAX, "credit_jobs")?;
         in_range(self.credit_bytes, 0..=CREDIT_BYTES_MAX, "credit_bytes")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topics(&self.topics)
     }
 
     fn detach(self) -> Self {

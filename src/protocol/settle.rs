@@ -5,6 +5,7 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::field::Field;
+use super::request::Subject;
 use super::response::SettleResult;
 use super::wire::{Fixed, Reader, in_range, not_longer, put_list, put_text16, some_not_more};
 use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};
@@ -55,6 +56,14 @@ impl Field for Vec<Lease> {
 
     fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
         some_not_more(self.len(), LEASES_MAX, name)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Leases(self)
+    }
+
+    fn leases(&self) -> &[Lease] {
+        self
     }
 
     fn detach(self) -> Self {
