@@ -3,6 +3,7 @@
 
 mod messages;
 mod policies;
+mod spoilt;
 
 use std::num::NonZeroU128;
 
@@ -25,6 +26,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use messages::*;
+use spoilt::spoilt;
 
 const FRAME_BYTES_MAX: u32 = 64 << 20;
 const ID: RequestId = RequestId(77);
@@ -60,6 +62,13 @@ proptest! {
         let frame = only_frame(&out);
         prop_assert_eq!(frame.header.id, ID);
         prop_assert_eq!(decode_request(&frame), Ok(request));
+    }
+
+    #[test]
+    fn a_request_is_refused_before_it_is_sent_as_it_is_when_it_is_read(request in spoilt()) {
+        let body_bytes_max = 100;
+        let read = Request::decode(&encoded(&request), body_bytes_max);
+        prop_assert_eq!(request.validate(body_bytes_max), read.map(drop));
     }
 
     #[test]

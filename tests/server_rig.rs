@@ -166,9 +166,7 @@ impl Raw {
         let id = self.send(&[request]).expect("a server");
         let (answered, response) = self.receive().expect("an answer");
         assert_eq!(answered, id, "{response:?}");
-        if let Response::Error(error) = &response {
-            assert!(opcode.may_be_told(error.code), "{opcode:?} is told {error:?}");
-        }
+        assert!(opcode.may_be_answered_with(&response), "{opcode:?} is told {response:?}");
         response
     }
 

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use crate::client::{ClientError, Ticket};
+use crate::protocol::Response;
 
 /// A queue of tickets, each with a value of its sender.
 pub(super) struct InFlight<M, T>(VecDeque<(M, Ticket<T>)>);
 
-impl<M, T> InFlight<M, T> {
-    /// An empty queue.
+impl<M, T: TryFrom<Response, Error = Response>> InFlight<M, T> {
+    /// None.
     pub(super) fn new() -> Self {
         Self(VecDeque::new())
     }

@@ -76,7 +76,7 @@ impl Requests {
                     answers.stray.extend(jobs.iter().map(|job| job.lease));
                 }
             }
-            other => self.finish(id, Err(unexpected(&other)), answers),
+            other => self.finish(id, Err(ClientError::unexpected(other)), answers),
         }
     }
 
@@ -85,13 +85,7 @@ impl Requests {
         let Some(open) = self.open.get_mut(id) else { return };
         let items = match (&open.request, &response) {
             (Request::Push(push), Response::Pushed(results)) => (push.jobs.len(), results.len()),
-            (
-                Request::Finish { leases }
-                | Request::Release { leases, .. }
-                | Request::Touch { leases, .. }
-                | Request::Bury { leases, .. },
-                Response::Settled(results),
-            ) => (leases.len(), results.len()),
+            (request, Response::Settled(results)) => (request.leases().len(), results.len()),
             (Request::Unsubscribe { subscription }, _) => {
                 let subscription = RequestId(*subscription);
                 self.finish(subscription, Ok(Response::Done), answers);
@@ -194,8 +188,4 @@ fn addresses(report: ClusterReport) -> Vec<Member> {
         leader: member.role == Role::Leader,
     });
     member.collect()
-}
-
-fn unexpected(response: &Response) -> ClientError {
-    ClientError::Protocol(ProtocolFault::Unexpected(response.opcode()))
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::calls::Client;
 use super::error::ClientError;
 use super::ticket::Ticket;
-use crate::protocol::{BackupReady, ErrorCode, ErrorReply, Request, Response};
+use crate::protocol::{BackupReady, ErrorCode, ErrorReply, Request};
 
 /// A backup that the server holds ready for this client's connection: the bytes of a backup file up to its footer.
 ///
@@ -28,11 +28,7 @@ impl Client {
     /// answered before this call.
     pub async fn backup(&self) -> Result<Backup, ClientError> {
         let (_, serial, answer) = self.shared().submit_named(Request::BackupBegin)?;
-        let ready = Ticket::new(answer, |response| match response {
-            Response::BackupReady(ready) => Ok(ready),
-            other => Err(other),
-        });
-        Ok(Backup { client: self.clone(), ready: ready.await?, serial })
+        Ok(Backup { client: self.clone(), ready: Ticket::new(answer).await?, serial })
     }
 }
 
@@ -50,10 +46,7 @@ impl Backup {
             let replaced = "another backup was begun over this connection: read that one";
             return Err(ClientError::Refused(ErrorReply::new(ErrorCode::NotFound, replaced)));
         }
-        self.client.submit(Request::BackupRead { offset, bytes }, |response| match response {
-            Response::BackupData(data) => Ok(data),
-            other => Err(other),
-        })
+        self.client.submit(Request::BackupRead { offset, bytes })
     }
 
     /// Ends the backup: the server drops its pin.
@@ -61,11 +54,7 @@ impl Backup {
         if !self.is_newest() {
             return Ok(());
         }
-        let done = self.client.submit(Request::BackupEnd, |response| match response {
-            Response::Done => Ok(()),
-            other => Err(other),
-        });
-        done?.await
+        self.client.ask(Request::BackupEnd).await
     }
 
     fn is_newest(&self) -> bool {

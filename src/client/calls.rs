@@ -12,13 +12,14 @@ use super::shared::{Handle, Shared};
 use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use crate::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId,
-    Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Welcome,
+    Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult, ReleaseKind,
+    Request, RequestId, Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSet,
+    TopicSettings, Welcome,
 };
 use crate::types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
 use crate::types::limits::REASON_BYTES_MAX;
-use crate::types::{JobId, JobState, Lease, Millis, PolicyChange, TopicName, When};
+use crate::types::{JobId, Lease, Millis, PolicyChange, TopicName, When};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
 ///
@@ -30,19 +31,6 @@ use crate::types::{JobId, JobState, Lease, Millis, PolicyChange, TopicName, When
 #[derive(Clone, Debug)]
 pub struct Client {
     handle: Arc<Handle>,
-}
-
-/// The result of one job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed {
-    /// The job's id.
-    pub job: JobId,
-    /// Its present state; for `delete`, the state it was in. `None` if only a newer server knows it.
-    pub state: Option<JobState>,
-    /// When it is due.
-    pub due: Millis,
-    /// See [`JobReport::version`](crate::protocol::JobReport::version): after the change; of a deleted job, before it.
-    pub version: u64,
 }
 
 impl Client {
@@ -104,10 +92,7 @@ impl Client {
     /// [`ClientError::TooLarge`] if the jobs do not fit into one request; [`push`](Self::push) splits them.
     pub fn push_detached(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<PushTicket, ClientError> {
         let push = Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency: None });
-        self.submit(push, |response| match response {
-            Response::Pushed(results) => Ok(results),
-            other => Err(other),
-        })
+        self.submit(push)
     }
 
     /// Reserves jobs: waits up to `wait_ms` until there are some, and returns up to `jobs_max` of them; none
@@ -119,11 +104,7 @@ impl Client {
         let mut reserve = reserve;
         reserve.jobs_max = reserve.jobs_max.min(self.shared().limits().reserve_jobs_max);
         let (id, serial, answer) = self.shared().submit_named(Request::Reserve(reserve))?;
-        let ticket = Ticket::new(answer, |response| match response {
-            Response::Reserved(jobs) => Ok(jobs),
-            other => Err(other),
-        });
-        let mut reserving = Reserving { client: self, id, serial, ticket };
+        let mut reserving = Reserving { client: self, id, serial, ticket: Ticket::new(answer) };
         (&mut reserving.ticket).await
     }
 
@@ -134,11 +115,7 @@ impl Client {
         let feed = Arc::new(Feed::new(credit_jobs));
         let (id, acknowledged) = self.shared().subscribe(subscribe, Arc::clone(&feed))?;
         let subscription = Subscription::new(self.clone(), id, feed);
-        Ticket::new(acknowledged, |response| match response {
-            Response::Subscribed => Ok(()),
-            other => Err(other),
-        })
-        .await?;
+        Ticket::<()>::new(acknowledged).await?;
         Ok(subscription)
     }
 
@@ -149,12 +126,8 @@ impl Client {
         let (mut jobs, mut after) = (Vec::new(), JobId(0));
         loop {
             let jobs_max = self.shared().limits().reserve_jobs_max;
-            let answer = self.submit(Request::Leases { after, jobs_max }, |response| match response {
-                Response::Leased(leased) => Ok(leased),
-                other => Err(other),
-            });
-            let mut page = answer?.await?;
-            // If all jobs of a page are being settled, this page does not tell where the next one begins.
+            let mut page: Leased = self.ask(Request::Leases { after, jobs_max }).await?;
+            // If all jobs of a page are being settled, the page does not tell where the next one begins.
             let Some(last) = page.jobs.last().map(|job| job.lease.job).filter(|_| page.has_more) else {
                 jobs.append(&mut page.jobs);
                 return Ok(jobs);
@@ -230,12 +203,12 @@ impl Client {
 
     /// Removes one job, whatever its state. [`ErrorCode::NotFound`] if there is none.
     pub async fn delete(&self, job: JobRef) -> Result<Changed, ClientError> {
-        self.change(Request::Delete(job)).await
+        self.ask(Request::Delete(job)).await
     }
 
     /// Gives one delayed or ready job a new due time; a buried one is kicked first.
     pub async fn reschedule(&self, job: JobRef, due: When) -> Result<Changed, ClientError> {
-        self.change(Request::Reschedule { job, due, if_version: None }).await
+        self.ask(Request::Reschedule { job, due, if_version: None }).await
     }
 
     /// The same, if the job still has the [version](crate::protocol::JobReport::version) that was shown:
@@ -246,17 +219,17 @@ impl Client {
         due: When,
         version: NonZeroU64,
     ) -> Result<Changed, ClientError> {
-        self.change(Request::Reschedule { job, due, if_version: Some(version) }).await
+        self.ask(Request::Reschedule { job, due, if_version: Some(version) }).await
     }
 
     /// Makes one delayed job ready at once.
     pub async fn run_now(&self, job: JobRef) -> Result<Changed, ClientError> {
-        self.change(Request::RunNow(job)).await
+        self.ask(Request::RunNow(job)).await
     }
 
     /// Makes one buried job ready; its attempts start at 0 again.
     pub async fn kick(&self, job: JobRef) -> Result<Changed, ClientError> {
-        self.change(Request::Kick(job)).await
+        self.ask(Request::Kick(job)).await
     }
 
     /// Makes up to `jobs_max` buried jobs of a topic ready, due now: by priority, then by when they were due, then by id.
@@ -269,11 +242,7 @@ impl Client {
         while kicked < jobs_max {
             let asked = u32::try_from(jobs_max - kicked).unwrap_or(u32::MAX).min(KICK_JOBS_MAX);
             let request = Request::KickMany { topic: topic.clone(), jobs_max: asked };
-            let ticket = self.submit(request, |response| match response {
-                Response::Kicked { jobs } => Ok(jobs),
-                other => Err(other),
-            })?;
-            let jobs = ticket.await?;
+            let Kicked(jobs) = self.ask(request).await?;
             kicked += u64::from(jobs);
             if jobs < asked {
                 break;
@@ -284,27 +253,23 @@ impl Client {
 
     /// Stops the reserving of a topic's jobs.
     pub async fn pause(&self, topic: &TopicName) -> Result<(), ClientError> {
-        self.done(Request::Pause { topic: topic.clone() }).await
+        self.ask(Request::Pause { topic: topic.clone() }).await
     }
 
     /// Starts the reserving of a topic's jobs again.
     pub async fn resume(&self, topic: &TopicName) -> Result<(), ClientError> {
-        self.done(Request::Resume { topic: topic.clone() }).await
+        self.ask(Request::Resume { topic: topic.clone() }).await
     }
 
     /// Changes a topic's policy: defaults, limits, rates, and where failed jobs go. The topic is created if it is new.
     pub async fn set_topic(&self, topic: &TopicName, change: PolicyChange) -> Result<(), ClientError> {
-        self.done(Request::TopicSet(TopicSet { topic: topic.clone(), change: Box::new(change) })).await
+        self.ask(Request::TopicSet(TopicSet { topic: topic.clone(), change: Box::new(change) })).await
     }
 
     /// Reads a topic's policy. Fails with the code [`NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such
     /// topic.
     pub async fn topic_settings(&self, topic: &TopicName) -> Result<TopicSettings, ClientError> {
-        let answer = self.submit(Request::TopicShow { topic: topic.clone() }, |response| match response {
-            Response::TopicSettings(settings) => Ok(*settings),
-            other => Err(other),
-        });
-        answer?.await
+        self.ask(Request::TopicShow { topic: topic.clone() }).await
     }
 
     /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed
@@ -315,29 +280,17 @@ impl Client {
 
     /// Counts by topic.
     pub async fn topics(&self) -> Result<Vec<TopicReport>, ClientError> {
-        let answer = self.submit(Request::Topics, |response| match response {
-            Response::Topics(topics) => Ok(topics),
-            other => Err(other),
-        });
-        answer?.await
+        self.ask(Request::Topics).await
     }
 
     /// Counts of the whole queue, and by topic.
     pub async fn stats(&self) -> Result<StatsReport, ClientError> {
-        let answer = self.submit(Request::Stats, |response| match response {
-            Response::Stats(stats) => Ok(*stats),
-            other => Err(other),
-        });
-        answer?.await
+        self.ask(Request::Stats).await
     }
 
     /// Checks that the server answers. Returns its wall clock.
     pub async fn ping(&self) -> Result<Millis, ClientError> {
-        let answer = self.submit(Request::Ping, |response| match response {
-            Response::Pong { now, .. } => Ok(now),
-            other => Err(other),
-        });
-        answer?.await
+        self.ask(Request::Ping).await
     }
 
     /// Stops all workers, as [`Worker::stop`](super::Worker::stop) does, then ends the session after earlier requests are
@@ -352,7 +305,7 @@ impl Client {
             return Ok(());
         }
         let answer = self.shared().close()?;
-        let done = Ticket::new(answer, done_or_other).await;
+        let done = Ticket::new(answer).await;
         self.handle.stop();
         done
     }
@@ -367,12 +320,17 @@ impl Client {
         self.shared().give_back(&leases, ReleaseKind::NotStarted);
     }
 
-    pub(super) fn submit<T>(
-        &self,
-        request: Request,
-        read: fn(Response) -> Result<T, Response>,
-    ) -> Result<Ticket<T>, ClientError> {
-        self.shared().submit(request).map(|answer| Ticket::new(answer, read))
+    /// Hands a request to the connection. `T` is what the answer carries.
+    pub(super) fn submit<T>(&self, request: Request) -> Result<Ticket<T>, ClientError> {
+        self.shared().submit(request).map(Ticket::new)
+    }
+
+    /// [`Self::submit`], and waits for the answer.
+    pub(super) async fn ask<T>(&self, request: Request) -> Result<T, ClientError>
+    where
+        T: TryFrom<Response, Error = Response>,
+    {
+        self.submit(request)?.await
     }
 
     async fn settle(
@@ -402,30 +360,11 @@ impl Client {
         leases: Vec<Lease>,
         request: impl Fn(Vec<Lease>) -> Request,
     ) -> Result<SettleTicket, ClientError> {
-        self.submit(request(leases), |response| match response {
-            Response::Settled(results) => Ok(results),
-            other => Err(other),
-        })
-    }
-
-    async fn change(&self, request: Request) -> Result<Changed, ClientError> {
-        let answer = self.submit(request, |response| match response {
-            Response::Changed { job, state, due, version } => Ok(Changed { job, state, due, version }),
-            other => Err(other),
-        });
-        answer?.await
-    }
-
-    pub(super) async fn done(&self, request: Request) -> Result<(), ClientError> {
-        self.submit(request, done_or_other)?.await
+        self.submit(request(leases))
     }
 
     async fn job_or_none(&self, request: Request) -> Result<Option<JobReport>, ClientError> {
-        let answer = self.submit(request, |response| match response {
-            Response::Job(report) => Ok(*report),
-            other => Err(other),
-        });
-        match answer?.await {
+        match self.ask(request).await {
             Err(ClientError::Refused(reply)) if reply.code == ErrorCode::NotFound => Ok(None),
             found => found.map(Some),
         }
@@ -451,14 +390,7 @@ fn reason_of(reason: &str) -> Option<String> {
     (!reason.is_empty()).then(|| reason.to_owned())
 }
 
-fn done_or_other(response: Response) -> Result<(), Response> {
-    match response {
-        Response::Done => Ok(()),
-        other => Err(other),
-    }
-}
-
-/// A waiting reserve. Dropped with its call, it gives back jobs that have arrived, or ends the wait.
+/// A reserve that is waited for. Dropped with its call, it gives back what had come, or ends the wait.
 struct Reserving<'a> {
     client: &'a Client,
     id: RequestId,

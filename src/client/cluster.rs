@@ -11,7 +11,7 @@ use super::calls::Client;
 use super::config::ClientConfig;
 use super::connection::Loss;
 use super::dial::{Attempt, Link, cut_off, decoder, greet, hello, open, unreachable, ways};
-use super::error::{ClientError, ProtocolFault};
+use super::error::ClientError;
 use super::reader::Reader;
 use crate::protocol::{ClusterReport, ErrorCode, Request, RequestId, Response};
 use crate::transport::tls::Connector;
@@ -26,11 +26,7 @@ const ROUNDS_MAX: usize = 2;
 impl Client {
     /// The leader's view of the cluster: the members and their progress.
     pub async fn cluster_status(&self) -> Result<ClusterReport, ClientError> {
-        let answer = self.submit(Request::ClusterStatus, |response| match response {
-            Response::Cluster(report) => Ok(*report),
-            other => Err(other),
-        });
-        answer?.await
+        self.ask(Request::ClusterStatus).await
     }
 
     /// The cluster as seen by the first node of [`ClientConfig::server`] that answers, whether or not there is a leader.
@@ -65,19 +61,19 @@ impl Client {
     /// [`ErrorCode::Invalid`] with the reason if it cannot be added; [`ErrorCode::Busy`] while another change is under
     /// way.
     pub async fn cluster_add(&self, address: &str) -> Result<(), ClientError> {
-        self.done(Request::ClusterAdd { address: address.to_owned() }).await
+        self.ask(Request::ClusterAdd { address: address.to_owned() }).await
     }
 
     /// Removes a member. Its number cannot be used again. [`ErrorCode::Invalid`] if it is the leader or not a member, or
     /// the others could not go on without it.
     pub async fn cluster_remove(&self, node: u64) -> Result<(), ClientError> {
-        self.done(Request::ClusterRemove { node }).await
+        self.ask(Request::ClusterRemove { node }).await
     }
 
     /// Transfers leadership to a member; with `None` the leader chooses. [`ErrorCode::Busy`] if the member did not take
     /// over: then the leader stays.
     pub async fn cluster_transfer(&self, node: Option<u64>) -> Result<(), ClientError> {
-        self.done(Request::ClusterTransfer { node: node.unwrap_or(0) }).await
+        self.ask(Request::ClusterTransfer { node: node.unwrap_or(0) }).await
     }
 }
 
@@ -94,7 +90,7 @@ async fn report_of(
         Response::Error(reply) if matches!(reply.code, ErrorCode::NotLeader | ErrorCode::NoLeader) => false,
         Response::Error(reply) => return Err(ClientError::Refused(reply)),
         Response::GoingAway { .. } => return Err(cut_off(address)),
-        other => return Err(unexpected(&other)),
+        other => return Err(ClientError::unexpected(other)),
     };
     let Link { mut stream, buffer, .. } = link;
     let mut out = BytesMut::new();
@@ -105,11 +101,10 @@ async fn report_of(
     stream.write_all(&out).await.map_err(|_| cut_off(address))?;
     stream.flush().await.map_err(|_| cut_off(address))?;
     let mut reader = Reader::new(&mut stream, decoder(), buffer);
-    let report = answer_to(&mut reader, STATUS_ID, address).await.and_then(|response| match response {
-        Response::Cluster(report) => Ok(*report),
-        Response::Error(reply) => Err(ClientError::Refused(reply)),
-        other => Err(unexpected(&other)),
-    })?;
+    let report = match answer_to(&mut reader, STATUS_ID, address).await? {
+        Response::Error(reply) => return Err(ClientError::Refused(reply)),
+        answer => answer.try_into().map_err(ClientError::unexpected)?,
+    };
     if has_session {
         // The report has arrived. A node that cannot end the session now forgets it later.
         let _ = timeout(GOODBYE_MAX, answer_to(&mut reader, GOODBYE_ID, address)).await;
@@ -137,8 +132,4 @@ async fn answer_to<R: tokio::io::AsyncRead + Unpin>(
 
 fn is_cut_off(error: &ClientError) -> bool {
     matches!(error, ClientError::CannotConnect { source, .. } if source.kind() == io::ErrorKind::ConnectionReset)
-}
-
-fn unexpected(response: &Response) -> ClientError {
-    ClientError::Protocol(ProtocolFault::Unexpected(response.opcode()))
 }

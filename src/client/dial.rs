@@ -87,7 +87,7 @@ pub(super) async fn dial(
             Err(if again { Attempt::Again(error) } else { Attempt::Hopeless(error) })
         }
         Response::GoingAway { .. } => Err(Attempt::Again(cut_off(address))),
-        other => Err(hopeless(ProtocolFault::Unexpected(other.opcode()))),
+        other => Err(Attempt::Hopeless(ClientError::unexpected(other))),
     }
 }
 

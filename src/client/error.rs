@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::tls_fault::TlsFault;
-use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply, FrameError, ResponseOpcode};
+use crate::protocol::{Applied, DecodeError, ErrorCode, ErrorReply, FrameError, Response, ResponseOpcode};
 use crate::transport::tls::TlsError;
 use crate::types::JobId;
 
@@ -133,6 +133,12 @@ pub enum ProtocolFault {
 }
 
 impl ClientError {
+    /// The server gave an answer that does not fit the request.
+    #[expect(clippy::needless_pass_by_value, reason = "the other side of a conversion")]
+    pub(super) fn unexpected(other: Response) -> Self {
+        Self::Protocol(ProtocolFault::Unexpected(other.opcode()))
+    }
+
     /// The server's code, if the server refused.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {

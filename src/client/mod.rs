@@ -99,11 +99,10 @@ mod worker;
 mod workers;
 
 pub use backup::{Backup, BackupTicket};
-pub use calls::{Changed, Client};
+pub use calls::Client;
 pub use cancellation::{Cancellation, Cancelled};
 pub use config::ClientConfig;
 pub use error::{ClientError, Excess, ProtocolFault};
-pub use list::{Page, Step};
 pub use producer::{Producer, ProducerConfig, SendTicket};
 #[cfg(feature = "cli")]
 pub(crate) use servers::Servers;
@@ -111,3 +110,5 @@ pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
 pub use tls_fault::TlsFault;
 pub use worker::{IntoJobOutcome, JobOutcome, Worker, WorkerConfig};
+
+pub use crate::protocol::{Changed, Page, Step};

@@ -2,7 +2,7 @@
 
 use super::calls::Client;
 use super::error::ClientError;
-use crate::protocol::{ConnectionReport, Request, Response};
+use crate::protocol::{ConnectionList, ConnectionReport, Request};
 use crate::types::TopicName;
 use crate::types::limits::CONNECTIONS_LISTED_MAX;
 
@@ -12,11 +12,7 @@ impl Client {
         let (mut connections, mut after) = (Vec::<ConnectionReport>::new(), 0);
         loop {
             let request = Request::Connections { after, connections_max: CONNECTIONS_LISTED_MAX };
-            let answer = self.submit(request, |response| match response {
-                Response::Connections(list) => Ok(list),
-                other => Err(other),
-            });
-            let mut page = answer?.await?;
+            let mut page: ConnectionList = self.ask(request).await?;
             connections.append(&mut page.connections);
             match connections.last().filter(|_| page.has_more) {
                 Some(last) => after = last.connection,
@@ -30,7 +26,7 @@ impl Client {
     ///
     /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such connection.
     pub async fn disconnect(&self, connection: u64, ends_session: bool) -> Result<(), ClientError> {
-        self.done(Request::Disconnect { connection, ends_session }).await
+        self.ask(Request::Disconnect { connection, ends_session }).await
     }
 
     /// Deletes a topic that has no jobs, with its settings: its name is free at once. Without this call a topic is removed
@@ -39,6 +35,6 @@ impl Client {
     /// [`ErrorCode::WrongState`](crate::protocol::ErrorCode::WrongState) if it has jobs,
     /// [`ErrorCode::NotFound`](crate::protocol::ErrorCode::NotFound) if there is no such topic.
     pub async fn delete_topic(&self, topic: &TopicName) -> Result<(), ClientError> {
-        self.done(Request::TopicDelete { topic: topic.clone() }).await
+        self.ask(Request::TopicDelete { topic: topic.clone() }).await
     }
 }

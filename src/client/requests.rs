@@ -542,11 +542,7 @@ impl Limits {
                 self.check_bodies(&push.jobs)?;
                 (Excess::Jobs, push.jobs.len(), self.push_jobs_max)
             }
-            Request::Finish { leases }
-            | Request::Release { leases, .. }
-            | Request::Touch { leases, .. }
-            | Request::Bury { leases, .. } => (Excess::Leases, leases.len(), self.leases_max),
-            _ => return Ok(()),
+            request => (Excess::Leases, request.leases().len(), self.leases_max),
         };
         check_reason(request)?;
         if found > max { Err(ClientError::TooLarge { what, found, max }) } else { Ok(()) }

@@ -1,12 +1,13 @@
 //! The future of an answer.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::sync::oneshot;
 
-use super::error::{ClientError, ProtocolFault};
+use super::error::ClientError;
 use crate::protocol::{PushResult, Response, SettleResult};
 
 /// The result of a call.
@@ -20,7 +21,7 @@ pub(super) type Outcome = Result<Response, ClientError>;
 #[must_use = "a ticket resolves to the answer; without it a refusal goes unnoticed"]
 pub struct Ticket<T> {
     answer: oneshot::Receiver<Outcome>,
-    read: fn(Response) -> Result<T, Response>,
+    carries: PhantomData<fn() -> T>,
 }
 
 /// The results of a push, one per job, in order.
@@ -30,26 +31,25 @@ pub type PushTicket = Ticket<Vec<PushResult>>;
 pub type SettleTicket = Ticket<Vec<SettleResult>>;
 
 impl<T> Ticket<T> {
-    pub(super) fn new(answer: oneshot::Receiver<Outcome>, read: fn(Response) -> Result<T, Response>) -> Self {
-        Self { answer, read }
-    }
-
-    /// Ends the wait: later answers go back to the connection. Returns the answer if it has arrived.
-    pub(super) fn withdraw(&mut self) -> Option<T> {
-        self.answer.close();
-        (self.read)(self.answer.try_recv().ok()?.ok()?).ok()
+    pub(super) fn new(answer: oneshot::Receiver<Outcome>) -> Self {
+        Self { answer, carries: PhantomData }
     }
 }
 
-impl<T> Future for Ticket<T> {
+impl<T: TryFrom<Response>> Ticket<T> {
+    /// Ends the wait: later answers go back to the connection. Returns what had come by now.
+    pub(super) fn withdraw(&mut self) -> Option<T> {
+        self.answer.close();
+        self.answer.try_recv().ok()?.ok()?.try_into().ok()
+    }
+}
+
+impl<T: TryFrom<Response, Error = Response>> Future for Ticket<T> {
     type Output = Result<T, ClientError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let outcome = ready!(Pin::new(&mut self.answer).poll(context));
         let response = outcome.unwrap_or(Err(ClientError::Closed))?;
-        Poll::Ready(
-            (self.read)(response)
-                .map_err(|other| ClientError::Protocol(ProtocolFault::Unexpected(other.opcode()))),
-        )
+        Poll::Ready(response.try_into().map_err(ClientError::unexpected))
     }
 }

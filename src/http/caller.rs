@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::time::sleep;
 
 use super::input::connection;
@@ -15,10 +15,7 @@ use super::problem::Problem;
 use super::streams::{StreamSlot, Streams};
 use crate::alerts::Alerts;
 use crate::call_backs::CallBacks;
-use crate::protocol::frame::frame_bytes_max;
-use crate::protocol::{
-    Applied, ErrorCode, ErrorReply, FrameDecoder, ReleaseKind, Request, RequestId, Response,
-};
+use crate::protocol::{Applied, ErrorCode, ErrorReply, ReleaseKind, Request, Response};
 use crate::server::tokens::AdmittedClient;
 use crate::server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
 use crate::types::{Access, Right};
@@ -264,34 +261,39 @@ impl Caller {
     ///
     /// If it is too large or not valid.
     pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
-        as_sent(request, self.body_bytes_max()).map(drop)
+        Ok(request.validate(self.body_bytes_max())?)
     }
 
-    /// Sends a request to the queue.
+    /// Asks the queue. `T` is what the answer carries.
     ///
     /// # Errors
     ///
-    /// The error of the queue.
-    pub(crate) async fn ask(&self, request: Request) -> Result<Response, Problem> {
+    /// What the queue says.
+    pub(crate) async fn ask<T>(&self, request: Request) -> Result<T, Problem>
+    where
+        T: TryFrom<Response, Error = Response>,
+    {
         if let Request::Push(push) = &request {
             // The client has exceeded its own limit: the status differs from that of a busy server.
             self.client
                 .push(push)
                 .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
         }
-        let request = as_sent(&request, self.body_bytes_max())?;
-        // Other requests may have been carried out when the token ends: their answers are waited for.
-        if !matches!(request, Request::Reserve(_)) {
-            return self.ask_until_answered(request).await.map_err(Problem::from);
-        }
-        tokio::select! {
-            biased;
-            answered = self.ask_until_answered(request) => self.with_memory(answered?),
-            () = self.client.ended() => {
-                let ended = "the token was changed, revoked or has expired: show another one";
-                Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)))
+        self.check(&request)?;
+        // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
+        let answer = if matches!(request, Request::Reserve(_)) {
+            tokio::select! {
+                biased;
+                answered = self.ask_until_answered(request) => self.with_memory(answered?)?,
+                () = self.client.ended() => {
+                    let ended = "the token was changed, revoked or has expired: show another one";
+                    return Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)));
+                }
             }
-        }
+        } else {
+            self.ask_until_answered(request).await?
+        };
+        answer.try_into().map_err(unexpected)
     }
 
     /// Takes the memory that these jobs need as JSON. Without it the jobs are given back, not started.
@@ -334,21 +336,20 @@ impl Caller {
     }
 }
 
-/// True if another session may answer the same request.
+/// The queue answers each request with one kind of answer.
+#[expect(clippy::needless_pass_by_value, reason = "the other side of a conversion")]
+fn unexpected(answer: Response) -> Problem {
+    debug_assert!(false, "an answer of another kind: {answer:?}");
+    let message =
+        "the queue gave an answer of another kind: this is an error in the program, please report it";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unknown, message)
+}
+
+/// Whether another session may answer the same request.
 fn is_of_the_session(error: &ErrorReply) -> bool {
     let has_ended = matches!(
         error.code,
         ErrorCode::SessionUnknown | ErrorCode::NoLeader | ErrorCode::NotLeader | ErrorCode::Stopping
     );
     has_ended && error.applied == Applied::No
-}
-
-/// Encodes and decodes a request like a client's frame: an invalid one gets the same error.
-fn as_sent(request: &Request, body_bytes_max: usize) -> Result<Request, Problem> {
-    let mut bytes = BytesMut::new();
-    request.encode(RequestId(1), &mut bytes);
-    let mut decoder = FrameDecoder::new(frame_bytes_max(body_bytes_max));
-    let frame = decoder.next(&mut bytes).map_err(ErrorReply::from)?;
-    let frame = frame.ok_or_else(|| Problem::malformed("the request is cut short"))?;
-    Ok(Request::decode(&frame, body_bytes_max)?)
 }

@@ -8,8 +8,9 @@ use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
 };
+use super::request::Subject;
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, in_range, put_list, put_piece, put_topic8};
+use super::wire::{Fields, Fixed, Reader, in_range, not_longer, put_list, put_piece, put_topic8};
 use crate::types::limits::{
     BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
@@ -99,12 +100,22 @@ impl Field for List {
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=LIST_JOBS_MAX, "jobs_max")?;
+        let jobs_max = reader.u32("jobs_max")?;
         let value = reader.u8("order")?;
         let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
         let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
-        let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+        let cursor = reader.bytes16(usize::MAX, "cursor")?;
         Ok(Self { filter: Filter::take(reader, "filter")?, order, jobs_max, with_bodies, cursor })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        in_range(self.jobs_max, 1..=LIST_JOBS_MAX, "jobs_max")?;
+        not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
+        self.filter.check("filter", body_bytes_max)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
     }
 
     fn detach(self) -> Self {
@@ -114,44 +125,13 @@ impl Field for List {
 
 impl Field for Filter {
     fn put(&self, out: &mut BytesMut) {
-        let mut conditions = BytesMut::new();
-        let mut put = |tag: u16, value: &[u8]| {
-            Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
-            conditions.put_slice(value);
-        };
-        if let Some(topic) = &self.topic {
-            put(tag::TOPIC, topic.as_str().as_bytes());
-        }
-        if self.states != States::ALL {
-            put(tag::STATES, &[self.states.bits()]);
-        }
-        for (tag, at) in [(tag::DUE_FROM, self.due_from), (tag::DUE_BEFORE, self.due_before)] {
-            if let Some(at) = at {
-                put(tag, &at.0.to_le_bytes());
-            }
-        }
-        if let Some(prefix) = &self.key_prefix {
-            put(tag::KEY_PREFIX, prefix);
-        }
-        for (tag, attempts) in
-            [(tag::ATTEMPTS_MIN, self.attempts_min), (tag::ATTEMPTS_MAX, self.attempts_max)]
-        {
-            if let Some(attempts) = attempts {
-                put(tag, &attempts.to_le_bytes());
-            }
-        }
-        if self.buried.is_some() {
-            put(tag::BURIED, &[buried_number(self.buried)]);
-        }
-        if let Some(text) = &self.reason {
-            put(tag::REASON, text.as_bytes());
-        }
+        let conditions = conditions(self);
         Fixed::<2>::new().length16(conditions.len()).write(out);
         out.put_slice(&conditions);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let bytes = reader.bytes16(FILTER_BYTES_MAX, "filter")?;
+        let bytes = reader.bytes16(usize::MAX, "filter")?;
         let mut conditions = Reader::new(&bytes);
         let (mut filter, mut last) = (Filter::default(), 0);
         while !conditions.is_empty() {
@@ -160,15 +140,64 @@ impl Field for Filter {
                 return Err(DecodeError::ConditionOrder(tag));
             }
             last = tag;
-            let value = conditions.bytes16(FILTER_BYTES_MAX, "condition")?;
+            let value = conditions.bytes16(usize::MAX, "condition")?;
             decode_condition(tag, &value, &mut filter)?;
         }
         Ok(filter)
     }
 
+    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(conditions(self).len(), FILTER_BYTES_MAX, name)?;
+        let states = self.states.bits();
+        States::from_bits(states).ok_or(DecodeError::Choice { field: "states", value: states })?;
+        not_longer(self.key_prefix.as_ref().map_or(0, Bytes::len), KEY_BYTES_MAX, "key prefix")?;
+        not_longer(self.reason.as_ref().map_or(0, String::len), FILTER_REASON_BYTES_MAX, "reason")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
+    }
+
     fn detach(self) -> Self {
         self.detached()
     }
+}
+
+/// The conditions as they are written.
+fn conditions(filter: &Filter) -> BytesMut {
+    let mut conditions = BytesMut::new();
+    let mut put = |tag: u16, value: &[u8]| {
+        Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
+        conditions.put_slice(value);
+    };
+    if let Some(topic) = &filter.topic {
+        put(tag::TOPIC, topic.as_str().as_bytes());
+    }
+    if filter.states != States::ALL {
+        put(tag::STATES, &[filter.states.bits()]);
+    }
+    for (tag, at) in [(tag::DUE_FROM, filter.due_from), (tag::DUE_BEFORE, filter.due_before)] {
+        if let Some(at) = at {
+            put(tag, &at.0.to_le_bytes());
+        }
+    }
+    if let Some(prefix) = &filter.key_prefix {
+        put(tag::KEY_PREFIX, prefix);
+    }
+    for (tag, attempts) in
+        [(tag::ATTEMPTS_MIN, filter.attempts_min), (tag::ATTEMPTS_MAX, filter.attempts_max)]
+    {
+        if let Some(attempts) = attempts {
+            put(tag, &attempts.to_le_bytes());
+        }
+    }
+    if filter.buried.is_some() {
+        put(tag::BURIED, &[buried_number(filter.buried)]);
+    }
+    if let Some(text) = &filter.reason {
+        put(tag::REASON, text.as_bytes());
+    }
+    conditions
 }
 
 fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), DecodeError> {
@@ -178,12 +207,13 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
         tag::TOPIC => filter.topic = Some(TopicName::new(value.clone())?),
         tag::STATES => {
             let bits = fields.u8("states")?;
+            let unknown = DecodeError::Choice { field: "states", value: bits };
             filter.states =
-                States::from_bits(bits).ok_or(DecodeError::Choice { field: "states", value: bits })?;
+                if bits == 0 { States::of([]) } else { States::from_bits(bits).ok_or(unknown)? };
         }
         tag::DUE_FROM => filter.due_from = Some(Millis(fields.u64("due_from")?)),
         tag::DUE_BEFORE => filter.due_before = Some(Millis(fields.u64("due_before")?)),
-        tag::KEY_PREFIX => filter.key_prefix = Some(text(value, KEY_BYTES_MAX, "key prefix")?.clone()),
+        tag::KEY_PREFIX => filter.key_prefix = Some(value.clone()),
         tag::ATTEMPTS_MIN => filter.attempts_min = Some(fields.u32("attempts_min")?),
         tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
         tag::BURIED => {
@@ -191,19 +221,13 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
             filter.buried = Some(buried(value).ok_or(DecodeError::Choice { field: "buried", value })?);
         }
         tag::REASON => {
-            let text = std::str::from_utf8(text(value, FILTER_REASON_BYTES_MAX, "reason")?);
+            let text = std::str::from_utf8(value);
             filter.reason = Some(text.map_err(|_| DecodeError::NotText("reason"))?.to_owned());
         }
         _ => return Err(DecodeError::Condition(tag)),
     }
     let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-/// Checks the length of a condition's text.
-fn text<'a>(value: &'a Bytes, max: usize, field: &'static str) -> Result<&'a Bytes, DecodeError> {
-    let bytes = value.len();
-    if bytes > max { Err(DecodeError::TooLong { field, bytes, max }) } else { Ok(value) }
 }
 
 pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut) {
@@ -267,13 +291,13 @@ impl Field for Bulk {
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=BULK_JOBS_MAX, "jobs_max")?;
+        let jobs_max = reader.u32("jobs_max")?;
         let value = reader.u8("change")?;
         let due = Millis(reader.u64("due_ms")?);
         if value > MOVE {
             return Err(DecodeError::Choice { field: "change", value });
         }
-        let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+        let cursor = reader.bytes16(usize::MAX, "cursor")?;
         let filter = Filter::take(reader, "filter")?;
         let change = match value {
             DELETE => Change::Delete,
@@ -283,6 +307,16 @@ impl Field for Bulk {
             _ => Change::Move { to: reader.topic8()? },
         };
         Ok(Self { change, filter, jobs_max, cursor })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        in_range(self.jobs_max, 1..=BULK_JOBS_MAX, "jobs_max")?;
+        not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
+        self.filter.check("filter", body_bytes_max)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
     }
 
     fn detach(self) -> Self {

@@ -5,8 +5,10 @@ use std::num::NonZeroU64;
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::wire::{Fixed, Reader, put_text8, put_topic8, when, when_fields};
-use crate::types::{JobId, TopicName, When};
+use super::request::Subject;
+use super::wire::{Fixed, Reader, in_range, put_text8, put_topic8, when, when_fields};
+use crate::types::limits::DELAY_MS_MAX;
+use crate::types::{JobId, Lease, TopicName, When};
 
 /// A field of a request, or a whole message.
 pub(super) trait Field: Sized {
@@ -16,11 +18,33 @@ pub(super) trait Field: Sized {
     /// Decodes it; an error has the `name`.
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
 
+    /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes; an error says the `name`.
+    fn check(&self, _name: &'static str, _body_bytes_max: usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
+
+    /// What it names of the queue.
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Nothing
+    }
+
+    /// The leases in it.
+    fn leases(&self) -> &[Lease] {
+        &[]
+    }
+
     /// A copy that does not keep alive the buffer it was read from.
     fn detach(self) -> Self;
 }
 
-/// Implements [`Field`] for types of a fixed width, which keep no buffer alive.
+/// Reads a field, and checks it.
+pub(super) fn take<T: Field>(reader: &mut Reader<'_>, name: &'static str) -> Result<T, DecodeError> {
+    let value = T::take(reader, name)?;
+    value.check(name, reader.body_bytes_max())?;
+    Ok(value)
+}
+
+/// A field of a fixed width: it keeps no buffer alive.
 macro_rules! number {
     ($($type:ty: |$value:ident| $put:expr, |$reader:ident, $name:ident| $take:expr;)+) => {
         $(impl Field for $type {
@@ -76,8 +100,20 @@ impl Field for When {
         when(reader.u8("due_kind")?, due_ms)
     }
 
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_when(*self)
+    }
+
     fn detach(self) -> Self {
         self
+    }
+}
+
+/// A delay has a limit, a point in time has none.
+pub(super) fn check_when(when: When) -> Result<(), DecodeError> {
+    match when {
+        When::After(delay_ms) => in_range(delay_ms, 0..=DELAY_MS_MAX, "due_ms"),
+        When::At(_) => Ok(()),
     }
 }
 
@@ -88,6 +124,10 @@ impl Field for TopicName {
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
         reader.topic8()
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(self)
     }
 
     fn detach(self) -> Self {

@@ -4,6 +4,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::request::Subject;
 use super::response::{JobReport, Response};
 use super::wire::{Fields, Fixed, Reader, key_bytes, put_piece, put_text16, put_topic8};
 use crate::types::limits::KEY_BYTES_MAX;
@@ -55,6 +56,10 @@ impl Field for JobRef {
             }
             value => Err(DecodeError::Choice { field: "job_kind", value }),
         }
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Job(self)
     }
 
     fn detach(self) -> Self {

@@ -3,6 +3,7 @@
 //! It does no IO, reads no clock, and has no state of a queue. `protocol.md` is this module's specification; a test
 //! parses every frame in it and checks it against this code.
 
+mod answer;
 mod backup;
 mod browse;
 mod cluster;
@@ -24,6 +25,7 @@ mod session;
 mod settle;
 mod wire;
 
+pub use answer::{Changed, Counted, Kicked, Page, Step};
 pub use browse::{Bulk, Change, List};
 pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
@@ -33,7 +35,7 @@ pub use job::JobRef;
 pub use opcode::ResponseOpcode;
 pub use policy::TopicSet;
 pub use push::{Idempotency, NewJob, Push};
-pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
+pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode, Subject};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,

@@ -4,8 +4,9 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::request::Subject;
 use super::response::{Response, TopicSettings};
-use super::wire::{Fixed, Reader, put_topic8};
+use super::wire::{Fixed, Reader, not_longer, put_topic8};
 use crate::types::limits::POLICY_BYTES_MAX;
 use crate::types::{PolicyChange, PolicyError, RetryDefaults, Setting, TopicName};
 
@@ -30,11 +31,22 @@ impl Field for TopicSet {
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
         let topic = reader.topic8()?;
-        let change = settings(reader)?;
-        if change.set.dead_letters.as_ref() == Some(&topic) {
+        Ok(Self { topic, change: Box::new(settings(reader)?) })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        // The bounds of a policy are those of its encoding, which logs and checkpoints have as well.
+        let encoded = self.change.encode();
+        not_longer(encoded.len(), POLICY_BYTES_MAX, "settings")?;
+        PolicyChange::decode(&encoded)?;
+        if self.change.set.dead_letters.as_ref() == Some(&self.topic) {
             return Err(PolicyError::OutOfRange { setting: Setting::DeadLetters }.into());
         }
-        Ok(Self { topic, change: Box::new(change) })
+        Ok(())
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
     }
 
     fn detach(self) -> Self {

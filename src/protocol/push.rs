@@ -6,10 +6,12 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::Field;
+use super::field::{Field, check_when};
+use super::request::Subject;
 use super::response::PushResult;
 use super::wire::{
-    Fields, Fixed, Reader, in_range, key_bytes, put_list, put_piece, put_topic8, when, when_fields,
+    Fields, Fixed, Reader, in_range, key_bytes, not_longer, put_list, put_piece, put_topic8, some_not_more,
+    when, when_fields,
 };
 use crate::types::limits::{PUSH_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use crate::types::{Attributes, IfExists, JobId, Key, Millis, TopicName, When};
@@ -142,24 +144,34 @@ impl Field for Push {
         let topic = reader.topic8()?;
         let list = reader.list_of_some::<JOB_FIXED_BYTES>("jobs", PUSH_JOBS_MAX)?;
         let jobs = reader.items(list, decode_job)?;
-        let more = jobs.len().saturating_sub(1) as u64;
-        let sequence = in_range(sequence, 0..=u64::MAX - more, "sequence")?;
         let fields = reader.fields_mut();
         let idempotency = if fields.is_empty() {
             None
         } else {
             let [low, high] = [fields.u64("idempotency")?, fields.u64("idempotency")?];
-            let own = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
             let list_jobs = if fields.is_empty() { 0 } else { fields.u32("list_jobs")? };
-            let list_jobs =
-                if list_jobs == 0 { own } else { in_range(list_jobs, own..=u32::MAX, "list_jobs")? };
+            let list_jobs = if list_jobs == 0 { count(&jobs) } else { list_jobs };
             let key = NonZeroU128::new(u128::from(low) | u128::from(high) << 64);
             key.map(|key| Idempotency { key, list_jobs })
         };
-        if idempotency.is_some() {
-            in_range(sequence, 0..=0, "sequence")?;
-        }
         Ok(Self { topic, sequence, jobs, idempotency })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        some_not_more(self.jobs.len(), PUSH_JOBS_MAX, "jobs")?;
+        self.jobs.iter().try_for_each(|job| not_longer(job.body.len(), body_bytes_max, "body"))?;
+        self.jobs.iter().try_for_each(check_job)?;
+        let more = self.jobs.len().saturating_sub(1) as u64;
+        in_range(self.sequence, 0..=u64::MAX - more, "sequence")?;
+        let Some(Idempotency { list_jobs, .. }) = self.idempotency else { return Ok(()) };
+        if list_jobs != 0 {
+            in_range(list_jobs, count(&self.jobs)..=u32::MAX, "list_jobs")?;
+        }
+        in_range(self.sequence, 0..=0, "sequence")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
     }
 
     fn detach(self) -> Self {
@@ -173,10 +185,20 @@ impl Field for Push {
     }
 }
 
+fn count(jobs: &[NewJob]) -> u32 {
+    u32::try_from(jobs.len()).unwrap_or(u32::MAX)
+}
+
+fn check_job(job: &NewJob) -> Result<(), DecodeError> {
+    check_ttr(job.ttr_ms)?;
+    check_when(job.due)?;
+    Ok(job.attributes.check_new()?)
+}
+
 fn decode_job(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<NewJob, DecodeError> {
     let due_ms = fields.u64("due_ms")?;
     let priority = fields.u32("priority")?;
-    let ttr_ms = decode_ttr(fields.u32("ttr_ms")?)?;
+    let ttr_ms = fields.u32("ttr_ms")?;
     let due = when(fields.u8("due_kind")?, due_ms)?;
     let if_exists = fields.u8("if_exists")?;
     let if_exists =
@@ -186,14 +208,13 @@ fn decode_job(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<NewJob,
     let body_bytes = fields.u32("body")?;
     let key = reader.key(key_bytes)?;
     let attributes = reader.attributes(attributes_bytes)?;
-    attributes.check_new()?;
     let body = reader.bytes(body_bytes as usize, reader.body_bytes_max(), "body")?;
     Ok(NewJob { due, priority, ttr_ms, if_exists, key, attributes, body })
 }
 
-/// Checks a time to run; 0 stands for the default.
-fn decode_ttr(ttr_ms: u32) -> Result<u32, DecodeError> {
-    if ttr_ms == 0 { Ok(0) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
+/// A time to run; 0 stands for another's choice.
+fn check_ttr(ttr_ms: u32) -> Result<(), DecodeError> {
+    if ttr_ms == 0 { Ok(()) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
 }
 
 /// A time to run in milliseconds; 0 stands for `None`.
@@ -203,8 +224,11 @@ impl Field for Option<u32> {
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        let ttr_ms = decode_ttr(reader.u32(name)?)?;
-        Ok((ttr_ms != 0).then_some(ttr_ms))
+        Ok(Some(reader.u32(name)?).filter(|ttr_ms| *ttr_ms != 0))
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_ttr(self.unwrap_or(0))
     }
 
     fn detach(self) -> Self {

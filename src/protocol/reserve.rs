@@ -4,8 +4,9 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::request::Subject;
 use super::response::{Delivered, Leased};
-use super::wire::{Fixed, Reader, in_range, key_bytes, put_list, put_piece};
+use super::wire::{Fixed, Reader, in_range, key_bytes, not_more, put_list, put_piece, some_not_more};
 use crate::types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
 };
@@ -54,11 +55,18 @@ impl Field for Reserve {
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let wait_ms = in_range(reader.u64("wait_ms")?, 0..=WAIT_MS_MAX, "wait_ms")?;
-        let jobs_max = in_range(reader.u32("jobs_max")?, 1..=RESERVE_JOBS_MAX, "jobs_max")?;
-        let topics = decode_topics(reader)?;
-        let weights = decode_weights(reader, topics.len())?;
-        Ok(Self { topics, jobs_max, wait_ms, weights })
+        let (wait_ms, jobs_max) = (reader.u64("wait_ms")?, reader.u32("jobs_max")?);
+        Ok(Self { topics: decode_topics(reader)?, jobs_max, wait_ms, weights: decode_weights(reader)? })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_topics(&self.topics, &self.weights)?;
+        in_range(self.wait_ms, 0..=WAIT_MS_MAX, "wait_ms")?;
+        in_range(self.jobs_max, 1..=RESERVE_JOBS_MAX, "jobs_max")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topics(&self.topics)
     }
 
     fn detach(self) -> Self {
@@ -74,11 +82,23 @@ impl Field for Subscribe {
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let credit_jobs = in_range(reader.u32("credit_jobs")?, 0..=CREDIT_JOBS_MAX, "credit_jobs")?;
-        let credit_bytes = in_range(reader.u64("credit_bytes")?, 0..=CREDIT_BYTES_MAX, "credit_bytes")?;
-        let topics = decode_topics(reader)?;
-        let weights = decode_weights(reader, topics.len())?;
-        Ok(Self { topics, credit_jobs, credit_bytes, weights })
+        let (credit_jobs, credit_bytes) = (reader.u32("credit_jobs")?, reader.u64("credit_bytes")?);
+        Ok(Self {
+            topics: decode_topics(reader)?,
+            credit_jobs,
+            credit_bytes,
+            weights: decode_weights(reader)?,
+        })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_topics(&self.topics, &self.weights)?;
+        in_range(self.credit_jobs, 0..=CREDIT_JOBS_MAX, "credit_jobs")?;
+        in_range(self.credit_bytes, 0..=CREDIT_BYTES_MAX, "credit_bytes")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topics(&self.topics)
     }
 
     fn detach(self) -> Self {
@@ -94,6 +114,18 @@ fn encode_topics(topics: &[TopicName], out: &mut BytesMut) {
     put_list(out, TOPIC_FIXED_BYTES, topics.len());
     for topic in topics {
         super::wire::put_topic8(out, topic);
+    }
+}
+
+/// Some topics, and a weight for each or none.
+fn check_topics(topics: &[TopicName], weights: &[u16]) -> Result<(), DecodeError> {
+    some_not_more(topics.len(), RESERVE_TOPICS_MAX, "topics")?;
+    not_more(weights.len(), RESERVE_TOPICS_MAX, "weights")?;
+    weights.iter().try_for_each(|weight| in_range(*weight, 1..=u16::MAX, "weight"))?;
+    if weights.is_empty() || weights.len() == topics.len() {
+        Ok(())
+    } else {
+        Err(DecodeError::Weights { weights: weights.len(), topics: topics.len() })
     }
 }
 
@@ -116,18 +148,12 @@ fn encode_weights(weights: &[u16], out: &mut BytesMut) {
     }
 }
 
-fn decode_weights(reader: &mut Reader<'_>, topics: usize) -> Result<Vec<u16>, DecodeError> {
+fn decode_weights(reader: &mut Reader<'_>) -> Result<Vec<u16>, DecodeError> {
     if reader.is_at_end() {
         return Ok(Vec::new());
     }
     let list = reader.list::<WEIGHT_FIXED_BYTES>("weights", RESERVE_TOPICS_MAX)?;
-    let weights =
-        reader.items(list, |_, mut fields| in_range(fields.u16("weight")?, 1..=u16::MAX, "weight"))?;
-    if weights.is_empty() || weights.len() == topics {
-        Ok(weights)
-    } else {
-        Err(DecodeError::Weights { weights: weights.len(), topics })
-    }
+    reader.items(list, |_, mut fields| fields.u16("weight"))
 }
 
 pub(super) fn encode_leased(leased: &Leased, out: &mut BytesMut) {

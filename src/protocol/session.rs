@@ -6,7 +6,7 @@ use super::decode_error::DecodeError;
 use super::error::{Applied, ErrorCode, ErrorReply};
 use super::field::Field;
 use super::response::{GoingAway, Member, Response, Welcome};
-use super::wire::{Fixed, Reader, put_list, put_text8, put_text16, shortened};
+use super::wire::{Fixed, Reader, not_longer, put_list, put_text8, put_text16, shortened};
 use crate::types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
 use crate::types::{Millis, Secret, SessionId, SessionSecret};
 
@@ -90,12 +90,17 @@ impl Field for Hello {
         Ok(Self {
             version_min,
             version_max,
-            client_name: reader.text8(CLIENT_NAME_BYTES_MAX, "client_name")?,
-            token: reader.bytes16(TOKEN_BYTES_MAX, "token")?.into(),
+            client_name: reader.text8(usize::MAX, "client_name")?,
+            token: reader.bytes16(usize::MAX, "token")?.into(),
             heartbeat_ms,
             resume: (session != SessionId(0)).then_some(Resume { session, secret }),
             leases_outlive: options & OPTION_LEASES_OUTLIVE != 0,
         })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(self.client_name.len(), CLIENT_NAME_BYTES_MAX, "client_name")?;
+        not_longer(self.token.len(), TOKEN_BYTES_MAX, "token")
     }
 
     fn detach(self) -> Self {

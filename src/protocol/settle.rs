@@ -5,8 +5,9 @@ use bytes::{BufMut as _, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::field::Field;
+use super::request::Subject;
 use super::response::SettleResult;
-use super::wire::{Fixed, Reader, in_range, put_list, put_text16};
+use super::wire::{Fixed, Reader, in_range, not_longer, put_list, put_text16, some_not_more};
 use crate::types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};
 use crate::types::{Fence, JobId, Lease};
 
@@ -18,7 +19,11 @@ const DELAY_BY_BACKOFF: u64 = u64::MAX;
 const NOT_STARTED: u64 = u64::MAX - 1;
 /// Added to a RELEASE's delay if the work was not begun.
 const PARKED: u64 = 1 << 63;
-/// A result's code that stands for success.
+/// A longer delay, which no server takes, would mean something else.
+const AFTER_MS_MAX: u64 = PARKED - 1;
+/// The same for work that was not begun.
+const PARKED_MS_MAX: u64 = PARKED - 3;
+/// In place of a result's code: no error.
 const SETTLED: u16 = 0;
 
 /// How a job is given back.
@@ -49,6 +54,18 @@ impl Field for Vec<Lease> {
         })
     }
 
+    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
+        some_not_more(self.len(), LEASES_MAX, name)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Leases(self)
+    }
+
+    fn leases(&self) -> &[Lease] {
+        self
+    }
+
     fn detach(self) -> Self {
         self
     }
@@ -63,7 +80,11 @@ impl Field for Option<String> {
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        reader.late_text16(REASON_BYTES_MAX, name)
+        reader.late_text16(usize::MAX, name)
+    }
+
+    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(self.as_ref().map_or(0, String::len), REASON_BYTES_MAX, name)
     }
 
     fn detach(self) -> Self {
@@ -75,9 +96,9 @@ impl Field for ReleaseKind {
     fn put(&self, out: &mut BytesMut) {
         out.put_u64_le(match *self {
             Self::Backoff => DELAY_BY_BACKOFF,
-            Self::After(delay_ms) => delay_ms,
+            Self::After(delay_ms) => delay_ms.min(AFTER_MS_MAX),
             Self::NotStarted => NOT_STARTED,
-            Self::Parked(delay_ms) => PARKED | delay_ms,
+            Self::Parked(delay_ms) => PARKED | delay_ms.min(PARKED_MS_MAX),
         });
     }
 
@@ -85,9 +106,18 @@ impl Field for ReleaseKind {
         Ok(match reader.u64("delay_ms")? {
             DELAY_BY_BACKOFF => Self::Backoff,
             NOT_STARTED => Self::NotStarted,
-            parked @ PARKED.. => Self::Parked(in_range(parked & !PARKED, 0..=DELAY_MS_MAX, "delay_ms")?),
-            delay_ms => Self::After(in_range(delay_ms, 0..=DELAY_MS_MAX, "delay_ms")?),
+            parked @ PARKED.. => Self::Parked(parked & !PARKED),
+            delay_ms => Self::After(delay_ms),
         })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        let delay_ms = match *self {
+            Self::After(delay_ms) => delay_ms.min(AFTER_MS_MAX),
+            Self::Parked(delay_ms) => delay_ms.min(PARKED_MS_MAX),
+            Self::Backoff | Self::NotStarted => return Ok(()),
+        };
+        in_range(delay_ms, 0..=DELAY_MS_MAX, "delay_ms")
     }
 
     fn detach(self) -> Self {

@@ -140,9 +140,7 @@ impl<'a> Reader<'a> {
         max: usize,
         field: &'static str,
     ) -> Result<Bytes, DecodeError> {
-        if bytes > max {
-            return Err(DecodeError::TooLong { field, bytes, max });
-        }
+        not_longer(bytes, max, field)?;
         let start = self.payload.len() - self.fields.0.len();
         let slice = self.fields.slice(bytes, field)?;
         Ok(self.payload.slice(start..start + slice.len()))
@@ -161,9 +159,7 @@ impl<'a> Reader<'a> {
         max: usize,
         field: &'static str,
     ) -> Result<String, DecodeError> {
-        if bytes > max {
-            return Err(DecodeError::TooLong { field, bytes, max });
-        }
+        not_longer(bytes, max, field)?;
         let slice = self.fields.slice(bytes, field)?;
         std::str::from_utf8(slice).map(str::to_owned).map_err(|_| DecodeError::NotText(field))
     }
@@ -213,8 +209,7 @@ impl<'a> Reader<'a> {
 
     /// The attributes of a pushed job, of a known length.
     pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
-        // The limit of attributes is lower, and its error says more.
-        Ok(Attributes::new(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
+        Ok(Attributes::unchecked(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?))
     }
 
     /// The attributes of a shown job, of a known length.
@@ -230,9 +225,7 @@ impl<'a> Reader<'a> {
     ) -> Result<List<KNOWN>, DecodeError> {
         let fixed_bytes = usize::from(self.u16(field)?);
         let count = self.u32(field)? as usize;
-        if count > max {
-            return Err(DecodeError::TooMany { field, count, max });
-        }
+        not_more(count, max, field)?;
         if fixed_bytes < KNOWN {
             return Err(DecodeError::ItemTooShort { field, bytes: fixed_bytes, min: KNOWN });
         }
@@ -249,7 +242,8 @@ impl<'a> Reader<'a> {
         max: usize,
     ) -> Result<List<KNOWN>, DecodeError> {
         let list = self.list(field, max)?;
-        if list.count == 0 { Err(DecodeError::Empty(field)) } else { Ok(list) }
+        some_not_more(list.count, max, field)?;
+        Ok(list)
     }
 
     /// Every item of a list. `read` decodes an item: it reads the fields that it knows from the item's fixed part, and the rest
@@ -273,18 +267,33 @@ pub(super) fn in_range<T: Copy + PartialOrd + Into<u64>>(
     value: T,
     range: RangeInclusive<T>,
     field: &'static str,
-) -> Result<T, DecodeError> {
+) -> Result<(), DecodeError> {
     if range.contains(&value) {
-        return Ok(value);
+        return Ok(());
     }
     let (min, max) = (*range.start(), *range.end());
     Err(DecodeError::OutOfRange { field, value: value.into(), min: min.into(), max: max.into() })
 }
 
+/// Refuses a text, or bytes, that are too long.
+pub(super) fn not_longer(bytes: usize, max: usize, field: &'static str) -> Result<(), DecodeError> {
+    if bytes > max { Err(DecodeError::TooLong { field, bytes, max }) } else { Ok(()) }
+}
+
+/// Refuses a list with too many items.
+pub(super) fn not_more(count: usize, max: usize, field: &'static str) -> Result<(), DecodeError> {
+    if count > max { Err(DecodeError::TooMany { field, count, max }) } else { Ok(()) }
+}
+
+/// The same, and one without an item.
+pub(super) fn some_not_more(count: usize, max: usize, field: &'static str) -> Result<(), DecodeError> {
+    if count == 0 { Err(DecodeError::Empty(field)) } else { not_more(count, max, field) }
+}
+
 /// A point in time from its two fields.
 pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
     match kind {
-        0 => in_range(due_ms, 0..=crate::types::limits::DELAY_MS_MAX, "due_ms").map(When::After),
+        0 => Ok(When::After(due_ms)),
         1 => Ok(When::At(Millis(due_ms))),
         value => Err(DecodeError::Choice { field: "due_kind", value }),
     }

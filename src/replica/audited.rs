@@ -1,33 +1,16 @@
 //! What the audit log records of requests.
 
-use crate::protocol::{Bulk, Change, JobRef, Request, TopicSet};
+use crate::protocol::{Bulk, Change, JobRef, Request, Subject, TopicSet};
 use crate::types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
-/// True for a request with the right to manage or administer that changes more than a single job.
-pub(super) fn changes_much(right: Right, request: &Request) -> bool {
-    match request {
-        Request::Delete(_) | Request::RunNow(_) | Request::Kick(_) | Request::Reschedule { .. } => false,
-        _ => matches!(right, Right::Manage | Right::Admin),
-    }
+/// Whether a request changes more than single jobs.
+pub(super) fn changes_much(right: Right, request: &mut Request) -> bool {
+    matches!(right, Right::Manage | Right::Admin) && !matches!(request.subject(), Subject::Job(_))
 }
 
-/// The objects of a request, as text for auditors.
-pub(super) fn about(request: &Request) -> String {
+/// On what a request is, for an auditor to read.
+pub(super) fn about(request: &mut Request) -> String {
     match request {
-        Request::Push(push) => of_topic(&push.topic),
-        Request::Reserve(reserve) => of_topics(&reserve.topics),
-        Request::Subscribe(subscribe) => of_topics(&subscribe.topics),
-        Request::Get(job)
-        | Request::Delete(job)
-        | Request::RunNow(job)
-        | Request::Kick(job)
-        | Request::Reschedule { job, .. } => of_job(job),
-        Request::Peek { topic }
-        | Request::KickMany { topic, .. }
-        | Request::Pause { topic }
-        | Request::Resume { topic }
-        | Request::TopicDelete { topic }
-        | Request::TopicShow { topic } => of_topic(topic),
         Request::TopicSet(set) => of_settings(set),
         Request::List(list) => of_filter(&list.filter),
         Request::Count(filter) => of_filter(filter),
@@ -35,7 +18,12 @@ pub(super) fn about(request: &Request) -> String {
         Request::Disconnect { connection, .. } => format!("connection {connection}"),
         Request::ClusterAdd { address } => address.clone(),
         Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
-        _ => String::new(),
+        request => match request.subject() {
+            Subject::Topic(topic) => of_topic(topic),
+            Subject::Topics(topics) => of_topics(topics),
+            Subject::Job(job) => of_job(job),
+            Subject::Leases(_) | Subject::Nothing => String::new(),
+        },
     }
 }
 

@@ -14,8 +14,10 @@ use super::group::state::State;
 use super::io::{Audited, ConnectionId, Output};
 use super::leader::token_limits::TokenLimits;
 use super::node::Node;
-use crate::protocol::{Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, TopicSet};
-use crate::types::{Access, CallBack, IfExists, JobId, Lease, Right, TopicId, TopicName};
+use crate::protocol::{
+    Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, RequestOpcode, Subject, TopicSet,
+};
+use crate::types::{Access, CallBack, Filter, IfExists, JobId, Lease, Right, TopicId, TopicName};
 
 /// Looking up this many leases is one unit of work.
 const LEASES_PER_UNIT: u64 = 8;
@@ -31,20 +33,18 @@ enum Seen {
     But(JobId),
 }
 
-/// What a request is about.
-enum Subject<'a> {
-    /// Nothing that needs a right to a topic.
-    Nothing,
-    /// Whatever the client may see.
-    WhatItMay,
-    /// The cluster: for clients that may read any topic, or administer the server.
+/// Where a client needs the right to a request.
+enum Scope<'a> {
+    /// To some topic: it is shown what it may see.
+    SomeTopic,
+    /// To some topic, or to the server: the members are no secret.
     Cluster,
-    /// The server as a whole.
+    /// To the server.
     Server,
-    /// All topics, and these topics by another right.
+    /// To all topics, and to these by another right.
     All(Vec<(Right, &'a TopicName)>),
     Topics(&'a [TopicName]),
-    /// Topics, each with the right that it needs.
+    /// To topics, each with the right that is needed there.
     TopicsBy(Vec<(Right, &'a TopicName)>),
     Job(&'a mut JobId),
     Leases(&'a mut [Lease]),
@@ -60,19 +60,18 @@ pub(super) fn check_rights(
 ) -> Result<(), ErrorReply> {
     let Some(access) = node.connections.access(connection) else { return Ok(()) };
     let Some(right) = request.opcode().right() else { return Ok(()) };
-    let checked = match subject(right, request) {
-        Subject::Nothing => Ok(Seen::All),
-        Subject::WhatItMay | Subject::Cluster if access.has_somewhere(right) => Ok(Seen::All),
-        Subject::Cluster | Subject::Server if access.has_everywhere(Right::Admin) => Ok(Seen::All),
-        Subject::Job(_) | Subject::Leases(_) if access.has_everywhere(right) => Ok(Seen::All),
-        Subject::WhatItMay | Subject::Cluster => Err(denied(&access, right, "any topic")),
-        Subject::Server => Err(denied(&access, right, "the server")),
-        Subject::All(more) if access.has_everywhere(right) => check_topics(&access, more),
-        Subject::All(_) => Err(denied(&access, right, "all topics, which this needs: name a topic")),
-        Subject::Topics(topics) => check_topics(&access, topics.iter().map(|topic| (right, topic))),
-        Subject::TopicsBy(topics) => check_topics(&access, topics),
-        Subject::Job(job) => group.state.check_job(&access, right, job),
-        Subject::Leases(leases) => check_leases(group, &access, leases),
+    let checked = match scope(right, request) {
+        Scope::SomeTopic | Scope::Cluster if access.has_somewhere(right) => Ok(Seen::All),
+        Scope::Cluster | Scope::Server if access.has_everywhere(Right::Admin) => Ok(Seen::All),
+        Scope::Job(_) | Scope::Leases(_) if access.has_everywhere(right) => Ok(Seen::All),
+        Scope::SomeTopic | Scope::Cluster => Err(denied(&access, right, "any topic")),
+        Scope::Server => Err(denied(&access, right, "the server")),
+        Scope::All(more) if access.has_everywhere(right) => check_topics(&access, more),
+        Scope::All(_) => Err(denied(&access, right, "all topics, which this needs: name a topic")),
+        Scope::Topics(topics) => check_topics(&access, topics.iter().map(|topic| (right, topic))),
+        Scope::TopicsBy(topics) => check_topics(&access, topics),
+        Scope::Job(job) => group.state.check_job(&access, right, job),
+        Scope::Leases(leases) => check_leases(group, &access, leases),
     };
     let checked =
         checked.and_then(|seen| check_new_topics(node, group, limits, &access, request).map(|()| seen));
@@ -81,7 +80,7 @@ pub(super) fn check_rights(
         Ok(Seen::But(job)) => (format!("job {job}"), "the token may not see it".to_owned()),
         Err(reply) => (about(request), reply.message.clone()),
     };
-    node.tell_auditor(connection, &access, request, about, Some(denied));
+    node.tell_auditor(connection, &access, request.opcode(), about, Some(denied));
     checked.map(|_| ())
 }
 
@@ -174,12 +173,12 @@ impl State {
 }
 
 impl Node {
-    /// Records a request that changes more than single jobs, when it is allowed and about to be tried.
-    pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &Request) {
+    /// Tells an auditor of a request that changes more than single jobs, when it is allowed and will be tried.
+    pub(super) fn tell_of_change(&mut self, connection: ConnectionId, request: &mut Request) {
         if request.opcode().right().is_some_and(|right| changes_much(right, request))
             && let Some(access) = self.connections.access(connection)
         {
-            self.tell_auditor(connection, &access, request, about(request), None);
+            self.tell_auditor(connection, &access, request.opcode(), about(request), None);
         }
     }
 
@@ -187,92 +186,60 @@ impl Node {
         &mut self,
         connection: ConnectionId,
         access: &Access,
-        request: &Request,
+        request: RequestOpcode,
         about: String,
         denied: Option<String>,
     ) {
         let address = self.connections.one(connection).map(|one| one.address.to_string()).unwrap_or_default();
         let token = access.token.clone();
-        let audited = Audited { token, address, request: request.opcode(), about, denied };
+        let audited = Audited { token, address, request, about, denied };
         self.due.push(Output::Audited(Box::new(audited)));
     }
 }
 
-/// The subject of a request. Every request is listed: a new one must be added here.
-fn subject(right: Right, request: &mut Request) -> Subject<'_> {
+/// Where the client needs this right. What a request names decides it, except for requests that need more than one right, and
+/// those that show no more than the client may see.
+fn scope(right: Right, request: &mut Request) -> Scope<'_> {
     match request {
-        Request::Hello(_)
-        | Request::Ping
-        | Request::Goodbye
-        | Request::Credit { .. }
-        | Request::Unsubscribe { .. }
-        | Request::Cancel { .. }
-        | Request::BackupRead { .. }
-        | Request::BackupEnd => Subject::Nothing,
-        Request::Leases { .. } | Request::Topics | Request::Stats => Subject::WhatItMay,
-        Request::ClusterStatus => Subject::Cluster,
-        Request::Connections { .. }
-        | Request::Disconnect { .. }
-        | Request::BackupBegin
-        | Request::ClusterAdd { .. }
-        | Request::ClusterRemove { .. }
-        | Request::ClusterTransfer { .. } => Subject::Server,
+        Request::ClusterStatus => Scope::Cluster,
         Request::Push(push) => of_push(right, push),
-        Request::Reserve(reserve) => Subject::Topics(&reserve.topics),
-        Request::Subscribe(subscribe) => Subject::Topics(&subscribe.topics),
-        Request::Finish { leases }
-        | Request::Release { leases, .. }
-        | Request::Touch { leases, .. }
-        | Request::Bury { leases, .. } => Subject::Leases(leases),
-        Request::Get(job)
-        | Request::Delete(job)
-        | Request::RunNow(job)
-        | Request::Kick(job)
-        | Request::Reschedule { job, .. } => match job {
-            JobRef::Id(id) => Subject::Job(id),
-            JobRef::Key { topic, .. } => Subject::Topics(std::slice::from_ref(topic)),
-        },
-        Request::Peek { topic }
-        | Request::KickMany { topic, .. }
-        | Request::Pause { topic }
-        | Request::Resume { topic }
-        | Request::TopicDelete { topic }
-        | Request::TopicShow { topic } => Subject::Topics(std::slice::from_ref(topic)),
         Request::TopicSet(set) => of_settings(right, set),
-        Request::List(list) => match &list.filter.topic {
-            Some(topic) => Subject::Topics(std::slice::from_ref(topic)),
-            None => Subject::WhatItMay,
+        Request::Bulk(Bulk { filter, change: Change::Move { to }, .. }) => match &filter.topic {
+            None => Scope::All(vec![(Right::Push, to)]),
+            Some(from) => Scope::TopicsBy(vec![(right, from), (Right::Push, to)]),
         },
-        Request::Count(filter) => {
-            let all = Subject::All(Vec::new());
-            filter.topic.as_ref().map_or(all, |topic| Subject::Topics(std::slice::from_ref(topic)))
-        }
-        Request::Bulk(Bulk { filter, change, .. }) => match (&filter.topic, change) {
-            (None, Change::Move { to }) => Subject::All(vec![(Right::Push, to)]),
-            (None, _) => Subject::All(Vec::new()),
-            (Some(from), Change::Move { to }) => Subject::TopicsBy(vec![(right, from), (Right::Push, to)]),
-            (Some(topic), _) => Subject::Topics(std::slice::from_ref(topic)),
+        Request::Count(Filter { topic: None, .. }) => Scope::All(Vec::new()),
+        request => match request.subject() {
+            Subject::Topic(topic) => Scope::Topics(std::slice::from_ref(topic)),
+            Subject::Topics(topics) => Scope::Topics(topics),
+            Subject::Job(JobRef::Id(id)) => Scope::Job(id),
+            Subject::Job(JobRef::Key { topic, .. }) => Scope::Topics(std::slice::from_ref(topic)),
+            Subject::Leases(leases) => Scope::Leases(leases),
+            Subject::Nothing => match right {
+                Right::Read | Right::Consume => Scope::SomeTopic,
+                Right::Push | Right::Manage => Scope::All(Vec::new()),
+                Right::Admin => Scope::Server,
+            },
         },
     }
 }
 
-/// A push that may take a job from its holder needs the right to manage as well.
-fn of_push(right: Right, push: &Push) -> Subject<'_> {
+/// A push that takes a job from its holder does more than push.
+fn of_push(right: Right, push: &Push) -> Scope<'_> {
     if push.jobs.iter().any(|job| job.if_exists == IfExists::ReplaceReserved) {
-        Subject::TopicsBy(vec![(right, &push.topic), (Right::Manage, &push.topic)])
+        Scope::TopicsBy(vec![(right, &push.topic), (Right::Manage, &push.topic)])
     } else {
-        Subject::Topics(std::slice::from_ref(&push.topic))
+        Scope::Topics(std::slice::from_ref(&push.topic))
     }
 }
 
-/// Dead letters need the right to push to their topic. Call-backs show jobs, so they need the rights to read and to
-/// consume.
-fn of_settings(right: Right, TopicSet { topic, change }: &TopicSet) -> Subject<'_> {
+/// Dead letters go to another topic, as if the client pushed them there; call-backs show jobs, as if the client took them.
+fn of_settings(right: Right, TopicSet { topic, change }: &TopicSet) -> Scope<'_> {
     let dead_letters = change.set.dead_letters.iter().map(|topic| (Right::Push, topic));
     let shows = change.set.call_back.as_ref().is_some_and(|set| **set != CallBack::pause());
     let takes = [Right::Read, Right::Consume].into_iter().filter(|_| shows);
     let here = std::iter::once(right).chain(takes).map(|right| (right, topic));
-    Subject::TopicsBy(here.chain(dead_letters).collect())
+    Scope::TopicsBy(here.chain(dead_letters).collect())
 }
 
 fn check_topics<'a>(

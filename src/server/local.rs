@@ -523,11 +523,7 @@ impl Drop for Left<'_> {
 fn bodies_bytes(request: &Request) -> usize {
     match request {
         Request::Push(push) => push.jobs.iter().map(|job| REQUEST_BYTES + job.body.len()).sum(),
-        Request::Finish { leases }
-        | Request::Release { leases, .. }
-        | Request::Touch { leases, .. }
-        | Request::Bury { leases, .. } => size_of_val(leases.as_slice()),
-        _ => 0,
+        request => size_of_val(request.leases()),
     }
 }
 

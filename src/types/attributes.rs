@@ -160,6 +160,11 @@ impl Attributes {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
+    /// Wraps the bytes of a new job without a check: [`Self::check_new`] follows when the whole request is validated.
+    pub(crate) fn unchecked(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
     /// Validates `bytes` and wraps them.
     pub fn new(bytes: Bytes) -> Result<Self, AttributeError> {
         if !bytes.is_empty() {
@@ -254,6 +259,7 @@ impl Attributes {
 
     /// Checks limits that apply to new jobs only: jobs from earlier versions may exceed them.
     pub fn check_new(&self) -> Result<(), AttributeError> {
+        Self::check(&self.0)?;
         for (found, value) in self.iter() {
             let max = match found {
                 tag::POSTPONE_MAX => DELAY_MS_MAX,

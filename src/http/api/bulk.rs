@@ -9,8 +9,8 @@ use super::super::input::JsonBody;
 use super::super::problem::{Problem, ProblemJson};
 use super::filter::FilterJson;
 use super::list::{Cursor, cursor_text};
-use super::{Answer, ok, unexpected};
-use crate::protocol::{Bulk, Change, Request, Response};
+use super::{Answer, ok};
+use crate::protocol::{Bulk, Change, Request, Step};
 use crate::types::limits::BULK_JOBS_MAX;
 
 /// A step of a change to many jobs.
@@ -89,10 +89,7 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     let filter =
         filter.unwrap_or_default().filter().map_err(|error| Problem::malformed(error.to_string()))?;
     let (jobs_max, cursor) = (limit.unwrap_or(BULK_JOBS_MAX), cursor.unwrap_or_default().0);
-    match caller.ask(Request::Bulk(Bulk { change, filter, jobs_max, cursor })).await? {
-        Response::Bulked { jobs, in_the_way, cursor } => {
-            ok(&BulkedJson { jobs, in_the_way, cursor: cursor_text(&cursor) })
-        }
-        other => Err(unexpected(&other)),
-    }
+    let step = caller.ask(Request::Bulk(Bulk { change, filter, jobs_max, cursor })).await?;
+    let Step { jobs, in_the_way, cursor } = step;
+    ok(&BulkedJson { jobs, in_the_way, cursor: cursor_text(&cursor) })
 }

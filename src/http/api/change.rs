@@ -10,9 +10,9 @@ use super::super::caller::Caller;
 use super::super::fields::{Delay, Field, Time, schema};
 use super::super::input::{JsonBody, Part, Parts2};
 use super::super::problem::{Problem, ProblemJson};
-use super::{Answer, ok, unexpected, version};
+use super::{Answer, ok, version};
 use crate::json::{ChangedJson, JobJson};
-use crate::protocol::{ErrorCode, JobRef, Request, Response};
+use crate::protocol::{Changed, ErrorCode, JobRef, JobReport, Request};
 use crate::types::{JobId, Key, TopicName, When};
 
 /// A new due time.
@@ -43,16 +43,12 @@ fn by_key(topic: TopicName, key: Key) -> JobRef {
 }
 
 async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
-    match caller.ask(request).await? {
-        Response::Job(job) => {
-            let tag = version::tag_of(job.version);
-            if tag.is_some() && headers.get(IF_NONE_MATCH) == tag.as_ref() {
-                return Ok(version::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
-            }
-            Ok(version::tagged(ok(&JobJson::of(&job, true))?, tag))
-        }
-        other => Err(unexpected(&other)),
+    let job: JobReport = caller.ask(request).await?;
+    let tag = version::tag_of(job.version);
+    if tag.is_some() && headers.get(IF_NONE_MATCH) == tag.as_ref() {
+        return Ok(version::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
     }
+    Ok(version::tagged(ok(&JobJson::of(&job, true))?, tag))
 }
 
 /// A change that does not check the job's version.
@@ -65,13 +61,9 @@ async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answ
 }
 
 async fn change(caller: &Caller, request: Request) -> Answer {
-    match caller.ask(request).await? {
-        Response::Changed { job, state, due, version } => {
-            let shown = ok(&ChangedJson::new(job, state, due))?;
-            Ok(version::tagged(shown, version::tag_of(version)))
-        }
-        other => Err(unexpected(&other)),
-    }
+    let Changed { job, state, due, version } = caller.ask(request).await?;
+    let shown = ok(&ChangedJson::new(job, state, due))?;
+    Ok(version::tagged(shown, version::tag_of(version)))
 }
 
 async fn rescheduled(caller: &Caller, job: JobRef, to: &RescheduleJson, headers: &HeaderMap) -> Answer {

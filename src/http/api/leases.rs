@@ -9,9 +9,9 @@ use super::super::caller::Caller;
 use super::super::fields::{Delay, Field, Number, Ttr, Wait, schema};
 use super::super::input::{JsonBody, Part, QueryOf};
 use super::super::problem::{Problem, ProblemJson, about};
-use super::{Answer, ok, unexpected};
+use super::{Answer, ok};
 use crate::json::DeliveredJson;
-use crate::protocol::{ErrorReply, ReleaseKind, Request, Reserve, Response};
+use crate::protocol::{Delivered, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
 use crate::types::{Lease, LeaseParseError, NameError, TopicName};
 
 /// What a reserve asks for.
@@ -134,10 +134,9 @@ pub(super) async fn reserve(caller: Caller, QueryOf(asked): QueryOf<ReserveQuery
     let weights = weights.map_err(|error| Problem::malformed(format!("weights: {error}")))?;
     let jobs_max = asked.max.map_or(1, |max| max.0);
     let wait_ms = asked.wait.map_or(0, |wait| wait.0);
-    match caller.ask(Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights })).await? {
-        Response::Reserved(jobs) => ok(&ReservedJson { jobs: jobs.iter().map(DeliveredJson::of).collect() }),
-        other => Err(unexpected(&other)),
-    }
+    let reserve = Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights });
+    let jobs: Vec<Delivered> = caller.ask(reserve).await?;
+    ok(&ReservedJson { jobs: jobs.iter().map(DeliveredJson::of).collect() })
 }
 
 /// Say that a job is done: it is removed
@@ -258,8 +257,8 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
     }
     let mut all = SettledJson { settled: 0, failed: Vec::new() };
     for (leases, request) in requests {
-        match caller.ask(request).await {
-            Ok(Response::Settled(results)) => {
+        match caller.ask::<Vec<SettleResult>>(request).await {
+            Ok(results) => {
                 for (lease, result) in leases.into_iter().zip(results) {
                     match result {
                         Ok(()) => all.settled += 1,
@@ -267,7 +266,6 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
                     }
                 }
             }
-            Ok(other) => return Err(unexpected(&other)),
             Err(problem) if all.settled == 0 && all.failed.is_empty() => return Err(problem),
             Err(problem) => {
                 let ProblemJson { code, applied, .. } = problem.json();
@@ -290,11 +288,9 @@ fn leases(texts: Option<&Vec<String>>) -> Result<Vec<Lease>, Problem> {
 }
 
 async fn settled(caller: &Caller, request: Request) -> Answer {
-    match caller.ask(request).await? {
-        Response::Settled(results) => match results.first() {
-            Some(Err(code)) => Err(ErrorReply::new(*code, about(*code)).into()),
-            _ => Ok(StatusCode::NO_CONTENT.into_response()),
-        },
-        other => Err(unexpected(&other)),
+    let results: Vec<SettleResult> = caller.ask(request).await?;
+    match results.first() {
+        Some(Err(code)) => Err(ErrorReply::new(*code, about(*code)).into()),
+        _ => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }

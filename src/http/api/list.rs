@@ -13,9 +13,9 @@ use super::super::fields::{Field, Flag, Number};
 use super::super::input::QueryOf;
 use super::super::problem::{Problem, ProblemJson};
 use super::filter::FilterJson;
-use super::{Answer, ok, unexpected};
+use super::{Answer, ok};
 use crate::json::JobJson;
-use crate::protocol::{List, Request, Response};
+use crate::protocol::{self, Counted, List, Request};
 use crate::types::ListOrder;
 
 /// The default number of jobs on a page.
@@ -134,13 +134,9 @@ pub(super) async fn list(caller: Caller, QueryOf(asked): QueryOf<Asked>) -> Answ
         with_bodies: bodies,
         cursor: cursor.unwrap_or_default().0,
     };
-    match caller.ask(Request::List(list)).await? {
-        Response::Jobs { jobs, cursor } => {
-            let jobs = jobs.iter().map(|job| JobJson::of(job, bodies)).collect();
-            ok(&JobsJson { jobs, cursor: cursor_text(&cursor) })
-        }
-        other => Err(unexpected(&other)),
-    }
+    let protocol::Page { jobs, cursor } = caller.ask(Request::List(list)).await?;
+    let jobs = jobs.iter().map(|job| JobJson::of(job, bodies)).collect();
+    ok(&JobsJson { jobs, cursor: cursor_text(&cursor) })
 }
 
 /// Count jobs
@@ -156,8 +152,6 @@ pub(super) async fn list(caller: Caller, QueryOf(asked): QueryOf<Asked>) -> Answ
 )]
 pub(super) async fn count(caller: Caller, QueryOf(filter): QueryOf<FilterJson>) -> Answer {
     let filter = filter.filter().map_err(|error| Problem::malformed(error.to_string()))?;
-    match caller.ask(Request::Count(filter)).await? {
-        Response::Counted { jobs } => ok(&CountJson { jobs }),
-        other => Err(unexpected(&other)),
-    }
+    let Counted(jobs) = caller.ask(Request::Count(filter)).await?;
+    ok(&CountJson { jobs })
 }

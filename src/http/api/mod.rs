@@ -21,9 +21,9 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::caller::HttpState;
+use super::caller::{Caller, HttpState};
 use super::problem::Problem;
-use crate::protocol;
+use crate::protocol::Request;
 
 /// All routes.
 pub(super) fn routes() -> OpenApiRouter<HttpState> {
@@ -78,15 +78,8 @@ fn ok(value: &impl Serialize) -> Answer {
     json(StatusCode::OK, value)
 }
 
-/// The answer to a request that succeeded without a result: no content.
-fn done(_: protocol::Response) -> Response {
-    StatusCode::NO_CONTENT.into_response()
-}
-
-/// The error for an answer of the wrong kind, which the queue never gives.
-fn unexpected(response: &protocol::Response) -> Problem {
-    debug_assert!(false, "an answer of another kind: {response:?}");
-    let message =
-        "the queue gave an answer of another kind: this is an error in the program, please report it";
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, protocol::ErrorCode::Unknown, message)
+/// Asks for what is answered with nothing but that it is done.
+async fn done(caller: &Caller, request: Request) -> Answer {
+    caller.ask::<()>(request).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -15,11 +15,9 @@ use super::super::caller::Caller;
 use super::super::input::{self, Part};
 use super::super::problem::{Problem, ProblemJson, about};
 use super::new_job::NewJobJson;
-use super::{Answer, json, ok, unexpected};
+use super::{Answer, json, ok};
 use crate::protocol::frame::frame_bytes_max;
-use crate::protocol::{
-    ErrorCode, ErrorReply, Idempotency, NewJob, Push, PushResult, Request as Asked, Response,
-};
+use crate::protocol::{ErrorCode, ErrorReply, Idempotency, NewJob, Push, PushResult, Request as Asked};
 use crate::types::limits::PUSH_JOBS_MAX;
 use crate::types::{JobId, Right, TopicName};
 
@@ -274,10 +272,7 @@ async fn push_part(
     idempotency: Option<Idempotency>,
 ) -> Result<Vec<PushResult>, Problem> {
     let push = Push { topic: topic.clone(), sequence: 0, jobs, idempotency };
-    match caller.ask(Asked::Push(push)).await? {
-        Response::Pushed(results) => Ok(results),
-        other => Err(unexpected(&other)),
-    }
+    caller.ask(Asked::Push(push)).await
 }
 
 /// The number of an Idempotency-Key. The core separates the numbers of different tokens.

@@ -7,9 +7,9 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, Flag, Number};
 use super::super::input::{JsonBody, Part, QueryOf};
 use super::super::problem::{Problem, ProblemJson};
-use super::{Answer, done, ok, unexpected};
+use super::{Answer, done, ok};
 use crate::json::{ClusterJson, ConnectionJson, StatsJson};
-use crate::protocol::{Request, Response};
+use crate::protocol::{ClusterReport, ConnectionList, Request, StatsReport};
 use crate::types::limits::CONNECTIONS_LISTED_MAX;
 
 /// A node to be added.
@@ -70,10 +70,8 @@ pub(super) struct ConnectionsJson<'a> {
     ),
 )]
 pub(super) async fn stats(caller: Caller) -> Answer {
-    match caller.ask(Request::Stats).await? {
-        Response::Stats(stats) => ok(&StatsJson::of(&stats)),
-        other => Err(unexpected(&other)),
-    }
+    let stats: StatsReport = caller.ask(Request::Stats).await?;
+    ok(&StatsJson::of(&stats))
 }
 
 /// Show the members of the cluster
@@ -87,10 +85,8 @@ pub(super) async fn stats(caller: Caller) -> Answer {
     ),
 )]
 pub(super) async fn cluster(caller: Caller) -> Answer {
-    match caller.ask(Request::ClusterStatus).await? {
-        Response::Cluster(report) => ok(&ClusterJson::of(&report)),
-        other => Err(unexpected(&other)),
-    }
+    let report: ClusterReport = caller.ask(Request::ClusterStatus).await?;
+    ok(&ClusterJson::of(&report))
 }
 
 /// Add a node to the cluster
@@ -105,7 +101,7 @@ pub(super) async fn cluster(caller: Caller) -> Answer {
     ),
 )]
 pub(super) async fn add_member(caller: Caller, JsonBody(AddJson { address }): JsonBody<AddJson>) -> Answer {
-    caller.ask(Request::ClusterAdd { address }).await.map(done)
+    done(&caller, Request::ClusterAdd { address }).await
 }
 
 /// Remove a member from the cluster, for ever
@@ -120,7 +116,7 @@ pub(super) async fn add_member(caller: Caller, JsonBody(AddJson { address }): Js
     ),
 )]
 pub(super) async fn remove_member(caller: Caller, Part(node): Part<u64>) -> Answer {
-    caller.ask(Request::ClusterRemove { node }).await.map(done)
+    done(&caller, Request::ClusterRemove { node }).await
 }
 
 /// Hand leadership to another member
@@ -138,7 +134,7 @@ pub(super) async fn transfer(
     caller: Caller,
     JsonBody(TransferJson { node }): JsonBody<TransferJson>,
 ) -> Answer {
-    caller.ask(Request::ClusterTransfer { node: node.unwrap_or(0) }).await.map(done)
+    done(&caller, Request::ClusterTransfer { node: node.unwrap_or(0) }).await
 }
 
 /// List connected clients
@@ -156,12 +152,8 @@ pub(super) async fn connections(caller: Caller, QueryOf(asked): QueryOf<Connecti
     let after = asked.after.as_deref().unwrap_or("0").parse();
     let after = after.map_err(|_| Problem::malformed("after is the number of a connection"))?;
     let connections_max = asked.limit.map_or(CONNECTIONS_LISTED_MAX, |limit| limit.0);
-    match caller.ask(Request::Connections { after, connections_max }).await? {
-        Response::Connections(list) => {
-            ok(&ConnectionsJson { connections: list.connections.iter().map(ConnectionJson::of).collect() })
-        }
-        other => Err(unexpected(&other)),
-    }
+    let list: ConnectionList = caller.ask(Request::Connections { after, connections_max }).await?;
+    ok(&ConnectionsJson { connections: list.connections.iter().map(ConnectionJson::of).collect() })
 }
 
 /// Close a client's connection
@@ -181,5 +173,5 @@ pub(super) async fn disconnect(
     QueryOf(how): QueryOf<DisconnectQuery>,
 ) -> Answer {
     let ends_session = how.end_session.is_some_and(|ends| ends.0);
-    caller.ask(Request::Disconnect { connection, ends_session }).await.map(done)
+    done(&caller, Request::Disconnect { connection, ends_session }).await
 }

@@ -9,9 +9,9 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, Number};
 use super::super::input::{JsonBody, Part};
 use super::super::problem::{Problem, ProblemJson};
-use super::{Answer, done, ok, unexpected};
+use super::{Answer, done, ok};
 use crate::json::{JobJson, TopicJson, TopicSettingsJson, setting_change};
-use crate::protocol::{Request, Response, TopicSet};
+use crate::protocol::{JobReport, Kicked, Request, TopicReport, TopicSet, TopicSettings};
 use crate::types::limits::KICK_JOBS_MAX;
 use crate::types::{PolicyChange, Setting, TopicName};
 
@@ -68,10 +68,8 @@ pub(super) struct KickedJson {
     ),
 )]
 pub(super) async fn topics(caller: Caller) -> Answer {
-    match caller.ask(Request::Topics).await? {
-        Response::Topics(topics) => ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect() }),
-        other => Err(unexpected(&other)),
-    }
+    let topics: Vec<TopicReport> = caller.ask(Request::Topics).await?;
+    ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect() })
 }
 
 /// Show a topic's policy
@@ -86,10 +84,8 @@ pub(super) async fn topics(caller: Caller) -> Answer {
     ),
 )]
 pub(super) async fn show(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    match caller.ask(Request::TopicShow { topic: topic.clone() }).await? {
-        Response::TopicSettings(settings) => ok(&TopicSettingsJson::of(topic.as_str(), &settings)),
-        other => Err(unexpected(&other)),
-    }
+    let settings: TopicSettings = caller.ask(Request::TopicShow { topic: topic.clone() }).await?;
+    ok(&TopicSettingsJson::of(topic.as_str(), &settings))
 }
 
 /// Change a topic's policy
@@ -112,12 +108,12 @@ pub(super) async fn set(
 ) -> Answer {
     let change = Box::new(settings.change()?);
     let call_back = change.set.call_back.clone();
-    let set = caller.ask(Request::TopicSet(TopicSet { topic: topic.clone(), change })).await?;
+    let done = done(&caller, Request::TopicSet(TopicSet { topic: topic.clone(), change })).await?;
     let warnings = match call_back {
         Some(call_back) => caller.state().call_backs().warnings(&topic, &call_back).await,
         None => Vec::new(),
     };
-    if warnings.is_empty() { Ok(done(set)) } else { ok(&WarningsJson { warnings }) }
+    if warnings.is_empty() { Ok(done) } else { ok(&WarningsJson { warnings }) }
 }
 
 /// Forget a topic that has no jobs
@@ -132,7 +128,7 @@ pub(super) async fn set(
     ),
 )]
 pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    caller.ask(Request::TopicDelete { topic }).await.map(done)
+    done(&caller, Request::TopicDelete { topic }).await
 }
 
 /// Stop the reserving of a topic's jobs
@@ -147,7 +143,7 @@ pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answ
     ),
 )]
 pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    caller.ask(Request::Pause { topic }).await.map(done)
+    done(&caller, Request::Pause { topic }).await
 }
 
 /// Start it again
@@ -162,7 +158,7 @@ pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answe
     ),
 )]
 pub(super) async fn resume(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    caller.ask(Request::Resume { topic }).await.map(done)
+    done(&caller, Request::Resume { topic }).await
 }
 
 /// Make buried jobs of a topic ready
@@ -183,10 +179,8 @@ pub(super) async fn kick(
     JsonBody(kick): JsonBody<KickJson>,
 ) -> Answer {
     let jobs_max = kick.max.map_or(KICK_JOBS_MAX, |max| max.0);
-    match caller.ask(Request::KickMany { jobs_max, topic }).await? {
-        Response::Kicked { jobs } => ok(&KickedJson { jobs }),
-        other => Err(unexpected(&other)),
-    }
+    let Kicked(jobs) = caller.ask(Request::KickMany { jobs_max, topic }).await?;
+    ok(&KickedJson { jobs })
 }
 
 /// Show a topic's next job: the first ready one, else the first delayed
@@ -201,10 +195,8 @@ pub(super) async fn kick(
     ),
 )]
 pub(super) async fn peek(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    match caller.ask(Request::Peek { topic }).await? {
-        Response::Job(job) => ok(&JobJson::of(&job, true)),
-        other => Err(unexpected(&other)),
-    }
+    let job: JobReport = caller.ask(Request::Peek { topic }).await?;
+    ok(&JobJson::of(&job, true))
 }
 
 impl SettingsJson {

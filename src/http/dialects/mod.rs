@@ -21,7 +21,8 @@ use super::caller::Caller;
 use super::input;
 use super::problem::Problem;
 use crate::protocol::{
-    Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve, Response,
+    Changed, Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve,
+    TopicReport,
 };
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
 use crate::types::{AttributesBuilder, Backoff, IfExists, JobId, JobState, Key, NameError, TopicName, When};
@@ -171,21 +172,15 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
 /// Pushes a job that replaces the one with its key.
 async fn push_one(caller: &Caller, topic: TopicName, job: NewJob) -> Result<JobId, Failure> {
     let request = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
-    let Response::Pushed(results) = caller.ask(Asked::Push(request)).await? else {
-        return Err(unexpected());
-    };
+    let results: Vec<PushResult> = caller.ask(Asked::Push(request)).await?;
     match results.first() {
         Some(PushResult::Pushed(id) | PushResult::Replaced(id)) => Ok(*id),
         Some(PushResult::Refused(code, _)) => Err(Failure::Impossible(code.to_string())),
-        _ => Err(unexpected()),
+        _ => Err(Failure::Impossible("the queue answers something else".to_owned())),
     }
 }
 
-fn unexpected() -> Failure {
-    Failure::Impossible("the queue answers something else".to_owned())
-}
-
-/// One job: of the first topic that has a ready one, or the first that becomes ready in any of them within `wait`.
+/// One job of these topics, the first with a job that is ready; or, if none has one, whichever comes within `wait`.
 async fn pop(caller: &Caller, topics: &[&str], wait: Duration) -> Result<Option<Delivered>, Failure> {
     if topics.len() > RESERVE_TOPICS_MAX {
         let message = format!("name at most {RESERVE_TOPICS_MAX} topics");
@@ -209,12 +204,11 @@ async fn reserve(
     wait_ms: u64,
 ) -> Result<Option<Delivered>, Failure> {
     let request = Asked::Reserve(Reserve { topics, jobs_max: 1, wait_ms, weights: Vec::new() });
-    match caller.ask(request).await {
-        Ok(Response::Reserved(jobs)) => Ok(jobs.into_iter().next()),
-        // A paused topic delivers no jobs: as if it were empty.
+    match caller.ask::<Vec<Delivered>>(request).await {
+        Ok(jobs) => Ok(jobs.into_iter().next()),
+        // Nobody gets jobs of a topic that is paused: there are none, for now.
         Err(problem) if problem.json().code == ErrorCode::Paused.name() => Ok(None),
         Err(problem) => Err(problem.into()),
-        Ok(_) => Ok(None),
     }
 }
 
@@ -234,7 +228,7 @@ async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
 
 async fn find_by_key(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
     let key = key_of(id)?;
-    let Response::Topics(topics) = caller.ask(Asked::Topics).await? else { return Ok(Vec::new()) };
+    let topics: Vec<TopicReport> = caller.ask(Asked::Topics).await?;
     let mut topics = topics.into_iter();
     let (mut lookups, mut found) = (JoinSet::new(), Vec::new());
     loop {
@@ -256,9 +250,8 @@ async fn find_by_key(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failur
 }
 
 async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
-    match caller.ask(Asked::Get(job)).await {
-        Ok(Response::Job(job)) if job.state != Some(JobState::Finished) => Ok(Some(*job)),
-        Ok(_) => Ok(None),
+    match caller.ask::<JobReport>(Asked::Get(job)).await {
+        Ok(job) => Ok(Some(job).filter(|job| job.state != Some(JobState::Finished))),
         Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Ok(None),
         Err(problem) => Err(problem.into()),
     }
@@ -273,7 +266,7 @@ async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
 }
 
 async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
-    match caller.ask(Asked::Delete(JobRef::Id(job.id))).await {
+    match caller.ask::<Changed>(Asked::Delete(JobRef::Id(job.id))).await {
         Err(problem) if problem.json().code != ErrorCode::NotFound.name() => Err(problem.into()),
         _ => Ok(()),
     }

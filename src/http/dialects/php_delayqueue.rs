@@ -20,8 +20,8 @@ use tracing::debug;
 use super::super::caller::{Caller, HttpConnection, HttpState};
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
-use super::{Failure, key_of, look, push_one, topic_of, unexpected};
-use crate::protocol::{ErrorCode, JobRef, NewJob, Request, Response};
+use super::{Failure, key_of, look, push_one, topic_of};
+use crate::protocol::{Changed, ErrorCode, JobRef, NewJob, Request, TopicSettings};
 use crate::server::{Accepted, wall};
 use crate::types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
 use crate::types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
@@ -186,7 +186,7 @@ impl Producer {
     }
 
     async fn delete(&self, asked: &Asked) -> Result<Value, Failure> {
-        self.caller.ask(Request::Delete(asked.job()?)).await?;
+        self.caller.ask::<Changed>(Request::Delete(asked.job()?)).await?;
         Ok(json!([]))
     }
 
@@ -208,13 +208,12 @@ impl Producer {
                 "topic {topic} has no call-back: set one with `adjourn import php-delayqueue` or `adjourn topic set`"
             ))
         };
-        match self.caller.ask(Request::TopicShow { topic: topic.clone() }).await {
-            Ok(Response::TopicSettings(settings)) => {
+        match self.caller.ask::<TopicSettings>(Request::TopicShow { topic: topic.clone() }).await {
+            Ok(settings) => {
                 let call_back = settings.policy.call_back;
                 let calls = |call_back: &Arc<CallBack>| call_back.url.is_some() || call_back.of_job;
                 call_back.filter(calls).ok_or_else(unknown)
             }
-            Ok(_) => Err(unexpected()),
             Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Err(unknown()),
             Err(problem) => Err(problem.into()),
         }

@@ -51,9 +51,9 @@ impl Leader {
         group: &mut Group,
         session: SessionId,
         asker: Asker,
-        request: Request,
+        mut request: Request,
     ) {
-        node.tell_of_change(asker.connection, &request);
+        node.tell_of_change(asker.connection, &mut request);
         match request.opcode().kind() {
             Kind::Change => self.command(node, group, asker, &request),
             Kind::Read => {

@@ -1,4 +1,4 @@
-//! No request is told an error that `protocol.md` does not list for it.
+//! No request is answered with a message, or told an error, that the table of requests does not have for it.
 
 use adjourn::protocol::{ErrorCode, PushResult, Response};
 
@@ -25,9 +25,13 @@ impl Invariant for Refusals {
                 })
                 .collect(),
             Response::Settled(results) => results.iter().filter_map(|result| result.err()).collect(),
-            _ => return Ok(()),
+            _ => Vec::new(),
         };
         let opcode = request.opcode();
+        let is_unasked = matches!(response, Response::Deliver(_) | Response::GoingAway { .. });
+        if !is_unasked && !opcode.may_be_answered_with(response) {
+            return Err(format!("{} is answered with {response:?}", opcode.name()));
+        }
         match told.into_iter().find(|code| !opcode.may_be_told(*code)) {
             Some(code) => Err(format!("{} is told {}: {response:?}", opcode.name(), code.name())),
             None => Ok(()),
