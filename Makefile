@@ -28,11 +28,11 @@ format:
 	@$(CARGO) fmt --check
 	@cd fuzz && $(CARGO) fmt --check
 
-## lint: every warning is an error, in the whole crate and in the client alone
+## lint: every warning is an error, in all crates and in the client alone
 .PHONY: lint
 lint:
 	@$(CARGO) clippy --quiet --locked --all-targets --test net --test mutants -- -D warnings
-	@$(CARGO) clippy --quiet --locked --no-default-features --features client -- -D warnings
+	@$(CARGO) clippy --quiet --locked --package adjourn-client --all-targets -- -D warnings
 
 ## docs: the documentation builds and its links resolve
 .PHONY: docs

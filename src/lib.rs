@@ -1,43 +1,115 @@
-//! Adjourn: a persistent, replicated delay queue.
+//! The command line: the root of `adjourn`, and the dispatch of its subcommands.
 //!
-//! A producer pushes a job with a due time; when the time comes, exactly one consumer holds it under a lease;
-//! when it says *finish*, the job is gone. `ARCHITECTURE.md` explains how the parts fit together.
-//!
-//! The layers, each importing only from those above it: [`types`], [`protocol`], `json`, [`transport`], `engine`, `storage`, `raft`,
-//! `replica`, `server`, [`client`], `call_backs`, `alerts`, `http`, `cli`. With the feature `client` alone neither sled nor raft is built.
+//! `serve`, `demo`, `recover`, `inspect` and `restore` run a node or work on its directory, `backup` on a file; all
+//! other commands are clients and are in [`commands`]. Nothing here makes decisions about jobs: it reads arguments
+//! and prints answers.
 
-// They panic when their reader has gone: what a command prints goes through `cli::output`.
+// They panic when their reader has gone: what a command prints goes through `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod protocol;
-pub mod types;
+mod alerts;
+mod backup;
+mod bench;
+mod bulk;
+mod cert;
+mod clients;
+mod cluster;
+mod commands;
+mod connection;
+mod contents;
+mod demo;
+mod descriptors;
+mod exit;
+mod files_of_server;
+mod filter;
+mod import;
+mod in_flight;
+mod inspect;
+mod job;
+mod list;
+mod logging;
+mod members;
+mod memory;
+mod output;
+mod policy;
+mod push;
+mod recover;
+mod replace;
+mod reserve;
+mod restore;
+mod serve;
+mod settle;
+mod stats;
+mod table;
+mod token;
+mod topic;
 
-#[cfg(feature = "json")]
-pub mod json;
+use std::process::ExitCode;
 
-#[cfg(feature = "server")]
-pub mod engine;
-#[cfg(feature = "server")]
-pub mod raft;
-#[cfg(feature = "server")]
-pub mod replica;
-#[cfg(feature = "server")]
-pub mod server;
-#[cfg(feature = "server")]
-pub mod storage;
+use clap::{Parser, Subcommand};
 
-#[cfg(feature = "transport")]
-pub mod transport;
+pub use exit::{EXIT_CODES_HELP, Exit, Failure};
 
-#[cfg(feature = "client")]
-pub mod client;
+/// A persistent delay queue: push a job with a due time; when it comes, one consumer holds the job.
+#[derive(Debug, Parser)]
+#[command(name = "adjourn", version, after_help = EXIT_CODES_HELP, propagate_version = true)]
+struct Root {
+    #[command(subcommand)]
+    command: Command,
+}
 
-#[cfg(feature = "http")]
-pub mod alerts;
-#[cfg(feature = "http")]
-pub mod call_backs;
-#[cfg(feature = "http")]
-pub mod http;
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a node until it gets SIGTERM or SIGINT
+    Serve(Box<serve::ServeArgs>),
+    /// Start a node, push three jobs, watch them arrive, and keep serving
+    Demo(demo::DemoArgs),
+    /// Start again from a log that ends too early, and accept the loss
+    Recover(recover::RecoverArgs),
+    /// Show and verify the data directory of a stopped node, read-only
+    Inspect(inspect::InspectArgs),
+    /// Take, verify or inspect a backup; the queue keeps serving
+    #[command(subcommand)]
+    Backup(backup::BackupCommand),
+    /// Create a data directory from a backup
+    Restore(restore::RestoreArgs),
+    /// Make a CA and certificates for TLS
+    #[command(subcommand)]
+    Cert(cert::CertCommand),
+    /// Create, list and revoke the tokens that clients show
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Try out the alerts that a server sends
+    #[command(subcommand)]
+    Alerts(alerts::AlertsCommand),
+    /// Take over the topics of another delay queue
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    #[command(flatten)]
+    Client(commands::ClientCommand),
+}
 
-#[cfg(feature = "cli")]
-pub mod cli;
+/// Parses the command line, runs the command and returns its exit code.
+pub fn main() -> ExitCode {
+    // clap prints usage errors itself and ends with 2, which is `Exit::Usage`.
+    let outcome = match Root::parse().command {
+        Command::Serve(args) => serve::run(*args),
+        Command::Demo(args) => demo::run(args),
+        Command::Recover(args) => recover::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Backup(command) => backup::run(command),
+        Command::Restore(args) => restore::run(&args),
+        Command::Cert(command) => cert::run(command),
+        Command::Token(command) => token::run(command),
+        Command::Alerts(command) => alerts::run(command),
+        Command::Import(command) => import::run(command),
+        Command::Client(command) => commands::run(command),
+    };
+    match outcome {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            output::complain(format_args!("adjourn: {failure}"));
+            failure.exit.into()
+        }
+    }
+}

@@ -7,7 +7,7 @@ mod mail;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjourn::server::config::Config;
+use adjourn_server::config::Config;
 use serde_json::{Value, json};
 
 use self::mail::MailServer;

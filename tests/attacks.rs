@@ -50,12 +50,12 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Bulk, Change, ErrorCode, Hello, Idempotency, JobRef, List, NewJob, Push, PushResult, Request, Reserve,
     Response, Resume, TopicSet, Welcome,
 };
-use adjourn::types::limits::{IDEMPOTENT_PUSHES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
-use adjourn::types::{
+use adjourn_types::limits::{IDEMPOTENT_PUSHES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
+use adjourn_types::{
     Fence, Filter, JobId, Lease, ListOrder, PolicyChange, SessionId, SessionSecret, TopicPolicy, When,
 };
 use tempfile::TempDir;

@@ -15,12 +15,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     BackupReady, JobRef, NewJob, Push, PushResult, Request, Reserve, Response, StatsReport,
 };
-use adjourn::storage::Backup;
-use adjourn::storage::backup::{FOOTER_BYTES, footer};
-use adjourn::types::{JobId, Key, Lease, When};
+use adjourn_storage::Backup;
+use adjourn_storage::backup::{FOOTER_BYTES, footer};
+use adjourn_types::{JobId, Key, Lease, When};
 use bytes::Bytes;
 
 use super::formats::frozen;

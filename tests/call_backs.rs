@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use adjourn::client::{Client, ClientConfig};
-use adjourn::protocol::Subscribe;
-use adjourn::server::config::{Config, PortRange};
+use adjourn_client::{Client, ClientConfig};
+use adjourn_protocol::Subscribe;
+use adjourn_server::config::{Config, PortRange};
 use serde_json::{Value, json};
 
 pub(crate) use self::receiver::{Answer, Receiver};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use adjourn::storage::chunks::{
+use adjourn_storage::chunks::{
     Bits, BlockCache, Chunk, ChunkSummary, ChunkWriter, MANIFEST, Manifest, ManifestChunk, PageWriter, Pages,
     PagesId, PagesSummary, RowHead, TIMELINE_STAMP, TIMELINE_WALL, TopicSummary, chunk_name, pages_name,
 };
-use adjourn::storage::folder::{Folder as _, SimulatedFolder};
+use adjourn_storage::folder::{Folder as _, SimulatedFolder};
 
 use super::formats::frozen;
 

@@ -9,11 +9,11 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, ErrorReply, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve,
     Response, Totals,
 };
-use adjourn::types::{Key, Lease};
+use adjourn_types::{Key, Lease};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;

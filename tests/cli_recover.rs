@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use adjourn::protocol::{Request, Reserve, Response};
-use adjourn::raft::MembershipChange;
-use adjourn::storage::{DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage, StorageError};
+use adjourn_protocol::{Request, Reserve, Response};
+use adjourn_raft::MembershipChange;
+use adjourn_storage::{DiskStorage, EntryKind, LogEntry, OpenOptions, PersistBatch, Storage, StorageError};
 use tempfile::TempDir;
 
 use super::server_rig::{Node, Process, Raw, adjourn, push, topic};

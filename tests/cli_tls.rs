@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use adjourn::transport::tls::{ClientFiles, ServerFiles};
+use adjourn_transport::tls::{ClientFiles, ServerFiles};
 use tempfile::TempDir;
 
 use super::cli_commands::Commands;

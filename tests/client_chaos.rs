@@ -11,10 +11,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjourn::client::{Cancellation, Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
-use adjourn::protocol::{Delivered, NewJob};
-use adjourn::server::{Server, config::Config};
-use adjourn::types::{RetryDefaults, TopicName};
+use adjourn_client::{Cancellation, Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
+use adjourn_protocol::{Delivered, NewJob};
+use adjourn_server::{Server, config::Config};
+use adjourn_types::{RetryDefaults, TopicName};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::client::{Client, ClientConfig, ClientError};
-use adjourn::protocol::{
+use adjourn_client::{Client, ClientConfig, ClientError};
+use adjourn_protocol::{
     Applied, ClusterReport, ErrorCode, ErrorReply, GoingAway, Hello, Member, MemberReport, NewJob,
     PushResult, Request, RequestId, Reserve, Response, Role, SettleResult, Subscribe, Welcome,
 };
-use adjourn::types::{JobId, Lease, SessionId, TopicName};
+use adjourn_types::{JobId, Lease, SessionId, TopicName};
 
 use crate::client_fake::{FakeServer, Peer, delivered, no_leader, not_leader, pushed, resumed, welcome};
 

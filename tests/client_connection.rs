@@ -7,12 +7,12 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use adjourn::client::{Client, ClientConfig, ClientError, ProtocolFault};
-use adjourn::protocol::{
+use adjourn_client::{Client, ClientConfig, ClientError, ProtocolFault};
+use adjourn_protocol::{
     ErrorCode, ErrorReply, GoingAway, JobRef, Leased, NewJob, PushResult, ReleaseKind, Request, RequestId,
     Reserve, Response, Resume, Subscribe, Welcome,
 };
-use adjourn::types::{JobId, Millis, SessionId, SessionSecret, TopicName};
+use adjourn_types::{JobId, Millis, SessionId, SessionSecret, TopicName};
 
 use crate::client_fake::{FakeServer, delivered, pushed, resumed, welcome};
 

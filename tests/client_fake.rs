@@ -1,11 +1,11 @@
 //! A server made by hand: real sockets and the real codec, and a test that decides each answer.
 
-use adjourn::client::{Client, ClientConfig};
-use adjourn::protocol::{
+use adjourn_client::{Client, ClientConfig};
+use adjourn_protocol::{
     Applied, Delivered, ErrorCode, ErrorReply, FrameDecoder, Hello, Leased, PushResult, Request, RequestId,
     Response, Welcome,
 };
-use adjourn::types::{Attributes, Fence, JobId, Lease, Millis, SessionId, SessionSecret};
+use adjourn_types::{Attributes, Fence, JobId, Lease, Millis, SessionId, SessionSecret};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use adjourn::client::{ClientError, Producer, ProducerConfig};
-use adjourn::protocol::{ErrorCode, NewJob, Push, PushResult, Request, RequestId, Response, Welcome};
-use adjourn::types::JobId;
-use adjourn::types::limits::DELAY_MS_MAX;
+use adjourn_client::{ClientError, Producer, ProducerConfig};
+use adjourn_protocol::{ErrorCode, NewJob, Push, PushResult, Request, RequestId, Response, Welcome};
+use adjourn_types::JobId;
+use adjourn_types::limits::DELAY_MS_MAX;
 
 use crate::client_fake::{FakeServer, Peer, pushed, welcome};
 

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjourn::client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
-use adjourn::protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
-use adjourn::server::{Running, Server, config::Config};
-use adjourn::types::{JobId, RetryDefaults, TopicName};
+use adjourn_client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
+use adjourn_protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
+use adjourn_server::{Running, Server, config::Config};
+use adjourn_types::{JobId, RetryDefaults, TopicName};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};

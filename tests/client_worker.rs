@@ -5,14 +5,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use adjourn::client::{
+use adjourn_client::{
     Cancellation, Cancelled, Client, ClientError, Excess, JobOutcome, Worker, WorkerConfig,
 };
-use adjourn::protocol::{
+use adjourn_protocol::{
     Delivered, ErrorCode, ReleaseKind, Request, RequestId, Response, SettleResult, Welcome,
 };
-use adjourn::types::limits::REASON_BYTES_MAX;
-use adjourn::types::{JobId, Lease};
+use adjourn_types::limits::REASON_BYTES_MAX;
+use adjourn_types::{JobId, Lease};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::client_fake::{FakeServer, Peer, delivered, resumed, welcome};

@@ -15,8 +15,8 @@ mod report;
 mod rig;
 mod versions;
 
-use adjourn::protocol::{ErrorCode, Request, Role};
-use adjourn::storage::{Depth, Inspection};
+use adjourn_protocol::{ErrorCode, Request, Role};
+use adjourn_storage::{Depth, Inspection};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use rustix::process::Signal;
@@ -211,7 +211,7 @@ fn who_comes_back_far_behind_gets_a_checkpoint() {
 fn inspect(cluster: &mut Cluster<Gates>, number: u64) -> Inspection {
     let scratch = tempfile::tempdir().expect("a directory");
     let data = &cluster.node(number).place.data;
-    adjourn::storage::inspect(data, &scratch.path().join("log"), Depth::Files).expect("a data directory")
+    adjourn_storage::inspect(data, &scratch.path().join("log"), Depth::Files).expect("a data directory")
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What the state remembers is bounded, and what it forgets first: sessions, outcomes of pushes, topics.
 
-use adjourn::engine::{
+use adjourn_engine::{
     Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, RestoreError, StateMetadata,
     TopicOrder,
 };
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PRODUCER_WINDOW_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
     TOPIC_RETENTION_MS, TOPICS_MAX,
 };
-use adjourn::types::{
+use adjourn_types::{
     GroupId, IfExists, JobId, Millis, PolicyChange, SessionId, SessionSecret, Setting, TopicId, When,
 };
 

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use adjourn::engine::{
+use adjourn_engine::{
     Command, Engine, Entry, Grant, JobSelect, JobView, NewJob, Outcome, PushOutcome, Share, TopicOrder,
     TopicView,
 };
-use adjourn::types::limits::PRIORITY_DEFAULT;
-use adjourn::types::{
+use adjourn_types::limits::PRIORITY_DEFAULT;
+use adjourn_types::{
     AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Late, LateAction, Lease, Millis,
     PolicyChange, SessionId, SessionSecret, TopicPolicy, When,
 };

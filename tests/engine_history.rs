@@ -1,12 +1,12 @@
 //! What the state keeps of a job's past: when it was pushed and reserved, by whom, the reason of its last release or bury, and
 //! for a short time that it was finished.
 
-use adjourn::engine::{
+use adjourn_engine::{
     CapturedJob, Command, Engine, Entry, FinishedView, JobSelect, JobView, NewJob, Outcome, Reject, SavedJob,
     StateMetadata, TopicOrder,
 };
-use adjourn::types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
-use adjourn::types::{
+use adjourn_types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
+use adjourn_types::{
     AttributesBuilder, GroupId, IfExists, JobHistory, JobId, Lease, Millis, PolicyChange, RetryDefaults,
     SessionId, SessionSecret, TopicId, When,
 };
@@ -149,7 +149,7 @@ fn a_job_remembers_its_past() {
     assert_eq!(queue.history(1), expected, "a kick keeps it");
 
     let lease = queue.at(50).reserve();
-    let stale = Lease { fence: adjourn::types::Fence(1), ..lease };
+    let stale = Lease { fence: adjourn_types::Fence(1), ..lease };
     let refused = queue.one(Command::Bury { leases: vec![stale], reason: "stale" });
     assert_eq!(refused, Outcome::Settled(vec![Err(Reject::StaleLease)]));
     queue.one(Command::Bury { leases: vec![lease], reason: "no such address" });

@@ -11,11 +11,11 @@ pub(crate) mod steps;
 
 use std::collections::BTreeSet;
 
-use adjourn::engine::{
+use adjourn_engine::{
     Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicOrder, TopicView,
 };
-use adjourn::types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
-use adjourn::types::{
+use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
+use adjourn_types::{
     FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
 };
 use proptest::prelude::*;

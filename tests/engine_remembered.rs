@@ -1,11 +1,11 @@
 //! Jobs that are remembered after their finish: in the state and in a checkpoint.
 
-use adjourn::engine::{
+use adjourn_engine::{
     CapturedJob, Command, Engine, Entry, JobSelect, NewJob, Outcome, PushOutcome, Reject, SavedJob,
     StateMetadata, TopicOrder,
 };
-use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DUE_PER_ENTRY_MAX, TOPIC_RETENTION_MS};
-use adjourn::types::{
+use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, DUE_PER_ENTRY_MAX, TOPIC_RETENTION_MS};
+use adjourn_types::{
     AttributesBuilder, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
 };
 

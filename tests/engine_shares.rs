@@ -2,11 +2,11 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use adjourn::engine::{
+use adjourn_engine::{
     Command, Engine, Entry, NewJob, Outcome, PushOutcome, Reject, StateMetadata, TopicOrder,
 };
-use adjourn::types::limits::{FINISHED_WINDOW_MAX, IDEMPOTENT_LIST_JOBS_MAX, IDEMPOTENT_PUSHES_MAX};
-use adjourn::types::{FEATURE_LEVEL, GroupId, IfExists, Lease, Millis, SessionId, SessionSecret, When};
+use adjourn_types::limits::{FINISHED_WINDOW_MAX, IDEMPOTENT_LIST_JOBS_MAX, IDEMPOTENT_PUSHES_MAX};
+use adjourn_types::{FEATURE_LEVEL, GroupId, IfExists, Lease, Millis, SessionId, SessionSecret, When};
 
 use crate::kept_bodies::KeptBodies;
 

@@ -5,13 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjourn::engine::{
+use adjourn_engine::{
     BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
 };
-use adjourn::storage::{
+use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
-use adjourn::types::{
+use adjourn_types::{
     Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists, JobId, Lease,
     Millis, RetryDefaults, SessionId, SessionSecret, When,
 };

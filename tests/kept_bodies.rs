@@ -4,8 +4,8 @@
 
 mod store;
 
-use adjourn::engine::{BodyRef, CapturedJob, Engine, JobView, Listed, Listing, Place, Record, Relocated};
-use adjourn::types::{JobId, TopicId};
+use adjourn_engine::{BodyRef, CapturedJob, Engine, JobView, Listed, Listing, Place, Record, Relocated};
+use adjourn_types::{JobId, TopicId};
 
 pub(crate) use store::{KeptBodies, KeptRecord};
 

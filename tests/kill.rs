@@ -19,10 +19,10 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, Hello, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Resume,
 };
-use adjourn::types::JobId;
+use adjourn_types::JobId;
 use bytes::Bytes;
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};

@@ -8,15 +8,15 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use adjourn::protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role, Totals};
-use adjourn::replica::PeerInfo;
-use adjourn::server::config::Config;
-use adjourn::server::peers::frames::{
+use adjourn_protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role, Totals};
+use adjourn_replica::PeerInfo;
+use adjourn_server::config::Config;
+use adjourn_server::peers::frames::{
     ClusterInfo, Greeting, PeerDecoder, PeerFrame, Purpose, Refusal, RefusalCode,
 };
-use adjourn::storage::Depth;
-use adjourn::types::limits::PEER_FRAME_BYTES_MAX;
-use adjourn::types::{FEATURE_LEVEL, Member};
+use adjourn_storage::Depth;
+use adjourn_types::limits::PEER_FRAME_BYTES_MAX;
+use adjourn_types::{FEATURE_LEVEL, Member};
 use bytes::{Bytes, BytesMut};
 
 use super::server_rig::{Node, Raw, hello, push};
@@ -250,7 +250,7 @@ fn a_node_that_is_far_behind_pulls_the_checkpoint() {
     second.stop();
     first.stop();
     // Its own log would not have made it take one.
-    let inspection = adjourn::storage::inspect(two.path(), &one.path().join("scratch"), Depth::Whole)
+    let inspection = adjourn_storage::inspect(two.path(), &one.path().join("scratch"), Depth::Whole)
         .expect("a data directory");
     assert_eq!(inspection.damage.len(), 0, "{:?}", inspection.damage);
     let checkpoint = inspection.checkpoint.expect("it was pulled");
@@ -292,12 +292,12 @@ fn parts_of_the_newest_checkpoint_are_handed_out_to_whoever_asks() {
     }
     assert_eq!(pull(backup.bytes), "", "nothing is behind the end");
     let file = data.path().with_extension("backup");
-    let footer = adjourn::storage::backup::footer(
+    let footer = adjourn_storage::backup::footer(
         xxhash_rust::xxh3::xxh3_128(&pulled),
-        backup.bytes + adjourn::storage::backup::FOOTER_BYTES,
+        backup.bytes + adjourn_storage::backup::FOOTER_BYTES,
     );
     std::fs::write(&file, [&pulled[..], &footer].concat()).expect("written");
-    adjourn::storage::Backup::open(&file).and_then(|backup| backup.verify(|_| {})).expect("whole");
+    adjourn_storage::Backup::open(&file).and_then(|backup| backup.verify(|_| {})).expect("whole");
     std::fs::remove_file(&file).expect("removed");
     let mut peer = RawPeer::greeted(node.peer_address(), greeting(cluster.cluster_id, 2, 2));
     peer.send(&PeerFrame::Fetch { index: backup.index + 1, offset: 0 });

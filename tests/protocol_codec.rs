@@ -7,17 +7,17 @@ mod spoilt;
 
 use std::num::NonZeroU128;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, Idempotency,
     JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, StatsReport,
     Subscribe, frame,
 };
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, DELAY_MS_MAX, LEASES_MAX, PUSH_JOBS_MAX, RESERVE_JOBS_MAX,
     RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
-use adjourn::types::{
+use adjourn_types::{
     Attributes, AttributesBuilder, BuryReason, Fence, GroupId, JobHistory, JobId, JobState, Lease, Millis,
     TopicName, When,
 };

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ANY_REQUEST, ErrorCode, Frame, FrameDecoder, FrameHeader, MAGIC, Request, RequestOpcode, Response,
     ResponseOpcode, VERSION,
 };
-use adjourn::types::{Right, limits};
+use adjourn_types::{Right, limits};
 use bytes::BytesMut;
 
 const DOCUMENT: &str = include_str!("../protocol.md");
-const LIMITS_SOURCE: &str = include_str!("../src/types/limits.rs");
+const LIMITS_SOURCE: &str = include_str!("../crates/types/src/limits.rs");
 
 /// Bytes of a frame before its payload.
 const HEADER_BYTES: usize = 12;

@@ -13,12 +13,12 @@ mod rig;
 mod set_clocks;
 mod state_trust;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Applied, ErrorCode, ErrorReply, JobRef, NewJob, PushResult, Request, RequestId, Reserve, Response, Role,
     Subscribe,
 };
-use adjourn::replica::{ConnectionId, Input, Notice};
-use adjourn::types::{FEATURE_LEVEL, JobId};
+use adjourn_replica::{ConnectionId, Input, Notice};
+use adjourn_types::{FEATURE_LEVEL, JobId};
 
 use rig::{KNOWN_ONLY, Rig, client_address, refusal};
 

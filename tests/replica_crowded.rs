@@ -7,13 +7,13 @@ mod rights;
 mod tenants;
 mod turns;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Delivered, ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume,
     Subscribe,
 };
-use adjourn::replica::{ConnectionId, Input, Permit};
-use adjourn::types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
-use adjourn::types::{AttributesBuilder, Fence, JobId, JobState, Lease, TopicName, When};
+use adjourn_replica::{ConnectionId, Input, Permit};
+use adjourn_types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
+use adjourn_types::{AttributesBuilder, Fence, JobId, JobState, Lease, TopicName, When};
 
 use rig::{LARGE_BYTES, Rig, UNCOMMITTED_BYTES_MAX, hello, jobs};
 

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{
+use adjourn_engine::{
     Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, JobSelect, Outcome, PartialMetadata,
     Place, SESSION_OUTCOMES, SavedJob, StateMetadata,
 };
-use adjourn::types::{GroupId, JobId, Millis, TopicId};
+use adjourn_types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::{Bulk, Change, ErrorCode, JobRef, JobReport, List, NewJob, Push, Request, Response};
-use adjourn::types::{Filter, JobId, JobState, ListOrder, States};
+use adjourn_protocol::{Bulk, Change, ErrorCode, JobRef, JobReport, List, NewJob, Push, Request, Response};
+use adjourn_types::{Filter, JobId, JobState, ListOrder, States};
 use bytes::Bytes;
 
 use crate::server_rig::{Node, Raw, topic};
@@ -27,7 +27,7 @@ fn fill(client: &mut Raw, name: &str, jobs: usize) -> Vec<JobId> {
             panic!("not pushed")
         };
         ids.extend(results.into_iter().map(|result| match result {
-            adjourn::protocol::PushResult::Pushed(id) => id,
+            adjourn_protocol::PushResult::Pushed(id) => id,
             other => panic!("{other:?}"),
         }));
     }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use adjourn::server::config::{Config, ConfigError, Settings};
-use adjourn::types::{Backoff, BackoffCurve, RetryDefaults};
+use adjourn_server::config::{Config, ConfigError, Settings};
+use adjourn_types::{Backoff, BackoffCurve, RetryDefaults};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/adjourn.example.toml");
 

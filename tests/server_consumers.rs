@@ -1,11 +1,11 @@
 //! Consumers over a real server: they cancel, share topics out by weights, find leases again, and are sent away.
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, Leased, Request, RequestId, Reserve, Response,
     Resume, Subscribe,
 };
-use adjourn::types::limits::{CONNECTION_TOPICS_MAX, RESERVE_TOPICS_MAX, SUBSCRIPTIONS_MAX};
-use adjourn::types::{JobId, TopicName};
+use adjourn_types::limits::{CONNECTION_TOPICS_MAX, RESERVE_TOPICS_MAX, SUBSCRIPTIONS_MAX};
+use adjourn_types::{JobId, TopicName};
 
 use crate::server_rig::{Node, Raw, adjourn, hello, push, topic};
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use adjourn::protocol::{ErrorCode, Request, Response};
-use adjourn::types::Filter;
+use adjourn_protocol::{ErrorCode, Request, Response};
+use adjourn_types::Filter;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

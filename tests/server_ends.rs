@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use adjourn::protocol::{ErrorCode, PushResult, Request, Response, Subscribe};
-use adjourn::types::JobId;
+use adjourn_protocol::{ErrorCode, PushResult, Request, Response, Subscribe};
+use adjourn_types::JobId;
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 
@@ -64,7 +64,7 @@ fn a_write_that_fails_ends_the_server_and_loses_nothing_acknowledged() {
 }
 
 fn is_there(client: &mut Raw, id: JobId) -> bool {
-    let got = client.ask(Request::Get(adjourn::protocol::JobRef::Id(id)));
+    let got = client.ask(Request::Get(adjourn_protocol::JobRef::Id(id)));
     matches!(got, Response::Job(job) if job.id == id && job.body.len() == 64 << 10)
 }
 

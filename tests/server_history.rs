@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response,
 };
-use adjourn::types::limits::REASON_BYTES_MAX;
-use adjourn::types::{JobHistory, JobId, JobState, Lease};
+use adjourn_types::limits::REASON_BYTES_MAX;
+use adjourn_types::{JobHistory, JobId, JobState, Lease};
 
 use super::server_rig::{Process, Raw, topic};
 

@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::frame::frame_bytes_max;
-use adjourn::protocol::{ErrorCode, Hello, Request, RequestId, Reserve, Response, Subscribe};
-use adjourn::types::limits::{BODY_BYTES_MAX_DEFAULT, FRAME_BYTES_MAX_BEFORE_HELLO, SUBSCRIPTIONS_MAX};
+use adjourn_protocol::frame::frame_bytes_max;
+use adjourn_protocol::{ErrorCode, Hello, Request, RequestId, Reserve, Response, Subscribe};
+use adjourn_types::limits::{BODY_BYTES_MAX_DEFAULT, FRAME_BYTES_MAX_BEFORE_HELLO, SUBSCRIPTIONS_MAX};
 use bytes::{BufMut as _, BytesMut};
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, Subscribe, Totals,
 };
-use adjourn::types::{JobId, JobState, Lease};
+use adjourn_types::{JobId, JobState, Lease};
 
 use rustix::process::{Pid, Signal, kill_process};
 

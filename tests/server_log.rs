@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use adjourn::protocol::Response;
+use adjourn_protocol::Response;
 use serde_json::Value;
 
 use super::cluster::free_port;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../src/transport/tls/test_certificates.rs"]
+#[path = "../crates/transport/src/tls/test_certificates.rs"]
 #[expect(dead_code, reason = "other tests ask for more")]
 pub(crate) mod certificates;
 
@@ -10,8 +10,8 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use adjourn::protocol::{Request, RequestId, ResponseOpcode};
-use adjourn::transport::tls::{ClientFiles, MembersFiles, ServerFiles};
+use adjourn_protocol::{Request, RequestId, ResponseOpcode};
+use adjourn_transport::tls::{ClientFiles, MembersFiles, ServerFiles};
 use bytes::BytesMut;
 use tempfile::TempDir;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Delivered, ErrorCode, Hello, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve,
     Response, Resume, Subscribe,
 };
-use adjourn::types::{IfExists, JobId, JobState, Key, Lease, Millis, When};
+use adjourn_types::{IfExists, JobId, JobState, Key, Lease, Millis, When};
 
 use crate::server_rig::{Node, Raw, hello, push, topic};
 
@@ -208,7 +208,7 @@ fn kinds_that_are_not_known_are_unsupported() {
     let node = Node::start(data.path(), |_| ());
     let mut client = Raw::greeted(node.address);
     let mut bytes = bytes::BytesMut::new();
-    let expires = adjourn::types::AttributesBuilder::default().expires(adjourn::types::When::After(60_000));
+    let expires = adjourn_types::AttributesBuilder::default().expires(adjourn_types::When::After(60_000));
     let jobs = vec![NewJob { attributes: expires.build().expect("valid"), ..NewJob::new("body") }];
     Request::Push(Push { topic: topic("t"), sequence: 0, jobs, idempotency: None })
         .encode(RequestId(77), &mut bytes);

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU128;
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Delivered, ErrorCode, Idempotency, JobRef, JobReport, List, NewJob, Push, PushResult, ReleaseKind,
     Request, Reserve, Response, TopicSet, TopicSettings,
 };
-use adjourn::types::limits::PRIORITY_DEFAULT;
-use adjourn::types::{
+use adjourn_types::limits::PRIORITY_DEFAULT;
+use adjourn_types::{
     AttributesBuilder, Backoff, BackoffCurve, BuryReason, Filter, JobId, JobState, Late, LateAction,
     ListOrder, Millis, PolicyChange, RetryDefaults, Setting, TopicPolicy, When,
 };
@@ -271,7 +271,7 @@ fn what_is_late_is_dropped_buried_or_comes_bit_by_bit() {
         assert_eq!(reserve(&mut client, name, 10, 0).len(), delivered, "{name}");
     }
     let Response::Topics(topics) = client.ask(Request::Topics) else { panic!("counts") };
-    let count = |name: &str, count: fn(&adjourn::protocol::Totals) -> u64| {
+    let count = |name: &str, count: fn(&adjourn_protocol::Totals) -> u64| {
         topics.iter().find(|report| report.topic.as_str() == name).map(|report| count(&report.totals))
     };
     assert_eq!(count("drop", |totals| totals.expired), Some(1));

@@ -1,10 +1,10 @@
 //! What a push does with a key that lives, over a real server: it replaces a reserved job, and it postpones one.
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request, Reserve, Response, Subscribe,
 };
-use adjourn::types::limits::DELAY_MS_MAX;
-use adjourn::types::{AttributesBuilder, IfExists, JobId, JobState, Lease, Millis, When};
+use adjourn_types::limits::DELAY_MS_MAX;
+use adjourn_types::{AttributesBuilder, IfExists, JobId, JobState, Lease, Millis, When};
 
 use super::server_rig::{Process, Raw, topic};
 

@@ -1,10 +1,10 @@
 //! Finished jobs that are remembered, over a real server: their keys are taken, also after a kill, until they are forgotten.
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, JobRef, JobReport, List, NewJob, Push, PushResult, Request, Reserve, Response,
 };
-use adjourn::types::limits::DEDUPE_RETENTION_MS_MAX;
-use adjourn::types::{
+use adjourn_types::limits::DEDUPE_RETENTION_MS_MAX;
+use adjourn_types::{
     Attributes, AttributesBuilder, Filter, IfExists, JobId, JobState, Key, ListOrder, States,
 };
 use bytes::Bytes;

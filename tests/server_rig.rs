@@ -9,14 +9,13 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use adjourn::http::Http;
-use adjourn::protocol::{
+use adjourn_http::Http;
+use adjourn_protocol::{
     ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
 };
-use adjourn::server::config::Config;
-use adjourn::server::{Running, Server, ServerError};
-use adjourn::types::{RetryDefaults, TopicName};
-use adjourn::{alerts, call_backs};
+use adjourn_server::config::Config;
+use adjourn_server::{Running, Server, ServerError};
+use adjourn_types::{RetryDefaults, TopicName};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tokio::runtime::Runtime;
@@ -55,8 +54,8 @@ impl Node {
             .build()
             .expect("a runtime");
         let (running, http, dialects) = runtime.block_on(async {
-            let call_backs = call_backs::Prepared::read(&config).expect("what call-backs need");
-            let alerts = alerts::Prepared::read(&config).expect("what alerts need");
+            let call_backs = adjourn_call_backs::Prepared::read(&config).expect("what call-backs need");
+            let alerts = adjourn_alerts::Prepared::read(&config).expect("what alerts need");
             let http = Http::reserve(&config).await?;
             let (address, dialects) = (
                 http.address(),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     NewJob, Push, ReleaseKind, Request, RequestId, Reserve, Response, StageReport, StatsReport, Subscribe,
 };
-use adjourn::types::{Lease, Millis, When};
+use adjourn_types::{Lease, Millis, When};
 use bytes::BytesMut;
 
 use super::server_rig::{Node, Raw, topic};

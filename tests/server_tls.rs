@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use adjourn::client::{Client, ClientConfig};
-use adjourn::protocol::{NewJob, PushResult};
-use adjourn::types::Filter;
+use adjourn_client::{Client, ClientConfig};
+use adjourn_protocol::{NewJob, PushResult};
+use adjourn_types::Filter;
 use tempfile::TempDir;
 
 use super::cli_commands::{Commands, Ended};
@@ -247,7 +247,7 @@ impl Secure {
 async fn push_on(client: Client, mut stop: tokio::sync::oneshot::Receiver<()>) -> u64 {
     let (mut pushed, topic) = (0, "t".parse().unwrap());
     while stop.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
-        let job = NewJob { due: adjourn::types::When::After(3_600_000), ..NewJob::new("body") };
+        let job = NewJob { due: adjourn_types::When::After(3_600_000), ..NewJob::new("body") };
         let results = client.push(&topic, vec![job]).await.expect("a push is taken");
         assert!(matches!(results.as_slice(), [PushResult::Pushed(_)]), "{results:?}");
         pushed += 1;

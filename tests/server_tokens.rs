@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use adjourn::protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response, Resume};
+use adjourn_protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response, Resume};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -14,7 +14,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use adjourn::storage::{
+use adjourn_storage::{
     Damage, DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Storage as _,
     StorageError, StorageErrorKind, Vote,
 };

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use super::cluster::free_port;
 use super::server_rig::{Process, Raw, adjourn, push, topic};
-use adjourn::protocol::{Request, Reserve, Response};
+use adjourn_protocol::{Request, Reserve, Response};
 
 const README: &str = include_str!("../README.md");
 

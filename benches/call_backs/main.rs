@@ -16,10 +16,10 @@ mod receiver;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use adjourn::client::{Client, ClientConfig};
-use adjourn::json::setting_change;
-use adjourn::protocol::NewJob;
-use adjourn::types::{AttributesBuilder, Millis, PolicyChange, Setting, TopicName};
+use adjourn_client::{Client, ClientConfig};
+use adjourn_json::setting_change;
+use adjourn_protocol::NewJob;
+use adjourn_types::{AttributesBuilder, Millis, PolicyChange, Setting, TopicName};
 use clap::{Parser, Subcommand};
 use tokio::time::{Instant, interval, sleep_until};
 

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use adjourn::storage::chunks::{BlockCache, Chunk, ChunkSummary, ChunkWriter, RowHead, TIMELINE_STAMP};
-use adjourn::storage::folder::{DiskFolder, Folder as _};
+use adjourn_storage::chunks::{BlockCache, Chunk, ChunkSummary, ChunkWriter, RowHead, TIMELINE_STAMP};
+use adjourn_storage::folder::{DiskFolder, Folder as _};
 use clap::Parser;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader, Write as _};
 use std::net::TcpStream;
 
-use adjourn::protocol::frame::HEADER_BYTES;
-use adjourn::protocol::{
+use adjourn_protocol::frame::HEADER_BYTES;
+use adjourn_protocol::{
     Frame, FrameHeader, Hello, NewJob, Push, PushResult, Request, RequestId, Reserve, Response, VERSION,
     VERSION_MIN,
 };
-use adjourn::types::limits::HEARTBEAT_MS_MAX;
-use adjourn::types::{Lease, TopicName};
+use adjourn_types::limits::HEARTBEAT_MS_MAX;
+use adjourn_types::{Lease, TopicName};
 use bytes::{Bytes, BytesMut};
 
 use super::connection::{Dialect, Due, unexpected};

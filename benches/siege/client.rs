@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{
-    FrameDecoder, Hello, JobRef, NewJob, Push, Request, RequestId, VERSION, VERSION_MIN,
-};
-use adjourn::types::JobId;
+use adjourn_protocol::{FrameDecoder, Hello, JobRef, NewJob, Push, Request, RequestId, VERSION, VERSION_MIN};
+use adjourn_types::JobId;
 use bytes::BytesMut;
 
 use super::{Outcome, topic};

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{NewJob, Push, Request, RequestId, Reserve, Subscribe};
-use adjourn::types::TopicName;
+use adjourn_protocol::{NewJob, Push, Request, RequestId, Reserve, Subscribe};
+use adjourn_types::TopicName;
 use bytes::BytesMut;
 use clap::{Parser, Subcommand};
 use client::{AT_ONCE, Client, Watch};

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{List, NewJob, Push, Request, Subscribe};
-use adjourn::types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX};
-use adjourn::types::{Fence, Filter, JobId, Key, Lease, ListOrder};
+use adjourn_protocol::{List, NewJob, Push, Request, Subscribe};
+use adjourn_types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX};
+use adjourn_types::{Fence, Filter, JobId, Key, Lease, ListOrder};
 use bytes::Bytes;
 use clap::ValueEnum;
 

@@ -3,12 +3,12 @@
 //! frame and checksums are made right; a start then reads that manifest's checkpoint, and so does whoever looks at all of it.
 #![no_main]
 
-use adjourn::engine::{SavedJob, StateMetadata};
-use adjourn::storage::Depth;
-use adjourn::storage::audit::audit;
-use adjourn::storage::checkpoint;
-use adjourn::storage::chunks::{MANIFEST, Manifest};
-use adjourn::storage::folder::{Folder, FolderFile, FolderWriter, SimulatedFolder};
+use adjourn_engine::{SavedJob, StateMetadata};
+use adjourn_storage::Depth;
+use adjourn_storage::audit::audit;
+use adjourn_storage::checkpoint;
+use adjourn_storage::chunks::{MANIFEST, Manifest};
+use adjourn_storage::folder::{Folder, FolderFile, FolderWriter, SimulatedFolder};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the header with which a manifest begins.

@@ -2,7 +2,7 @@
 //! and the buffer grows by what arrived alone.
 #![no_main]
 
-use adjourn::protocol::{Frame, FrameDecoder, FrameError};
+use adjourn_protocol::{Frame, FrameDecoder, FrameError};
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 

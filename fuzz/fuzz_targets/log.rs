@@ -3,10 +3,10 @@
 //! and with their checksums made right.
 #![no_main]
 
-use adjourn::engine::Entry;
-use adjourn::engine::entry::EntryBuilder;
-use adjourn::storage::LogBase;
-use adjourn::storage::journal::layout::{self, BLOCK_BYTES, HEADER_BYTES, Head, Header, Point, Watermark};
+use adjourn_engine::Entry;
+use adjourn_engine::entry::EntryBuilder;
+use adjourn_storage::LogBase;
+use adjourn_storage::journal::layout::{self, BLOCK_BYTES, HEADER_BYTES, Head, Header, Point, Watermark};
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! and decoded again. Once as they are, and once as the payload of a frame whose length and checksum are right.
 #![no_main]
 
-use adjourn::server::peers::frames::{PeerDecoder, PeerFrame, VERSION, VERSION_MIN};
-use adjourn::types::limits::PEER_FRAME_BYTES_MAX;
+use adjourn_server::peers::frames::{PeerDecoder, PeerFrame, VERSION, VERSION_MIN};
+use adjourn_types::limits::PEER_FRAME_BYTES_MAX;
 use bytes::{BufMut as _, BytesMut};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,9 +2,9 @@
 //! and decoded again.
 #![no_main]
 
-use adjourn::protocol::{Frame, FrameDecoder, FrameHeader, Request, RequestId};
-use adjourn::types::GroupId;
-use adjourn::types::limits::BODY_BYTES_MAX_DEFAULT;
+use adjourn_protocol::{Frame, FrameDecoder, FrameHeader, Request, RequestId};
+use adjourn_types::GroupId;
+use adjourn_types::limits::BODY_BYTES_MAX_DEFAULT;
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! and decoded again.
 #![no_main]
 
-use adjourn::protocol::{Frame, FrameDecoder, FrameHeader, RequestId, Response};
-use adjourn::types::GroupId;
+use adjourn_protocol::{Frame, FrameDecoder, FrameHeader, RequestId, Response};
+use adjourn_types::GroupId;
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use adjourn::storage::{Backup, BackupDamage, StorageError};
+use adjourn_storage::{Backup, BackupDamage, StorageError};
 
 use super::super::server_rig::{Node, Raw};
 use super::{create, fill, run, sample, text};

@@ -6,8 +6,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use adjourn::protocol::NewJob;
-use adjourn::storage::Backup;
+use adjourn_protocol::NewJob;
+use adjourn_storage::Backup;
 
 use super::super::server_rig::{Process, Raw, adjourn};
 use super::{create, push_all, reserve, said, text};

@@ -15,7 +15,7 @@ fn directory() -> tempfile::TempDir {
     let mut client = Raw::greeted(node.address);
     fill(&mut client);
     create(node.address, &folder.path().join("queue.backup"));
-    super::push_all(&mut client, "soon", [adjourn::protocol::NewJob::new("later").after(1000)]);
+    super::push_all(&mut client, "soon", [adjourn_protocol::NewJob::new("later").after(1000)]);
     drop(client);
     node.stop();
     folder

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjourn::protocol::{JobRef, NewJob, Request, Response};
-use adjourn::storage::checkpoint;
-use adjourn::storage::folder::DiskFolder;
-use adjourn::storage::{Backup, DiskStorage, OpenOptions, RestoreOptions, StorageError, sync};
-use adjourn::types::{JobId, JobState, Millis};
+use adjourn_protocol::{JobRef, NewJob, Request, Response};
+use adjourn_storage::checkpoint;
+use adjourn_storage::folder::DiskFolder;
+use adjourn_storage::{Backup, DiskStorage, OpenOptions, RestoreOptions, StorageError, sync};
+use adjourn_types::{JobId, JobState, Millis};
 use bytes::Bytes;
 
 use super::super::server_rig::{Node, Process, Raw};

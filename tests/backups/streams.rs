@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use adjourn::server::config::Config;
+use adjourn_server::config::Config;
 
 use super::*;
 use crate::cli_commands::{Commands, Ended};

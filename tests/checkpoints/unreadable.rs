@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::process::Output;
 use std::rc::Rc;
 
-use adjourn::storage::{Salvage, sync};
-use adjourn::types::{JobId, Millis};
+use adjourn_storage::{Salvage, sync};
+use adjourn_types::{JobId, Millis};
 use tempfile::TempDir;
 
 use super::*;

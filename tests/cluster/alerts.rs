@@ -30,7 +30,7 @@ fn a_member_that_is_down_is_told_once() {
         metrics.contains("adjourn_alerts_firing{rule=\"down\"} 1").then_some(())
     });
     // So the new leader knows that this was told.
-    cluster.ask_leader(&adjourn::protocol::Request::ClusterTransfer { node: 2 }).expect("it is transferred");
+    cluster.ask_leader(&adjourn_protocol::Request::ClusterTransfer { node: 2 }).expect("it is transferred");
     assert_eq!(cluster.await_other_leader(1), 2);
     cluster.start(3);
     let recovered = told();

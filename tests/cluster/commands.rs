@@ -2,8 +2,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use adjourn::protocol::Response;
-use adjourn::types::FEATURE_LEVEL;
+use adjourn_protocol::Response;
+use adjourn_types::FEATURE_LEVEL;
 use serde_json::{Value, json};
 
 use super::ARGUMENTS;

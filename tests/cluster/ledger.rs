@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use adjourn::client::ClientError;
-use adjourn::protocol::{Delivered, ErrorCode, SettleResult, Totals};
-use adjourn::types::{Fence, JobId, Lease};
+use adjourn_client::ClientError;
+use adjourn_protocol::{Delivered, ErrorCode, SettleResult, Totals};
+use adjourn_types::{Fence, JobId, Lease};
 
 use super::super::rig::now;
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use adjourn::client::{Client, ClientConfig, ClientError};
-use adjourn::protocol::{ErrorCode, NewJob, PushResult, Subscribe, Totals};
-use adjourn::types::{Lease, Millis};
+use adjourn_client::{Client, ClientConfig, ClientError};
+use adjourn_protocol::{ErrorCode, NewJob, PushResult, Subscribe, Totals};
+use adjourn_types::{Lease, Millis};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

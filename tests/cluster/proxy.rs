@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use adjourn::server::peers::frames::{PeerDecoder, PeerFrame};
+use adjourn_server::peers::frames::{PeerDecoder, PeerFrame};
 use bytes::BytesMut;
 
 use super::ports::free_port;

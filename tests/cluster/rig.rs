@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use adjourn::protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role};
+use adjourn_protocol::{ClusterReport, ErrorCode, ErrorReply, Request, Response, Role};
 use tempfile::TempDir;
 
 use crate::server_rig::{Process, Raw, adjourn, hello};
@@ -217,7 +217,7 @@ impl<N: Network> Cluster<N> {
         self.wait_for("equal states", |cluster| {
             let report = cluster.leader_report()?;
             let newest = report.members.iter().map(|member| member.audited).max();
-            let same = |member: &adjourn::protocol::MemberReport| {
+            let same = |member: &adjourn_protocol::MemberReport| {
                 assert_ne!(member.same_state, Some(false), "the states differ: {report:#?}");
                 member.same_state == Some(true) && Some(member.audited) == newest
             };

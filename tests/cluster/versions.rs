@@ -1,8 +1,8 @@
 //! Nodes of two versions in one cluster: they understand each other, and new commands wait until all nodes know them.
 
-use adjourn::client::{Client, ClientConfig, ClientError};
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Reserve};
-use adjourn::types::{FEATURE_LEVEL, Lease, TopicName};
+use adjourn_client::{Client, ClientConfig, ClientError};
+use adjourn_protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Reserve};
+use adjourn_types::{FEATURE_LEVEL, Lease, TopicName};
 use tokio::runtime::Runtime;
 
 use super::ARGUMENTS;

@@ -1,7 +1,7 @@
 //! Frames through the server's own codec, from JSON and to JSON.
 
-use adjourn::protocol::{DecodeError, ErrorCode, Frame, FrameDecoder, Request, Response};
-use adjourn::types::limits::BODY_BYTES_CEILING;
+use adjourn_protocol::{DecodeError, ErrorCode, Frame, FrameDecoder, Request, Response};
+use adjourn_types::limits::BODY_BYTES_CEILING;
 use bytes::BytesMut;
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn frame_of(bytes: &[u8]) -> Result<Frame, Refused> {
 
 /// Every frame that the codec knows has a layout, and the other way round.
 pub(crate) fn layouts_are_complete() -> Result<(), String> {
-    use adjourn::protocol::{RequestOpcode, ResponseOpcode};
+    use adjourn_protocol::{RequestOpcode, ResponseOpcode};
     let requests = RequestOpcode::ALL.iter().map(|known| (Side::Request, *known as u8, known.name()));
     let responses = ResponseOpcode::ALL.iter().map(|known| (Side::Response, *known as u8, known.name()));
     let known: Vec<_> = requests.chain(responses).collect();

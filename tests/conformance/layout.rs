@@ -1,6 +1,6 @@
 //! The fields of each frame, as `conformance/frames.txt` lists them.
 //!
-//! A second description of the wire beside the codec in `src/protocol`: it knows where the fields are and what they are
+//! A second description of the wire beside the codec in `crates/protocol/src`: it knows where the fields are and what they are
 //! called, and nothing of what they mean or which values are allowed.
 
 use std::sync::OnceLock;

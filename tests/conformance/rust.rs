@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjourn::client::{Client, ClientConfig, ClientError, Subscription, Worker, WorkerConfig};
-use adjourn::protocol::{Delivered, ReleaseKind, Request, Response};
-use adjourn::types::Lease;
+use adjourn_client::{Client, ClientConfig, ClientError, Subscription, Worker, WorkerConfig};
+use adjourn_protocol::{Delivered, ReleaseKind, Request, Response};
+use adjourn_types::Lease;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
@@ -343,7 +343,7 @@ async fn release(
     leases: Vec<Lease>,
     command: &Value,
     reason: &str,
-) -> Result<Vec<adjourn::protocol::SettleResult>, ClientError> {
+) -> Result<Vec<adjourn_protocol::SettleResult>, ClientError> {
     let kind = match text(command, "how") {
         "not_started" => ReleaseKind::NotStarted,
         "after" => ReleaseKind::After(number(command, "delay_ms")),

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adjourn::transport::tls::{Acceptor, ServerFiles};
+use adjourn_transport::tls::{Acceptor, ServerFiles};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;

@@ -2,8 +2,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
 
-use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, Outcome, Reject};
-use adjourn::types::{JobId, When};
+use adjourn_engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, Outcome, Reject};
+use adjourn_types::{JobId, When};
 
 use super::model::{Job, Model, State, Time, topic_id};
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicOrder};
-use adjourn::types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
-use adjourn::types::{BuryReason, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
+use adjourn_engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicOrder};
+use adjourn_types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
+use adjourn_types::{BuryReason, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
 
 use super::model::{Finished, Job, Model, Session, State, Time, topic_id};
 

@@ -1,7 +1,7 @@
 //! The steps, drawn at random.
 
-use adjourn::types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
-use adjourn::types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists};
+use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
+use adjourn_types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{
+use adjourn_engine::{
     Applied, Entry, FinishedView, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, wait_ms,
 };
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
 };
-use adjourn::types::{
+use adjourn_types::{
     BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId,
     SessionSecret, TopicId, TopicName, When,
 };
@@ -558,7 +558,7 @@ impl Job {
         Self { place: 0, ..self.clone() }
     }
 
-    pub(super) fn reference(&self) -> adjourn::engine::BodyRef {
+    pub(super) fn reference(&self) -> adjourn_engine::BodyRef {
         let record = Record { key: self.key.as_deref(), attributes: &self.attributes, body: &self.body };
         reference(self.place, &record)
     }

@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use adjourn::engine::{NewJob, PushOutcome, Reject};
-use adjourn::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
-use adjourn::types::{
+use adjourn_engine::{NewJob, PushOutcome, Reject};
+use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
+use adjourn_types::{
     Backoff, BackoffCurve, BuryReason, Late, LateAction, Policy, PolicyChange, RetryDefaults, Setting,
     TopicPolicy,
 };

@@ -2,9 +2,9 @@
 
 #![expect(clippy::indexing_slicing, reason = "a topic that a job names exists")]
 
-use adjourn::engine::{NewJob, Outcome, PushOutcome, Reject};
-use adjourn::types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
-use adjourn::types::{Attributes, Fence, GroupId, IfExists, JobId, Lease, SessionId};
+use adjourn_engine::{NewJob, Outcome, PushOutcome, Reject};
+use adjourn_types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
+use adjourn_types::{Attributes, Fence, GroupId, IfExists, JobId, Lease, SessionId};
 
 use super::commands::is_finished;
 use super::model::{Job, Model, Past, Session, State, Time};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use adjourn::engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
-use adjourn::types::{
+use adjourn_engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
+use adjourn_types::{
     AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, When,
 };
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use adjourn::types::limits::IDEMPOTENT_LIST_JOBS_MAX;
+use adjourn_types::limits::IDEMPOTENT_LIST_JOBS_MAX;
 use serde_json::{Value, json};
 
 use super::rig::{Reply, Site, Web};

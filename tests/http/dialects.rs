@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use adjourn::server::config::Config;
+use adjourn_server::config::Config;
 use serde_json::{Value, json};
 
 use super::examples::type_all;

@@ -47,7 +47,7 @@ fn every_route_of_the_document_is_there() {
 
 #[test]
 fn the_page_lists_every_route() {
-    let document: Value = serde_json::from_str(&adjourn::http::openapi()).expect("JSON");
+    let document: Value = serde_json::from_str(&adjourn_http::openapi()).expect("JSON");
     let there: BTreeSet<String> =
         routes(&document).into_iter().map(|(method, path)| format!("{method} {path}")).collect();
     let rows = PAGE.lines().skip_while(|line| *line != "| route | purpose |").skip(2);
@@ -61,7 +61,7 @@ fn the_page_lists_every_route() {
 
 #[test]
 fn what_the_document_names_it_describes() {
-    let document: Value = serde_json::from_str(&adjourn::http::openapi()).expect("JSON");
+    let document: Value = serde_json::from_str(&adjourn_http::openapi()).expect("JSON");
     let text = document.to_string();
     let schemas = document["components"]["schemas"].as_object().expect("schemas");
     for reference in text.split("#/components/schemas/").skip(1) {

@@ -167,7 +167,7 @@ fn a_reader_that_is_too_slow_is_told_what_it_missed() {
     let mut raw = Raw::greeted(site.node.address);
     for _ in 0..BATCHES {
         let mut request = push("t", "x", 3_600_000);
-        if let adjourn::protocol::Request::Push(push) = &mut request {
+        if let adjourn_protocol::Request::Push(push) = &mut request {
             push.topic = topic("t");
             push.jobs = vec![push.jobs[0].clone(); usize::try_from(JOBS).expect("small")];
         }

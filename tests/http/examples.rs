@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
-use adjourn::types::RetryDefaults;
+use adjourn_types::RetryDefaults;
 use serde_json::Value;
 
 use super::rig::Site;

@@ -57,7 +57,7 @@ fn site() -> Site {
         may_call_here(config);
         config.php_delayqueue_listen = Some("127.0.0.1:0".to_owned());
         config.php_delayqueue_time_zone =
-            "Asia/Shanghai".parse::<adjourn::server::config::ZoneName>().expect("tzdata").0;
+            "Asia/Shanghai".parse::<adjourn_server::config::ZoneName>().expect("tzdata").0;
     })
 }
 

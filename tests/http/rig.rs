@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use adjourn::server::config::Config;
+use adjourn_server::config::Config;
 use serde_json::Value;
 use tempfile::TempDir;
 

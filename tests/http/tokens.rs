@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use adjourn::server::config::Config;
+use adjourn_server::config::Config;
 use serde_json::json;
 
 use super::rig::{Site, Web};

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn::engine::{BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked};
-use adjourn::types::{JobId, Millis, TopicId};
+use adjourn_engine::{BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked};
+use adjourn_types::{JobId, Millis, TopicId};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
 #[derive(Clone, Debug, Default)]

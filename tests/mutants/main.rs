@@ -25,7 +25,7 @@ const COPIED: [&str; 11] = [
     "benches",
     "clippy.toml",
     "cluster",
-    "examples",
+    "crates",
     "protocol.md",
     "src",
     "tests",

@@ -1,6 +1,6 @@
 //! Each node has a clock of its own. One is set forward and back by minutes, under load.
 
-use adjourn::protocol::Request;
+use adjourn_protocol::Request;
 
 use crate::load::Load;
 use crate::report::{Pauses, finish};

@@ -1,6 +1,6 @@
 //! Cables are pulled, packets lost in one direction, links made slow and lossy, under load; then all is healed.
 
-use adjourn::protocol::Request;
+use adjourn_protocol::Request;
 
 use crate::load::Load;
 use crate::report::{Pauses, finish};

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, Response};
-use adjourn::types::{IfExists, JobId, Key};
+use adjourn_protocol::{ErrorCode, JobRef, NewJob, Push, PushResult, Request, Response};
+use adjourn_types::{IfExists, JobId, Key};
 
 use crate::load::Load;
 use crate::report::{Pauses, finish};

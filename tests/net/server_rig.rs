@@ -5,7 +5,7 @@ mod process;
 #[path = "../server_rig/raw.rs"]
 mod raw;
 
-use adjourn::types::TopicName;
+use adjourn_types::TopicName;
 
 pub(crate) use process::{Process, adjourn};
 pub(crate) use raw::{Raw, hello};

@@ -1,6 +1,6 @@
 //! Why a disk after a power cut is not right.
 
-use adjourn::storage::{Damage, StorageError};
+use adjourn_storage::{Damage, StorageError};
 
 /// Why a disk after a power cut is not right.
 #[derive(Debug)]

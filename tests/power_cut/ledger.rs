@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use adjourn::engine::Engine;
-use adjourn::storage::chunks::Manifest;
-use adjourn::storage::folder::DiskFolder;
-use adjourn::storage::{
+use adjourn_engine::Engine;
+use adjourn_storage::chunks::Manifest;
+use adjourn_storage::folder::DiskFolder;
+use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogBase, LogEntry, OpenOptions, PersistBatch, Recovered,
     Storage as _, StorageError, Vote,
 };
-use adjourn::types::GroupId;
+use adjourn_types::GroupId;
 
 use super::fault::Fault;
 

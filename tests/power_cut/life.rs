@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use adjourn::storage::{Chore, DiskStorage, JournalSize, Storage as _, StorageError};
+use adjourn_storage::{Chore, DiskStorage, JournalSize, Storage as _, StorageError};
 use proptest::test_runner::TestRng;
 
 use super::cut::{Beginning, Life, directory};

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adjourn::engine::{Applied, Command, Engine, Entry, JobSelect, Relocated};
-use adjourn::storage::chunks::{self, Manifest};
-use adjourn::storage::folder::{DiskFolder, Folder as _};
-use adjourn::storage::{
+use adjourn_engine::{Applied, Command, Engine, Entry, JobSelect, Relocated};
+use adjourn_storage::chunks::{self, Manifest};
+use adjourn_storage::folder::{DiskFolder, Folder as _};
+use adjourn_storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, LogBase, PageFile, Records, Restored,
     StorageError, begin_capture,
 };
-use adjourn::types::{GroupId, JobId, Millis, SessionSecret};
+use adjourn_types::{GroupId, JobId, Millis, SessionSecret};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 

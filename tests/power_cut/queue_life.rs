@@ -6,10 +6,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use adjourn::storage::audit::audit;
-use adjourn::storage::chunks::{self, Manifest};
-use adjourn::storage::folder::DiskFolder;
-use adjourn::storage::{Depth, checkpoint};
+use adjourn_storage::audit::audit;
+use adjourn_storage::chunks::{self, Manifest};
+use adjourn_storage::folder::DiskFolder;
+use adjourn_storage::{Depth, checkpoint};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 

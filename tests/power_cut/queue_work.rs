@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use adjourn::engine::{Command, JobSelect, NewJob, Outcome, PushOutcome, TopicOrder};
-use adjourn::storage::StorageError;
-use adjourn::types::{IfExists, JobId, TopicName, When};
+use adjourn_engine::{Command, JobSelect, NewJob, Outcome, PushOutcome, TopicOrder};
+use adjourn_storage::StorageError;
+use adjourn_types::{IfExists, JobId, TopicName, When};
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::TestRng;
 
@@ -45,7 +45,7 @@ impl Queue {
             body: &job.body,
         });
         let new = new.collect();
-        let push = Command::Push { session: adjourn::types::SessionId(0), sequence: 0, topic, jobs: new };
+        let push = Command::Push { session: adjourn_types::SessionId(0), sequence: 0, topic, jobs: new };
         let outcomes = self.apply(vec![push])?.outcomes;
         let [Outcome::Pushed(outcomes)] = &outcomes[..] else { panic!("{outcomes:?}") };
         for (outcome, job) in outcomes.iter().zip(jobs) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use adjourn::storage::sync::{self, Done};
+use adjourn_storage::sync::{self, Done};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::TestRng;
 

@@ -1,6 +1,6 @@
 //! The random operations of a node on its storage.
 
-use adjourn::storage::{EntryKind, JournalSize, LogEntry, PersistBatch, Vote};
+use adjourn_storage::{EntryKind, JournalSize, LogEntry, PersistBatch, Vote};
 use bytes::Bytes;
 use proptest::prelude::{Rng as _, RngExt as _};
 use proptest::test_runner::TestRng;

@@ -2,18 +2,18 @@
 
 use std::num::{NonZeroU64, NonZeroU128};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, Idempotency, JobRef, JobReport, Leased, List, Member,
     MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
     StageReport, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
 };
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
     CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX,
     TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
-use adjourn::types::{
+use adjourn_types::{
     Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
     Lease, ListOrder, Millis, PolicyChange, RetryDefaults, SessionId, SessionSecret, Setting, States,
     TopicName, When,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     BACKOFF_LIST_MAX, CALL_BACK_LOG_MS_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX,
     TTR_MS_MAX, TTR_MS_MIN,
 };
-use adjourn::types::{
+use adjourn_types::{
     Backoff, BackoffCurve, CallBack, Late, LateAction, Method, PolicyChange, Refused, Setting, Success,
     Template, TopicPolicy,
 };

@@ -2,16 +2,16 @@
 
 use std::num::NonZeroU128;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Bulk, Change, Hello, Idempotency, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Subscribe,
     TopicSet,
 };
-use adjourn::types::limits::{
+use adjourn_types::limits::{
     BULK_JOBS_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DEDUPE_RETENTION_MS_MAX,
     DELAY_MS_MAX, KEY_BYTES_MAX, KICK_JOBS_MAX, LEASES_MAX, LIST_JOBS_MAX, PUSH_JOBS_MAX, REASON_BYTES_MAX,
     RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
-use adjourn::types::{
+use adjourn_types::{
     AttributesBuilder, Filter, JobId, ListOrder, Millis, PolicyChange, States, TopicName, TopicPolicy, When,
 };
 use bytes::Bytes;

@@ -1,10 +1,10 @@
 //! A node's disk: the simulated disks of the log and of the folder of checkpoints, and what the server's threads do with them,
 //! at once.
 
-use adjourn::raft::Wanted;
-use adjourn::replica::{CheckpointOrder, Input};
-use adjourn::storage::folder::{Folder as _, SimulatedFolder};
-use adjourn::storage::{
+use adjourn_raft::Wanted;
+use adjourn_replica::{CheckpointOrder, Input};
+use adjourn_storage::folder::{Folder as _, SimulatedFolder};
+use adjourn_storage::{
     CheckpointWriter, Fault, LogEntry, PersistBatch, Recovered, Restored, SimulatedDisk, SimulatedStorage,
     Storage as _, checkpoint,
 };

@@ -1,8 +1,8 @@
 //! The past of a job, in a cluster: all members keep the same.
 
-use adjourn::protocol::{JobRef, JobReport, NewJob, PushResult, ReleaseKind, Request, Reserve, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{JobId, Lease};
+use adjourn_protocol::{JobRef, JobReport, NewJob, PushResult, ReleaseKind, Request, Reserve, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{JobId, Lease};
 
 use super::rig::Rig;
 

@@ -1,7 +1,7 @@
 //! A request that an older member does not know: it is refused before it is proposed, until that member is upgraded.
 
-use adjourn::protocol::{Applied, ErrorCode, Request, Response};
-use adjourn::types::FEATURE_KICK_MANY;
+use adjourn_protocol::{Applied, ErrorCode, Request, Response};
+use adjourn_types::FEATURE_KICK_MANY;
 
 use super::rig::{Rig, refusal};
 

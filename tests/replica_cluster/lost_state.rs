@@ -1,9 +1,9 @@
 //! A member that has lost its state puts a checkpoint of the leader in place of it. Its log is committed to the end and
 //! agrees with the checkpoint: whenever the power goes meanwhile, the log keeps every entry that the member acknowledged.
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response};
-use adjourn::replica::Notice;
-use adjourn::types::JobId;
+use adjourn_protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response};
+use adjourn_replica::Notice;
+use adjourn_types::JobId;
 
 use super::rig::{Rig, refusal};
 use super::serves;

@@ -3,17 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::engine::{Command, EntryBuilder};
-use adjourn::protocol::{
-    ErrorReply, Hello, NewJob, Push, Request, RequestId, Response, VERSION, VERSION_MIN,
-};
-use adjourn::raft::{MembershipChange, Message};
-use adjourn::replica::{
+use adjourn_engine::{Command, EntryBuilder};
+use adjourn_protocol::{ErrorReply, Hello, NewJob, Push, Request, RequestId, Response, VERSION, VERSION_MIN};
+use adjourn_raft::{MembershipChange, Message};
+use adjourn_replica::{
     Arrival, Bundle, ConnectionId, Input, MemoryAccount, Notice, Now, Output, PeerInfo, Permit, Replica,
     ReplicaConfig,
 };
-use adjourn::storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
-use adjourn::types::{FEATURE_LEVEL, Member, Millis, RetryDefaults, SessionSecret};
+use adjourn_storage::{EntryKind, LogEntry, PersistBatch, StorageError, Vote};
+use adjourn_types::{FEATURE_LEVEL, Member, Millis, RetryDefaults, SessionSecret};
 
 use super::copied;
 use super::disk::Disk;

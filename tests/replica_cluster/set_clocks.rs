@@ -1,8 +1,8 @@
 //! A wall clock that is set wrong and put right again: no job comes early, and none is ended by it.
 
-use adjourn::protocol::{Delivered, JobRef, NewJob, PushResult, Request, Reserve, Response, TopicSet};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{
+use adjourn_protocol::{Delivered, JobRef, NewJob, PushResult, Request, Reserve, Response, TopicSet};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{
     AttributesBuilder, JobId, JobState, Late, LateAction, Millis, PolicyChange, TopicPolicy, When,
 };
 

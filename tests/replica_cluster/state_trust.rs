@@ -1,8 +1,8 @@
 //! A member whose state cannot be relied on: a majority has another one, or its disk cannot read it.
 
-use adjourn::protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response};
-use adjourn::replica::Notice;
-use adjourn::types::JobId;
+use adjourn_protocol::{ErrorCode, JobRef, NewJob, PushResult, Request, Response};
+use adjourn_replica::Notice;
+use adjourn_types::JobId;
 
 use super::rig::{Rig, client_address, refusal};
 use super::serves;

@@ -2,13 +2,13 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, JobRef, Leased, Request, RequestId, Reserve,
     Response, Resume, Subscribe,
 };
-use adjourn::replica::{ConnectionId, Input, Permit};
-use adjourn::types::limits::RESERVE_JOBS_MAX;
-use adjourn::types::{JobId, SessionId, TopicName};
+use adjourn_replica::{ConnectionId, Input, Permit};
+use adjourn_types::limits::RESERVE_JOBS_MAX;
+use adjourn_types::{JobId, SessionId, TopicName};
 
 use super::rig::{GRACE_MS, Rig, hello, jobs};
 

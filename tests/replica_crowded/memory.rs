@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjourn::protocol::{JobRef, Request, Response, Subscribe};
-use adjourn::replica::{Arrival, ConnectionId, Input};
-use adjourn::types::{Access, JobId, SessionSecret};
+use adjourn_protocol::{JobRef, Request, Response, Subscribe};
+use adjourn_replica::{Arrival, ConnectionId, Input};
+use adjourn_types::{Access, JobId, SessionSecret};
 
 use super::rig::{Rig, hello, jobs};
 

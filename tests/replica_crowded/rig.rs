@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, Hello, NewJob, Push, PushResult, Request, RequestId, Response, Subscribe, VERSION, VERSION_MIN,
 };
-use adjourn::replica::{
+use adjourn_replica::{
     Arrival, Audited, CheckpointOrder, ConnectionId, HeldMemory, Input, MemoryAccount, Now, Output, Permit,
     Replica, ReplicaConfig,
 };
-use adjourn::storage::folder::SimulatedFolder;
-use adjourn::storage::{CheckpointWriter, LogBase, Recovered, SealedCheckpoint};
-use adjourn::types::{FEATURE_LEVEL, JobId, Millis, RetryDefaults, SessionSecret, TopicName};
+use adjourn_storage::folder::SimulatedFolder;
+use adjourn_storage::{CheckpointWriter, LogBase, Recovered, SealedCheckpoint};
+use adjourn_types::{FEATURE_LEVEL, JobId, Millis, RetryDefaults, SessionSecret, TopicName};
 
 pub(crate) const LARGE_BYTES: usize = 65 << 10;
 pub(crate) const UNCOMMITTED_BYTES_MAX: usize = 1 << 20;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve,
     Response, Resume, StatsReport, Subscribe, TopicSet,
 };
-use adjourn::replica::{Arrival, ConnectionId};
-use adjourn::types::{
+use adjourn_replica::{Arrival, ConnectionId};
+use adjourn_types::{
     Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, PolicyChange, Right, SessionSecret,
     Setting, TopicName, TopicPolicy, When,
 };
@@ -39,7 +39,7 @@ fn bulk(change: Change, filter: Filter) -> Request {
 }
 
 fn list(filter: Filter) -> Request {
-    let (order, cursor) = (adjourn::types::ListOrder::Due, "".into());
+    let (order, cursor) = (adjourn_types::ListOrder::Due, "".into());
     Request::List(List { filter, order, jobs_max: 9, with_bodies: true, cursor })
 }
 
@@ -272,7 +272,7 @@ fn lists_counts_and_stats_show_what_a_token_may_see() {
 /// A page of one job of all topics, by key.
 fn one_of_all(key_prefix: &'static str) -> Request {
     let filter = Filter { key_prefix: Some(key_prefix.into()), ..Filter::default() };
-    let (order, cursor) = (adjourn::types::ListOrder::Key, "".into());
+    let (order, cursor) = (adjourn_types::ListOrder::Key, "".into());
     Request::List(List { filter, order, jobs_max: 1, with_bodies: false, cursor })
 }
 

@@ -6,12 +6,12 @@
 use std::num::NonZeroU128;
 use std::sync::Arc;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, Idempotency, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
 };
-use adjourn::replica::{Arrival, ConnectionId, Input, Permit};
-use adjourn::types::limits::{IDEMPOTENT_LIST_JOBS_MAX, LEASES_MAX};
-use adjourn::types::{
+use adjourn_replica::{Arrival, ConnectionId, Input, Permit};
+use adjourn_types::limits::{IDEMPOTENT_LIST_JOBS_MAX, LEASES_MAX};
+use adjourn_types::{
     Access, Fence, IfExists, JobId, Key, Lease, PolicyChange, SessionSecret, TopicName, TopicPolicy,
 };
 
@@ -370,7 +370,7 @@ fn topics_of_dead_letters_count_for_their_token() {
     let set = |name: &str, to: &str| {
         let set = TopicPolicy { dead_letters: Some(topic(to)), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
-        Request::TopicSet(adjourn::protocol::TopicSet { topic: topic(name), change })
+        Request::TopicSet(adjourn_protocol::TopicSet { topic: topic(name), change })
     };
     assert_eq!(ask(&mut rig, set("shop.a", "shop.dead")), None, "two of four");
     assert_eq!(ask(&mut rig, new("shop.a")), None);
@@ -401,7 +401,7 @@ fn a_topic_counts_once_when_it_is_made_together_with_what_names_it() {
     let set = |name: &str, to: &str| {
         let set = TopicPolicy { dead_letters: Some(topic(to)), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
-        Request::TopicSet(adjourn::protocol::TopicSet { topic: topic(name), change })
+        Request::TopicSet(adjourn_protocol::TopicSet { topic: topic(name), change })
     };
     let mut id = 0;
     let mut ask_all = |rig: &mut Rig, requests: Vec<Request>| -> Vec<Option<ErrorCode>> {

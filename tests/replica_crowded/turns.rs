@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume, TopicSet,
 };
-use adjourn::replica::{ConnectionId, Input, Permit};
-use adjourn::types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
-use adjourn::types::{Fence, Filter, JobId, Lease, PolicyChange, TopicName, TopicPolicy};
+use adjourn_replica::{ConnectionId, Input, Permit};
+use adjourn_types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
+use adjourn_types::{Fence, Filter, JobId, Lease, PolicyChange, TopicName, TopicPolicy};
 use bytes::Bytes;
 
 use super::rig::{Rig, hello, jobs};

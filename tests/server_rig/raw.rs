@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use adjourn::protocol::{FrameDecoder, Hello, Request, RequestId, Response, VERSION};
+use adjourn_protocol::{FrameDecoder, Hello, Request, RequestId, Response, VERSION};
 use bytes::BytesMut;
 
 /// A read that takes longer than this has failed. Nothing waits for it to pass.

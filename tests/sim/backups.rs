@@ -4,10 +4,10 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use adjourn::protocol::{BackupReady, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::storage::backup::{Backup, FOOTER_BYTES, footer};
-use adjourn::storage::{PinnedBackup, StorageError};
+use adjourn_protocol::{BackupReady, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_storage::backup::{Backup, FOOTER_BYTES, footer};
+use adjourn_storage::{PinnedBackup, StorageError};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::mutants::Mutant;

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use adjourn::replica::{CheckpointOrder, Input};
-use adjourn::storage::chunks::{self, Manifest};
-use adjourn::storage::{
+use adjourn_replica::{CheckpointOrder, Input};
+use adjourn_storage::chunks::{self, Manifest};
+use adjourn_storage::{
     BackupOrigin, CheckpointJobs, CheckpointWriter, Fault, LogBase, PinnedBackup, SealedCheckpoint,
     StorageError,
 };

@@ -1,7 +1,7 @@
 //! The thread for chores of the log, in virtual time: commits go on while it does one, and before the disk thread takes
 //! the result.
 
-use adjourn::storage::{Chore, StorageError};
+use adjourn_storage::{Chore, StorageError};
 
 use super::disk::Part;
 use super::seen::{NodeId, Seen};

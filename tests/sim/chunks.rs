@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use adjourn::storage::StorageError;
-use adjourn::storage::chunks::MANIFEST;
-use adjourn::storage::folder::{FaultyFile, FaultyWriter, Folder, SimulatedFolder};
+use adjourn_storage::StorageError;
+use adjourn_storage::chunks::MANIFEST;
+use adjourn_storage::folder::{FaultyFile, FaultyWriter, Folder, SimulatedFolder};
 
 use super::mutants::Mutant;
 

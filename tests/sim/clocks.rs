@@ -3,7 +3,7 @@
 //! A leader takes over a step of its clock when most clocks show the same. It can see the clocks of nodes that are up, and
 //! that takes it a while. Where no majority agrees, its state is ahead of none of the clocks that it sees.
 
-use adjourn::types::Millis;
+use adjourn_types::Millis;
 
 use super::seen::NodeId;
 use super::time::{MS, SECOND, Us};
@@ -46,8 +46,8 @@ impl Agreed {
         if ahead.len() < majority {
             return;
         }
-        let agrees = |some: &&[i64]| some[0].abs_diff(some[some.len() - 1]) <= AGREE_MS;
-        let agreed = ahead.windows(majority).find(agrees).map(|some| some[0]);
+        let are_close = |some: &&[i64]| some[0].abs_diff(some[some.len() - 1]) <= AGREE_MS;
+        let agreed = ahead.windows(majority).find(are_close).map(|some| some[0]);
         let since = self.up.0.max(self.leader.0);
         let all_are_seen = self.leader.1.is_some() && now >= since + SEEN_WITHIN;
         // Those that elected it showed it their clocks; which these are is not known.

@@ -1,7 +1,7 @@
 //! Several nodes: what a plan says of them, how they become a cluster, and what goes wrong between them.
 
-use adjourn::replica::Input;
-use adjourn::types::FEATURE_LEVEL;
+use adjourn_replica::Input;
+use adjourn_types::FEATURE_LEVEL;
 
 use super::clients::Wish;
 use super::faults::RESIDENT_BYTES;

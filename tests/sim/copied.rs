@@ -1,8 +1,8 @@
 //! What a fetch of a checkpoint copies: the files of one node's newest, and how another one unpacks them.
 
-use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
-use adjourn::storage::folder::{Folder as _, FolderWriter as _, SimulatedFolder};
-use adjourn::storage::{Restored, StorageError, checkpoint};
+use adjourn_storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
+use adjourn_storage::folder::{Folder as _, FolderWriter as _, SimulatedFolder};
+use adjourn_storage::{Restored, StorageError, checkpoint};
 
 /// Names and contents.
 pub(super) type Files = Vec<(String, Vec<u8>)>;

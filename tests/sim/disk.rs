@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use adjourn::storage::folder::Folder as _;
-use adjourn::storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
-use adjourn::storage::{
+use adjourn_storage::folder::Folder as _;
+use adjourn_storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
+use adjourn_storage::{
     Chore, LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
 };
 

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use adjourn::engine::{Command, Entry};
-use adjourn::replica::{ConnectionId, Input, Replica};
-use adjourn::storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, simulated};
+use adjourn_engine::{Command, Entry};
+use adjourn_replica::{ConnectionId, Input, Replica};
+use adjourn_storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, simulated};
 
 use super::clients::Wish;
 use super::cluster::ClusterPlan;

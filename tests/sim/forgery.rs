@@ -1,8 +1,8 @@
 //! Broken on purpose: messages and requests that were never sent, or that were changed on their way.
 
-use adjourn::protocol::{JobRef, PushResult, Request, RequestId, Response};
-use adjourn::raft::Message;
-use adjourn::replica::{Bundle, ConnectionId, Input, Permit, WriteBatch};
+use adjourn_protocol::{JobRef, PushResult, Request, RequestId, Response};
+use adjourn_raft::Message;
+use adjourn_replica::{Bundle, ConnectionId, Input, Permit, WriteBatch};
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::mutants::Mutant;

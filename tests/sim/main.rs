@@ -3,7 +3,7 @@
 //!
 //! A whole run happens in one thread and in virtual time: [`world`] takes one event after the other from a queue. What
 //! happens is drawn from the seed alone, so a failure says its seed, and the same seed does the same again, to the
-//! byte. The node is the real one: [`Replica`](adjourn::replica::Replica) over the simulated disk. Only what the server's
+//! byte. The node is the real one: [`Replica`](adjourn_replica::Replica) over the simulated disk. Only what the server's
 //! threads would do stands here (`node`, `checkpoint`).
 //!
 //! `ADJOURN_SIM_SEED=7` runs one seed and prints its trace. `ADJOURN_SIM_SEEDS=10000` runs that number of seeds, beginning with
@@ -50,7 +50,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use adjourn::storage::Fault;
+use adjourn_storage::Fault;
 
 use disk::Part;
 use mutants::Mutant;

@@ -1,7 +1,7 @@
 //! What can be broken on purpose around the real code. A simulation that cannot fail proves nothing: each of these must
 //! be caught by the invariant that is written beside it.
 
-use adjourn::storage::PersistBatch;
+use adjourn_storage::PersistBatch;
 
 /// Something that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Connections: messages take their time and keep their order, until the connection breaks. What goes to a client who reads
 //! slowly waits twice: in the node until it is written, and in the sockets after that.
 
-use adjourn::protocol::{Push, Request, RequestId, Response};
-use adjourn::replica::{ConnectionId, Input, Permit};
-use adjourn::types::Lease;
+use adjourn_protocol::{Push, Request, RequestId, Response};
+use adjourn_replica::{ConnectionId, Input, Permit};
+use adjourn_types::Lease;
 
 use super::mutants::Mutant;
 use super::node::Node;

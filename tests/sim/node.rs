@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use adjourn::protocol::{PushResult, RequestId, Response};
-use adjourn::replica::{
+use adjourn_protocol::{PushResult, RequestId, Response};
+use adjourn_replica::{
     ConnectionId, Input, MemoryAccount, Notice, Now, Output, Replica, ReplicaConfig, WriteBatch,
 };
-use adjourn::storage::{LogBase, StorageError};
-use adjourn::types::{Backoff, BackoffCurve, Millis, RetryDefaults};
+use adjourn_storage::{LogBase, StorageError};
+use adjourn_types::{Backoff, BackoffCurve, Millis, RetryDefaults};
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};

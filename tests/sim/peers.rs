@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::raft::Message;
-use adjourn::replica::{Bundle, Input, PeerInfo, ProbeError};
-use adjourn::types::{FEATURE_LEVEL, Member};
+use adjourn_raft::Message;
+use adjourn_replica::{Bundle, Input, PeerInfo, ProbeError};
+use adjourn_types::{FEATURE_LEVEL, Member};
 use bytes::Bytes;
 
 use super::mutants::Mutant;
@@ -285,7 +285,7 @@ impl World {
     }
 
     /// Entries for a member who lags are read, behind what waits for the disk.
-    pub(super) fn fetch(&mut self, node: NodeId, life: u64, wanted: adjourn::raft::Wanted) {
+    pub(super) fn fetch(&mut self, node: NodeId, life: u64, wanted: adjourn_raft::Wanted) {
         let takes = self.random.within(self.plan.disk_us);
         let waits = self.life(node, life).is_some_and(|life| !life.writes.is_empty());
         if waits {

@@ -1,6 +1,6 @@
 //! What kind of world a run plays in: drawn from the seed, or written down for one scenario.
 
-use adjourn::storage::Fault;
+use adjourn_storage::Fault;
 
 use super::cluster::ClusterPlan;
 use super::disk::Part;

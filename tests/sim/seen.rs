@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use adjourn::engine::Entry;
-use adjourn::protocol::{Request, RequestId, Response};
-use adjourn::raft::MembershipChange;
-use adjourn::replica::{Bundle, ConnectionId, Notice, WriteBatch};
-use adjourn::storage::{Checkpoint, CheckpointBegin, EntryKind, LogEntry, Recovered, Restored};
-use adjourn::types::{Millis, SessionId};
+use adjourn_engine::Entry;
+use adjourn_protocol::{Request, RequestId, Response};
+use adjourn_raft::MembershipChange;
+use adjourn_replica::{Bundle, ConnectionId, Notice, WriteBatch};
+use adjourn_storage::{Checkpoint, CheckpointBegin, EntryKind, LogEntry, Recovered, Restored};
+use adjourn_types::{Millis, SessionId};
 
 use super::chunks::Chunks;
 use super::time::Us;

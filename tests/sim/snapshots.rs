@@ -3,8 +3,8 @@
 //! The sender holds the files from the first moment on; the fetch continues after a broken connection. When all
 //! parts have arrived they are written beside the node's own checkpoint, and read.
 
-use adjourn::replica::Input;
-use adjourn::storage::{Restored, StorageError};
+use adjourn_replica::Input;
+use adjourn_storage::{Restored, StorageError};
 
 use super::copied::{Files, files, unpack};
 use super::disk::Part;
@@ -93,7 +93,7 @@ impl World {
 /// All sessions are closed, as if the checkpoint had none.
 fn forget_sessions(restored: &mut Restored) {
     let sessions: Vec<_> = restored.engine.sessions().map(|session| session.id).collect();
-    let commands = sessions.into_iter().map(|session| adjourn::engine::Command::SessionClose { session });
-    let entry = adjourn::engine::Entry { stamp: restored.engine.stamp(), commands: commands.collect() };
+    let commands = sessions.into_iter().map(|session| adjourn_engine::Command::SessionClose { session });
+    let entry = adjourn_engine::Entry { stamp: restored.engine.stamp(), commands: commands.collect() };
     let _outcomes = restored.engine.apply(&entry, &mut restored.records);
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use adjourn::protocol::{PushResult, Request, Response};
-use adjourn::replica::{Arrival, ConnectionId, Input, PeerInfo};
-use adjourn::types::{Access, FEATURE_LEVEL, Member, SessionSecret};
+use adjourn_protocol::{PushResult, Request, Response};
+use adjourn_replica::{Arrival, ConnectionId, Input, PeerInfo};
+use adjourn_types::{Access, FEATURE_LEVEL, Member, SessionSecret};
 
 use super::forgery::forged;
 use super::mutants::Mutant;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use adjourn::protocol::{Change, ErrorCode, JobRef, PushResult, ReleaseKind, Request, Response};
-use adjourn::replica::Notice;
-use adjourn::storage::ChunkState;
-use adjourn::types::{self, JobId, Key, Millis, TopicName};
+use adjourn_protocol::{Change, ErrorCode, JobRef, PushResult, ReleaseKind, Request, Response};
+use adjourn_replica::Notice;
+use adjourn_storage::ChunkState;
+use adjourn_types::{JobId, Key, Millis, TopicName};
 
 use super::seen::{NodeId, Seen, When};
 
@@ -184,7 +184,7 @@ impl Teller {
             (_, Response::Changed { job, .. }) => tally.spilled_moved += u64::from(spilled.remove(job)),
             (Some(Request::Push(push)), Response::Pushed(results)) => {
                 for (new, result) in push.jobs.iter().zip(results) {
-                    if let (types::When::At(at), PushResult::Pushed(job)) = (new.due, result) {
+                    if let (adjourn_types::When::At(at), PushResult::Pushed(job)) = (new.due, result) {
                         self.at.insert(*job, at);
                     }
                     if let PushResult::Kept(job) | PushResult::Refused(ErrorCode::KeyExists, Some(job)) =

@@ -3,7 +3,7 @@
 //! True time is what the world runs on, in microseconds. A machine's monotonic clock follows it exactly, from a moment of
 //! its own; its wall clock is skewed, drifts, and is set by somebody now and then.
 
-use adjourn::types::Millis;
+use adjourn_types::Millis;
 
 /// A moment of true time, or a length of it, in microseconds.
 pub(super) type Us = u64;

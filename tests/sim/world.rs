@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use adjourn::protocol::{Request, RequestId, Response};
-use adjourn::raft::Wanted;
-use adjourn::replica::ConnectionId;
-use adjourn::storage::PinnedBackup;
-use adjourn::types::{JobId, Lease, SessionId};
+use adjourn_protocol::{Request, RequestId, Response};
+use adjourn_raft::Wanted;
+use adjourn_replica::ConnectionId;
+use adjourn_storage::PinnedBackup;
+use adjourn_types::{JobId, Lease, SessionId};
 
 use bytes::Bytes;
 
@@ -481,6 +481,6 @@ impl World {
 }
 
 /// What a clock shows that is right.
-pub(super) fn true_wall(now: Us) -> adjourn::types::Millis {
+pub(super) fn true_wall(now: Us) -> adjourn_types::Millis {
     super::time::WallClock::new(0, 0).show(now)
 }

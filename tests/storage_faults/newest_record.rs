@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjourn::engine::Engine;
-use adjourn::storage::chunks::Manifest;
-use adjourn::storage::folder::DiskFolder;
-use adjourn::storage::journal::layout::{BLOCK_BYTES, HEADER_BYTES, Head, Header, RECORDS_AT};
-use adjourn::storage::{
+use adjourn_engine::Engine;
+use adjourn_storage::chunks::Manifest;
+use adjourn_storage::folder::DiskFolder;
+use adjourn_storage::journal::layout::{BLOCK_BYTES, HEADER_BYTES, Head, Header, RECORDS_AT};
+use adjourn_storage::{
     Chore, DiskStorage, EntryKind, JournalSize, LogBase, LogEntry, PersistBatch, Storage as _, StorageError,
     StorageErrorKind, Vote,
 };
-use adjourn::types::GroupId;
+use adjourn_types::GroupId;
 use tempfile::TempDir;
 
 use super::{copy_into, directory, options};

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use adjourn::protocol::RequestOpcode;
-use adjourn::types::FEATURE_LEVEL;
+use adjourn_protocol::RequestOpcode;
+use adjourn_types::FEATURE_LEVEL;
 
+use super::layers::Layers;
 use super::source::{Finding, Text, Tree, layer_paths, places};
 
 /// The first page of the architecture is read in one sitting; its chapters have the details.
@@ -18,8 +19,8 @@ const CONTENTS_FROM_BYTES: usize = 64 << 10;
 const CONTENTS: &str = "## Contents";
 const GLOSSARY: &str = "docs/words.md";
 /// Folders of the repository that documents name paths in.
-const FOLDERS: [&str; 9] =
-    ["src", "tests", "docs", "benches", "clients", "cluster", "conformance", "examples", "fuzz"];
+const FOLDERS: [&str; 10] =
+    ["src", "crates", "tests", "docs", "benches", "clients", "cluster", "conformance", "examples", "fuzz"];
 
 /// Every link inside the repository leads to a file, and to a heading if it names one.
 pub(super) fn links(text: &Text, root: &Path) -> Vec<Finding> {
@@ -124,40 +125,32 @@ pub(super) fn glossary(text: &Text) -> Vec<Finding> {
         .collect()
 }
 
-/// The code map has each layer that there is, with the layers that it may import.
-pub(super) fn code_map(
-    text: &Text,
-    layers: &[(&str, &[&str])],
-    with_code: &BTreeSet<String>,
-) -> Vec<Finding> {
+/// The code map has each layer that there is, with the layers that it imports.
+pub(super) fn code_map(text: &Text, layers: &Layers) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut above: Vec<&str> = Vec::new();
+    let mut above: BTreeSet<&str> = BTreeSet::new();
     for (at, row) in table(&text.text, "| layer |") {
         let [layer, imports, ..] = row.as_slice() else { continue };
         let layer = layer.trim_matches('`');
-        let imports: Vec<&str> = match *imports {
-            "none" => Vec::new(),
+        let imports: BTreeSet<&str> = match *imports {
+            "none" => BTreeSet::new(),
             "all above" => above.clone(),
             names => names.split(", ").collect(),
         };
-        above.push(layer);
-        match layers.iter().find(|(name, _)| *name == layer) {
+        above.insert(layer);
+        match layers.get(layer) {
             None => found.push(text.finding(at, format!("`{layer}` is not a layer: remove the row"))),
-            Some((_, allowed)) if *allowed != imports.as_slice() => {
-                found.push(text.finding(at, format!("`{layer}` may import {}", allowed.join(", "))));
+            Some(allowed) if !allowed.iter().map(String::as_str).eq(imports.iter().copied()) => {
+                let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+                found.push(text.finding(at, format!("`{layer}` imports {}", allowed.join(", "))));
             }
             Some(_) => {}
         }
     }
-    let named = |name: &str| above.contains(&name);
-    let all = layers.iter().map(|(name, _)| *name).chain(with_code.iter().map(String::as_str));
-    let missing: BTreeSet<&str> = all.filter(|name| !named(name)).collect();
+    let missing = layers.keys().filter(|name| !above.contains(name.as_str()));
     found.extend(
-        missing.iter().map(|name| text.finding(0, format!("the code map lacks the layer `{name}`: add it"))),
+        missing.map(|name| text.finding(0, format!("the code map lacks the layer `{name}`: add it"))),
     );
-    let empty = above.iter().filter(|name| !with_code.contains(**name));
-    found
-        .extend(empty.map(|name| text.finding(0, format!("the layer `{name}` has no code: remove its row"))));
     found
 }
 
@@ -213,7 +206,7 @@ pub(super) fn missing_features(text: &Text, pages: &[&str]) -> Vec<Finding> {
 
 /// A path in a code span leads to a file or a folder: from the root, from the document, or from the folder of a layer. A name of a
 /// Rust file alone is that of some file.
-pub(super) fn paths(text: &Text, tree: &Tree, layers: &[(&str, &[&str])]) -> Vec<Finding> {
+pub(super) fn paths(text: &Text, tree: &Tree, layers: &Layers) -> Vec<Finding> {
     let folder = tree.root.join(&text.path).parent().map(Path::to_owned).unwrap_or_default();
     let exists = |path: &str| {
         folder.join(path).exists()
@@ -225,7 +218,7 @@ pub(super) fn paths(text: &Text, tree: &Tree, layers: &[(&str, &[&str])]) -> Vec
         .filter(|(_, span)| {
             if let Some((first, rest)) = span.split_once('/') {
                 // A placeholder such as `clients/LANGUAGE/test` is not a path.
-                let leads_there = FOLDERS.contains(&first) || layers.iter().any(|(layer, _)| *layer == first);
+                let leads_there = FOLDERS.contains(&first) || layers.contains_key(first);
                 leads_there && !rest.contains(|c: char| c.is_ascii_uppercase()) && !exists(span)
             } else {
                 let is_rust = Path::new(span).extension().is_some_and(|found| found == "rs");
@@ -453,6 +446,10 @@ mod tests {
         assert_eq!(of(&[("ARCHITECTURE.md", &format!("{}{}", first.1, "x".repeat(13_000))), a]), 1);
     }
 
+    fn layers(all: &[(&str, &[&str])]) -> Layers {
+        all.iter().map(|(layer, imports)| ((*layer).to_owned(), names(imports))).collect()
+    }
+
     #[test]
     fn a_second_glossary_is_found() {
         let of = |path| lines(&glossary(&Text::new(path, "a\n\n| word | meaning |\n|---|---|")));
@@ -461,18 +458,17 @@ mod tests {
 
     #[test]
     fn a_code_map_that_is_not_the_code_is_found() {
-        const LAYERS: [(&str, &[&str]); 3] = [("a", &[]), ("b", &["a"]), ("c", &["a", "b"])];
+        let layers = layers(&[("a", &[]), ("b", &["a"]), ("c", &["a", "b"])]);
         let of = |rows: &str| {
             let map = Text::new("x.md", &format!("x\n| layer | imports |\n|---|---|\n{rows}"));
-            code_map(&map, &LAYERS, &names(&["a", "b", "c"]))
+            code_map(&map, &layers)
         };
         let right = "| `a` | none | x |\n| `b` | a | y |\n| `c` | all above | z |\n";
         assert_eq!(of(right), []);
         assert_eq!(lines(&of(&right.replace("| a |", "| none |"))), [5]);
         assert_eq!(lines(&of(&right.replace("| `b` | a | y |\n", "").replace("all above", "a, b"))), [1]);
-        assert_eq!(lines(&of(&format!("{right}| `d` | none | x |"))), [7, 1]);
-        let found = code_map(&Text::new("x.md", ""), &LAYERS, &names(&["e"]));
-        assert_eq!(found.len(), 4);
+        assert_eq!(lines(&of(&format!("{right}| `d` | none | x |"))), [7]);
+        assert_eq!(code_map(&Text::new("x.md", ""), &layers).len(), 3);
     }
 
     #[test]
@@ -500,10 +496,10 @@ mod tests {
 
     #[test]
     fn a_path_that_does_not_exist_is_found() {
-        const LAYERS: [(&str, &[&str]); 1] = [("types", &[])];
+        let layers = layers(&[("types", &[])]);
         let mut tree = tree(&[]);
         tree.rust.push(super::super::source::SourceFile::new("src/a/here.rs", ""));
-        let of = |text| lines(&paths(&Text::new("docs/x.md", text), &tree, &LAYERS));
+        let of = |text| lines(&paths(&Text::new("docs/x.md", text), &tree, &layers));
         assert_eq!(
             of("`tests/tidy.rs`, `types/limits.rs`, `types/limits`, `types`, `http.md`, `here.rs`"),
             [0; 0]

@@ -1,6 +1,5 @@
 //! The repository as the rules see it: its text files, and its Rust files with comments and strings set apart.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,14 +67,13 @@ impl SourceFile {
         self.path.starts_with("tests/") || self.code.find("#[cfg(test)]").is_some_and(|tests| at > tests)
     }
 
-    /// The names of the modules from the crate's root down to this file; `None` outside `src/`.
-    pub(super) fn module(&self) -> Option<Vec<&str>> {
-        let inner = self.path.strip_prefix("src/")?.strip_suffix(".rs")?;
-        let mut names: Vec<&str> = inner.split('/').collect();
-        if matches!(names.last(), Some(&"mod" | &"lib" | &"main")) {
-            names.pop();
+    /// The layer that this file belongs to: the name of its crate, or `cli`; `None` outside both.
+    pub(super) fn layer(&self) -> Option<String> {
+        if self.path.starts_with("src/") {
+            return Some("cli".to_owned());
         }
-        Some(names)
+        let (folder, rest) = self.path.strip_prefix("crates/")?.split_once('/')?;
+        rest.starts_with("src/").then(|| folder.replace('-', "_"))
     }
 }
 
@@ -102,12 +100,6 @@ impl Tree {
         Self { root, rust, texts }
     }
 
-    /// The layers that have code.
-    pub(super) fn layers(&self) -> BTreeSet<String> {
-        let modules = self.rust.iter().filter_map(SourceFile::module);
-        modules.filter_map(|names| names.first().map(|layer| (*layer).to_owned())).collect()
-    }
-
     pub(super) fn markdown(&self) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(|text| text.has_extension("md"))
     }
@@ -119,8 +111,12 @@ impl Tree {
 
 /// Where a path that begins with the name of a layer may lead, from the root of the repository.
 pub(super) fn layer_paths(path: &str) -> Vec<String> {
-    let file = if path.contains('.') { path.to_owned() } else { format!("{path}.rs") };
-    vec![format!("src/{path}"), format!("src/{file}")]
+    let (layer, rest) = path.split_once('/').unwrap_or((path, ""));
+    let folder =
+        if layer == "cli" { "src".to_owned() } else { format!("crates/{}/src", layer.replace('_', "-")) };
+    let inner = format!("{folder}/{rest}");
+    let file = if rest.contains('.') { inner.clone() } else { format!("{inner}.rs") };
+    vec![inner, file]
 }
 
 /// Where `word` stands in `code`, not as a part of a longer name.
@@ -293,10 +289,9 @@ fn places_are_whole_words() {
 }
 
 #[test]
-fn modules_are_named_by_their_path() {
-    let module = |path| SourceFile::new(path, "").module().map(|names| names.join("::"));
-    assert_eq!(module("src/engine/mod.rs").as_deref(), Some("engine"));
-    assert_eq!(module("src/server/config/value.rs").as_deref(), Some("server::config::value"));
-    assert_eq!(module("src/lib.rs").as_deref(), Some(""));
-    assert_eq!(module("tests/all.rs"), None);
+fn a_file_belongs_to_the_layer_of_its_crate() {
+    let layer = |path| SourceFile::new(path, "").layer();
+    assert_eq!(layer("crates/call-backs/src/client.rs").as_deref(), Some("call_backs"));
+    assert_eq!(layer("src/bench/push.rs").as_deref(), Some("cli"));
+    assert_eq!((layer("tests/tidy.rs"), layer("crates/engine/build.rs")), (None, None));
 }

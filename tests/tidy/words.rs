@@ -9,8 +9,14 @@ const WAITS_ALLOWED: [(&str, &str); 4] = [
         "handlers take time, wires hang for a time, and the end is polled for: nothing is hoped to have happened meanwhile",
     ),
     ("benches/siege/tenants.rs", "a load lasts for a time"),
-    ("src/server/disk.rs", "the system does not tell when a disk has space again, or a process a descriptor"),
-    ("src/storage/chunks/manifest.rs", "the system does not tell when a process has a descriptor again"),
+    (
+        "crates/server/src/disk.rs",
+        "the system does not tell when a disk has space again, or a process a descriptor",
+    ),
+    (
+        "crates/storage/src/chunks/manifest.rs",
+        "the system does not tell when a process has a descriptor again",
+    ),
 ];
 
 /// Nothing is left to be written later.
@@ -44,14 +50,14 @@ pub(super) fn getter_prefix(file: &SourceFile) -> Vec<Finding> {
 
 /// Only the command line prints; everything else logs.
 pub(super) fn prints(file: &SourceFile) -> Vec<Finding> {
-    if !file.path.starts_with("src/") || file.path.starts_with("src/cli/") {
+    if file.layer().is_none_or(|layer| layer == "cli") {
         return Vec::new();
     }
     ["println!", "print!", "eprintln!", "eprint!"]
         .iter()
         .flat_map(|word| file.places_of(word))
         .filter(|at| !file.is_test(*at))
-        .map(|at| file.finding(at, "only src/cli prints: use tracing"))
+        .map(|at| file.finding(at, "only the command line prints: use tracing"))
         .collect()
 }
 
@@ -156,9 +162,9 @@ mod tests {
 
     #[test]
     fn printing_is_found() {
-        assert_eq!(of(prints, "src/server/x.rs", "fn f() { println!() }"), [1]);
-        assert_eq!(of(prints, "src/cli/x.rs", "fn f() { println!() }"), [0; 0]);
-        assert_eq!(of(prints, "src/server/x.rs", "//! println!()\nfn f() {}"), [0; 0]);
+        assert_eq!(of(prints, "crates/server/src/x.rs", "fn f() { println!() }"), [1]);
+        assert_eq!(of(prints, "src/x.rs", "fn f() { println!() }"), [0; 0]);
+        assert_eq!(of(prints, "crates/server/src/x.rs", "//! println!()\nfn f() {}"), [0; 0]);
     }
 
     #[test]
@@ -170,7 +176,10 @@ mod tests {
     fn a_wait_is_found() {
         assert_eq!(of(waits, "tests/x.rs", "a\nstd::thread::sleep(d);"), [2]);
         assert_eq!(of(waits, "tests/x.rs", "use tokio::time::sleep;\nsleep(d).await;"), [1, 2]);
-        assert_eq!(of(waits, "src/server/x.rs", "thread::sleep(d);\ntokio::time::sleep(d).await;"), [1]);
+        assert_eq!(
+            of(waits, "crates/server/src/x.rs", "thread::sleep(d);\ntokio::time::sleep(d).await;"),
+            [1]
+        );
         assert_eq!(of(waits, "src/x.rs", "#[cfg(test)]\nmod tests { fn f() { sleep(d) } }"), [2]);
     }
 

@@ -3,8 +3,8 @@
 use std::future::pending;
 use std::time::Duration;
 
-use adjourn::client::{Cancellation, Cancelled};
-use adjourn::protocol::Delivered;
+use adjourn_client::{Cancellation, Cancelled};
+use adjourn_protocol::Delivered;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 

@@ -1,8 +1,8 @@
 //! The operator's commands: one job, topics, many jobs, and the connections of others.
 
-use adjourn::client::{Changed, Client, ClientError};
-use adjourn::protocol::{ConnectionList, Request, Response, StageReport, TopicSet, Totals};
-use adjourn::types::TopicName;
+use adjourn_client::{Changed, Client, ClientError};
+use adjourn_protocol::{ConnectionList, Request, Response, StageReport, TopicSet, Totals};
+use adjourn_types::TopicName;
 use serde_json::{Value, json};
 
 use super::shown::{

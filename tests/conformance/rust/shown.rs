@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use adjourn::client::ClientError;
-use adjourn::protocol::{Delivered, ErrorCode, FrameDecoder, JobReport, Request, RequestId, Response};
-use adjourn::types::limits::BODY_BYTES_CEILING;
+use adjourn_client::ClientError;
+use adjourn_protocol::{Delivered, ErrorCode, FrameDecoder, JobReport, Request, RequestId, Response};
+use adjourn_types::limits::BODY_BYTES_CEILING;
 use bytes::BytesMut;
 use serde_json::{Value, json};
 

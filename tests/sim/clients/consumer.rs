@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Delivered, ErrorCode, Leased, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
 };
-use adjourn::types::{JobId, Lease, TopicName};
+use adjourn_types::{JobId, Lease, TopicName};
 
 use super::super::node::GRACE_MS;
 use super::super::plan::{Pace, Plan};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::{JobRef, Request, RequestId, Response, Subscribe, TopicSet};
-use adjourn::types::Lease;
+use adjourn_protocol::{JobRef, Request, RequestId, Response, Subscribe, TopicSet};
+use adjourn_types::Lease;
 
 use super::super::time::{MS, SECOND, Us};
 use super::operator::no_limits;

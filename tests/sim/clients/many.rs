@@ -1,7 +1,7 @@
 //! What an operator asks of many jobs: lists, and changes of some at a time.
 
-use adjourn::protocol::{Bulk, Change, List};
-use adjourn::types::{Filter, ListOrder, Millis, States, When};
+use adjourn_protocol::{Bulk, Change, List};
+use adjourn_types::{Filter, ListOrder, Millis, States, When};
 use bytes::Bytes;
 
 use super::super::plan::Pace;

@@ -12,8 +12,8 @@ mod stranger;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use adjourn::protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN, Welcome};
-use adjourn::types::{JobId, Millis, TopicName};
+use adjourn_protocol::{Hello, Request, RequestId, Response, Resume, VERSION, VERSION_MIN, Welcome};
+use adjourn_types::{JobId, Millis, TopicName};
 
 use super::peers::node_at;
 use super::plan::Plan;

@@ -1,8 +1,8 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
-use adjourn::protocol::{Bulk, JobRef, List, Request, RequestId, Response, TopicSet};
-use adjourn::types::limits::KICK_JOBS_MAX;
-use adjourn::types::{PolicyChange, Setting, TopicPolicy};
+use adjourn_protocol::{Bulk, JobRef, List, Request, RequestId, Response, TopicSet};
+use adjourn_types::limits::KICK_JOBS_MAX;
+use adjourn_types::{PolicyChange, Setting, TopicPolicy};
 
 use super::super::plan::{Pace, Plan};
 use super::super::random::Random;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{ErrorCode, NewJob, Push, Request, RequestId, Response};
-use adjourn::types::{Attributes, AttributesBuilder, Backoff, BackoffCurve, IfExists, Key, Millis, When};
+use adjourn_protocol::{ErrorCode, NewJob, Push, Request, RequestId, Response};
+use adjourn_types::{Attributes, AttributesBuilder, Backoff, BackoffCurve, IfExists, Key, Millis, When};
 
 use super::super::plan::{Pace, Plan};
 use super::super::random::Random;

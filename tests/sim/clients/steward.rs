@@ -1,7 +1,7 @@
 //! The steward: looks after the cluster. Wishes come from the world; it requests one after the other until the
 //! cluster reports that it is done.
 
-use adjourn::protocol::{ClusterReport, Request, RequestId, Response, Role as Part};
+use adjourn_protocol::{ClusterReport, Request, RequestId, Response, Role as Part};
 
 use super::super::peers::peer_address;
 use super::super::seen::NodeId;

@@ -1,8 +1,8 @@
 //! A stranger: may do nothing where the others are, and asks for what they ask for, with their leases, ids and cursors. Now and then it
 //! asks for much at once that costs more than it looks, and hangs up.
 
-use adjourn::protocol::{JobRef, List, NewJob, Push, ReleaseKind, Request, RequestId, Response};
-use adjourn::types::{Fence, Filter, JobId, Key, Lease, ListOrder};
+use adjourn_protocol::{JobRef, List, NewJob, Push, ReleaseKind, Request, RequestId, Response};
+use adjourn_types::{Fence, Filter, JobId, Key, Lease, ListOrder};
 
 use super::super::plan::{Pace, Plan};
 use super::super::time::{MS, Us};

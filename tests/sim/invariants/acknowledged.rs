@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     ErrorCode, JobRef, NewJob, PushResult, Request, RequestId, Response, StatsReport, Totals,
 };
-use adjourn::replica::ConnectionId;
-use adjourn::types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
-use adjourn::types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
+use adjourn_replica::ConnectionId;
+use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
+use adjourn_types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use adjourn::replica::WriteBatch;
-use adjourn::storage::{LogEntry, Vote};
+use adjourn_replica::WriteBatch;
+use adjourn_storage::{LogEntry, Vote};
 
 /// The log of one node.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 //!
 //! It is known how many it changed at most, which conditions they met that do not change, and when that was over.
 
-use adjourn::protocol::{Applied, Bulk, Change, ErrorReply, Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{Key, TopicName};
+use adjourn_protocol::{Applied, Bulk, Change, ErrorReply, Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{Key, TopicName};
 
 use super::super::time::Us;
 

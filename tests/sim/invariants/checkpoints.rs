@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::storage::audit::audit;
-use adjourn::storage::checkpoint::rewritten_rows_max;
-use adjourn::storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
-use adjourn::storage::folder::Folder as _;
-use adjourn::storage::{CheckpointBegin, ChunkState, Depth, Restored, StorageError};
+use adjourn_storage::audit::audit;
+use adjourn_storage::checkpoint::rewritten_rows_max;
+use adjourn_storage::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
+use adjourn_storage::folder::Folder as _;
+use adjourn_storage::{CheckpointBegin, ChunkState, Depth, Restored, StorageError};
 
 use super::super::chunks::Chunks;
 use super::super::seen::{NodeId, Seen, When};

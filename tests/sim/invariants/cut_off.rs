@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Request, Response};
-use adjourn::raft::{Membership, MembershipChange};
-use adjourn::storage::{EntryKind, LogEntry};
+use adjourn_protocol::{Request, Response};
+use adjourn_raft::{Membership, MembershipChange};
+use adjourn_storage::{EntryKind, LogEntry};
 
 use super::super::seen::{NodeId, Seen, When};
 use super::super::time::{SECOND, Us};

@@ -7,7 +7,7 @@
 //! A wall clock that was ahead for a moment makes a job due for that moment. It ends no job: a job ends by a clock that has shown
 //! the time for longer.
 
-use adjourn::types::{self, Millis};
+use adjourn_types::Millis;
 
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, SECOND, Us};
@@ -35,7 +35,7 @@ const STEP_MS: i64 = 1_000;
 /// A time that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    pub(super) when: types::When,
+    pub(super) when: adjourn_types::When,
     pub(super) asked: Us,
     /// When it was acknowledged.
     pub(super) said: Option<Us>,
@@ -97,7 +97,7 @@ impl Clocks {
 
     /// Whether it is that time also by the slowest clock that may count: so that it ends a job.
     pub(super) fn is_sure(&self, now: When, due: &Due) -> bool {
-        let types::When::At(at) = due.when else { return self.has_come(now, due) };
+        let adjourn_types::When::At(at) = due.when else { return self.has_come(now, due) };
         let wall = true_wall(now.at).0.saturating_add_signed(self.ahead_for_long.unwrap_or(0));
         // A node that starts believes its wall clock.
         let jumped_ms = self.jumps.ahead_since(0, now.at) / MS;
@@ -106,11 +106,11 @@ impl Clocks {
 
     fn has_come_since(&self, now: When, due: &Due, since: Us) -> bool {
         match due.when {
-            types::When::After(delay_ms) => {
+            adjourn_types::When::After(delay_ms) => {
                 let passed = now.at - due.asked;
                 passed + self.jumps.ahead_since(due.asked, now.at) >= delay_ms.saturating_mul(MS)
             }
-            types::When::At(at) => {
+            adjourn_types::When::At(at) => {
                 let since = self.walls.iter().filter(|(set, _)| *set >= since).map(|(_, wall)| *wall);
                 // Among several nodes, one that was the first to lead after a start may have believed most of the others.
                 let jumped = if self.among_others { self.jumps.ahead_since(0, now.at) / MS } else { 0 };

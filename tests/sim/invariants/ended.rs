@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{JobRef, Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{JobId, JobState};
+use adjourn_protocol::{JobRef, Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{JobId, JobState};
 
 use super::super::seen::{Seen, When};
 use super::super::time::Us;

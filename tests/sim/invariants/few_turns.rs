@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Kind, Request, RequestId};
-use adjourn::replica::ConnectionId;
+use adjourn_protocol::{Kind, Request, RequestId};
+use adjourn_replica::ConnectionId;
 
 use super::super::seen::{Seen, When};
 use super::Invariant;

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Bulk, Change, JobRef, Push, PushResult, Request, RequestId, Response, StatsReport, TopicReport,
 };
-use adjourn::replica::ConnectionId;
-use adjourn::types::{JobId, TopicName};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{JobId, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{NodeId, Seen, When};

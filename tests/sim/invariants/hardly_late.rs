@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{Request, Response};
-use adjourn::types;
+use adjourn_protocol::{Request, Response};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -84,8 +83,8 @@ impl Invariant for HardlyLate {
                 let later = if self.lagging.was_at(when.at) { LAGGING_MAX } else { 0 };
                 for job in &push.jobs {
                     let due = match job.due {
-                        types::When::After(delay_ms) => when.at + delay_ms * MS + later,
-                        types::When::At(at) => at.since(epoch) * MS,
+                        adjourn_types::When::After(delay_ms) => when.at + delay_ms * MS + later,
+                        adjourn_types::When::At(at) => at.since(epoch) * MS,
                     };
                     self.due.entry(job.body.clone()).or_insert(Some(due.max(when.at)));
                 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Command, Entry};
-use adjourn::storage::LogEntry;
-use adjourn::types::FEATURE_KICK_MANY;
+use adjourn_engine::{Command, Entry};
+use adjourn_storage::LogEntry;
+use adjourn_types::FEATURE_KICK_MANY;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::{Invariant, has_commands};

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::engine::{Command, Entry};
-use adjourn::protocol::Response;
-use adjourn::replica::Notice;
-use adjourn::types::SessionId;
+use adjourn_engine::{Command, Entry};
+use adjourn_protocol::Response;
+use adjourn_replica::Notice;
+use adjourn_types::SessionId;
 
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{Fence, JobId, JobState, Lease};
+use adjourn_protocol::{Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{Fence, JobId, JobState, Lease};
 
 use super::super::seen::{Seen, When};
 use super::super::time::Us;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::raft::MembershipChange;
-use adjourn::replica::Notice;
-use adjourn::storage::EntryKind;
+use adjourn_raft::MembershipChange;
+use adjourn_replica::Notice;
+use adjourn_storage::EntryKind;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;

@@ -35,10 +35,10 @@ mod stop_ends;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Delivered, Response};
-use adjourn::replica::Notice;
+use adjourn_protocol::{Delivered, Response};
+use adjourn_replica::Notice;
 
-use adjourn::storage::{EntryKind, LogEntry};
+use adjourn_storage::{EntryKind, LogEntry};
 
 use super::plan::Plan;
 use super::seen::{NodeId, Seen, When};

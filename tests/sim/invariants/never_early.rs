@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Applied, Change, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
 };
-use adjourn::replica::ConnectionId;
-use adjourn::types::{self, Attributes, IfExists, JobId, Key, TopicName};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{Attributes, IfExists, JobId, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -66,7 +66,7 @@ impl NeverEarly {
     fn asked(&mut self, at: Us, key: (ConnectionId, RequestId), request: &Request) {
         self.bulks.asked(at, key, request);
         let due = |when| Due { when, asked: at, said: None };
-        let now = types::When::After(0);
+        let now = adjourn_types::When::After(0);
         let mut open = Vec::new();
         match request {
             Request::Push(push) => {
@@ -90,7 +90,7 @@ impl NeverEarly {
                 kind: ReleaseKind::After(delay_ms) | ReleaseKind::Parked(delay_ms),
                 ..
             } => {
-                let when = types::When::After(*delay_ms);
+                let when = adjourn_types::When::After(*delay_ms);
                 open.extend(leases.iter().map(|lease| (Job::Id(lease.job), due(when))));
             }
             _ => {}
@@ -159,7 +159,7 @@ impl NeverEarly {
     fn dues_of(&self, new: &NewJob, first: Us) -> Vec<Due> {
         let Some(due) = self.pushed.get(&new.body) else { return Vec::new() };
         let cap = Attributes::postpone_max_of(new.attributes.as_bytes()).map(|max_ms| Due {
-            when: types::When::After(max_ms.saturating_sub(1)),
+            when: adjourn_types::When::After(max_ms.saturating_sub(1)),
             asked: first,
             said: None,
         });
@@ -172,7 +172,7 @@ impl NeverEarly {
         dues.push(Due { said: Some(at), ..due });
     }
 
-    fn deliver(&self, when: When, job: &adjourn::protocol::Delivered) -> Result<(), String> {
+    fn deliver(&self, when: When, job: &adjourn_protocol::Delivered) -> Result<(), String> {
         let id = job.lease.job;
         let (ruled, pushed) = (self.dues.get(&id), self.pushed.get(&job.body));
         let by_key = job.key.clone().map(|key| Job::Key(job.topic.clone(), key));
@@ -223,8 +223,8 @@ impl Job {
 /// When a job is due that a change to many jobs has met.
 fn due_by(one: &bulks::Asked) -> Option<Due> {
     let when = match one.bulk.change {
-        Change::Kick | Change::RunNow => types::When::After(0),
-        Change::Reschedule { due } => types::When::At(due),
+        Change::Kick | Change::RunNow => adjourn_types::When::After(0),
+        Change::Reschedule { due } => adjourn_types::When::At(due),
         Change::Delete | Change::Move { .. } => return None,
     };
     Some(Due { when, asked: one.at, said: one.said })

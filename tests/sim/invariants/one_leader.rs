@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::replica::Notice;
+use adjourn_replica::Notice;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;

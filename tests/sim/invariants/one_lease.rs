@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Applied, Change, Delivered, JobRef, Push, Request, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
+use adjourn_protocol::{Applied, Change, Delivered, JobRef, Push, Request, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};

@@ -1,7 +1,7 @@
 //! Jobs that are reserved together come by priority, then by their place, then by id; those of topics with weights do so within their
 //! topic.
 
-use adjourn::protocol::{Delivered, Request};
+use adjourn_protocol::{Delivered, Request};
 
 use super::super::seen::{Seen, When};
 use super::{Invariant, delivered};

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{JobRef, JobReport, List, NewJob, Push, PushResult, Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{self, IfExists, JobId, JobState, Key, ListOrder, States, TopicName};
+use adjourn_protocol::{JobRef, JobReport, List, NewJob, Push, PushResult, Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{IfExists, JobId, JobState, Key, ListOrder, States, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -191,7 +191,7 @@ fn changes_what_is_there(new: &NewJob) -> bool {
 
 /// Whether its position by due time stays when a clock is set.
 fn stands(job: &Job) -> bool {
-    matches!(job.due.when, types::When::At(_))
+    matches!(job.due.when, adjourn_types::When::At(_))
 }
 
 /// Whether a job that waits for its time is surely on the list.

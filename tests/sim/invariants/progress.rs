@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{JobReport, Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::{self, JobState};
+use adjourn_protocol::{JobReport, Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::JobState;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::super::time::{MS, SECOND, Us};
@@ -111,7 +111,7 @@ fn leased_ms(report: &JobReport) -> u64 {
 /// A job that has expired by the wall clock is not delivered. It is there until that time has come for sure.
 fn may_be_held(when: When, report: &JobReport) -> bool {
     let expires = report.attributes.policy().expires;
-    matches!(expires, Some(types::When::At(at)) if at <= when.wall.after(ON_ITS_WAY_MS))
+    matches!(expires, Some(adjourn_types::When::At(at)) if at <= when.wall.after(ON_ITS_WAY_MS))
 }
 
 impl Invariant for Progress {

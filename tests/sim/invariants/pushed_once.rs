@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use adjourn::protocol::{ErrorCode, PushResult, Request, Response};
-use adjourn::types::{JobId, JobState, SessionId};
+use adjourn_protocol::{ErrorCode, PushResult, Request, Response};
+use adjourn_types::{JobId, JobState, SessionId};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};

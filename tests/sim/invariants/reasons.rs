@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{
+use adjourn_protocol::{
     Applied, ErrorCode, ErrorReply, JobRef, NewJob, Push, PushResult, Request, RequestId, Response,
 };
-use adjourn::replica::ConnectionId;
-use adjourn::types::{IfExists, JobId, Key, SessionId, TopicName};
+use adjourn_replica::ConnectionId;
+use adjourn_types::{IfExists, JobId, Key, SessionId, TopicName};
 
 use super::super::clients::topic;
 use super::super::seen::When;

@@ -1,6 +1,6 @@
 //! No request is answered with a message, or told an error, that the table of requests does not have for it.
 
-use adjourn::protocol::{ErrorCode, PushResult, Response};
+use adjourn_protocol::{ErrorCode, PushResult, Response};
 
 use super::super::seen::{Seen, When};
 use super::Invariant;

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use adjourn::protocol::{JobRef, PushResult, Request, Response};
-use adjourn::types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
+use adjourn_protocol::{JobRef, PushResult, Request, Response};
+use adjourn_types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};

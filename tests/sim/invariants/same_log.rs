@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use adjourn::replica::WriteBatch;
-use adjourn::storage::{LogEntry, Recovered, Vote};
+use adjourn_replica::WriteBatch;
+use adjourn_storage::{LogEntry, Recovered, Vote};
 
 use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;

@@ -6,12 +6,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use adjourn::engine::{Engine, Entry};
-use adjourn::protocol::Response;
-use adjourn::raft::{Membership, MembershipChange};
-use adjourn::replica::WriteBatch;
-use adjourn::storage::{EntryKind, LogEntry, Restored};
-use adjourn::types::GroupId;
+use adjourn_engine::{Engine, Entry};
+use adjourn_protocol::Response;
+use adjourn_raft::{Membership, MembershipChange};
+use adjourn_replica::WriteBatch;
+use adjourn_storage::{EntryKind, LogEntry, Restored};
+use adjourn_types::GroupId;
 
 use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;
@@ -175,7 +175,7 @@ impl SameState {
     fn started(
         &mut self,
         node: NodeId,
-        vote: adjourn::storage::Vote,
+        vote: adjourn_storage::Vote,
         restored: Option<&Restored>,
         log: &[LogEntry],
     ) -> Result<(), String> {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn::protocol::{Request, RequestId, Response};
-use adjourn::replica::ConnectionId;
-use adjourn::types::limits::FINISHED_WINDOW_MS;
-use adjourn::types::{JobId, Lease};
+use adjourn_protocol::{Request, RequestId, Response};
+use adjourn_replica::ConnectionId;
+use adjourn_types::limits::FINISHED_WINDOW_MS;
+use adjourn_types::{JobId, Lease};
 
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};

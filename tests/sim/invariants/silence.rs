@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use adjourn::protocol::Response;
-use adjourn::types::{Attributes, JobId, JobState, Millis};
+use adjourn_protocol::Response;
+use adjourn_types::{Attributes, JobId, JobState, Millis};
 
 use super::super::seen::{Seen, When};
 use super::super::time::MS;

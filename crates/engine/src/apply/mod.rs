@@ -1,0 +1,173 @@
+//! Applying an entry: what each command does, and what happens before and after the commands.
+
+mod change;
+mod due;
+mod push;
+mod reserve;
+mod settle;
+
+pub(super) use due::Moved;
+pub(super) use reserve::Scratch;
+
+use crate::Engine;
+use crate::command::Command;
+use crate::entry::Entry;
+use crate::key_secret::KeySecret;
+use crate::numbers::skipped;
+use crate::outcome::{Applied, Outcome, Reject};
+use crate::store::JobStore;
+use adjourn_types::{Member, PolicyChange, SessionId};
+
+/// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
+const PREPARE_AHEAD_MS: u64 = 5000;
+
+/// Most timers that an entry collects ahead.
+const PREPARE_STEPS_MAX: usize = 2048;
+
+/// Applies one entry.
+pub(super) struct Applier<'a, S> {
+    engine: &'a mut Engine,
+    store: &'a mut S,
+    applied: Applied,
+    /// Ready jobs that the entry's reserves took out of the ready order without granting them.
+    put_away: usize,
+}
+
+impl<'a, S: JobStore> Applier<'a, S> {
+    pub(super) fn new(engine: &'a mut Engine, store: &'a mut S) -> Self {
+        Self { engine, store, applied: Applied::default(), put_away: 0 }
+    }
+
+    /// See [`Engine::apply`].
+    pub(super) fn apply(mut self, entry: &Entry<'_>) -> Result<Applied, S::Error> {
+        let stamp = self.engine.advance(entry.stamp);
+        self.engine.turn_back();
+        self.move_due()?;
+        self.engine.forget_old();
+        self.applied.outcomes.reserve_exact(entry.commands.len());
+        for command in &entry.commands {
+            self.engine.load_named(command, self.store)?;
+            let outcome = self.carry_out(command).unwrap_or_else(Outcome::Rejected);
+            self.applied.outcomes.push(outcome);
+        }
+        self.applied.topics_gone = self.engine.end_entry();
+        let ahead = self.engine.clock.at(stamp.after(PREPARE_AHEAD_MS));
+        self.engine.timers.prepare(ahead, PREPARE_STEPS_MAX);
+        Ok(self.applied)
+    }
+
+    fn carry_out(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        match command {
+            Command::Genesis { key_secret } => {
+                // The keys of existing jobs were hashed with the secret of that time.
+                if self.engine.has_genesis() || self.engine.jobs.len() > 0 {
+                    return Err(Reject::GenesisTwice);
+                }
+                self.engine.key_secret = KeySecret(Some(*key_secret));
+            }
+            Command::ClockOffset { offset_ms } => self.engine.clock.set_offset(*offset_ms),
+            Command::SessionOpen { secret, leases_outlive } => {
+                let session = self.engine.sessions.open(*secret, *leases_outlive, &mut self.engine.sum)?;
+                return Ok(Outcome::Session { session });
+            }
+            Command::SessionResume { session, secret } => {
+                self.engine.sessions.resume(*session, secret)?;
+                return Ok(Outcome::Session { session: *session });
+            }
+            Command::SessionLapse { session } => return self.end_session(*session),
+            Command::SessionClose { session } => return self.close_session(*session),
+            Command::Push { session, sequence, topic, jobs } => {
+                return self.push(*session, *sequence, topic, jobs).map(Outcome::Pushed);
+            }
+            Command::PushIdempotent { .. } => return self.push_idempotent(command),
+            Command::Reserve { session, topics, jobs_max, bytes_max } => {
+                return self.reserve(*session, topics, *jobs_max, *bytes_max);
+            }
+            Command::Delete { job } => return Ok(self.delete(self.select(job)?)),
+            Command::Reschedule { job, due, version } => {
+                return self.reschedule(self.select(job)?, *due, *version);
+            }
+            Command::RunNow { job } => return self.run_now(self.select(job)?),
+            Command::Kick { job } => return self.kick(self.select(job)?),
+            Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
+            Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
+            Command::TopicDelete { topic } => return self.delete_topic(topic),
+            Command::SkipIds { floor } => self.skip_ids(*floor),
+            Command::MemberSet { node, storage_id, peer_address, client_address } => {
+                let [peer_address, client_address] = [*peer_address, *client_address].map(str::to_owned);
+                let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };
+                self.engine.members.set(member, &mut self.engine.sum)?;
+            }
+            Command::FeatureLevel { level } => self.engine.members.raise_feature_level(*level),
+            Command::RetryDefaults { defaults } => self.engine.defaults.set(defaults)?,
+            Command::KickMany { topic, jobs_max } => return self.kick_many(topic, *jobs_max),
+            Command::Finish { .. }
+            | Command::Release { .. }
+            | Command::Touch { .. }
+            | Command::Bury { .. } => return Ok(self.settle(command)),
+            Command::Bulk { topic, change, jobs, conditions } => {
+                return Ok(self.change_many(*change, *topic, jobs, conditions));
+            }
+            Command::Move { from, to, jobs, conditions } => {
+                return self.move_many(*from, to, jobs, conditions);
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn skip_ids(&mut self, floor: u64) {
+        self.engine.numbers.skip(floor);
+        self.engine.sessions.skip(|last| skipped(last, floor));
+        self.engine.members.clear(&mut self.engine.sum);
+    }
+
+    /// Changes the settings of a topic, which is created if it is new.
+    fn change_policy(&mut self, topic: &str, change: &[u8]) -> Result<(), Reject> {
+        // The entry decoder refuses entries with a change that this version cannot read.
+        let change = PolicyChange::decode(change).map_err(|_| Reject::NotFound)?;
+        let topic = self.engine.intern(topic)?;
+        self.engine.topics.change_policy(topic, &change);
+        Ok(())
+    }
+
+    fn pause_topic(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {
+        let topic = self.engine.existing(topic)?;
+        self.engine.topics.pause(topic, paused);
+        Ok(())
+    }
+
+    /// Deletes an empty topic; its name is free at once. Requests that wait for its jobs then wait for a new topic of that
+    /// name.
+    fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
+        let topic = self.engine.existing(topic)?;
+        Ok(match self.engine.topics.existing(topic).all_jobs() {
+            0 => {
+                self.engine.topics.forget(topic, &mut self.engine.sum);
+                Outcome::Done
+            }
+            jobs => Outcome::TopicHasJobs { jobs },
+        })
+    }
+
+    /// Lapses a session: each of its leases counts as a failed attempt. One command gives back a limited number of leases:
+    /// the leader repeats it until none is left.
+    fn end_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
+        for slot in self.engine.sessions.lapse(session, self.engine.clock.stamp)? {
+            self.applied.ended.push(self.engine.jobs[slot].lease());
+            self.fail_attempt(slot, None);
+        }
+        Ok(match self.engine.sessions.lease_count(session) as u64 {
+            0 => Outcome::Done,
+            leases => Outcome::Lapsing { leases },
+        })
+    }
+
+    /// As [`Self::end_session`]; once no lease is left, the session is forgotten.
+    fn close_session(&mut self, session: SessionId) -> Result<Outcome, Reject> {
+        let outcome = self.end_session(session)?;
+        if outcome == Outcome::Done {
+            self.engine.sessions.forget(session, &mut self.engine.sum);
+        }
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,392 @@
+//! Commands: the instructions in log entries.
+//!
+//! A command is not a request: requests change with the protocol, commands are replayed for years. New fields come only
+//! with a new version of the [entry](super::entry) encoding. Commands name topics by text, because a topic's number may be
+//! gone when they are applied.
+
+#![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
+
+use serde::{Deserialize, Serialize};
+
+use adjourn_types::{
+    BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
+    SessionSecret, States, When,
+};
+
+/// One step of the state machine. Each has exactly one [`Outcome`](super::Outcome).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command<'a> {
+    /// The first command of a new queue sets the secret under which keys are hashed. It is rejected if there was one
+    /// before, or while a job exists.
+    Genesis {
+        /// Drawn at random by the node that founded the queue.
+        key_secret: [u8; 16],
+    },
+    /// The wall clock was set: its new offset from the stamp.
+    ClockOffset {
+        /// Wall clock minus stamp, in milliseconds.
+        offset_ms: i64,
+    },
+    /// Opens a session.
+    SessionOpen {
+        /// The secret that a resume must present.
+        secret: SessionSecret,
+        /// If true, its leases run to their deadline when it lapses or closes.
+        leases_outlive: bool,
+    },
+    /// Resumes a lapsed session that the queue still remembers.
+    SessionResume {
+        /// The lapsed session.
+        session: SessionId,
+        /// The secret that the session was opened with.
+        secret: SessionSecret,
+    },
+    /// A session's grace is over: its leases end as failed attempts. The queue remembers the session for a while.
+    SessionLapse {
+        /// The session that lapses.
+        session: SessionId,
+    },
+    /// A client closed its session: as [`Self::SessionLapse`], but the session is forgotten at once.
+    SessionClose {
+        /// The session that ends.
+        session: SessionId,
+    },
+    /// Adds jobs to one topic. A repeated sequence number gets its first outcome.
+    Push {
+        /// The producer; [`SessionId`] 0 for none.
+        session: SessionId,
+        /// Sequence number of the first job; 0 if repeats are not to be recognised.
+        sequence: u64,
+        /// The topic, created if it is new.
+        topic: &'a str,
+        /// The jobs.
+        #[serde(borrow)]
+        jobs: Vec<NewJob<'a>>,
+    },
+    /// Leases ready jobs to a live session. Paused and unknown topics have no jobs.
+    Reserve {
+        /// The consumer.
+        session: SessionId,
+        /// The topics to reserve from, and which of them gives the next job.
+        #[serde(borrow)]
+        topics: TopicOrder<'a>,
+        /// The maximum number of jobs.
+        jobs_max: u32,
+        /// No job is added once their bodies have reached this size, in bytes.
+        bytes_max: u64,
+    },
+    /// Finishes jobs. A repeated finish under the same lease succeeds for a while.
+    Finish {
+        /// Leases on the finished jobs.
+        leases: Vec<Lease>,
+    },
+    /// Gives jobs back. The attempt counts as failed: a job without an attempt left is buried.
+    Release {
+        /// Leases on the released jobs.
+        leases: Vec<Lease>,
+        /// The delay until the next attempt; `None` follows the backoff.
+        delay_ms: Option<u64>,
+        /// False if the work was not begun: the attempt is not counted, and `delay_ms` only delays the job.
+        attempted: bool,
+        /// The new last reason of each job, of at most [`REASON_BYTES_MAX`](adjourn_types::limits::REASON_BYTES_MAX) bytes; if
+        /// empty, the last one stays.
+        reason: &'a str,
+    },
+    /// Restarts the time of leases.
+    Touch {
+        /// Leases to extend.
+        leases: Vec<Lease>,
+        /// The new time to run from now on; `None` uses the job's own.
+        ttr_ms: Option<u32>,
+    },
+    /// Buries jobs.
+    Bury {
+        /// Leases on the jobs to bury.
+        leases: Vec<Lease>,
+        /// As in [`Self::Release`].
+        reason: &'a str,
+    },
+    /// Removes a job in any state. A lease on it ends.
+    Delete {
+        /// The job to remove.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// Sets a new due time, before its expiry, for a delayed or ready job. A buried job must be kicked first.
+    Reschedule {
+        /// The job to reschedule.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+        /// The new due time.
+        due: When,
+        /// The [version](super::JobView::version) that the job must have, if set.
+        version: Option<u64>,
+    },
+    /// Makes a delayed job ready, due now. A ready one is unchanged.
+    RunNow {
+        /// The job to make ready.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// Makes a buried job ready, due now; its attempts start at 0 again.
+    Kick {
+        /// The job to kick.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
+    },
+    /// Pauses or resumes a topic: reserve takes no job of a paused one.
+    TopicPause {
+        /// The topic to pause or resume.
+        topic: &'a str,
+        /// True to pause.
+        paused: bool,
+    },
+    /// Continues after entries may have been lost, or a copy of the queue may have gone on. The ids, fences and sessions
+    /// that were given out there must not be given out again: each count continues at `floor`, or
+    /// [`IDS_SKIPPED`](super::IDS_SKIPPED) further if it is there already. The members are forgotten: the node continues
+    /// alone.
+    SkipIds {
+        /// See [`ids_floor`](super::ids_floor).
+        floor: u64,
+    },
+    /// Adds a member of the cluster, or updates its addresses. A removed member, or another copy of the data, is rejected.
+    MemberSet {
+        /// Its number.
+        node: u64,
+        /// Its copy of the data.
+        storage_id: [u8; 16],
+        /// Where the other members reach it.
+        peer_address: &'a str,
+        /// Where clients reach it.
+        client_address: &'a str,
+    },
+    /// All members support this feature level: commands that need it may follow. A lower level changes nothing.
+    FeatureLevel {
+        /// The level that all members support.
+        level: u32,
+    },
+    /// Kicks the first buried jobs of a topic, in the order (priority, due, id). Needs the feature level
+    /// [`FEATURE_KICK_MANY`](adjourn_types::FEATURE_KICK_MANY).
+    KickMany {
+        /// The topic of the buried jobs.
+        topic: &'a str,
+        /// The maximum number of jobs to kick.
+        jobs_max: u32,
+    },
+    /// Applies one change to each of these jobs that exists, meets the conditions and is in a state that allows it.
+    Bulk {
+        /// The topic that the jobs must be in; `None` for any.
+        #[serde(borrow)]
+        topic: Option<&'a str>,
+        /// The change.
+        change: BulkChange,
+        /// The jobs to change.
+        jobs: Vec<JobId>,
+        /// Conditions that each job must meet when this is applied.
+        #[serde(borrow)]
+        conditions: Conditions<'a>,
+    },
+    /// Moves jobs to another topic, with their history. Reserved jobs stay, and jobs whose key exists there.
+    Move {
+        /// The topic that the jobs must be in; `None` for any.
+        #[serde(borrow)]
+        from: Option<&'a str>,
+        /// The new topic, created when the first job moves there.
+        to: &'a str,
+        /// The jobs to move, with their keys.
+        #[serde(borrow)]
+        jobs: Vec<KeyedJob<'a>>,
+        /// Conditions that each job must meet when this is applied.
+        #[serde(borrow)]
+        conditions: Conditions<'a>,
+    },
+    /// Forgets a topic without jobs, and its settings. Its number is never used again.
+    TopicDelete {
+        /// The topic to forget.
+        topic: &'a str,
+    },
+    /// Changes a topic's policy; the topic is created if it is new.
+    TopicPolicy {
+        /// The topic.
+        topic: &'a str,
+        /// The change, as [`PolicyChange::encode`](adjourn_types::PolicyChange::encode) writes it.
+        #[serde(with = "serde_bytes", borrow)]
+        change: &'a [u8],
+    },
+    /// Adds jobs to one topic under an idempotency key.
+    PushIdempotent {
+        /// The owner of the key: other owners may use the same one.
+        owner: u64,
+        /// The key of the first job; the next jobs have the keys that follow.
+        key: u128,
+        /// The number of jobs in the whole list, of which these may be a part: a key belongs to one list.
+        list_jobs: u32,
+        /// The topic, created if it is new.
+        topic: &'a str,
+        /// The jobs.
+        #[serde(borrow)]
+        jobs: Vec<NewJob<'a>>,
+    },
+    /// Sets the retry defaults for jobs that are pushed from now on, from the leader's configuration.
+    RetryDefaults {
+        /// They apply where neither job nor topic sets anything.
+        defaults: RetryDefaults,
+    },
+}
+
+impl Command<'_> {
+    /// True if this version can read the parts of the command that have an encoding of their own. An entry from a newer
+    /// version is refused as a whole: to skip a command would make this replica's state differ from the others'.
+    pub(super) fn is_readable(&self) -> bool {
+        match self {
+            Self::TopicPolicy { change, .. } => PolicyChange::decode(change).is_ok(),
+            _ => true,
+        }
+    }
+}
+
+/// A job with its key, so that the key can be hashed for another topic without reading the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyedJob<'a> {
+    /// The job.
+    pub job: JobId,
+    /// The key that it was pushed with; `None` without one.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
+}
+
+/// A change to each of many jobs, as the command for one job makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BulkChange {
+    /// Removes it.
+    Delete,
+    /// Makes it ready, if it is buried.
+    Kick,
+    /// Makes it ready, if it is delayed.
+    RunNow,
+    /// Gives it this due time of the wall clock.
+    Reschedule {
+        /// The new due time. A job that has it already is left alone.
+        due: Millis,
+    },
+}
+
+/// The conditions of a [`Filter`] that may change while a job lives.
+///
+/// The proposer has selected jobs by a filter. Some may change before the command is applied, so each is checked again, and
+/// skipped if it no longer matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions<'a> {
+    /// As [`States::bits`](adjourn_types::States::bits) writes them.
+    pub states: u8,
+    /// As in the filter, like the fields below.
+    pub due_from: Option<Millis>,
+    /// See the filter.
+    pub due_before: Option<Millis>,
+    /// See the filter.
+    pub attempts_min: Option<u32>,
+    /// See the filter.
+    pub attempts_max: Option<u32>,
+    /// See the filter.
+    pub buried: Option<BuryReason>,
+    /// See the filter.
+    #[serde(borrow)]
+    pub reason: Option<&'a str>,
+}
+
+impl<'a> Conditions<'a> {
+    /// The conditions of a filter that may change while a job lives, without the topic, which a command names separately. A
+    /// job's key does not change.
+    pub fn of(filter: &'a Filter) -> Self {
+        Self {
+            states: filter.states.bits(),
+            due_from: filter.due_from,
+            due_before: filter.due_before,
+            attempts_min: filter.attempts_min,
+            attempts_max: filter.attempts_max,
+            buried: filter.buried,
+            reason: filter.reason.as_deref(),
+        }
+    }
+
+    pub(super) fn filter(&self) -> Filter {
+        Filter {
+            states: States::from_bits(self.states).unwrap_or_default(),
+            due_from: self.due_from,
+            due_before: self.due_before,
+            attempts_min: self.attempts_min,
+            attempts_max: self.attempts_max,
+            buried: self.buried,
+            reason: self.reason.map(str::to_owned),
+            ..Filter::default()
+        }
+    }
+}
+
+/// How a reserve chooses among several topics.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TopicOrder<'a> {
+    /// The first job in the order (priority, due, id) over all topics.
+    OfJobs(#[serde(borrow)] Vec<&'a str>),
+    /// The topics take turns by their shares; within a topic the usual order holds.
+    OfShares(#[serde(borrow)] Vec<Share<'a>>),
+}
+
+impl<'a> TopicOrder<'a> {
+    /// The names of the topics.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        let (topics, shares) = match self {
+            Self::OfJobs(topics) => (&topics[..], &[][..]),
+            Self::OfShares(shares) => (&[][..], &shares[..]),
+        };
+        topics.iter().copied().chain(shares.iter().map(|share| share.topic))
+    }
+}
+
+/// A topic's share in a weighted reserve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share<'a> {
+    /// The topic.
+    pub topic: &'a str,
+    /// Its weight relative to the other topics that have a job.
+    pub weight: u16,
+    /// Its credit when the reserve begins: the highest credit gets the next job. Negative if it had more than its share.
+    pub standing: i64,
+}
+
+/// Identifies a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobSelect<'a> {
+    /// By its id.
+    Id(JobId),
+    /// By the user's key.
+    Key {
+        /// The key's topic.
+        topic: &'a str,
+        /// The key.
+        #[serde(with = "serde_bytes", borrow)]
+        key: &'a [u8],
+    },
+}
+
+/// One job of a push. The proposer has checked its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewJob<'a> {
+    /// When it is due.
+    pub due: When,
+    /// A lower number is reserved first. [`PRIORITY_UNSAID`](adjourn_types::limits::PRIORITY_UNSAID) leaves it to the topic.
+    pub priority: u32,
+    /// How long a lease on it lasts, in milliseconds; 0 leaves it to the topic.
+    pub ttr_ms: u32,
+    /// What to do if the key exists.
+    pub if_exists: IfExists,
+    /// The user's key.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
+    /// The encoded attributes; empty for none.
+    #[serde(with = "serde_bytes", borrow)]
+    pub attributes: &'a [u8],
+    /// The payload.
+    #[serde(with = "serde_bytes", borrow)]
+    pub body: &'a [u8],
+}

@@ -1,0 +1,85 @@
+//! The JSON API, `/v1`. Each route is one function, which states its input, asks the queue, and writes the answer; the
+//! `OpenAPI` document is generated from the same functions.
+
+mod bulk;
+mod call_backs;
+mod change;
+mod events;
+mod filter;
+mod leases;
+mod list;
+mod new_job;
+mod push;
+mod server;
+mod topics;
+mod version;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::{Caller, HttpState};
+use super::problem::Problem;
+use adjourn_protocol::Request;
+
+/// All routes.
+pub(super) fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(push::push))
+        .routes(routes!(change::get, change::delete))
+        .routes(routes!(change::get_by_key, change::delete_by_key))
+        .routes(routes!(change::reschedule))
+        .routes(routes!(change::reschedule_by_key))
+        .routes(routes!(change::run_now))
+        .routes(routes!(change::run_now_by_key))
+        .routes(routes!(change::kick))
+        .routes(routes!(change::kick_by_key))
+        .routes(routes!(list::list))
+        .routes(routes!(list::count))
+        .routes(routes!(bulk::bulk))
+        .routes(routes!(leases::reserve))
+        .routes(routes!(leases::finish))
+        .routes(routes!(leases::release))
+        .routes(routes!(leases::touch))
+        .routes(routes!(leases::bury))
+        .routes(routes!(leases::settle))
+        .routes(routes!(topics::topics))
+        .routes(routes!(topics::show, topics::set, topics::delete))
+        .routes(routes!(topics::pause))
+        .routes(routes!(topics::resume))
+        .routes(routes!(topics::kick))
+        .routes(routes!(topics::peek))
+        .routes(routes!(call_backs::attempts))
+        .routes(routes!(call_backs::check))
+        .routes(routes!(events::events))
+        .routes(routes!(server::stats))
+        .routes(routes!(server::cluster))
+        .routes(routes!(server::add_member))
+        .routes(routes!(server::remove_member))
+        .routes(routes!(server::transfer))
+        .routes(routes!(server::connections))
+        .routes(routes!(server::disconnect))
+}
+
+/// The answer of a route.
+type Answer = Result<Response, Problem>;
+
+fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+    let text = serde_json::to_vec(value).map_err(|error| Problem::malformed(error.to_string()))?;
+    let mut response = (status, text).into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+fn ok(value: &impl Serialize) -> Answer {
+    json(StatusCode::OK, value)
+}
+
+/// Asks for what is answered with nothing but that it is done.
+async fn done(caller: &Caller, request: Request) -> Answer {
+    caller.ask::<()>(request).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,355 @@
+//! The caller of a request: its token, its rights, and its access to the queue.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use tokio::time::sleep;
+
+use super::input::connection;
+use super::memory::{busy, json_bytes_at_most, with_memory};
+use super::problem::Problem;
+use super::streams::{StreamSlot, Streams};
+use adjourn_alerts::Alerts;
+use adjourn_call_backs::CallBacks;
+use adjourn_protocol::{Applied, ErrorCode, ErrorReply, ReleaseKind, Request, Response};
+use adjourn_server::tokens::AdmittedClient;
+use adjourn_server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
+use adjourn_types::{Access, Right};
+
+/// The second attempt uses the node's new session, if there is one.
+const TRIES: usize = 2;
+
+/// The state that all requests share.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpState {
+    local: Local,
+    call_backs: CallBacks,
+    alerts: Alerts,
+    /// Largest body of a job, in bytes.
+    body_bytes_max: usize,
+    streams: Streams,
+    /// The token of callers that show none.
+    acts_as: Option<Arc<str>>,
+}
+
+impl HttpState {
+    /// The state for requests to this queue.
+    pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
+        let body_bytes_max = local.body_bytes_max();
+        Self { local, call_backs, alerts, body_bytes_max, streams: Streams::default(), acts_as: None }
+    }
+
+    /// The same state for callers that cannot show a token: they act as the token of this name.
+    pub(crate) fn acting_as(self, token: Option<String>) -> Self {
+        Self { acts_as: token.map(Into::into), ..self }
+    }
+
+    /// The sessions with the queue.
+    pub(crate) fn local(&self) -> &Local {
+        &self.local
+    }
+
+    /// The call-backs of this node.
+    pub(crate) fn call_backs(&self) -> &CallBacks {
+        &self.call_backs
+    }
+
+    /// The alerts of this node.
+    pub(crate) fn alerts(&self) -> &Alerts {
+        &self.alerts
+    }
+
+    /// A slot for one more event stream of this token, if there is one.
+    pub(super) fn stream(&self, token: &str) -> Option<StreamSlot> {
+        self.streams.take(token)
+    }
+}
+
+/// One connection, and the token of its last request.
+#[derive(Debug)]
+pub(crate) struct HttpConnection {
+    from: Arc<str>,
+    held: Mutex<ConnectionState>,
+}
+
+#[derive(Debug)]
+struct ConnectionState {
+    hold: ConnectionHold,
+    /// The memory of the request under way: for its body, then for its answer.
+    memory: HeldMemory,
+    shown: Option<(Vec<u8>, Arc<AdmittedClient>)>,
+}
+
+/// The caller of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    state: HttpState,
+    client: Arc<AdmittedClient>,
+    connection: Arc<HttpConnection>,
+}
+
+impl HttpConnection {
+    /// A connection with these slots in the server.
+    pub(crate) fn new(hold: ConnectionHold) -> Self {
+        let from = hold.address().to_string().into();
+        let memory = hold.memory(&Access::open()).nothing();
+        Self { from, held: Mutex::new(ConnectionState { hold, memory, shown: None }) }
+    }
+
+    /// Takes memory for the request under way.
+    ///
+    /// # Errors
+    ///
+    /// If its token, or its address, has used up its share.
+    pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
+        let mut held = self.lock();
+        if held.memory.try_add(bytes) {
+            return Ok(());
+        }
+        if held.memory.is_all() {
+            let message = "the request is larger than this node has memory for: send less at once";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message));
+        }
+        Err(busy().into())
+    }
+
+    /// Resizes the memory of the request under way to that of its answer. `false` if there is not enough: then it is
+    /// unchanged.
+    pub(super) fn answered(&self, bytes: usize) -> (HeldMemory, bool) {
+        let mut memory = self.lock().memory.take_all();
+        let has_room = memory.resize(bytes);
+        (memory, has_room)
+    }
+
+    fn share(&self) -> MemoryShare {
+        self.lock().memory.share().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Authenticates a caller by its secret. The tokens are searched only if the secret differs from that of the last
+    /// request.
+    fn admit(&self, secret: &[u8], state: &HttpState) -> Result<Arc<AdmittedClient>, ErrorReply> {
+        let mut held = self.lock();
+        if let Some((before, client)) = &held.shown
+            && before == secret
+            && !client.has_ended()
+        {
+            return Ok(Arc::clone(client));
+        }
+        // The connection no longer counts as one of the token before.
+        held.shown = None;
+        let named = state.acts_as.as_ref().filter(|_| secret.is_empty());
+        let client = match named {
+            Some(token) => state.local.admit_as(token)?,
+            None => state.local.admit(secret, &self.from)?,
+        };
+        let client = Arc::new(client);
+        if !held.hold.let_in() {
+            let message =
+                "the server has as many connections as it may have: try again, or raise connections_max";
+            return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
+        }
+        held.memory = held.hold.memory(&client.access()).nothing();
+        held.shown = Some((secret.to_vec(), Arc::clone(&client)));
+        Ok(client)
+    }
+}
+
+impl<S> FromRequestParts<S> for Caller
+where
+    S: Send + Sync,
+    HttpState: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let state = HttpState::from_ref(state);
+        let connection = connection(&parts.extensions)?;
+        let client = connection.admit(secret(&parts.headers), &state).map_err(unknown)?;
+        let caller = Self { state, client, connection };
+        caller.wait_for_turn().await;
+        Ok(caller)
+    }
+}
+
+/// The secret of `Authorization: Bearer …`; empty without that header.
+fn secret(headers: &HeaderMap) -> &[u8] {
+    let shown = headers.get(AUTHORIZATION).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
+    match shown.split_at_checked("bearer ".len()) {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case(b"bearer ") => secret.trim_ascii(),
+        _ => b"",
+    }
+}
+
+fn unknown(error: ErrorReply) -> Problem {
+    let is_unknown = error.code == ErrorCode::Unauthorised;
+    let problem = Problem::from(error);
+    if is_unknown { problem.with_status(StatusCode::UNAUTHORIZED) } else { problem }
+}
+
+impl Caller {
+    /// A caller over a connection on which no token can be shown.
+    ///
+    /// # Errors
+    ///
+    /// If such callers are not admitted.
+    pub(crate) fn without_token(
+        connection: &Arc<HttpConnection>,
+        state: &HttpState,
+    ) -> Result<Self, ErrorReply> {
+        let client = connection.admit(b"", state)?;
+        Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
+    }
+
+    /// Waits until its token's rate limit allows one more request.
+    pub(crate) async fn wait_for_turn(&self) {
+        while let Err(wait) = self.client.room(1) {
+            sleep(wait).await;
+        }
+        self.client.took(1);
+    }
+
+    /// The state that all requests share.
+    pub(crate) fn state(&self) -> &HttpState {
+        &self.state
+    }
+
+    /// The rights of the caller.
+    pub(crate) fn access(&self) -> Arc<Access> {
+        self.client.access()
+    }
+
+    /// The rights of the caller, if it has this right to any topic. `needs` begins the error message.
+    ///
+    /// # Errors
+    ///
+    /// If it has that right to no topic.
+    pub(crate) fn with_right(&self, right: Right, needs: &str) -> Result<Arc<Access>, Problem> {
+        let access = self.access();
+        if access.has_somewhere(right) {
+            return Ok(access);
+        }
+        let message = format!("{needs} a token with the right to {}", right.name());
+        Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message))
+    }
+
+    /// Waits until its token is changed, revoked or expired.
+    pub(crate) async fn ended(&self) {
+        self.client.ended().await;
+    }
+
+    /// The name of its token; empty if there are no tokens.
+    pub(crate) fn token(&self) -> String {
+        self.client.access().token.clone()
+    }
+
+    /// The largest body that it may push, in bytes.
+    pub(crate) fn body_bytes_max(&self) -> usize {
+        self.state.body_bytes_max.min(self.client.access().body_bytes_max)
+    }
+
+    /// Checks that a client could send the request.
+    ///
+    /// # Errors
+    ///
+    /// If it is too large or not valid.
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
+        Ok(request.validate(self.body_bytes_max())?)
+    }
+
+    /// Asks the queue. `T` is what the answer carries.
+    ///
+    /// # Errors
+    ///
+    /// What the queue says.
+    pub(crate) async fn ask<T>(&self, request: Request) -> Result<T, Problem>
+    where
+        T: TryFrom<Response, Error = Response>,
+    {
+        if let Request::Push(push) = &request {
+            // The client has exceeded its own limit: the status differs from that of a busy server.
+            self.client
+                .push(push)
+                .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
+        }
+        self.check(&request)?;
+        // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
+        let answer = if matches!(request, Request::Reserve(_)) {
+            tokio::select! {
+                biased;
+                answered = self.ask_until_answered(request) => self.with_memory(answered?)?,
+                () = self.client.ended() => {
+                    let ended = "the token was changed, revoked or has expired: show another one";
+                    return Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)));
+                }
+            }
+        } else {
+            self.ask_until_answered(request).await?
+        };
+        answer.try_into().map_err(unexpected)
+    }
+
+    /// Takes the memory that these jobs need as JSON. Without it the jobs are given back, not started.
+    fn with_memory(&self, answer: Response) -> Result<Response, Problem> {
+        let Response::Reserved(jobs) = &answer else { return Ok(answer) };
+        let bytes = jobs.iter().map(json_bytes_at_most).sum();
+        if self.connection.take(bytes).is_ok() || jobs.is_empty() {
+            return Ok(answer);
+        }
+        let leases = jobs.iter().map(|job| job.lease).collect();
+        let release = Request::Release { kind: ReleaseKind::NotStarted, leases, reason: None };
+        let caller = self.clone();
+        // If this fails, the leases run out.
+        tokio::spawn(async move { caller.ask_until_answered(release).await });
+        Err(busy().into())
+    }
+
+    /// A message for a reader of events, with its memory. `None` if there is no memory.
+    pub(super) fn event(&self, text: String) -> Option<Bytes> {
+        self.connection.share().take(text.len()).map(|memory| with_memory(text.into(), memory))
+    }
+
+    async fn ask_until_answered(&self, request: Request) -> Result<Response, ErrorReply> {
+        let mut tries = TRIES;
+        loop {
+            tries -= 1;
+            let answered = match self.session().await {
+                Ok(session) => session.ask(Some(Arc::clone(&self.connection.from)), request.clone()).await,
+                Err(error) => Err(error),
+            };
+            match answered {
+                Err(error) if tries > 0 && is_of_the_session(&error) => {}
+                answered => return answered,
+            }
+        }
+    }
+
+    async fn session(&self) -> Result<Arc<LocalSession>, ErrorReply> {
+        self.state.local.session(&self.client.access()).await
+    }
+}
+
+/// The queue answers each request with one kind of answer.
+#[expect(clippy::needless_pass_by_value, reason = "the other side of a conversion")]
+fn unexpected(answer: Response) -> Problem {
+    debug_assert!(false, "an answer of another kind: {answer:?}");
+    let message =
+        "the queue gave an answer of another kind: this is an error in the program, please report it";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unknown, message)
+}
+
+/// Whether another session may answer the same request.
+fn is_of_the_session(error: &ErrorReply) -> bool {
+    let has_ended = matches!(
+        error.code,
+        ErrorCode::SessionUnknown | ErrorCode::NoLeader | ErrorCode::NotLeader | ErrorCode::Stopping
+    );
+    has_ended && error.applied == Applied::No
+}

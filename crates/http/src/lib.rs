@@ -1,0 +1,204 @@
+//! HTTP: the queue for callers that have no client library.
+//!
+//! A request is parsed as JSON, becomes a request of the protocol, and goes over a [session](adjourn_server::LocalSession)
+//! of this process with its own core. So rights, limits and answers are those of any client; this module has no logic of
+//! the queue.
+
+mod api;
+mod caller;
+mod dialects;
+mod fields;
+mod input;
+mod listener;
+mod memory;
+mod patience;
+mod problem;
+mod streams;
+mod watch;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, StatusCode, Uri};
+use axum::routing::get;
+use jiff::tz::TimeZone;
+use tracing::info;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use self::caller::HttpState;
+pub use self::dialects::escaped_topic;
+use self::dialects::{ouqiang, php_delayqueue, youzan};
+use self::listener::Site;
+use self::problem::Problem;
+use adjourn_alerts::Alerts;
+use adjourn_call_backs::CallBacks;
+use adjourn_protocol::ErrorCode;
+use adjourn_server::config::Config;
+use adjourn_server::{Port, Running, ServerError};
+
+/// The ports for HTTP, bound but not listened on yet.
+#[derive(Debug)]
+pub struct Http {
+    api: Option<Port>,
+    ouqiang: Option<Port>,
+    youzan: Option<Port>,
+    php_delayqueue: Option<(Port, TimeZone)>,
+    /// The host names of this server, for callers that need no token.
+    hosts: Arc<[String]>,
+    /// The token of callers of older queues that show none.
+    dialects_token: Option<String>,
+}
+
+impl Http {
+    /// Binds the configured addresses.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be bound, or others could reach it without tokens or client certificates.
+    pub async fn reserve(config: &Config) -> Result<Self, ServerError> {
+        let api = match &config.http_listen {
+            Some(address) => Some(Port::reserve(config, "http_listen", address).await?),
+            None => None,
+        };
+        let ouqiang = dialect(config, "ouqiang_listen", config.ouqiang_listen.as_deref()).await?;
+        let youzan = dialect(config, "youzan_listen", config.youzan_listen.as_deref()).await?;
+        let php_delayqueue = match &config.php_delayqueue_listen {
+            Some(address) => {
+                let port = Port::reserve_open(config, "php_delayqueue_listen", address).await?;
+                let zone = config.php_delayqueue_time_zone.clone().unwrap_or_else(TimeZone::system);
+                Some((port.without_tls(), zone))
+            }
+            None => None,
+        };
+        let told = config.client_address.as_deref().and_then(|address| address.rsplit_once(':'));
+        let told = told.map(|(host, _)| host.to_ascii_lowercase());
+        let hosts = config.http_hosts.iter().cloned().chain(told).collect();
+        let dialects_token = config.dialects_token.clone();
+        Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, dialects_token })
+    }
+
+    /// All addresses.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let all =
+            [self.address(), self.ouqiang_address(), self.youzan_address(), self.php_delayqueue_address()];
+        all.into_iter().flatten().collect()
+    }
+
+    /// The address for callers of `ouqiang/delay-queue`.
+    pub fn ouqiang_address(&self) -> Option<SocketAddr> {
+        self.ouqiang.as_ref().map(|port| port.address)
+    }
+
+    /// The address for callers of Youzan's queue.
+    pub fn youzan_address(&self) -> Option<SocketAddr> {
+        self.youzan.as_ref().map(|port| port.address)
+    }
+
+    /// The address for producers of `php-delayqueue`.
+    pub fn php_delayqueue_address(&self) -> Option<SocketAddr> {
+        self.php_delayqueue.as_ref().map(|(port, _)| port.address)
+    }
+
+    /// The address of the JSON API.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.api.as_ref().map(|port| port.address)
+    }
+
+    /// Serves all ports until the server stops.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not let the server listen on a port.
+    pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
+        let local = running.local();
+        let state = HttpState::new(local.clone(), call_backs, alerts);
+        let need_no_token = local.is_open();
+        let older_need_none = need_no_token || self.dialects_token.is_some();
+        let older = state.clone().acting_as(self.dialects_token);
+        if let Some((port, zone)) = self.php_delayqueue {
+            let (address, state) = (port.address, older.clone());
+            local
+                .accept(port, move |accepted| php_delayqueue::serve(accepted, state.clone(), zone.clone()))?;
+            info!(%address, "listening for producers of php-delayqueue");
+        }
+        let sites = [
+            (self.api, router(state), need_no_token, "listening for HTTP"),
+            (
+                self.ouqiang,
+                ouqiang::router(older.clone()),
+                older_need_none,
+                "listening for callers of ouqiang/delay-queue",
+            ),
+            (self.youzan, youzan::router(older), older_need_none, "listening for callers of Youzan's queue"),
+        ];
+        for (port, router, is_open, told) in sites {
+            let Some(port) = port else { continue };
+            let address = port.address;
+            let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
+            let site = Site::new(router, &local, hosts);
+            local.accept(port, move |accepted| site.clone().serve(accepted))?;
+            info!(%address, "{told}");
+        }
+        Ok(())
+    }
+}
+
+/// Binds the address of an older queue. If its callers need no token of their own, everyone who reaches it has the rights
+/// of one.
+async fn dialect(
+    config: &Config,
+    key: &'static str,
+    address: Option<&str>,
+) -> Result<Option<Port>, ServerError> {
+    let Some(address) = address else { return Ok(None) };
+    let port = match config.dialects_token {
+        Some(_) => Port::reserve_open(config, key, address).await?,
+        None => Port::reserve(config, key, address).await?,
+    };
+    Ok(Some(port))
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Adjourn",
+    description = "A persistent delay queue: push a job with a due time; when it comes, one consumer holds the job."
+))]
+struct Document;
+
+/// All routes.
+fn router(state: HttpState) -> Router {
+    let (router, document) = api_and_document();
+    let document: Arc<str> = document.to_pretty_json().unwrap_or_default().into();
+    let shown = move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.to_string()));
+    router
+        .route("/v1/openapi.json", get(shown))
+        .route("/metrics", get(watch::metrics))
+        .route("/healthz", get(watch::health))
+        .route("/readyz", get(watch::readiness))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .with_state(state)
+}
+
+/// The routes of the JSON API, and the document that describes them.
+fn api_and_document() -> (Router<HttpState>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Document::openapi()).merge(api::routes()).split_for_parts()
+}
+
+/// The `OpenAPI` 3.1 document of the JSON API, as JSON.
+pub fn openapi() -> String {
+    api_and_document().1.to_pretty_json().unwrap_or_default()
+}
+
+async fn no_route(uri: Uri) -> Problem {
+    let message = format!("there is nothing at {}: /v1/openapi.json lists what there is", uri.path());
+    Problem::new(StatusCode::NOT_FOUND, ErrorCode::NotFound, message)
+}
+
+async fn no_method(method: Method, uri: Uri) -> Problem {
+    let message = format!("{} does not take {method}: /v1/openapi.json lists what it takes", uri.path());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::Unsupported, message)
+}

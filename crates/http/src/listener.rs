@@ -1,0 +1,186 @@
+//! The port: HTTP/1.1 over the server's listener, TLS and limits, and the checks before a route.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{CONNECTION, HOST, ORIGIN, TRANSFER_ENCODING};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tower_service::Service as _;
+use tracing::debug;
+
+use super::caller::HttpConnection;
+use super::memory;
+use super::patience::Patient;
+use super::problem::Problem;
+use adjourn_protocol::ErrorCode;
+use adjourn_server::{Accepted, Local};
+
+/// The maximum length of a request's line and headers, and of what is read ahead, in bytes.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// A client must read some of its answer within this time.
+pub(super) const TAKES_WITHIN: Duration = Duration::from_secs(30);
+
+/// The header with which a browser states the site of a request. Other programs do not send it.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+/// The headers of every answer for browsers: other sites may not use it, and it is not an active page.
+const FOR_BROWSERS: [(&str, &str); 3] = [
+    ("x-content-type-options", "nosniff"),
+    (
+        "content-security-policy",
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// The routes and the checks of one port.
+#[derive(Clone)]
+pub(super) struct Site {
+    router: Router,
+    /// The names of this server, if callers need no token: then pages in browsers that reach it need none either.
+    hosts: Option<Arc<[String]>>,
+    deadline: Duration,
+}
+
+impl Site {
+    /// A site with these routes. If callers need no token, the host must be an address, this machine, or one of `hosts`.
+    pub(super) fn new(router: Router, local: &Local, hosts: Option<Arc<[String]>>) -> Self {
+        Self { router, hosts, deadline: local.request_deadline() }
+    }
+
+    /// Serves one connection to its end.
+    pub(super) async fn serve(self, accepted: Accepted) {
+        let Accepted { stream, hold } = accepted;
+        let (loss, stopping, deadline) = (hold.loss(), hold.stopping(), self.deadline);
+        let connection = Arc::new(HttpConnection::new(hold));
+        let service = service_fn(move |request| {
+            let (site, connection) = (self.clone(), Arc::clone(&connection));
+            async move { Ok::<_, Infallible>(site.answer(request, connection).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(deadline)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .serve_connection(TokioIo::new(Patient::new(stream, TAKES_WITHIN)), service);
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            () = loss.cancelled() => return,
+            () = stopping.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection of HTTP broke");
+        }
+    }
+
+    async fn answer(
+        mut self,
+        mut request: Request<Incoming>,
+        connection: Arc<HttpConnection>,
+    ) -> Response<Body> {
+        // After a chunked body there may be bytes that a proxy took for a part of it: nothing more is read.
+        let is_last = request.headers().contains_key(TRANSFER_ENCODING);
+        request.extensions_mut().insert(Arc::clone(&connection));
+        let method = request.method().clone();
+        let response = match self.check(request.headers()) {
+            Ok(()) => match self.router.call(request.map(Body::new)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Err(problem) => problem.into_response(),
+        };
+        let mut response = memory::answer(response, &connection, &method).await;
+        let headers = response.headers_mut();
+        if is_last {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        for (name, value) in FOR_BROWSERS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    /// Refuses requests that no honest client sends: with two hosts, or sent by a browser for a page of another site.
+    fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        if headers.get_all(HOST).iter().count() > 1 {
+            return Err(Problem::malformed("a request has one host"));
+        }
+        let text = |name: &str| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let host = text(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
+        let is_own = |origin: &str| {
+            origin.to_ascii_lowercase().split_once("://").is_some_and(|(_, site)| site == host)
+        };
+        let is_of_another_site = text(ORIGIN.as_str()).is_some_and(|origin| !is_own(origin))
+            || text(SEC_FETCH_SITE).is_some_and(|site| !["same-origin", "none"].contains(&site));
+        if is_of_another_site {
+            let message =
+                "pages of other sites may not ask this server: use a token, and a program that is no browser";
+            return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
+        }
+        if self.hosts.as_ref().is_some_and(|hosts| !is_this_server(&host, hosts)) {
+            let message = format!("this server does not know itself as {host:?}: add the name to http_hosts");
+            return Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message));
+        }
+        Ok(())
+    }
+}
+
+/// True if the host is an address, this machine, or a name of this server. A page that uses DNS rebinding to reach this
+/// server sends its own name.
+fn is_this_server(host: &str, hosts: &[String]) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let is_address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.is_empty()
+        || is_address
+        || name == "localhost"
+        || name.ends_with(".localhost")
+        || hosts.iter().any(|host| host == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_server_has_these_names() {
+        let hosts = ["queue.example".to_owned()];
+        for host in [
+            "localhost",
+            "localhost:7480",
+            "localhost.",
+            "a.localhost:1",
+            "127.0.0.1",
+            "127.0.0.1:7480",
+            "[::1]:7480",
+            "queue.example:7480",
+            "",
+        ] {
+            assert!(is_this_server(host, &hosts), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:7480",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "a.queue.example",
+        ] {
+            assert!(!is_this_server(host, &hosts), "{host}");
+        }
+    }
+}

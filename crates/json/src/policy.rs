@@ -1,0 +1,244 @@
+//! A topic's policy as text: each setting as `adjourn topic set` takes it, and as JSON shows it.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::values::{ValueError, backoff, backoff_text, delay_ms, spelled, ttr_ms};
+use adjourn_protocol::TopicSettings;
+use adjourn_types::limits::RATE_PER_SECOND_MAX;
+use adjourn_types::{
+    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, RetryDefaults, Setting, TopicName,
+    TopicPolicy,
+};
+
+/// A topic's settings, by name. Each is written as `adjourn topic set` takes it.
+#[derive(Serialize, ToSchema)]
+pub struct TopicSettingsJson<'a> {
+    /// The topic.
+    pub topic: &'a str,
+    /// Whether reserving is stopped.
+    pub paused: bool,
+    /// Its jobs, in any state.
+    pub jobs: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+    /// What is set.
+    #[schema(value_type = BTreeMap<String, String>, example = json!({"ttr": "30s", "attempts": "5", "late": "1h:drop"}))]
+    pub settings: BTreeMap<&'static str, String>,
+    /// The queue's defaults for what is not set.
+    #[schema(value_type = BTreeMap<String, String>, example = json!({"backoff": "1s..1h~20%"}))]
+    pub defaults: BTreeMap<&'static str, String>,
+}
+
+/// Why a text is not a value of a setting.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// Not a number.
+    #[error("expected a number from 1 on, or none")]
+    Number,
+    /// Not a rule for late jobs.
+    #[error(
+        "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
+    )]
+    Late,
+    /// Not a value that this setting can have.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Not a duration or a backoff.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// Not a topic.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// The text that removes a setting.
+pub const NONE: &str = "none";
+
+impl<'a> TopicSettingsJson<'a> {
+    /// Settings as `adjourn topic show --json` prints them.
+    pub fn of(topic: &'a str, settings: &TopicSettings) -> Self {
+        let TopicSettings { policy, paused, jobs, bytes, .. } = settings;
+        let (of_topic, defaults) = (settings_text(policy).collect(), defaults_text(settings).collect());
+        Self { topic, paused: *paused, jobs: *jobs, bytes: *bytes, settings: of_topic, defaults }
+    }
+}
+
+/// The queue's defaults for what a topic does not set, each by its setting's name.
+pub fn defaults_text(settings: &TopicSettings) -> impl Iterator<Item = (&'static str, String)> {
+    let RetryDefaults { attempts_max, backoff } = settings.defaults.clone();
+    let policy = TopicPolicy { attempts_max, backoff, ..TopicPolicy::default() };
+    settings_text(&policy).collect::<Vec<_>>().into_iter()
+}
+
+/// The settings of a policy, each by its name.
+pub fn settings_text(policy: &TopicPolicy) -> impl Iterator<Item = (&'static str, String)> {
+    policy.settings().filter_map(|setting| Some((setting.name(), setting_text(setting, policy)?)))
+}
+
+/// The change that gives a setting this value; `none` removes it.
+pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, SettingError> {
+    let mut change = PolicyChange::default();
+    if text == NONE {
+        change.unset.insert(setting);
+        return Ok(change);
+    }
+    let set = &mut change.set;
+    match setting {
+        Setting::Ttr => set.ttr_ms = Some(ttr_ms(text)?),
+        Setting::Priority => set.priority = Some(number(text)?),
+        Setting::Attempts => set.attempts_max = Some(number(text)?),
+        Setting::Backoff => set.backoff = Some(backoff(text)?),
+        Setting::ExpiresAfter => set.expires_after_ms = Some(delay_ms(text)?),
+        Setting::JobsMax => set.jobs_max = Some(number(text)?),
+        Setting::BytesMax => set.bytes_max = Some(number(text)?),
+        Setting::BodyMax => set.body_bytes_max = Some(number(text)?),
+        Setting::LeasesMax => set.leases_max = Some(number(text)?),
+        Setting::Rate => set.per_second_max = Some(number(text)?),
+        Setting::Late => set.late = Some(late(text)?),
+        Setting::DeadLetters => set.dead_letters = Some(text.parse::<TopicName>()?),
+        Setting::Remember => set.retention_ms = Some(delay_ms(text)?),
+        _ => set.put(setting, &call_back(setting, text)?)?,
+    }
+    Ok(change)
+}
+
+/// Encodes a setting of call-backs.
+fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
+    Ok(match setting {
+        Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackConcurrency | Setting::CallBackRate => number::<u32>(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackLog | Setting::CallBackDelay => delay_ms(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackOfJob | Setting::CallBackPaused if text == "true" => vec![1],
+        _ => text.as_bytes().to_vec(),
+    })
+}
+
+/// A setting of call-backs in the form that [`setting_change`] accepts.
+fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
+    let duration = |millis: u64| spelled(millis).replace(' ', "");
+    match setting {
+        Setting::CallBackUrl => call_back.url.clone(),
+        Setting::CallBackMethod => call_back.method.map(|method| method.name().to_owned()),
+        Setting::CallBackHeaders => call_back.headers.clone(),
+        Setting::CallBackBody => call_back.body.clone(),
+        Setting::CallBackTimeout => call_back.timeout_ms.map(|timeout_ms| duration(timeout_ms.into())),
+        Setting::CallBackConcurrency => call_back.concurrency.map(|calls| calls.to_string()),
+        Setting::CallBackRate => call_back.per_second_max.map(|calls| calls.to_string()),
+        Setting::CallBackSecrets => call_back.secrets.clone(),
+        Setting::CallBackRefused => call_back.refused.map(|refused| refused.name().to_owned()),
+        Setting::CallBackRetryIf => call_back.retry_if.clone(),
+        Setting::CallBackSuccess => call_back.success.map(|success| success.name().to_owned()),
+        Setting::CallBackOfJob => call_back.of_job.then(|| "true".to_owned()),
+        Setting::CallBackLog => call_back.log_ms.map(duration),
+        Setting::CallBackPaused => call_back.paused.then(|| "true".to_owned()),
+        Setting::CallBackDelay => call_back.delay_ms.map(duration),
+        _ => None,
+    }
+}
+
+fn number<T: FromStr>(text: &str) -> Result<T, SettingError> {
+    text.parse().map_err(|_| SettingError::Number)
+}
+
+fn late(text: &str) -> Result<Late, SettingError> {
+    let (after, action) = text.split_once(':').ok_or(SettingError::Late)?;
+    let after_ms = delay_ms(after).map_err(|_| SettingError::Late)?;
+    let then = match action.split_once('=') {
+        None if action == "drop" => LateAction::Drop,
+        None if action == "bury" => LateAction::Bury,
+        Some(("spread", over)) => {
+            let over_ms = delay_ms(over).ok().filter(|over_ms| *over_ms > 0);
+            LateAction::Spread { over_ms: over_ms.ok_or(SettingError::Late)? }
+        }
+        Some(("rate", jobs)) => {
+            let jobs = jobs.parse().ok().filter(|jobs| (1..=RATE_PER_SECOND_MAX).contains(jobs));
+            LateAction::PerSecond(jobs.ok_or(SettingError::Late)?)
+        }
+        _ => return Err(SettingError::Late),
+    };
+    Ok(Late { after_ms, then })
+}
+
+/// A setting in the form that [`setting_change`] accepts.
+fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
+    let duration = |millis: u64| spelled(millis).replace(' ', "");
+    match setting {
+        Setting::Ttr => policy.ttr_ms.map(|ttr_ms| duration(ttr_ms.into())),
+        Setting::Priority => policy.priority.map(|priority| priority.to_string()),
+        Setting::Attempts => policy.attempts_max.map(|attempts| attempts.to_string()),
+        Setting::Backoff => policy.backoff.as_ref().map(backoff_text),
+        Setting::ExpiresAfter => policy.expires_after_ms.map(duration),
+        Setting::JobsMax => policy.jobs_max.map(|jobs| jobs.to_string()),
+        Setting::BytesMax => policy.bytes_max.map(|bytes| bytes.to_string()),
+        Setting::BodyMax => policy.body_bytes_max.map(|bytes| bytes.to_string()),
+        Setting::LeasesMax => policy.leases_max.map(|leases| leases.to_string()),
+        Setting::Rate => policy.per_second_max.map(|jobs| jobs.to_string()),
+        Setting::Late => policy.late.map(|late| {
+            let then = match late.then {
+                LateAction::Drop => "drop".to_owned(),
+                LateAction::Bury => "bury".to_owned(),
+                LateAction::Spread { over_ms } => format!("spread={}", duration(over_ms)),
+                LateAction::PerSecond(jobs) => format!("rate={jobs}"),
+            };
+            format!("{}:{then}", duration(late.after_ms))
+        }),
+        Setting::DeadLetters => policy.dead_letters.as_ref().map(ToString::to_string),
+        Setting::Remember => policy.retention_ms.map(duration),
+        _ => call_back_text(setting, policy.call_back.as_deref()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_shown_as_it_is_taken() {
+        for (setting, text) in [
+            (Setting::Ttr, "30s"),
+            (Setting::Priority, "7"),
+            (Setting::Attempts, "5"),
+            (Setting::Backoff, "10s,30s,1m"),
+            (Setting::ExpiresAfter, "1d"),
+            (Setting::JobsMax, "1000000"),
+            (Setting::BytesMax, "1073741824"),
+            (Setting::BodyMax, "4096"),
+            (Setting::LeasesMax, "16"),
+            (Setting::Rate, "100"),
+            (Setting::Late, "1h:drop"),
+            (Setting::Late, "1m30s:bury"),
+            (Setting::Late, "0s:spread=2h"),
+            (Setting::Late, "10m:rate=50"),
+            (Setting::DeadLetters, "failed"),
+            (Setting::Remember, "7d"),
+            (Setting::CallBackUrl, "https://shop.example/due/{id}"),
+            (Setting::CallBackMethod, "PUT"),
+            (Setting::CallBackHeaders, "X-Key: {key}\nX-Attempt: {attempt}"),
+            (Setting::CallBackBody, "{body.form}"),
+            (Setting::CallBackTimeout, "3s"),
+            (Setting::CallBackConcurrency, "16"),
+            (Setting::CallBackRate, "50"),
+            (Setting::CallBackSecrets, "shop"),
+            (Setting::CallBackRefused, "retry"),
+            (Setting::CallBackRetryIf, "{res.code} != 200"),
+            (Setting::CallBackSuccess, "reply"),
+            (Setting::CallBackOfJob, "true"),
+            (Setting::CallBackLog, "1d"),
+            (Setting::CallBackPaused, "true"),
+            (Setting::CallBackDelay, "5m"),
+        ] {
+            let change = setting_change(setting, text).expect(text);
+            assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));
+            let none = setting_change(setting, NONE).expect("none");
+            assert!(none.set.is_empty() && none.unset.contains(&setting));
+        }
+        for text in ["", "1h", "drop", "1h:", "1h:burn", "1h:spread", "1h:spread=0s", "1h:rate=0", "x:drop"] {
+            assert!(setting_change(Setting::Late, text).is_err(), "{text}");
+        }
+        assert!(setting_change(Setting::Rate, "-1").is_err());
+    }
+}

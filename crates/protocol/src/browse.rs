@@ -1,0 +1,338 @@
+//! LIST, COUNT and BULK, which share their filter; JOBS and BULKED.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::field::Field;
+use super::job::{
+    PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
+    put_report_fields, put_report_pieces,
+};
+use super::request::Subject;
+use super::response::{JobReport, Response};
+use super::wire::{Fields, Fixed, Reader, in_range, not_longer, put_list, put_piece, put_topic8};
+use adjourn_types::limits::{
+    BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
+};
+use adjourn_types::{Filter, JobHistory, ListOrder, Millis, States, TopicName};
+
+const WITH_BODIES: u8 = 1;
+const DELETE: u8 = 0;
+const KICK: u8 = 1;
+const RUN_NOW: u8 = 2;
+const RESCHEDULE: u8 = 3;
+const MOVE: u8 = 4;
+/// A job on a page: the fields of JOB, the length of its body, its history, and the length of the reason.
+const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
+
+/// The tags of conditions.
+mod tag {
+    pub(super) const TOPIC: u16 = 1;
+    pub(super) const STATES: u16 = 2;
+    pub(super) const DUE_FROM: u16 = 3;
+    pub(super) const DUE_BEFORE: u16 = 4;
+    pub(super) const KEY_PREFIX: u16 = 5;
+    pub(super) const ATTEMPTS_MIN: u16 = 6;
+    pub(super) const ATTEMPTS_MAX: u16 = 7;
+    pub(super) const BURIED: u16 = 8;
+    pub(super) const REASON: u16 = 9;
+}
+
+/// A page of a list of jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// The conditions that the jobs meet.
+    pub filter: Filter,
+    /// The order of the list.
+    pub order: ListOrder,
+    /// At most this many: 1 to [`LIST_JOBS_MAX`].
+    pub jobs_max: u32,
+    /// True to show their bodies.
+    pub with_bodies: bool,
+    /// The cursor of the page before; empty for the first page.
+    pub cursor: Bytes,
+}
+
+/// A step of a change to many jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// What to do to each job.
+    pub change: Change,
+    /// The jobs to change.
+    pub filter: Filter,
+    /// Most jobs to change: 1 to [`BULK_JOBS_MAX`].
+    pub jobs_max: u32,
+    /// The cursor of the step before; empty for the first one.
+    pub cursor: Bytes,
+}
+
+/// The change to each job. A job for which it is not possible is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Removes it, whatever its state.
+    Delete,
+    /// Makes it ready, if it is buried; its attempts start at 0 again.
+    Kick,
+    /// Makes it ready, if it is delayed.
+    RunNow,
+    /// Gives it this due time by the wall clock, if it is delayed or ready.
+    Reschedule {
+        /// When it is due.
+        due: Millis,
+    },
+    /// Puts it into another topic, unless it is reserved, or another job has its key there.
+    Move {
+        /// The target topic; created if it is new.
+        to: TopicName,
+    },
+}
+
+impl Field for List {
+    fn put(&self, out: &mut BytesMut) {
+        Fixed::<8>::new()
+            .u32(self.jobs_max)
+            .u8(self.order as u8)
+            .u8(if self.with_bodies { WITH_BODIES } else { 0 })
+            .length16(self.cursor.len())
+            .write(out);
+        out.put_slice(&self.cursor);
+        self.filter.put(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let jobs_max = reader.u32("jobs_max")?;
+        let value = reader.u8("order")?;
+        let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
+        let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
+        let cursor = reader.bytes16(usize::MAX, "cursor")?;
+        Ok(Self { filter: Filter::take(reader, "filter")?, order, jobs_max, with_bodies, cursor })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        in_range(self.jobs_max, 1..=LIST_JOBS_MAX, "jobs_max")?;
+        not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
+        self.filter.check("filter", body_bytes_max)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
+    }
+
+    fn detach(self) -> Self {
+        Self { filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..self }
+    }
+}
+
+impl Field for Filter {
+    fn put(&self, out: &mut BytesMut) {
+        let conditions = conditions(self);
+        Fixed::<2>::new().length16(conditions.len()).write(out);
+        out.put_slice(&conditions);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let bytes = reader.bytes16(usize::MAX, "filter")?;
+        let mut conditions = Reader::new(&bytes);
+        let (mut filter, mut last) = (Filter::default(), 0);
+        while !conditions.is_empty() {
+            let tag = conditions.u16("condition")?;
+            if tag <= last {
+                return Err(DecodeError::ConditionOrder(tag));
+            }
+            last = tag;
+            let value = conditions.bytes16(usize::MAX, "condition")?;
+            decode_condition(tag, &value, &mut filter)?;
+        }
+        Ok(filter)
+    }
+
+    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(conditions(self).len(), FILTER_BYTES_MAX, name)?;
+        let states = self.states.bits();
+        States::from_bits(states).ok_or(DecodeError::Choice { field: "states", value: states })?;
+        not_longer(self.key_prefix.as_ref().map_or(0, Bytes::len), KEY_BYTES_MAX, "key prefix")?;
+        not_longer(self.reason.as_ref().map_or(0, String::len), FILTER_REASON_BYTES_MAX, "reason")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
+}
+
+/// The conditions as they are written.
+fn conditions(filter: &Filter) -> BytesMut {
+    let mut conditions = BytesMut::new();
+    let mut put = |tag: u16, value: &[u8]| {
+        Fixed::<4>::new().u16(tag).length16(value.len()).write(&mut conditions);
+        conditions.put_slice(value);
+    };
+    if let Some(topic) = &filter.topic {
+        put(tag::TOPIC, topic.as_str().as_bytes());
+    }
+    if filter.states != States::ALL {
+        put(tag::STATES, &[filter.states.bits()]);
+    }
+    for (tag, at) in [(tag::DUE_FROM, filter.due_from), (tag::DUE_BEFORE, filter.due_before)] {
+        if let Some(at) = at {
+            put(tag, &at.0.to_le_bytes());
+        }
+    }
+    if let Some(prefix) = &filter.key_prefix {
+        put(tag::KEY_PREFIX, prefix);
+    }
+    for (tag, attempts) in
+        [(tag::ATTEMPTS_MIN, filter.attempts_min), (tag::ATTEMPTS_MAX, filter.attempts_max)]
+    {
+        if let Some(attempts) = attempts {
+            put(tag, &attempts.to_le_bytes());
+        }
+    }
+    if filter.buried.is_some() {
+        put(tag::BURIED, &[buried_number(filter.buried)]);
+    }
+    if let Some(text) = &filter.reason {
+        put(tag::REASON, text.as_bytes());
+    }
+    conditions
+}
+
+fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), DecodeError> {
+    let wrong = DecodeError::ConditionLength { tag, bytes: value.len() };
+    let mut fields = Fields::new(value);
+    match tag {
+        tag::TOPIC => filter.topic = Some(TopicName::new(value.clone())?),
+        tag::STATES => {
+            let bits = fields.u8("states")?;
+            let unknown = DecodeError::Choice { field: "states", value: bits };
+            filter.states =
+                if bits == 0 { States::of([]) } else { States::from_bits(bits).ok_or(unknown)? };
+        }
+        tag::DUE_FROM => filter.due_from = Some(Millis(fields.u64("due_from")?)),
+        tag::DUE_BEFORE => filter.due_before = Some(Millis(fields.u64("due_before")?)),
+        tag::KEY_PREFIX => filter.key_prefix = Some(value.clone()),
+        tag::ATTEMPTS_MIN => filter.attempts_min = Some(fields.u32("attempts_min")?),
+        tag::ATTEMPTS_MAX => filter.attempts_max = Some(fields.u32("attempts_max")?),
+        tag::BURIED => {
+            let value = fields.u8("buried")?;
+            filter.buried = Some(buried(value).ok_or(DecodeError::Choice { field: "buried", value })?);
+        }
+        tag::REASON => {
+            let text = std::str::from_utf8(value);
+            filter.reason = Some(text.map_err(|_| DecodeError::NotText("reason"))?.to_owned());
+        }
+        _ => return Err(DecodeError::Condition(tag)),
+    }
+    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);
+    if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut) {
+    Fixed::<2>::new().length16(cursor.len()).write(out);
+    out.put_slice(cursor);
+    put_list(out, ITEM_BYTES, jobs.len());
+    for job in jobs {
+        put_report_fields(job, out);
+        out.put_u32_le(job.body_bytes);
+        put_past(&job.history, out);
+        let reason = job.history.reason.as_deref().unwrap_or_default();
+        Fixed::<2>::new().length16(reason.len()).write(out);
+        put_report_pieces(job, out);
+        put_piece(out, reason.as_bytes());
+    }
+}
+
+pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
+    let list = reader.list::<ITEM_BYTES>("jobs", usize::MAX)?;
+    let jobs = reader.items(list, |reader, mut fields| {
+        let report = decode_report_fields(&mut fields)?;
+        let body_bytes = fields.u32("body_bytes")?;
+        let past = decode_past(&mut fields)?;
+        let reason_bytes = usize::from(fields.u16("reason")?);
+        let report = report.with_pieces(reader)?;
+        let reason = Some(reader.text(reason_bytes, usize::from(u16::MAX), "reason")?);
+        let history = JobHistory { reason: reason.filter(|reason| !reason.is_empty()), ..past };
+        Ok(JobReport { body_bytes, history, ..report })
+    })?;
+    Ok(Response::Jobs { jobs, cursor })
+}
+
+impl Bulk {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let change = match &self.change {
+            Change::Move { to } => Change::Move { to: to.detached() },
+            change => change.clone(),
+        };
+        Self { change, filter: self.filter.detached(), cursor: Bytes::copy_from_slice(&self.cursor), ..*self }
+    }
+}
+
+impl Field for Bulk {
+    fn put(&self, out: &mut BytesMut) {
+        let (change, due) = match &self.change {
+            Change::Delete => (DELETE, Millis(0)),
+            Change::Kick => (KICK, Millis(0)),
+            Change::RunNow => (RUN_NOW, Millis(0)),
+            Change::Reschedule { due } => (RESCHEDULE, *due),
+            Change::Move { .. } => (MOVE, Millis(0)),
+        };
+        Fixed::<15>::new().u32(self.jobs_max).u8(change).u64(due.0).length16(self.cursor.len()).write(out);
+        out.put_slice(&self.cursor);
+        self.filter.put(out);
+        if let Change::Move { to } = &self.change {
+            put_topic8(out, to);
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let jobs_max = reader.u32("jobs_max")?;
+        let value = reader.u8("change")?;
+        let due = Millis(reader.u64("due_ms")?);
+        if value > MOVE {
+            return Err(DecodeError::Choice { field: "change", value });
+        }
+        let cursor = reader.bytes16(usize::MAX, "cursor")?;
+        let filter = Filter::take(reader, "filter")?;
+        let change = match value {
+            DELETE => Change::Delete,
+            KICK => Change::Kick,
+            RUN_NOW => Change::RunNow,
+            RESCHEDULE => Change::Reschedule { due },
+            _ => Change::Move { to: reader.topic8()? },
+        };
+        Ok(Self { change, filter, jobs_max, cursor })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        in_range(self.jobs_max, 1..=BULK_JOBS_MAX, "jobs_max")?;
+        not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
+        self.filter.check("filter", body_bytes_max)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.filter.subject()
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
+}
+
+pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &Bytes, out: &mut BytesMut) {
+    Fixed::<6>::new().u32(jobs).length16(cursor.len()).write(out);
+    out.put_slice(cursor);
+    out.put_u32_le(in_the_way);
+}
+
+pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    let (jobs, cursor) = (reader.u32("jobs")?, reader.bytes16(CURSOR_BYTES_MAX, "cursor")?);
+    // Older servers do not move jobs, and do not send this field.
+    let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
+    Ok(Response::Bulked { jobs, in_the_way, cursor })
+}

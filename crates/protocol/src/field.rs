@@ -1,0 +1,151 @@
+//! The fields of requests, each with its encoding.
+
+use std::num::NonZeroU64;
+
+use bytes::{BufMut as _, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::request::Subject;
+use super::wire::{Fixed, Reader, in_range, put_text8, put_topic8, when, when_fields};
+use adjourn_types::limits::DELAY_MS_MAX;
+use adjourn_types::{JobId, Lease, TopicName, When};
+
+/// A field of a request, or a whole message.
+pub(super) trait Field: Sized {
+    /// Appends it to a payload.
+    fn put(&self, out: &mut BytesMut);
+
+    /// Decodes it; an error has the `name`.
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
+
+    /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes; an error says the `name`.
+    fn check(&self, _name: &'static str, _body_bytes_max: usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
+
+    /// What it names of the queue.
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Nothing
+    }
+
+    /// The leases in it.
+    fn leases(&self) -> &[Lease] {
+        &[]
+    }
+
+    /// A copy that does not keep alive the buffer it was read from.
+    fn detach(self) -> Self;
+}
+
+/// Reads a field, and checks it.
+pub(super) fn take<T: Field>(reader: &mut Reader<'_>, name: &'static str) -> Result<T, DecodeError> {
+    let value = T::take(reader, name)?;
+    value.check(name, reader.body_bytes_max())?;
+    Ok(value)
+}
+
+/// A field of a fixed width: it keeps no buffer alive.
+macro_rules! number {
+    ($($type:ty: |$value:ident| $put:expr, |$reader:ident, $name:ident| $take:expr;)+) => {
+        $(impl Field for $type {
+            fn put(&self, out: &mut BytesMut) {
+                let $value = *self;
+                out.put_slice(&$put.to_le_bytes());
+            }
+
+            fn take($reader: &mut Reader<'_>, $name: &'static str) -> Result<Self, DecodeError> {
+                $take
+            }
+
+            fn detach(self) -> Self {
+                self
+            }
+        })+
+    };
+}
+
+number! {
+    u32: |number| number, |reader, name| reader.u32(name);
+    u64: |number| number, |reader, name| reader.u64(name);
+    JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
+    // Eight options: one has a meaning so far.
+    bool: |option| u8::from(option), |reader, name| Ok(reader.u8(name)? & 1 != 0);
+}
+
+/// An optional number at the end of a message: older servers skip it.
+impl Field for Option<NonZeroU64> {
+    fn put(&self, out: &mut BytesMut) {
+        if let Some(number) = self {
+            out.put_u64_le(number.get());
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.fields_mut().late_u64(name).map(NonZeroU64::new)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
+}
+
+impl Field for When {
+    fn put(&self, out: &mut BytesMut) {
+        let (due_kind, due_ms) = when_fields(*self);
+        Fixed::<9>::new().u64(due_ms).u8(due_kind).write(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let due_ms = reader.u64("due_ms")?;
+        when(reader.u8("due_kind")?, due_ms)
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_when(*self)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
+}
+
+/// A delay has a limit, a point in time has none.
+pub(super) fn check_when(when: When) -> Result<(), DecodeError> {
+    match when {
+        When::After(delay_ms) => in_range(delay_ms, 0..=DELAY_MS_MAX, "due_ms"),
+        When::At(_) => Ok(()),
+    }
+}
+
+impl Field for TopicName {
+    fn put(&self, out: &mut BytesMut) {
+        put_topic8(out, self);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        reader.topic8()
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(self)
+    }
+
+    fn detach(self) -> Self {
+        self.detached()
+    }
+}
+
+/// A text of at most 255 bytes.
+impl Field for String {
+    fn put(&self, out: &mut BytesMut) {
+        put_text8(out, self);
+    }
+
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.text8(usize::MAX, name)
+    }
+
+    fn detach(self) -> Self {
+        self
+    }
+}

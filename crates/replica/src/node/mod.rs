@@ -1,0 +1,93 @@
+//! The part of a replica that does not depend on leading: clients, other nodes, memory, clocks, and pending outputs.
+
+pub(crate) mod account;
+pub(crate) mod connections;
+mod memory;
+pub(crate) mod peers;
+
+use crate::io::{ConnectionId, Notice, Now, Output, ReplicaConfig};
+use crate::node::connections::Connections;
+use crate::node::memory::Memory;
+use crate::node::peers::{CLOCKS_AGREE_MS, Peers};
+use crate::stopping::Stop;
+use adjourn_protocol::Response;
+use adjourn_storage::StorageError;
+use adjourn_types::Millis;
+
+/// One node.
+pub(crate) struct Node {
+    pub(super) config: ReplicaConfig,
+    pub(super) connections: Connections,
+    pub(super) peers: Peers,
+    pub(super) memory: Memory,
+    pub(super) disk_low: bool,
+    pub(super) stop: Stop,
+    started_us: u64,
+    /// The monotonic clock.
+    pub(super) now_us: u64,
+    pub(super) wall: Millis,
+    /// Outputs for the next poll, before all later ones.
+    pub(super) due: Vec<Output>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) closes: Vec<ConnectionId>,
+}
+
+impl Node {
+    /// A node that starts now, without connections.
+    pub(crate) fn new(config: ReplicaConfig, peers: Peers, now: Now) -> Self {
+        Self {
+            connections: Connections::new(config.output_bytes_max, config.memory_account.clone()),
+            memory: Memory::new(config.memory_max_bytes, config.memory_account.bytes_max()),
+            config,
+            peers,
+            disk_low: false,
+            stop: Stop::No,
+            started_us: now.elapsed_us,
+            now_us: now.elapsed_us,
+            wall: now.wall,
+            due: Vec::new(),
+            notices: Vec::new(),
+            closes: Vec::new(),
+        }
+    }
+
+    /// Takes over the current times of the machine's clocks.
+    pub(super) fn look_at_clocks(&mut self, now: Now) {
+        let passed_ms = now.elapsed_us.saturating_sub(self.now_us) / 1000;
+        if now.wall.0.abs_diff(self.wall.0.saturating_add(passed_ms)) > CLOCKS_AGREE_MS {
+            // This node's clock was set since the others reported theirs.
+            self.peers.forget_clocks();
+        }
+        self.now_us = self.now_us.max(now.elapsed_us);
+        self.wall = now.wall;
+    }
+
+    /// The answer to PING, with both clocks. For a client with a session it confirms, like any read, that this node led
+    /// when asked.
+    pub(super) fn pong(&self) -> Response {
+        Response::Pong { now: self.wall, clock_ms: self.clock_ms() }
+    }
+
+    /// The monotonic clock for clients, in milliseconds, rounded up so that no lease seems to last longer.
+    pub(super) fn clock_ms(&self) -> u64 {
+        self.now_us.div_ceil(1000)
+    }
+
+    /// Checks that this node supports a feature level of the state. Otherwise it must neither lead nor apply entries
+    /// differently.
+    pub(super) fn check_feature_level(&self, level: u32) -> Result<(), StorageError> {
+        let level_max = self.config.feature_level_max;
+        if level > level_max { Err(StorageError::FeatureLevel { level, level_max }) } else { Ok(()) }
+    }
+
+    pub(super) fn uptime_ms(&self) -> u64 {
+        (self.now_us - self.started_us) / 1000
+    }
+
+    /// Passes on the responses for clients and the outputs for the driver.
+    pub(crate) fn flush(&mut self, outputs: &mut Vec<Output>) {
+        self.connections.flush(outputs);
+        outputs.extend(self.closes.drain(..).map(|connection| Output::Close { connection }));
+        outputs.extend(self.notices.drain(..).map(Output::Notice));
+    }
+}

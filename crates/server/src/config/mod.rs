@@ -1,0 +1,501 @@
+//! The configuration of a node: the file, the environment and the command line, in one structure.
+//!
+//! [`Settings`] is one source: every key is optional, and every value is checked as it is read, so that an error in
+//! the file is reported with its line. [`Config`] is the result: flags override the environment, the environment the
+//! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
+
+mod call_backs;
+mod tls;
+mod value;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use adjourn_types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_GRACE_MS_DEFAULT};
+use adjourn_types::{FEATURE_LEVEL, RetryDefaults};
+
+pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
+pub use value::{
+    Attempts, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Waits, Within,
+    ZoneName,
+};
+
+/// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
+const HEARTBEATS_PER_GRACE: u64 = 3;
+
+/// The complete configuration of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The data directory.
+    pub data: PathBuf,
+    /// Address that clients connect to, `HOST:PORT`; port 0 lets the system choose.
+    pub listen: String,
+    /// Address that clients are told to connect to; `None` for the one listened on.
+    pub client_address: Option<String>,
+    /// Address for HTTP, `HOST:PORT`; port 0 lets the system choose. `None` for no HTTP.
+    pub http_listen: Option<String>,
+    /// Host names for HTTP requests without a token, beside addresses and this machine's own names.
+    pub http_hosts: Vec<String>,
+    /// Address for callers of `ouqiang/delay-queue`. `None` for none.
+    pub ouqiang_listen: Option<String>,
+    /// Address for callers of Youzan's queue. `None` for none.
+    pub youzan_listen: Option<String>,
+    /// Address for producers of `php-delayqueue`. `None` for none.
+    pub php_delayqueue_listen: Option<String>,
+    /// The time zone of times from `php-delayqueue`; `None` for the system's.
+    pub php_delayqueue_time_zone: Option<TimeZone>,
+    /// The token of callers of older queues that show none. `None` if they must show one.
+    pub dialects_token: Option<String>,
+    /// The configuration of call-backs.
+    pub call_backs: CallBackConfig,
+    /// The file of alerts; `None` for no alerts.
+    pub alerts_file: Option<PathBuf>,
+    /// This node's number, from 1.
+    pub node: u64,
+    /// Address that other nodes connect to, `HOST:PORT`; port 0 lets the system choose. `None` for a single node.
+    pub peer_listen: Option<String>,
+    /// Address that other nodes are told to connect to; `None` for the one listened on.
+    pub peer_address: Option<String>,
+    /// Peer addresses of the cluster that a node without data joins; empty to found one.
+    pub join: Vec<String>,
+    /// True to found a new cluster if there is no data, although other members will follow.
+    pub found: bool,
+    /// The highest feature level that this node supports.
+    pub feature_level_max: u32,
+    /// Name that the server reports to clients.
+    pub server_name: String,
+    /// Largest body, in bytes.
+    pub body_bytes_max: usize,
+    /// How long the leases of a lost connection are kept, in milliseconds.
+    pub session_grace_ms: u64,
+    /// The queue's defaults for retries while this node leads.
+    pub retry_defaults: RetryDefaults,
+    /// Longest time between two frames of a client, in milliseconds.
+    pub heartbeat_ms: u32,
+    /// The file of tokens, one of which a client must show; `None` lets every client do everything.
+    pub tokens_file: Option<PathBuf>,
+    /// Listen beyond this machine without TLS or tokens.
+    pub insecure: bool,
+    /// The certificate that clients are shown, in PEM, with those between it and its CA; `None` serves them without TLS.
+    pub tls_cert: Option<PathBuf>,
+    /// The key of that certificate.
+    pub tls_key: Option<PathBuf>,
+    /// A client's certificate must be signed by one of these CAs; `None` asks for none.
+    pub tls_client_ca: Option<PathBuf>,
+    /// Certificates that these CAs have revoked.
+    pub tls_client_crl: Option<PathBuf>,
+    /// The certificate that other nodes are shown, for `node-N.adjourn`; `None` talks to them without TLS.
+    pub peer_tls_cert: Option<PathBuf>,
+    /// The key of that certificate.
+    pub peer_tls_key: Option<PathBuf>,
+    /// The CA of all members.
+    pub peer_tls_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked.
+    pub peer_tls_crl: Option<PathBuf>,
+    /// Most concurrent connections.
+    pub connections_max: usize,
+    /// Most unauthenticated connections at each port. Not a key: it is a share of the file descriptors.
+    pub unauthenticated_max: usize,
+    /// Most concurrent connections from one address; 0 for no limit.
+    pub connections_per_address_max: usize,
+    /// TLS handshakes a second; further clients wait.
+    pub handshakes_per_second: u32,
+    /// File of the audit log; `None` writes it to the log.
+    pub audit_log: Option<PathBuf>,
+    /// Size at which the audit log goes on with a new file, in bytes.
+    pub audit_log_bytes: u64,
+    /// Most unanswered requests per connection.
+    pub in_flight_max: u32,
+    /// Unsent bytes per connection before deliveries and answers to reads pause.
+    pub output_bytes_max: usize,
+    /// Longest time in which a started frame must arrive, in milliseconds.
+    pub frame_deadline_ms: u64,
+    /// Most accepted bytes that are not yet durable; beyond it pushes get `BUSY`.
+    pub uncommitted_bytes_max: usize,
+    /// Memory limit of the process in bytes; at the limit pushes get `BUSY`. 0 for no limit.
+    pub memory_max_bytes: u64,
+    /// Log growth in bytes after which a checkpoint is taken and the log truncated; an eighth is enough when the last
+    /// one began more than a minute ago.
+    pub checkpoint_log_bytes: u64,
+    /// Free bytes on the disk below which pushes get `DISK_FULL`; 0 for no check.
+    pub disk_free_min_bytes: u64,
+    /// Threads that serve connections.
+    pub worker_threads: usize,
+    /// Lowest level that is logged.
+    pub log_level: LogLevel,
+    /// Format of the log lines.
+    pub log_format: LogFormat,
+}
+
+/// One source of configuration. A key that it does not set is left to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, clap::Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Data directory; created if it does not exist
+    #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Address that clients connect to
+    #[arg(long, env = "ADJOURN_LISTEN", value_name = "HOST:PORT")]
+    pub listen: Option<HostPort>,
+    /// Address that clients are told to connect to, if it differs from --listen
+    #[arg(long, env = "ADJOURN_CLIENT_ADDRESS", value_name = "HOST:PORT")]
+    pub client_address: Option<MaybeHostPort>,
+    /// Address for HTTP: the JSON API and metrics; without it there is no HTTP
+    #[arg(long, env = "ADJOURN_HTTP_LISTEN", value_name = "HOST:PORT")]
+    pub http_listen: Option<MaybeHostPort>,
+    /// Host names of this server, for callers of HTTP who need no token; between commas
+    #[arg(long, env = "ADJOURN_HTTP_HOSTS", value_name = "NAME", value_delimiter = ',')]
+    pub http_hosts: Option<Vec<HostName>>,
+    /// Address for callers of ouqiang/delay-queue
+    #[arg(long, env = "ADJOURN_OUQIANG_LISTEN", value_name = "HOST:PORT")]
+    pub ouqiang_listen: Option<MaybeHostPort>,
+    /// Address for callers of the delay queue of Youzan's article
+    #[arg(long, env = "ADJOURN_YOUZAN_LISTEN", value_name = "HOST:PORT")]
+    pub youzan_listen: Option<MaybeHostPort>,
+    /// Address for producers of php-delayqueue
+    #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_LISTEN", value_name = "HOST:PORT")]
+    pub php_delayqueue_listen: Option<MaybeHostPort>,
+    /// Time zone of their times, for example Asia/Shanghai; the system's if not said
+    #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_TIME_ZONE", value_name = "NAME")]
+    pub php_delayqueue_time_zone: Option<ZoneName>,
+    /// Token as which callers of these act who show none, by its name
+    #[arg(long, env = "ADJOURN_DIALECTS_TOKEN", value_name = "NAME")]
+    pub dialects_token: Option<String>,
+    /// Addresses that call-backs may reach beside --call-back-allow: `allowlist` (none), `public_only` or `open` (all)
+    #[arg(long, env = "ADJOURN_CALL_BACK_EGRESS", value_name = "RULE")]
+    pub call_back_egress: Option<Egress>,
+    /// Destinations of call-backs: hosts, *.ENDING, IP addresses and networks, between commas
+    #[arg(long, env = "ADJOURN_CALL_BACK_ALLOW", value_name = "HOST", value_delimiter = ',')]
+    pub call_back_allow: Option<Vec<Allowed>>,
+    /// Ports that call-backs may reach: numbers and ranges, between commas
+    #[arg(long, env = "ADJOURN_CALL_BACK_PORTS", value_name = "PORT", value_delimiter = ',')]
+    pub call_back_ports: Option<Vec<PortRange>>,
+    /// CA that may have signed the certificates of destinations, in place of those that the system knows
+    #[arg(long, env = "ADJOURN_CALL_BACK_CA", value_name = "FILE")]
+    pub call_back_ca: Option<PathBuf>,
+    /// File of the secrets that sign call-backs
+    #[arg(long, env = "ADJOURN_CALL_BACK_SECRETS_FILE", value_name = "FILE")]
+    pub call_back_secrets_file: Option<PathBuf>,
+    /// Most that the log of call-backs takes on the disk, in bytes
+    #[arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES")]
+    pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 1 << 30 }>>,
+    /// File of the alerts that this node sends
+    #[arg(long, env = "ADJOURN_ALERTS_FILE", value_name = "FILE")]
+    pub alerts_file: Option<PathBuf>,
+    /// Number of this node
+    #[arg(long, env = "ADJOURN_NODE", value_name = "N")]
+    pub node: Option<Within<1, 65_535>>,
+    /// Address that other nodes connect to; without it this stays a single node
+    #[arg(long, env = "ADJOURN_PEER_LISTEN", value_name = "HOST:PORT")]
+    pub peer_listen: Option<MaybeHostPort>,
+    /// Address that other nodes are told to connect to, if it differs from --peer-listen
+    #[arg(long, env = "ADJOURN_PEER_ADDRESS", value_name = "HOST:PORT")]
+    pub peer_address: Option<MaybeHostPort>,
+    /// Peer addresses of the cluster to join, for a node without data; separate several with commas
+    #[arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')]
+    pub join: Option<Vec<HostPort>>,
+    /// Found a new cluster, for a node with --peer-listen that has no data: the first one of all. Not a key: a start after a
+    /// loss of the data is to ask again.
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[serde(skip)]
+    pub found: Option<bool>,
+    /// Highest feature level that this node supports
+    #[arg(long, env = "ADJOURN_FEATURE_LEVEL_MAX", value_name = "N")]
+    pub feature_level_max: Option<Within<0, { FEATURE_LEVEL as u64 }>>,
+    /// Name that the server reports to clients
+    #[arg(long, env = "ADJOURN_SERVER_NAME", value_name = "NAME")]
+    pub server_name: Option<ServerName>,
+    /// Largest body, in bytes
+    #[arg(long, env = "ADJOURN_BODY_BYTES_MAX", value_name = "BYTES")]
+    pub body_bytes_max: Option<Within<1024, { BODY_BYTES_CEILING as u64 }>>,
+    /// How long the leases of a lost connection are kept, in milliseconds
+    #[arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS")]
+    pub session_grace_ms: Option<Within<0, 600_000>>,
+    /// Attempts of a job before it is buried, where neither it nor its topic says so; none for no limit
+    #[arg(long, env = "ADJOURN_DEFAULT_ATTEMPTS", value_name = "N")]
+    pub default_attempts: Option<Attempts>,
+    /// Wait of a job between attempts, where neither it nor its topic says so; none for no wait
+    #[arg(long, env = "ADJOURN_DEFAULT_BACKOFF", value_name = "WAITS")]
+    pub default_backoff: Option<Waits>,
+    /// Longest time between two frames of a client, in milliseconds
+    #[arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS")]
+    pub heartbeat_ms: Option<Within<100, 600_000>>,
+    /// File of tokens (`adjourn token` makes it): a client must show one, and may do what it grants
+    #[arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE")]
+    pub tokens_file: Option<PathBuf>,
+    /// Listen beyond this machine without TLS or tokens: whoever reaches the address can use the queue
+    #[arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true")]
+    pub insecure: Option<bool>,
+    /// Certificate that clients are shown (PEM); turns TLS on
+    #[arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, env = "ADJOURN_TLS_KEY", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// CA whose certificate every client must show
+    #[arg(long, env = "ADJOURN_TLS_CLIENT_CA", value_name = "FILE")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked
+    #[arg(long, env = "ADJOURN_TLS_CLIENT_CRL", value_name = "FILE")]
+    pub tls_client_crl: Option<PathBuf>,
+    /// Certificate that other nodes are shown, for node-N.adjourn; turns TLS on between nodes
+    #[arg(long, env = "ADJOURN_PEER_TLS_CERT", value_name = "FILE")]
+    pub peer_tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, env = "ADJOURN_PEER_TLS_KEY", value_name = "FILE")]
+    pub peer_tls_key: Option<PathBuf>,
+    /// CA of all members
+    #[arg(long, env = "ADJOURN_PEER_TLS_CA", value_name = "FILE")]
+    pub peer_tls_ca: Option<PathBuf>,
+    /// Certificates that this CA has revoked
+    #[arg(long, env = "ADJOURN_PEER_TLS_CRL", value_name = "FILE")]
+    pub peer_tls_crl: Option<PathBuf>,
+    /// Most concurrent connections
+    #[arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N")]
+    pub connections_max: Option<Within<1, 1_000_000>>,
+    /// Most concurrent connections from one address; 0 for no limit
+    #[arg(long, env = "ADJOURN_CONNECTIONS_PER_ADDRESS_MAX", value_name = "N")]
+    pub connections_per_address_max: Option<Within<0, 1_000_000>>,
+    /// TLS handshakes a second; further clients wait
+    #[arg(long, env = "ADJOURN_HANDSHAKES_PER_SECOND", value_name = "N")]
+    pub handshakes_per_second: Option<Within<1, 1_000_000>>,
+    /// File of the audit log; without one it goes to the log
+    #[arg(long, env = "ADJOURN_AUDIT_LOG", value_name = "FILE")]
+    pub audit_log: Option<PathBuf>,
+    /// Size at which the audit log goes on with a new file, in bytes
+    #[arg(long, env = "ADJOURN_AUDIT_LOG_BYTES", value_name = "BYTES")]
+    pub audit_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
+    /// Most unanswered requests per connection
+    #[arg(long, env = "ADJOURN_IN_FLIGHT_MAX", value_name = "N")]
+    pub in_flight_max: Option<Within<1, 65_536>>,
+    /// Unsent bytes per connection before deliveries pause
+    #[arg(long, env = "ADJOURN_OUTPUT_BYTES_MAX", value_name = "BYTES")]
+    pub output_bytes_max: Option<Within<65_536, { 4 << 30 }>>,
+    /// Longest time in which a started frame must arrive, in milliseconds
+    #[arg(long, env = "ADJOURN_FRAME_DEADLINE_MS", value_name = "MS")]
+    pub frame_deadline_ms: Option<Within<100, 600_000>>,
+    /// Most accepted bytes that are not yet durable
+    #[arg(long, env = "ADJOURN_UNCOMMITTED_BYTES_MAX", value_name = "BYTES")]
+    pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
+    /// Memory limit of the process in bytes; at the limit pushes are refused; 0 for no limit
+    #[arg(long, env = "ADJOURN_MEMORY_MAX_BYTES", value_name = "BYTES")]
+    pub memory_max_bytes: Option<Within<0, { 1 << 50 }>>,
+    /// Log growth in bytes after which a checkpoint is taken and the log truncated
+    #[arg(long, env = "ADJOURN_CHECKPOINT_LOG_BYTES", value_name = "BYTES")]
+    pub checkpoint_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
+    /// Free bytes on the disk below which pushes are refused; 0 for no check
+    #[arg(long, env = "ADJOURN_DISK_FREE_MIN_BYTES", value_name = "BYTES")]
+    pub disk_free_min_bytes: Option<Within<0, { 1 << 50 }>>,
+    /// Threads that serve connections
+    #[arg(long, env = "ADJOURN_WORKER_THREADS", value_name = "N")]
+    pub worker_threads: Option<Within<1, 256>>,
+    /// Log level: error, warn, info, debug or trace
+    #[arg(long, env = "ADJOURN_LOG_LEVEL", value_name = "LEVEL")]
+    pub log_level: Option<LogLevel>,
+    /// Log format: text or json
+    #[arg(long, env = "ADJOURN_LOG_FORMAT", value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A key is unknown, or a value is impossible. The text shows the line.
+    #[error("{}: {source}", path.display())]
+    Wrong {
+        /// Path of the file.
+        path: PathBuf,
+        /// Line, column and reason.
+        source: Box<toml::de::Error>,
+    },
+    /// Producers cannot show a token, and none is set for them.
+    #[error(
+        "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
+    )]
+    Nameless,
+    /// Files that belong together are not all named.
+    #[error("{set} needs {missing}: set both, or none")]
+    Incomplete {
+        /// A key that is set.
+        set: &'static str,
+        /// One that it needs.
+        missing: &'static str,
+    },
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("adjourn-data"),
+            listen: "127.0.0.1:7440".to_owned(),
+            client_address: None,
+            http_listen: None,
+            http_hosts: Vec::new(),
+            ouqiang_listen: None,
+            youzan_listen: None,
+            php_delayqueue_listen: None,
+            php_delayqueue_time_zone: None,
+            dialects_token: None,
+            call_backs: CallBackConfig::default(),
+            alerts_file: None,
+            node: 1,
+            peer_listen: None,
+            peer_address: None,
+            join: Vec::new(),
+            found: false,
+            feature_level_max: FEATURE_LEVEL,
+            server_name: "adjourn".to_owned(),
+            body_bytes_max: BODY_BYTES_MAX_DEFAULT,
+            session_grace_ms: SESSION_GRACE_MS_DEFAULT,
+            retry_defaults: RetryDefaults::default(),
+            heartbeat_ms: 3_000,
+            tokens_file: None,
+            insecure: false,
+            tls_cert: None,
+            tls_key: None,
+            tls_client_ca: None,
+            tls_client_crl: None,
+            peer_tls_cert: None,
+            peer_tls_key: None,
+            peer_tls_ca: None,
+            peer_tls_crl: None,
+            connections_max: 4096,
+            unauthenticated_max: 1024,
+            connections_per_address_max: 0,
+            handshakes_per_second: 1000,
+            audit_log: None,
+            audit_log_bytes: 16 << 20,
+            in_flight_max: 1024,
+            output_bytes_max: 8 << 20,
+            frame_deadline_ms: 10_000,
+            uncommitted_bytes_max: 64 << 20,
+            memory_max_bytes: 0,
+            checkpoint_log_bytes: 32 << 20,
+            disk_free_min_bytes: 256 << 20,
+            worker_threads: 2,
+            log_level: LogLevel::Info,
+            log_format: LogFormat::Text,
+        }
+    }
+}
+
+impl Config {
+    /// The configuration from `flags` (the command line over the environment) and, below them, the file.
+    pub fn load(file: Option<&Path>, flags: Settings) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        if let Some(path) = file {
+            config.apply(Settings::read(path)?);
+        }
+        config.apply(flags);
+        if config.php_delayqueue_listen.is_some()
+            && config.tokens_file.is_some()
+            && config.dialects_token.is_none()
+        {
+            return Err(ConfigError::Nameless);
+        }
+        config.tls()?;
+        config.peer_tls()?;
+        Ok(config)
+    }
+
+    /// True if a client that sends something every `heartbeat_ms`, and no more often, can lose a heartbeat, notice, and
+    /// reconnect before its leases are given to others.
+    pub fn grace_fits_heartbeat(&self) -> bool {
+        self.session_grace_ms >= HEARTBEATS_PER_GRACE * u64::from(self.heartbeat_ms)
+    }
+
+    /// Sets every key that `settings` has.
+    pub fn apply(&mut self, mut settings: Settings) {
+        self.call_backs.apply(&mut settings);
+        let Settings { data, listen, client_address, node, server_name, .. } = settings;
+        set(&mut self.data, data);
+        set(&mut self.listen, listen.map(|listen| listen.0));
+        set(&mut self.client_address, client_address.map(|address| address.0));
+        set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));
+        set(
+            &mut self.http_hosts,
+            settings.http_hosts.map(|hosts| hosts.into_iter().map(|host| host.0).collect()),
+        );
+        set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
+        set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
+        set(&mut self.php_delayqueue_listen, settings.php_delayqueue_listen.map(|listen| listen.0));
+        set(&mut self.php_delayqueue_time_zone, settings.php_delayqueue_time_zone.map(|zone| zone.0));
+        set(
+            &mut self.dialects_token,
+            settings.dialects_token.map(|name| Some(name).filter(|name| !name.is_empty())),
+        );
+        set(&mut self.node, node.map(Within::as_u64));
+        set(&mut self.peer_listen, settings.peer_listen.map(|listen| listen.0));
+        set(&mut self.peer_address, settings.peer_address.map(|address| address.0));
+        set(&mut self.join, settings.join.map(|join| join.into_iter().map(|member| member.0).collect()));
+        set(&mut self.found, settings.found);
+        set(&mut self.feature_level_max, settings.feature_level_max.map(Within::as_u32));
+        set(&mut self.server_name, server_name.map(|name| name.0));
+        set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));
+        set(&mut self.session_grace_ms, settings.session_grace_ms.map(Within::as_u64));
+        set(&mut self.retry_defaults.attempts_max, settings.default_attempts.map(|attempts| attempts.0));
+        set(&mut self.retry_defaults.backoff, settings.default_backoff.map(|waits| waits.0));
+        set(&mut self.heartbeat_ms, settings.heartbeat_ms.map(Within::as_u32));
+        set(&mut self.connections_max, settings.connections_max.map(Within::as_usize));
+        set(&mut self.in_flight_max, settings.in_flight_max.map(Within::as_u32));
+        set(&mut self.output_bytes_max, settings.output_bytes_max.map(Within::as_usize));
+        set(&mut self.frame_deadline_ms, settings.frame_deadline_ms.map(Within::as_u64));
+        set(&mut self.uncommitted_bytes_max, settings.uncommitted_bytes_max.map(Within::as_usize));
+        set(&mut self.memory_max_bytes, settings.memory_max_bytes.map(Within::as_u64));
+        set(&mut self.checkpoint_log_bytes, settings.checkpoint_log_bytes.map(Within::as_u64));
+        set(&mut self.disk_free_min_bytes, settings.disk_free_min_bytes.map(Within::as_u64));
+        set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));
+        set(&mut self.log_level, settings.log_level);
+        set(&mut self.log_format, settings.log_format);
+        set_file(&mut self.tls_cert, settings.tls_cert);
+        set_file(&mut self.tls_key, settings.tls_key);
+        set_file(&mut self.tls_client_ca, settings.tls_client_ca);
+        set_file(&mut self.tls_client_crl, settings.tls_client_crl);
+        set_file(&mut self.peer_tls_cert, settings.peer_tls_cert);
+        set_file(&mut self.peer_tls_key, settings.peer_tls_key);
+        set_file(&mut self.peer_tls_ca, settings.peer_tls_ca);
+        set_file(&mut self.peer_tls_crl, settings.peer_tls_crl);
+        set_file(&mut self.tokens_file, settings.tokens_file);
+        set_file(&mut self.audit_log, settings.audit_log);
+        set_file(&mut self.alerts_file, settings.alerts_file);
+        set(&mut self.insecure, settings.insecure);
+        set(
+            &mut self.connections_per_address_max,
+            settings.connections_per_address_max.map(Within::as_usize),
+        );
+        set(&mut self.handshakes_per_second, settings.handshakes_per_second.map(Within::as_u32));
+        set(&mut self.audit_log_bytes, settings.audit_log_bytes.map(Within::as_u64));
+    }
+}
+
+impl Settings {
+    /// Reads a configuration file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        toml::from_str(&text)
+            .map_err(|source| ConfigError::Wrong { path: path.to_owned(), source: Box::new(source) })
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+/// An empty path names no file.
+fn set_file(place: &mut Option<PathBuf>, value: Option<PathBuf>) {
+    set(place, value.map(|path| Some(path).filter(|path| !path.as_os_str().is_empty())));
+}

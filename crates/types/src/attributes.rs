@@ -1,0 +1,562 @@
+//! A job's attributes: a tagged list that keeps its encoded bytes, unknown attributes included.
+//!
+//! Encoding, little-endian, one element after the other: tag `u16`, value length `u16`, value. Tags
+//! stand in strictly rising order of their low 15 bits, except that [`tag::HEADER`] may repeat. The
+//! highest bit of a tag means *critical*: a reader that does not know the tag must refuse the job. Unknown
+//! attributes without that bit are kept and passed on untouched.
+//!
+//! | tag | name | value |
+//! |---|---|---|
+//! | 1 | header | name length `u8`, name (UTF-8), value (UTF-8) |
+//! | 2 (critical) | expires | kind `u8` (0 after, 1 at), milliseconds `u64` |
+//! | 3 (critical) | attempts max | `u32`, at least 1 |
+//! | 4 (critical) | backoff | kind `u8`, jitter `u8` (percent, 0 to 100), then: fixed `u32`; linear `u32` step, `u32` max; exponential `u32` first, `u32` max; list `u32` each |
+//! | 5 | fairness key | UTF-8, reserved for a later version |
+//! | 6 | dedupe retention | milliseconds `u64` |
+//! | 7 | created at | milliseconds `u64`, what the producer says |
+//! | 8 | schedule reference | opaque |
+//! | 9 | postpone max | milliseconds `u64` |
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::limits::{
+    ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
+};
+use super::time::{Millis, When};
+
+/// The tags that this version knows.
+pub mod tag {
+    /// Set in a tag that must be understood.
+    pub const CRITICAL: u16 = 0x8000;
+    /// One header.
+    pub const HEADER: u16 = 1;
+    /// When the job expires.
+    pub const EXPIRES: u16 = 2 | CRITICAL;
+    /// How often the job may be attempted.
+    pub const ATTEMPTS_MAX: u16 = 3 | CRITICAL;
+    /// How long to wait between attempts.
+    pub const BACKOFF: u16 = 4 | CRITICAL;
+    /// Reserved for fair scheduling.
+    pub const FAIRNESS_KEY: u16 = 5;
+    /// How long the queue remembers a job and its key after it was finished.
+    pub const DEDUPE_RETENTION: u16 = 6;
+    /// When the producer created the job, by its own account.
+    pub const CREATED_AT: u16 = 7;
+    /// Which schedule made the job.
+    pub const SCHEDULE: u16 = 8;
+    /// A postponed job is due at the latest this long after its first push. Not critical: only a push that postpones uses
+    /// it, and a server that does not know it cannot postpone.
+    pub const POSTPONE_MAX: u16 = 9;
+}
+
+/// The first kind of an expiry that this version does not know.
+const EXPIRES_KINDS: u8 = 2;
+/// The same for a backoff.
+pub(super) const BACKOFF_KINDS: u8 = 4;
+
+/// A valid, encoded list of attributes. Empty for most jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes(Bytes);
+
+/// The attributes that the queue itself acts on: how long a job lives and how it is retried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// The job is dropped if it is not finished by then.
+    pub expires: Option<When>,
+    /// The job is buried when its last allowed attempt fails.
+    pub attempts_max: Option<u32>,
+    /// The wait before the next attempt after a failed one.
+    pub backoff: Option<Backoff>,
+}
+
+/// The wait between attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Backoff {
+    /// How the wait grows.
+    pub curve: BackoffCurve,
+    /// The jitter shortens the wait by up to this percentage; it is derived from the job id and the attempt.
+    pub jitter_percent: u8,
+}
+
+/// How the wait grows with the attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum BackoffCurve {
+    /// Always the same, in milliseconds.
+    Fixed(u32),
+    /// `step_ms` more after each attempt, up to `max_ms`.
+    Linear {
+        /// The first wait and the growth.
+        step_ms: u32,
+        /// The longest wait.
+        max_ms: u32,
+    },
+    /// Twice as long after each attempt, up to `max_ms`.
+    Exponential {
+        /// The first wait.
+        first_ms: u32,
+        /// The longest wait.
+        max_ms: u32,
+    },
+    /// One after the other, in milliseconds; the last one repeats.
+    List(Vec<u32>),
+}
+
+impl Backoff {
+    /// Retries at once.
+    pub const NONE: Self = Self { curve: BackoffCurve::Fixed(0), jitter_percent: 0 };
+
+    /// The wait after the `attempts`-th attempt failed (1 is the first), without jitter, in milliseconds.
+    pub fn wait_ms(&self, attempts: u32) -> u64 {
+        let repeats = attempts.saturating_sub(1);
+        match &self.curve {
+            BackoffCurve::Fixed(wait_ms) => u64::from(*wait_ms),
+            BackoffCurve::Linear { step_ms, max_ms } => {
+                u64::from(step_ms.saturating_mul(attempts.max(1)).min(*max_ms))
+            }
+            BackoffCurve::Exponential { first_ms, max_ms } => {
+                let doubled = u64::from(*first_ms).checked_shl(repeats.min(32)).unwrap_or(u64::MAX);
+                doubled.min(u64::from(*max_ms))
+            }
+            BackoffCurve::List(waits) => {
+                let place = usize::try_from(repeats).unwrap_or(usize::MAX).min(waits.len().saturating_sub(1));
+                waits.get(place).map_or(0, |wait_ms| u64::from(*wait_ms))
+            }
+        }
+    }
+}
+
+/// Why bytes are not a valid list of attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AttributeError {
+    /// More than the limit in all.
+    #[error("a job's attributes take at most {ATTRIBUTES_BYTES_MAX} bytes")]
+    TooLarge,
+    /// More headers than the limit.
+    #[error("a job's headers take at most {HEADERS_BYTES_MAX} bytes")]
+    HeadersTooLarge,
+    /// The name of a header is too long: its length is one byte.
+    #[error("the name of a header takes at most 255 bytes, not {0}")]
+    HeaderName(usize),
+    /// The list, or a value in it, is truncated, out of order or out of range.
+    #[error("attribute {0:#06x} is malformed")]
+    Malformed(u16),
+    /// A critical attribute that this version does not know.
+    #[error("attribute {0:#06x} is critical and not known to this server: use a newer server")]
+    Unsupported(u16),
+    /// A number is greater than its limit.
+    #[error("attribute {0:#06x} is at most {1}")]
+    OutOfRange(u16, u64),
+    /// An attribute of a kind that this version does not know.
+    #[error("attribute {0:#06x} is of kind {1}, which is not known to this server: use a newer server")]
+    UnknownKind(u16, u8),
+}
+
+impl Attributes {
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// Wraps the bytes of a new job without a check: [`Self::check_new`] follows when the whole request is validated.
+    pub fn unchecked(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
+    /// Validates `bytes` and wraps them.
+    pub fn new(bytes: Bytes) -> Result<Self, AttributeError> {
+        if !bytes.is_empty() {
+            Self::check(&bytes)?;
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Wraps `bytes` that came from a server. A newer server may use attributes and kinds that this version does not know:
+    /// they are kept, and readers of the list skip them.
+    pub fn shown(bytes: Bytes) -> Result<Self, AttributeError> {
+        match Self::new(bytes.clone()) {
+            Err(AttributeError::Unsupported(_) | AttributeError::UnknownKind(..)) => Ok(Self(bytes)),
+            taken => taken,
+        }
+    }
+
+    /// The encoded list.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// True if the list has no attribute.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The elements as (tag, value).
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        Elements(&self.0).filter_map(Result::ok)
+    }
+
+    /// The headers as (name, value), in the order in which they were written.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(found, _)| *found == tag::HEADER).filter_map(|(_, value)| split_header(value))
+    }
+
+    /// The attributes that the queue acts on.
+    pub fn policy(&self) -> Policy {
+        Self::policy_of(&self.0)
+    }
+
+    /// [`Self::policy`] of bytes that were validated before.
+    pub fn policy_of(checked: &[u8]) -> Policy {
+        let mut policy = Policy::default();
+        for (found, value) in Elements(checked).filter_map(Result::ok) {
+            match found {
+                tag::EXPIRES => policy.expires = read_when(value),
+                tag::ATTEMPTS_MAX => policy.attempts_max = read_u32(value),
+                tag::BACKOFF => policy.backoff = read_backoff(value),
+                _ => {}
+            }
+        }
+        policy
+    }
+
+    /// Adds these retry settings where the list has none, for showing a job's effective settings. Unchanged if they do not
+    /// fit.
+    #[must_use]
+    pub fn with_retries(self, attempts_max: Option<u32>, backoff: Option<&Backoff>) -> Self {
+        let has = |tag| self.iter().any(|(found, _)| found == tag);
+        let attempts_max = attempts_max.filter(|_| !has(tag::ATTEMPTS_MAX));
+        let backoff = backoff.filter(|_| !has(tag::BACKOFF));
+        if attempts_max.is_none() && backoff.is_none() {
+            return self;
+        }
+        let mut builder = AttributesBuilder::default();
+        builder.elements.extend(self.iter().map(|(found, value)| (found, value.to_vec())));
+        if let Some(attempts_max) = attempts_max {
+            builder = builder.attempts_max(attempts_max);
+        }
+        if let Some(backoff) = backoff {
+            builder = builder.backoff(backoff);
+        }
+        builder.build().unwrap_or(self)
+    }
+
+    /// The longest time from first push to due time of a postponed job, in milliseconds. The bytes were validated before.
+    pub fn postpone_max_of(checked: &[u8]) -> Option<u64> {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let (_, value) = elements.find(|(found, _)| *found == tag::POSTPONE_MAX)?;
+        read_u64(value)
+    }
+
+    /// How long a job with these attributes is remembered after it was finished, in milliseconds; 0 for not at all. The
+    /// bytes were validated before.
+    pub fn dedupe_retention_of(checked: &[u8]) -> u64 {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let found = elements.find(|(found, _)| *found == tag::DEDUPE_RETENTION);
+        found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
+    }
+
+    /// Checks limits that apply to new jobs only: jobs from earlier versions may exceed them.
+    pub fn check_new(&self) -> Result<(), AttributeError> {
+        Self::check(&self.0)?;
+        for (found, value) in self.iter() {
+            let max = match found {
+                tag::POSTPONE_MAX => DELAY_MS_MAX,
+                tag::DEDUPE_RETENTION => DEDUPE_RETENTION_MS_MAX,
+                _ => continue,
+            };
+            match read_u64(value) {
+                None => return Err(AttributeError::Malformed(found)),
+                Some(value) if value > max => return Err(AttributeError::OutOfRange(found, max)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check(bytes: &[u8]) -> Result<(), AttributeError> {
+        if bytes.len() > ATTRIBUTES_BYTES_MAX {
+            return Err(AttributeError::TooLarge);
+        }
+        let (mut last, mut headers_bytes) = (0, 0);
+        for element in Elements(bytes) {
+            let (found, value) = element?;
+            let low = found & !tag::CRITICAL;
+            if low < last || (low == last && found != tag::HEADER) {
+                return Err(AttributeError::Malformed(found));
+            }
+            last = low;
+            let good = match found {
+                tag::HEADER => {
+                    headers_bytes += value.len().saturating_sub(1);
+                    split_header(value).is_some()
+                }
+                tag::EXPIRES => read_when(value).is_some(),
+                tag::ATTEMPTS_MAX => read_u32(value).is_some_and(|attempts| attempts > 0),
+                tag::BACKOFF => read_backoff(value).is_some(),
+                tag::FAIRNESS_KEY => std::str::from_utf8(value).is_ok(),
+                tag::DEDUPE_RETENTION | tag::CREATED_AT => value.len() == 8,
+                tag::SCHEDULE => true,
+                _ if found & tag::CRITICAL != 0 => return Err(AttributeError::Unsupported(found)),
+                _ => true,
+            };
+            if !good {
+                return Err(match (found, value.first()) {
+                    (tag::EXPIRES, Some(kind @ EXPIRES_KINDS..))
+                    | (tag::BACKOFF, Some(kind @ BACKOFF_KINDS..)) => {
+                        AttributeError::UnknownKind(found, *kind)
+                    }
+                    _ => AttributeError::Malformed(found),
+                });
+            }
+        }
+        if headers_bytes > HEADERS_BYTES_MAX { Err(AttributeError::HeadersTooLarge) } else { Ok(()) }
+    }
+}
+
+/// Builds a list of attributes, in the order that the encoding requires.
+#[derive(Clone, Debug, Default)]
+pub struct AttributesBuilder {
+    elements: Vec<(u16, Vec<u8>)>,
+    /// The first value that cannot be encoded.
+    refused: Option<AttributeError>,
+}
+
+impl AttributesBuilder {
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let Ok(length) = u8::try_from(name.len()) else {
+            self.refused.get_or_insert(AttributeError::HeaderName(name.len()));
+            return self;
+        };
+        let mut bytes = vec![length];
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(value.as_bytes());
+        self.raw(tag::HEADER, bytes)
+    }
+
+    /// Sets when the job expires.
+    #[must_use]
+    pub fn expires(self, when: When) -> Self {
+        let (kind, millis) = match when {
+            When::After(delay_ms) => (0, delay_ms),
+            When::At(at) => (1, at.0),
+        };
+        let mut bytes = vec![kind];
+        bytes.put_u64_le(millis);
+        self.raw(tag::EXPIRES, bytes)
+    }
+
+    /// Sets how often the job may be attempted.
+    #[must_use]
+    pub fn attempts_max(self, attempts: u32) -> Self {
+        self.raw(tag::ATTEMPTS_MAX, attempts.to_le_bytes().to_vec())
+    }
+
+    /// Sets the wait between attempts.
+    #[must_use]
+    pub fn backoff(self, backoff: &Backoff) -> Self {
+        self.raw(tag::BACKOFF, backoff_value(backoff))
+    }
+
+    /// Sets how long the job and its key are remembered after it was finished.
+    #[must_use]
+    pub fn dedupe_retention(self, retention_ms: u64) -> Self {
+        self.raw(tag::DEDUPE_RETENTION, retention_ms.to_le_bytes().to_vec())
+    }
+
+    /// Limits postponing: the job is due at the latest this long after its first push.
+    #[must_use]
+    pub fn postpone_max(self, max_ms: u64) -> Self {
+        self.raw(tag::POSTPONE_MAX, max_ms.to_le_bytes().to_vec())
+    }
+
+    /// Adds an attribute by its tag, with its encoded value.
+    #[must_use]
+    pub fn raw(mut self, tag: u16, value: Vec<u8>) -> Self {
+        self.elements.push((tag, value));
+        self
+    }
+
+    /// Encodes and validates the list.
+    pub fn build(mut self) -> Result<Attributes, AttributeError> {
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
+        self.elements.sort_by_key(|(tag, _)| tag & !tag::CRITICAL);
+        let mut bytes = BytesMut::new();
+        for (tag, value) in self.elements {
+            let length = u16::try_from(value.len()).map_err(|_| AttributeError::TooLarge)?;
+            bytes.put_u16_le(tag);
+            bytes.put_u16_le(length);
+            bytes.put_slice(&value);
+        }
+        Attributes::new(bytes.freeze())
+    }
+}
+
+/// Iterates over encoded attributes; stops at the first one that is truncated.
+pub(super) struct Elements<'a>(pub(super) &'a [u8]);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<(u16, &'a [u8]), AttributeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let all = std::mem::take(&mut self.0);
+        let Some(([t0, t1, l0, l1], rest)) = all.split_first_chunk() else {
+            return Some(Err(AttributeError::Malformed(0)));
+        };
+        let tag = u16::from_le_bytes([*t0, *t1]);
+        let length = usize::from(u16::from_le_bytes([*l0, *l1]));
+        let Some((value, rest)) = rest.split_at_checked(length) else {
+            return Some(Err(AttributeError::Malformed(tag)));
+        };
+        self.0 = rest;
+        Some(Ok((tag, value)))
+    }
+}
+
+fn split_header(value: &[u8]) -> Option<(&str, &str)> {
+    let (length, rest) = value.split_first()?;
+    let (name, value) = rest.split_at_checked(usize::from(*length))?;
+    if name.is_empty() {
+        return None;
+    }
+    Some((std::str::from_utf8(name).ok()?, std::str::from_utf8(value).ok()?))
+}
+
+pub(super) fn read_u32(value: &[u8]) -> Option<u32> {
+    value.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn read_u64(value: &[u8]) -> Option<u64> {
+    value.try_into().ok().map(u64::from_le_bytes)
+}
+
+fn read_when(value: &[u8]) -> Option<When> {
+    let (kind, millis) = value.split_first()?;
+    let millis = u64::from_le_bytes(millis.try_into().ok()?);
+    match kind {
+        0 if millis <= DELAY_MS_MAX => Some(When::After(millis)),
+        1 => Some(When::At(Millis(millis))),
+        _ => None,
+    }
+}
+
+pub(super) fn backoff_value(backoff: &Backoff) -> Vec<u8> {
+    let (kind, waits) = match &backoff.curve {
+        BackoffCurve::Fixed(wait_ms) => (0, vec![*wait_ms]),
+        BackoffCurve::Linear { step_ms, max_ms } => (1, vec![*step_ms, *max_ms]),
+        BackoffCurve::Exponential { first_ms, max_ms } => (2, vec![*first_ms, *max_ms]),
+        BackoffCurve::List(waits) => (3, waits.clone()),
+    };
+    let mut bytes = vec![kind, backoff.jitter_percent];
+    bytes.extend(waits.iter().flat_map(|wait_ms| wait_ms.to_le_bytes()));
+    bytes
+}
+
+pub(super) fn read_backoff(value: &[u8]) -> Option<Backoff> {
+    let ([kind, jitter_percent], rest) = value.split_first_chunk()?;
+    let waits = rest.chunks(4).map(read_u32).collect::<Option<Vec<u32>>>()?;
+    let curve = match (kind, waits.as_slice()) {
+        (0, [wait_ms]) => BackoffCurve::Fixed(*wait_ms),
+        (1, [step_ms, max_ms]) => BackoffCurve::Linear { step_ms: *step_ms, max_ms: *max_ms },
+        (2, [first_ms, max_ms]) => BackoffCurve::Exponential { first_ms: *first_ms, max_ms: *max_ms },
+        (3, [_, ..]) if waits.len() <= BACKOFF_LIST_MAX => BackoffCurve::List(waits),
+        _ => return None,
+    };
+    (*jitter_percent <= 100).then_some(Backoff { curve, jitter_percent: *jitter_percent })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exponential() -> Backoff {
+        Backoff { curve: BackoffCurve::Exponential { first_ms: 1000, max_ms: 60_000 }, jitter_percent: 20 }
+    }
+
+    #[test]
+    fn what_is_built_reads_back() {
+        let built = AttributesBuilder::default()
+            .backoff(&exponential())
+            .header("content-type", "text/plain")
+            .header("traceparent", "00-1-2-01")
+            .expires(When::After(600_000))
+            .attempts_max(5)
+            .raw(900, vec![1, 2, 3])
+            .build()
+            .expect("valid");
+        let again = Attributes::new(built.as_bytes().clone()).expect("valid");
+        assert_eq!(
+            again.headers().collect::<Vec<_>>(),
+            [("content-type", "text/plain"), ("traceparent", "00-1-2-01")]
+        );
+        assert_eq!(
+            again.policy(),
+            Policy {
+                expires: Some(When::After(600_000)),
+                attempts_max: Some(5),
+                backoff: Some(exponential())
+            }
+        );
+        assert_eq!(again.iter().last(), Some((900, [1, 2, 3].as_slice())), "unknown attributes are kept");
+    }
+
+    #[test]
+    fn bad_attributes_are_refused() {
+        let build = |tag, value: &[u8]| AttributesBuilder::default().raw(tag, value.to_vec()).build();
+        assert_eq!(build(0x8300, b""), Err(AttributeError::Unsupported(0x8300)));
+        let newer = Bytes::from_static(&[0, 0x83, 0, 0]);
+        assert_eq!(Attributes::shown(newer.clone()).map(|shown| shown.0), Ok(newer));
+        assert!(Attributes::shown(Bytes::from_static(&[0, 0x83, 9, 0])).is_err(), "it is cut short");
+        assert_eq!(build(tag::ATTEMPTS_MAX, &[0; 4]), Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
+        assert_eq!(build(tag::HEADER, &[9, b'a']), Err(AttributeError::Malformed(tag::HEADER)));
+        assert_eq!(build(tag::BACKOFF, &[3, 0]), Err(AttributeError::Malformed(tag::BACKOFF)));
+        assert_eq!(build(tag::BACKOFF, &[4, 0]), Err(AttributeError::UnknownKind(tag::BACKOFF, 4)));
+        assert_eq!(build(tag::EXPIRES, &[2, 1]), Err(AttributeError::UnknownKind(tag::EXPIRES, 2)));
+        assert_eq!(build(tag::EXPIRES, &[1, 1]), Err(AttributeError::Malformed(tag::EXPIRES)));
+        let twice = AttributesBuilder::default().attempts_max(1).attempts_max(2).build();
+        assert_eq!(twice, Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
+        let longest = AttributesBuilder::default().header(&"n".repeat(255), "v").build().expect("it fits");
+        assert_eq!(longest.headers().collect::<Vec<_>>(), [("n".repeat(255).as_str(), "v")]);
+        let longer = AttributesBuilder::default().header(&"n".repeat(256), "v").build();
+        assert_eq!(longer, Err(AttributeError::HeaderName(256)));
+        let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();
+        assert_eq!(large, Err(AttributeError::HeadersTooLarge));
+        assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Malformed(0)));
+    }
+
+    #[test]
+    fn what_a_new_job_may_not_say_is_still_read_of_an_old_one() {
+        let capped = AttributesBuilder::default().postpone_max(DELAY_MS_MAX).build().expect("valid");
+        assert_eq!(capped.check_new(), Ok(()));
+        assert_eq!(Attributes::postpone_max_of(capped.as_bytes()), Some(DELAY_MS_MAX));
+        let longer = AttributesBuilder::default().postpone_max(DELAY_MS_MAX + 1).build().expect("read");
+        assert_eq!(longer.check_new(), Err(AttributeError::OutOfRange(tag::POSTPONE_MAX, DELAY_MS_MAX)));
+        let remembered = |ms| AttributesBuilder::default().dedupe_retention(ms).build().expect("read");
+        assert_eq!(remembered(DEDUPE_RETENTION_MS_MAX).check_new(), Ok(()));
+        let longer = remembered(DEDUPE_RETENTION_MS_MAX + 1);
+        let too_long = AttributeError::OutOfRange(tag::DEDUPE_RETENTION, DEDUPE_RETENTION_MS_MAX);
+        assert_eq!(longer.check_new(), Err(too_long));
+        assert_eq!(Attributes::dedupe_retention_of(longer.as_bytes()), DEDUPE_RETENTION_MS_MAX);
+        let shorter = AttributesBuilder::default().raw(tag::POSTPONE_MAX, vec![1; 7]).build().expect("read");
+        assert_eq!(shorter.check_new(), Err(AttributeError::Malformed(tag::POSTPONE_MAX)));
+        assert_eq!(Attributes::postpone_max_of(shorter.as_bytes()), None);
+    }
+
+    #[test]
+    fn waits_grow_as_their_curve_says() {
+        let of = |curve| Backoff { curve, jitter_percent: 0 };
+        let linear = of(BackoffCurve::Linear { step_ms: 10, max_ms: 25 });
+        let list = of(BackoffCurve::List(vec![5, 50]));
+        assert_eq!([1, 2, 3, 40].map(|n| exponential().wait_ms(n)), [1000, 2000, 4000, 60_000]);
+        assert_eq!([1, 2, 3].map(|n| linear.wait_ms(n)), [10, 20, 25]);
+        assert_eq!([1, 2, 3].map(|n| list.wait_ms(n)), [5, 50, 50]);
+    }
+}

@@ -1,0 +1,256 @@
+//! How a command connects to its server, and how it reports errors.
+//!
+//! A command connects once, sends its requests, prints and ends its session. Every refusal becomes an exit code for
+//! scripts and a sentence with the remedy.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+use super::exit::{Exit, Failure};
+use adjourn_client::{Client, ClientConfig, ClientError, TlsFault};
+use adjourn_protocol::ErrorCode;
+use adjourn_transport::tls::ClientFiles;
+use adjourn_types::Secret;
+
+/// The longest wait for the end of the session when a command is done.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
+
+/// Which server, and how to be let in.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ServerArgs {
+    /// The server's address. For a cluster, give the address of any member, or several separated by commas; with
+    /// adjourns:// before it, TLS is spoken
+    #[arg(
+        long = "server",
+        value_name = "ADDR",
+        env = "ADJOURN_SERVER",
+        default_value = "127.0.0.1:7440",
+        help_heading = "Server"
+    )]
+    pub(super) address: String,
+    /// CA that signed the server's certificate (PEM), for adjourns:// addresses; without it, those that the system knows
+    #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CA", help_heading = "Server")]
+    tls_ca: Option<PathBuf>,
+    /// Certificate to show to a server that asks for one
+    #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_CERT", help_heading = "Server")]
+    tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_KEY", help_heading = "Server")]
+    tls_key: Option<PathBuf>,
+    /// The token that the server requires. Better as the variable: others on this machine can see the arguments of a command
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "ADJOURN_TOKEN",
+        hide_env_values = true,
+        help_heading = "Server"
+    )]
+    token: Option<Secret>,
+}
+
+/// What happens to the leases of a command that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leases {
+    /// They are given back.
+    EndWithIt,
+    /// They run to their deadline: another process settles them.
+    OutliveIt,
+}
+
+impl ServerArgs {
+    /// Connects, lets `talk` use the client, and ends the session.
+    pub(super) fn with_client<T>(
+        &self,
+        leases: Leases,
+        talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
+    ) -> Result<T, Failure> {
+        runtime()?.block_on(async {
+            let client = self.connect(leases).await?;
+            let answer = talk(&client).await;
+            if answer.as_ref().err().is_none_or(|error| error.code().is_some()) {
+                goodbye(&client).await;
+            }
+            answer.map_err(|error| failure(&error))
+        })
+    }
+
+    /// Opens another connection.
+    pub(super) async fn connect(&self, leases: Leases) -> Result<Client, Failure> {
+        Client::connect(self.config(leases)).await.map_err(|error| failure(&error))
+    }
+
+    /// The configuration of the client.
+    pub(super) fn config(&self, leases: Leases) -> ClientConfig {
+        ClientConfig {
+            name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
+            token: self.token.clone().unwrap_or_default(),
+            tls: ClientFiles {
+                ca: self.tls_ca.clone(),
+                certificate: self.tls_cert.clone(),
+                key: self.tls_key.clone(),
+            },
+            leases_outlive: leases == Leases::OutliveIt,
+            ..ClientConfig::new(&self.address)
+        }
+    }
+}
+
+/// Ends the session of a connection that is in order.
+pub(super) async fn goodbye(client: &Client) {
+    // All requests are answered. If the server misses this, the session ends after its grace.
+    let _ = timeout(GOODBYE_MAX, client.close()).await;
+}
+
+/// A runtime of one thread: a command mostly waits.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(Exit::Refused, format_args!("cannot start: {error}")))
+}
+
+/// The failure of a command after an error of the client.
+pub(super) fn failure(error: &ClientError) -> Failure {
+    match error {
+        ClientError::CannotConnect { server, source } => {
+            let no_server = "start a server with `adjourn serve`, or name another with --server";
+            let advice = TlsFault::of(source).map_or(no_server, tls_advice);
+            Failure::new(Exit::Unreachable, format_args!("cannot connect to {server}: {source}\n{advice}"))
+        }
+        ClientError::ItemRefused { code, job: Some(job) } => {
+            Failure::new(exit_of(*code), format_args!("{} (job {})", refusal_text(*code), job.0))
+        }
+        ClientError::ItemRefused { code, job: None } => Failure::new(exit_of(*code), refusal_text(*code)),
+        ClientError::Refused(reply) if !error.outcome_unknown() => {
+            let text = if reply.message.is_empty() { refusal_text(reply.code) } else { reply.to_string() };
+            Failure::new(exit_of(reply.code), text)
+        }
+        ClientError::TooLarge { .. } => {
+            Failure::new(Exit::Refused, format_args!("{}: {error}", ErrorCode::TooLarge))
+        }
+        _ if error.outcome_unknown() => Failure::new(Exit::OutcomeUnknown, error),
+        _ => Failure::new(Exit::Refused, error),
+    }
+}
+
+/// The remedy for a TLS failure.
+fn tls_advice(fault: TlsFault) -> &'static str {
+    match fault {
+        TlsFault::NoTls => "the server speaks no TLS: write adjourn:// before its address",
+        TlsFault::Version | TlsFault::Other => "the server has to speak TLS 1.3",
+        TlsFault::OtherCa => {
+            "it is of another CA: name the one that signed the server's certificate with --tls-ca"
+        }
+        TlsFault::OtherHost => "name the server by a host that its certificate is for",
+        TlsFault::Expired => {
+            "the server's certificate has expired, or is not valid yet: renew it there, and compare the clocks"
+        }
+        TlsFault::Unusable => "the server needs another certificate",
+        TlsFault::NoneShown => {
+            "the server asks for a certificate: name one with --tls-cert and its key with --tls-key"
+        }
+        TlsFault::OwnExpired => "the certificate of --tls-cert has expired: have it renewed",
+        TlsFault::OwnRevoked => "the certificate of --tls-cert is revoked: have another one made",
+        TlsFault::OwnRefused => {
+            "the server does not believe the certificate of --tls-cert: it has to be of the CA that the server asks for, and for \
+             clients"
+        }
+    }
+}
+
+/// The failure of a command that finds no job.
+pub(super) fn not_found() -> Failure {
+    Failure::new(exit_of(ErrorCode::NotFound), refusal_text(ErrorCode::NotFound))
+}
+
+/// The text for a refused item of a request: its name, its meaning and the remedy.
+pub(super) fn refusal_text(code: ErrorCode) -> String {
+    format!("{code}: {}", advice(code))
+}
+
+/// The exit code of a refusal.
+pub(super) fn exit_of(code: ErrorCode) -> Exit {
+    match code {
+        ErrorCode::NotFound | ErrorCode::Paused => Exit::Nothing,
+        ErrorCode::OutcomeUnknown => Exit::OutcomeUnknown,
+        _ => Exit::Refused,
+    }
+}
+
+fn advice(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::Malformed => "the server does not understand this client: are both of the same version?",
+        ErrorCode::Unsupported => "the server does not support this: use a newer server",
+        ErrorCode::TooLarge => "larger than the server accepts: send less, or raise the server's limit",
+        ErrorCode::Unauthorised => "the server asks for another token: give --token or ADJOURN_TOKEN",
+        ErrorCode::Invalid => "a value is out of its range: see --help",
+        ErrorCode::NotLeader => "this node does not lead: use the leader's address with --server",
+        ErrorCode::NoLeader => "no leader is elected yet: try again in a moment",
+        ErrorCode::Busy => "too much is under way: try again in a moment",
+        ErrorCode::DiskFull => "the server's disk is nearly full: free space there, or finish jobs",
+        ErrorCode::Stopping => "the server is stopping: try again when it is back",
+        ErrorCode::Unreadable => {
+            "the server cannot read it from its disk: its operator has to look after that"
+        }
+        ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
+        ErrorCode::Quota => "too many topics or sessions: use fewer",
+        ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",
+        ErrorCode::KeyExists => "a job with this key lives: push with --if-exists keep or replace",
+        ErrorCode::NotFound => "there is no such job or topic",
+        ErrorCode::Reserved => "a consumer holds the job: try again when it is given back",
+        ErrorCode::WrongState => "the job is not in the state that this needs: `adjourn get` shows it",
+        ErrorCode::SessionUnknown => "the server has forgotten this session: try again",
+        ErrorCode::OutcomeUnknown => "it may or may not have been done: look before you repeat it",
+        ErrorCode::SequenceReused => "the number was used for another job: give each job a number of its own",
+        ErrorCode::Changed => "the job has changed since: `adjourn get` shows it",
+        ErrorCode::ExpiresBeforeDue => {
+            "it would expire before it is due: a longer --expires or a shorter delay"
+        }
+        ErrorCode::Unknown => "the server gives a reason that this client does not know: use a newer client",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+    use adjourn_protocol::{Applied, ErrorReply};
+    use adjourn_types::JobId;
+
+    #[test]
+    fn every_failure_has_the_exit_code_that_scripts_expect() {
+        let refused =
+            |code, applied| ClientError::Refused(ErrorReply { applied, ..ErrorReply::new(code, "") });
+        let item = |code| ClientError::ItemRefused { code, job: None };
+        let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+        for (error, expected) in [
+            (ClientError::CannotConnect { server: "there".to_owned(), source }, Exit::Unreachable),
+            (refused(ErrorCode::NotFound, Applied::No), Exit::Nothing),
+            (refused(ErrorCode::DiskFull, Applied::No), Exit::Refused),
+            (refused(ErrorCode::Stopping, Applied::Unknown), Exit::OutcomeUnknown),
+            (item(ErrorCode::KeyExists), Exit::Refused),
+            (item(ErrorCode::OutcomeUnknown), Exit::OutcomeUnknown),
+            (ClientError::OutcomeUnknown, Exit::OutcomeUnknown),
+            (ClientError::Timeout { after_ms: 1 }, Exit::OutcomeUnknown),
+            (ClientError::Closed, Exit::Refused),
+        ] {
+            assert_eq!(failure(&error).exit, expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_code_and_say_what_to_do() {
+        let lives = ClientError::ItemRefused { code: ErrorCode::KeyExists, job: Some(JobId(7)) };
+        let text = failure(&lives).message;
+        assert!(text.starts_with("KEY_EXISTS: ") && text.ends_with("(job 7)"), "{text}");
+        let told =
+            ClientError::Refused(ErrorReply::new(ErrorCode::Unauthorised, "wrong token: see auth_token"));
+        assert_eq!(failure(&told).message, "UNAUTHORISED: wrong token: see auth_token");
+        let untold = ClientError::Refused(ErrorReply::new(ErrorCode::Busy, ""));
+        assert_eq!(failure(&untold).message, refusal_text(ErrorCode::Busy));
+    }
+}
