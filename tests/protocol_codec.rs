@@ -53,6 +53,13 @@ fn frame_of(opcode: u8, payload: Bytes) -> Frame {
     Frame { header: FrameHeader { length, opcode, flags: 0, group: GroupId(0), id: ID }, payload }
 }
 
+#[test]
+fn a_text_that_encoding_would_cut_is_refused() {
+    let check = |bytes| Request::ClusterAdd { address: "a".repeat(bytes) }.validate(0);
+    assert_eq!(check(255), Ok(()));
+    assert_eq!(check(256), Err(DecodeError::TooLong { field: "address", bytes: 256, max: 255 }));
+}
+
 proptest! {
     #[test]
     fn requests_survive_the_wire(request in request()) {

@@ -63,6 +63,7 @@ fn documents_name_what_exists() {
     let tree = Tree::read();
     let map = tree.text("ARCHITECTURE.md");
     let layers = layers::all(&tree);
+    report(layers::dependencies(&tree).into_iter());
     report(documents::code_map(map, &layers).into_iter());
     report(tree.markdown().flat_map(|text| documents::paths(text, &tree, &layers)));
     report(tree.markdown().flat_map(documents::glossary));

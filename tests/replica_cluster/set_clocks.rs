@@ -21,7 +21,12 @@ struct Asked {
 
 impl Asked {
     fn new() -> Self {
-        let mut rig = Rig::of(&[0]);
+        Self::of(1)
+    }
+
+    /// The leader of several nodes.
+    fn of(nodes: usize) -> Self {
+        let mut rig = Rig::of(&vec![0; nodes]);
         let node = rig.elect();
         rig.pass(3_000);
         let client = rig.connect(node);
@@ -92,6 +97,27 @@ fn a_clock_that_is_ahead_for_a_moment_brings_no_job_forward() {
     assert_eq!(asked.reserve(1), Vec::new());
     asked.rig.pass(MINUTE_MS);
     assert_eq!(asked.reserve(1).len(), 1, "now it is due");
+}
+
+/// The leader is lost while all clocks are ahead. Of those that are right afterwards no two agree.
+#[test]
+fn a_time_that_no_clock_shows_any_more_brings_no_job_forward() {
+    let mut asked = Asked::of(3);
+    let job = asked.push(24 * HOUR_MS, None);
+    for node in 1..=3 {
+        asked.rig.node(node).wall_ahead_ms = 72 * HOUR_MS.cast_signed();
+    }
+    asked.rig.pass(1_500);
+    let lost = asked.node;
+    asked.rig.kill(lost);
+    for (node, ahead_ms) in (1..=3).filter(|node| *node != lost).zip([0, HOUR_MS.cast_signed()]) {
+        asked.rig.node(node).wall_ahead_ms = ahead_ms;
+    }
+    asked.node = asked.rig.elect_another(lost);
+    asked.rig.pass(3_000);
+    asked.client = asked.rig.connect(asked.node);
+    assert_eq!(asked.state(job), Some(JobState::Delayed), "no clock shows that time");
+    assert_eq!(asked.reserve(1), Vec::new());
 }
 
 /// More jobs than one entry moves, and consumers that ask meanwhile.

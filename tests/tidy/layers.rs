@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{Finding, SourceFile, Text, Tree};
+use super::source::{Finding, SourceFile, Text, Tree, places};
 
 /// Each layer with those that it imports.
 pub(super) type Layers = BTreeMap<String, BTreeSet<String>>;
@@ -32,10 +32,44 @@ fn layer_of(path: &str) -> Option<String> {
 
 /// The layers that a manifest names as dependencies. Tests may use more.
 fn imports(manifest: &Text) -> BTreeSet<String> {
+    let names = names_of(manifest);
+    names.iter().filter_map(|name| name.strip_prefix("adjourn-")).map(|name| name.replace('-', "_")).collect()
+}
+
+/// The dependencies of a manifest, without those of tests.
+fn names_of(manifest: &Text) -> Vec<String> {
     let manifest: toml::Table = manifest.text.parse().expect("a manifest");
     let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
-    let names = dependencies.into_iter().flat_map(toml::Table::keys);
-    names.filter_map(|name| name.strip_prefix("adjourn-")).map(|name| name.replace('-', "_")).collect()
+    dependencies.into_iter().flat_map(toml::Table::keys).cloned().collect()
+}
+
+/// A dependency that only tests name belongs under `[dev-dependencies]`: a user of the crate would build it for nothing.
+pub(super) fn dependencies(tree: &Tree) -> Vec<Finding> {
+    let manifests = tree.texts.iter().filter_map(|text| Some((layer_of(&text.path)?, text)));
+    let unused = manifests.flat_map(|(layer, manifest)| {
+        let sources: Vec<&SourceFile> =
+            tree.rust.iter().filter(|file| file.layer().is_some_and(|of| of == layer)).collect();
+        let names = names_of(manifest).into_iter();
+        let unused =
+            names.filter(move |name| !sources.iter().any(|file| uses(file, &name.replace('-', "_"))));
+        unused.map(|name| {
+            manifest.finding(0, format!("only tests use `{name}`: make it a dev-dependency, or remove it"))
+        })
+    });
+    unused.collect()
+}
+
+/// True if code of the product names a crate. Attributes name one in a string.
+fn uses(file: &SourceFile, name: &str) -> bool {
+    let parts = file.path.split('/');
+    let is_test =
+        parts.into_iter().any(|part| part == "tests" || part == "tests.rs" || part.starts_with("test_"));
+    let mut found = places(&file.text, name).into_iter().filter(|at| {
+        let line = file.text[..*at].rsplit('\n').next().unwrap_or_default();
+        !line.trim_start().starts_with("//")
+    });
+    let tests = file.text.find("#[cfg(test)]\nmod tests {").unwrap_or(file.text.len());
+    !is_test && found.any(|at| at < tests)
 }
 
 /// The core names nothing of the world outside.
@@ -62,6 +96,19 @@ mod tests {
         let manifest = "[dependencies]\nadjourn-call-backs.workspace = true\nbytes = \"1\"\n\n\
                         [dev-dependencies]\nadjourn-types.workspace = true";
         assert_eq!(imports(&Text::new("Cargo.toml", manifest)), BTreeSet::from(["call_backs".to_owned()]));
+    }
+
+    #[test]
+    fn what_only_tests_use_is_no_use() {
+        let of = |path, text| uses(&SourceFile::new(path, text), "tempfile");
+        assert!(of("crates/a/src/x.rs", "use tempfile::TempDir;"));
+        assert!(of("crates/a/src/x.rs", "#[serde(with = \"tempfile\")]"));
+        assert!(!of(
+            "crates/a/src/x.rs",
+            "/// As tempfile does.\n#[cfg(test)]\nmod tests { use tempfile::TempDir; }"
+        ));
+        assert!(!of("crates/a/src/x/tests.rs", "use tempfile::TempDir;"));
+        assert!(!of("crates/a/src/test_files.rs", "use tempfile::TempDir;"));
     }
 
     #[test]

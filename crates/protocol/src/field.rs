@@ -6,7 +6,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::request::Subject;
-use super::wire::{Fixed, Reader, in_range, put_text8, put_topic8, when, when_fields};
+use super::wire::{Fixed, Reader, in_range, not_longer, put_text8, put_topic8, when, when_fields};
 use adjourn_types::limits::DELAY_MS_MAX;
 use adjourn_types::{JobId, Lease, TopicName, When};
 
@@ -143,6 +143,10 @@ impl Field for String {
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
         reader.text8(usize::MAX, name)
+    }
+
+    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(self.len(), u8::MAX.into(), name)
     }
 
     fn detach(self) -> Self {

@@ -182,8 +182,9 @@ macro_rules! requests {
                 })
             }
 
-            /// Refuses what a server does not take that accepts bodies of up to `body_bytes_max` bytes: exactly what
-            /// [`Self::decode`] refuses, with the same error.
+            /// Refuses what a server with this limit of a body does not accept: exactly what [`Self::decode`] refuses, with the
+            /// same error, and texts that encoding would cut. Values with two forms on the wire are left as they are: no new
+            /// time to run and one of 0 mean the same, and so do no reason and an empty one.
             pub fn validate(&self, body_bytes_max: usize) -> Result<(), DecodeError> {
                 match self {
                     $(Self::$name { $(0: $message)? $($($field,)+)? } => {
