@@ -20,12 +20,12 @@ pub(super) struct Checkpoints {
     durable: BTreeMap<NodeId, u64>,
     /// How many steps its folder had taken by then, since its start.
     steps: BTreeMap<NodeId, u64>,
-    /// Checkpoints of each node since every client is gone.
-    in_silence: Option<BTreeMap<NodeId, u64>>,
+    /// Checkpoints of each node since every client is gone, and the chunks that the last one has.
+    in_silence: Option<BTreeMap<NodeId, (u64, usize)>>,
 }
 
 /// In a silence a node may take one checkpoint for earlier changes, at once or when the last one is long ago, and one to remove
-/// rows.
+/// rows. What one may write again is bounded, so there may be more while each leaves fewer chunks.
 const IN_SILENCE_MAX: u64 = 2;
 
 impl Checkpoints {
@@ -99,8 +99,11 @@ impl Checkpoints {
             return Err(format!("{} jobs have {rows} rows", manifest.jobs));
         }
         if let Some(in_silence) = &mut self.in_silence {
-            let count = in_silence.entry(node).or_default();
-            *count += 1;
+            let (count, chunks_before) = in_silence.entry(node).or_default();
+            if listed.len() >= *chunks_before {
+                *count += 1;
+            }
+            *chunks_before = listed.len();
             if *count > IN_SILENCE_MAX {
                 return Err("one checkpoint follows the other although nobody does anything".to_owned());
             }
