@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{Finding, SourceFile, Text, Tree, places};
+use super::source::{Finding, SourceFile, Text, Tree, layer_of, places};
 
 /// Each layer with those that it imports.
 pub(super) type Layers = BTreeMap<String, BTreeSet<String>>;
@@ -17,17 +17,13 @@ const OUTSIDE_THE_CORE: [&str; 8] =
 
 /// The layers, as the manifests have them.
 pub(super) fn all(tree: &Tree) -> Layers {
-    let manifests = tree.texts.iter().filter_map(|text| Some((layer_of(&text.path)?, text)));
-    manifests.map(|(layer, manifest)| (layer, imports(manifest))).collect()
+    manifests(tree).map(|(layer, manifest)| (layer, imports(manifest))).collect()
 }
 
-/// The layer whose manifest this is.
-fn layer_of(path: &str) -> Option<String> {
-    if path == "Cargo.toml" {
-        return Some("cli".to_owned());
-    }
-    let folder = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
-    Some(folder.replace('-', "_"))
+/// Each layer with its manifest.
+fn manifests(tree: &Tree) -> impl Iterator<Item = (String, &Text)> {
+    let manifests = tree.texts.iter().filter(|text| text.path.ends_with("Cargo.toml"));
+    manifests.filter_map(|text| Some((layer_of(&text.path)?, text)))
 }
 
 /// The layers that a manifest names as dependencies. Tests may use more.
@@ -45,8 +41,7 @@ fn names_of(manifest: &Text) -> Vec<String> {
 
 /// A dependency that only tests name belongs under `[dev-dependencies]`: a user of the crate would build it for nothing.
 pub(super) fn dependencies(tree: &Tree) -> Vec<Finding> {
-    let manifests = tree.texts.iter().filter_map(|text| Some((layer_of(&text.path)?, text)));
-    let unused = manifests.flat_map(|(layer, manifest)| {
+    let unused = manifests(tree).flat_map(|(layer, manifest)| {
         let sources: Vec<&SourceFile> =
             tree.rust.iter().filter(|file| file.layer().is_some_and(|of| of == layer)).collect();
         let names = names_of(manifest).into_iter();

@@ -69,12 +69,17 @@ impl SourceFile {
 
     /// The layer that this file belongs to: the name of its crate, or `cli`; `None` outside both.
     pub(super) fn layer(&self) -> Option<String> {
-        if self.path.starts_with("src/") {
-            return Some("cli".to_owned());
-        }
-        let (folder, rest) = self.path.strip_prefix("crates/")?.split_once('/')?;
-        rest.starts_with("src/").then(|| folder.replace('-', "_"))
+        layer_of(&self.path)
     }
+}
+
+/// The layer that a source file or a manifest belongs to.
+pub(super) fn layer_of(path: &str) -> Option<String> {
+    let (layer, rest) = match path.strip_prefix("crates/") {
+        Some(inner) => inner.split_once('/').map(|(folder, rest)| (folder.replace('-', "_"), rest))?,
+        None => ("cli".to_owned(), path),
+    };
+    (rest == "Cargo.toml" || rest.starts_with("src/")).then_some(layer)
 }
 
 /// Everything that the rules look at.

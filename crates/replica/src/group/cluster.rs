@@ -272,15 +272,18 @@ impl Group {
         if self.raft.is_alone() {
             return Some(by_ms);
         }
+        if !leads {
+            return None;
+        }
         match self.verdict(node) {
-            Verdict::Agreed if leads => Some(by_ms),
-            Verdict::Open if leads => {
+            Verdict::Agreed => Some(by_ms),
+            Verdict::Outside(_) => None,
+            Verdict::Open => {
                 let (own, members) = (node.config.node, self.raft.members());
                 let back_ms =
                     by_ms.saturating_add(node.peers.furthest_ahead_ms(own, members, node.now_us)?);
                 (back_ms < -CLOCKS_AGREE_MS.cast_signed()).then_some(back_ms)
             }
-            _ => None,
         }
     }
 

@@ -198,20 +198,28 @@ impl Peers {
     /// clocks. Otherwise: the slowest clock seen, because some clock of any majority is right if most are. `wall` is this
     /// node's clock. Zero without a majority of recent readings.
     pub(crate) fn reached(&self, own: u64, members: &Membership, wall: Millis, now_us: u64) -> Millis {
-        let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
-        let mut seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
-        seen.sort_unstable();
+        let seen = self.majority_ahead_ms(own, members, now_us);
         let agreeing = seen.windows(members.majority()).rfind(|some| agree(some));
-        let behind = agreeing.unwrap_or(&seen).first().filter(|_| seen.len() >= members.majority());
+        let behind = agreeing.unwrap_or(&seen).first();
         behind.map_or(Millis(0), |ahead_ms| Millis(wall.0.saturating_add_signed(*ahead_ms)))
     }
 
     /// Returns how far the voters' clock that is furthest ahead is ahead of this node's, in milliseconds. If most clocks are
     /// right, each majority has a right one, so no right clock has gone further. `None` if fewer than a majority were seen.
     pub(crate) fn furthest_ahead_ms(&self, own: u64, members: &Membership, now_us: u64) -> Option<i64> {
+        self.majority_ahead_ms(own, members, now_us).last().copied()
+    }
+
+    /// How far the voters' clocks seen are ahead of this node's, in ascending order and with its own; empty if these are fewer
+    /// than a majority.
+    fn majority_ahead_ms(&self, own: u64, members: &Membership, now_us: u64) -> Vec<i64> {
         let ahead_ms = |voter| if voter == own { Some(0) } else { self.ahead_ms(voter, now_us) };
-        let seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
-        seen.iter().max().copied().filter(|_| seen.len() >= members.majority())
+        let mut seen: Vec<i64> = members.voters.iter().filter_map(|voter| ahead_ms(*voter)).collect();
+        if seen.len() < members.majority() {
+            seen.clear();
+        }
+        seen.sort_unstable();
+        seen
     }
 
     /// Notes that a member was offered a checkpoint.
