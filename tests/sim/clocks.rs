@@ -3,8 +3,10 @@
 //! A leader takes over a step of its clock when most clocks show the same. It can see the clocks of nodes that are up, and
 //! that takes it a while. Where no majority agrees, its state is ahead of none of the clocks that it sees.
 
+use adjourn_protocol::Role;
 use adjourn_types::Millis;
 
+use super::node::Life;
 use super::seen::NodeId;
 use super::time::{MS, SECOND, Us};
 use super::world::{World, true_wall};
@@ -29,14 +31,13 @@ pub(super) struct Agreed {
     up: (Us, Vec<(NodeId, i64)>),
     /// Who leads, and since when.
     leader: (Us, Option<NodeId>),
+    /// The voters by the entries that the last leader has applied; none before the first leader.
+    voters: (u64, Vec<NodeId>),
 }
 
 impl Agreed {
-    /// The nodes that are `up`, of `count`, show these clocks now.
-    fn look(&mut self, now: Us, leader: Option<NodeId>, up: Vec<(NodeId, i64)>, count: usize) {
-        if self.leader.1 != leader {
-            self.leader = (now, leader);
-        }
+    /// The voters that are `up`, of `count`, show these clocks now.
+    fn look(&mut self, now: Us, up: Vec<(NodeId, i64)>, count: usize) {
         if !are_alike(&self.up.1, &up) {
             self.up = (now, up);
         }
@@ -92,6 +93,22 @@ impl World {
         self.walls().into_iter().find(|wall| wall.0 <= most.0 + AGREE_MS).unwrap_or(most)
     }
 
+    /// Who leads now, and who votes as far as that node knows.
+    fn see_leader(&mut self) {
+        let leader = self.leading.and_then(|leader| self.nodes.get(&leader)?.life.as_ref());
+        let is_new = self.agreed.leader.1 != self.leading;
+        if is_new {
+            self.agreed.leader = (self.now, self.leading);
+        }
+        let Some(Life { replica, .. }) = leader else { return };
+        let applied = replica.applied_index();
+        if is_new || self.agreed.voters.0 != applied {
+            let members = replica.observe(None).cluster.members;
+            let voters = members.iter().filter(|member| member.role != Role::Learner);
+            self.agreed.voters = (applied, voters.map(|member| member.node).collect());
+        }
+    }
+
     /// The time that most clocks show if they agree; if not, the time that they would show now if they still agreed. And the most
     /// that the state may take for the time.
     pub(super) fn agreed_walls(&mut self) -> (Millis, Millis) {
@@ -105,9 +122,11 @@ impl World {
         if self.plan.cluster.is_none() {
             return (agreed, agreed);
         }
-        let up = self.nodes.values().filter(|node| node.life.is_some());
+        self.see_leader();
+        let voters = &self.agreed.voters.1;
+        let up = self.nodes.values().filter(|node| node.life.is_some() && voters.contains(&node.id));
         let up = up.map(|node| (node.id, node.wall.show(self.now).0.cast_signed() - now)).collect();
-        self.agreed.look(self.now, self.leading, up, walls.len());
+        self.agreed.look(self.now, up, voters.len());
         (agreed, Millis((now + self.agreed.ahead_max_ms).cast_unsigned()))
     }
 }

@@ -268,6 +268,12 @@ fn a_time_that_no_clock_shows_is_not_believed() {
     holds(&Plan::of_nodes_for_hours(74_391_262));
 }
 
+/// All clocks were set ahead while the first node was the only voter and the others were not up yet: it goes by its own.
+#[test]
+fn an_only_voter_goes_by_its_own_clock() {
+    holds(&Plan::of_nodes(699_898_195));
+}
+
 /// Of two voters one has lost its state and waits for a checkpoint; the leader that it asked starts again.
 #[test]
 fn a_member_without_a_state_helps_the_next_leader() {
