@@ -6,7 +6,7 @@ use clap::Args;
 use super::connection::{Leases, ServerArgs};
 use super::exit::Failure;
 use super::output::{print, write_json};
-use super::table::aligned;
+use crate::output::table::aligned;
 use adjourn_json::ConnectionJson;
 use adjourn_json::values::time_text;
 use adjourn_protocol::ConnectionReport;

@@ -2,17 +2,17 @@
 //! group beside this one.
 
 use super::bench::{self, BenchArgs};
-use super::bulk::{self, MoveArgs};
 use super::clients::{self, ConnectionsArgs, DisconnectArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
-use super::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
-use super::list::{self, CountArgs, ListArgs};
-use super::push::{self, PushArgs};
-use super::reserve::{self, ReserveArgs};
-use super::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
-use super::stats::{self, StatsArgs, TopicsArgs};
-use super::topic::{self, PauseArgs, PeekArgs, ResumeArgs, TopicCommand};
+use crate::jobs::bulk::{self, MoveArgs};
+use crate::jobs::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
+use crate::jobs::list::{self, CountArgs, ListArgs};
+use crate::jobs::push::{self, PushArgs};
+use crate::jobs::reserve::{self, ReserveArgs};
+use crate::jobs::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
+use crate::topics::stats::{self, StatsArgs, TopicsArgs};
+use crate::topics::topic::{self, PauseArgs, PeekArgs, ResumeArgs, TopicCommand};
 
 /// Every client command; `adjourn --help` lists them after `serve` and `demo`.
 #[derive(Debug, clap::Subcommand)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::connection;
-use super::descriptors;
 use super::exit::{Exit, Failure};
-use super::logging;
 use super::output::show;
 use super::serve::{self, StopSignals};
+use crate::serve::descriptors;
+use crate::serve::logging;
 use adjourn_client::{Client, ClientConfig, ClientError, Subscription};
 use adjourn_protocol::{Delivered, NewJob, Subscribe};
 use adjourn_server::config::{Config, HostPort, LogFormat, LogLevel};

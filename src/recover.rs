@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::contents::{jobs_text, unreadable_text};
 use super::exit::{Exit, Failure};
-use super::members;
 use super::output::show;
 use super::serve::storage_exit;
+use crate::inspect::contents::{jobs_text, unreadable_text};
+use crate::inspect::members;
 use adjourn_raft::{Membership, MembershipChange};
 use adjourn_server::wall;
 use adjourn_storage::chunks::Manifest;

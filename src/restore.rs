@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::backup::{Source, folder_of, progress, storage_failure};
-use super::contents::jobs_text;
 use super::exit::Failure;
 use super::output::print;
 use super::recover::draw_id;
+use crate::inspect::contents::jobs_text;
 use adjourn_server::wall;
 use adjourn_storage::RestoreOptions;
 

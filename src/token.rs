@@ -16,7 +16,7 @@ use super::backup::folder_of;
 use super::exit::{Exit, Failure};
 use super::output::print;
 use super::replace::{self, FolderLock};
-use super::table::aligned;
+use crate::output::table::aligned;
 use adjourn_server::tokens::{
     Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret,
 };

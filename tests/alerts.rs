@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use self::mail::MailServer;
 use crate::call_backs::{Answer, Receiver, wait_for};
-use crate::cli_commands::Commands;
+use crate::cli::commands::Commands;
 use crate::http::{Site, Web};
-use crate::server_openssl::certificates::{Certificates, Flaw};
+use crate::server::openssl::certificates::{Certificates, Flaw};
 
 const SECRET: &str = "s3cret";
 

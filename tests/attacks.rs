@@ -60,9 +60,9 @@ use adjourn_types::{
 };
 use tempfile::TempDir;
 
-use super::cli_commands::Commands;
 use super::cluster::now;
 use super::server_rig::{Process, Raw, adjourn, hello, topic};
+use crate::cli::commands::Commands;
 
 /// What takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -358,7 +358,7 @@ fn a15_connections_that_say_nothing() {
     let scene = Scene::new();
     let silent: Vec<TcpStream> =
         (0..1500).filter_map(|_| TcpStream::connect(scene.server.address).ok()).collect();
-    let mut stranger = Raw::over(super::server_tokens::from("127.0.0.9", scene.server.address));
+    let mut stranger = Raw::over(crate::server::tokens::from("127.0.0.9", scene.server.address));
     stranger.greet(Hello { token: scene.shop.clone().into(), ..hello() });
     assert!(stranger.is_alive());
     drop(silent);

@@ -23,8 +23,8 @@ use adjourn_storage::backup::{FOOTER_BYTES, footer};
 use adjourn_types::{JobId, Key, Lease, When};
 use bytes::Bytes;
 
-use super::formats::frozen;
 use super::server_rig::{Node, Raw, adjourn, topic};
+use crate::storage::formats::frozen;
 
 /// So far ahead that a checkpoint takes the job out of memory.
 const FAR_MS: u64 = 30 * 86_400_000;

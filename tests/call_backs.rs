@@ -18,7 +18,7 @@ use adjourn_server::config::{Config, PortRange};
 use serde_json::{Value, json};
 
 pub(crate) use self::receiver::{Answer, Receiver};
-use crate::cli_commands::Commands;
+use crate::cli::commands::Commands;
 use crate::http::{Site, Web};
 use crate::server_rig::Process;
 

@@ -13,11 +13,11 @@ use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::super::connection::{Leases, failure, goodbye, runtime};
-use super::super::contents::jobs_text;
 use super::super::exit::{Exit, Failure};
 use super::super::output::print;
 use super::source::{folder_of, is_stream};
 use super::{CreateArgs, progress, storage_failure};
+use crate::inspect::contents::jobs_text;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{BackupReady, ErrorCode};
 use adjourn_storage::backup::{Backup, FOOTER_BYTES, footer};

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::connection::ServerArgs;
-use super::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, jobs_text};
-use super::exit::Failure;
-use super::output::{print, print_json};
-use super::serve::storage_exit;
+use crate::connection::ServerArgs;
+use crate::exit::Failure;
+use crate::inspect::contents::{CheckpointJson, checkpoint_json, checkpoint_tables, jobs_text};
+use crate::output::{print, print_json};
+use crate::serve::storage_exit;
 use adjourn_json::id_text;
 use adjourn_json::values::time_text;
 use adjourn_storage::backup::BackupFile;

@@ -12,7 +12,7 @@ use super::report::{JSON_HELP, Phase, Report};
 use super::{LinkArgs, clock, close, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
-use crate::list::Order;
+use crate::jobs::list::Order;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::List;
 use adjourn_types::limits::LIST_JOBS_MAX;

@@ -29,9 +29,9 @@ use serde::Serialize;
 use load::Pushing;
 use report::{Errors, Phase, Report};
 
-use super::connection::{Leases, ServerArgs, goodbye};
-use super::exit::{Exit, Failure};
-use super::output::{print, write_json};
+use crate::connection::{Leases, ServerArgs, goodbye};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, write_json};
 use adjourn_client::Client;
 use adjourn_types::TopicName;
 use adjourn_types::limits::{BODY_BYTES_MAX_DEFAULT, PUSH_JOBS_MAX};

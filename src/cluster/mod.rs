@@ -11,9 +11,9 @@ use clap::{Args, Subcommand, value_parser};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
-use super::connection::{Leases, ServerArgs};
-use super::exit::{Exit, Failure};
-use super::output::{print, print_json};
+use crate::connection::{Leases, ServerArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, print_json};
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{ClusterReport, MemberReport, Role};
 use adjourn_server::config::HostPort;

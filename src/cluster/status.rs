@@ -7,7 +7,7 @@ use clap::Args;
 use super::super::connection::{Leases, ServerArgs, failure, runtime};
 use super::super::exit::{Exit, Failure};
 use super::super::output::{print, print_json};
-use super::super::table::aligned;
+use crate::output::table::aligned;
 use adjourn_client::{Client, ClientConfig, ClientError, Servers};
 use adjourn_json::{ClusterJson, compared, id_text, lag, matched, role_text};
 use adjourn_protocol::{ClusterReport, MemberReport, Role};

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use self::rows::Row;
-use super::connection::{Leases, ServerArgs};
-use super::exit::{Exit, Failure};
-use super::output::print;
+use crate::connection::{Leases, ServerArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::print;
 use adjourn_http::escaped_topic;
 use adjourn_json::{NONE, SettingError, setting_change};
 use adjourn_types::{NameError, PolicyChange, Setting, TopicName};

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use adjourn_server::config::Config;
 
 use super::*;
-use crate::cli_commands::{Commands, Ended};
+use crate::cli::commands::{Commands, Ended};
 
 /// A command that reads this.
 fn fed(arguments: &[&str], input: &[u8]) -> Ended {

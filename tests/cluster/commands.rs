@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::ARGUMENTS;
 use super::proxy::Gates;
 use super::rig::Cluster;
-use crate::cli_commands::Commands;
+use crate::cli::commands::Commands;
 use crate::server_rig::{Raw, push};
 
 const STATUS: [&str; 3] = ["cluster", "status", "--json"];

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::rig::Site;
 use super::tokens::site_with_tokens_and;
 use crate::call_backs::{Answer, Receiver, may_call_here};
-use crate::cli_commands::Commands;
+use crate::cli::commands::Commands;
 
 /// A producer that knows nothing but bytes.
 struct Producer(TcpStream);

@@ -1,6 +1,6 @@
 //! What documents say about the repository, against the repository: links, headings and contents; layers, commands, files and
 //! feature levels. Tests elsewhere compare the lists that need a running node: routes and metrics (`tests/http`), frames, limits, errors
-//! and rights (`tests/protocol_document.rs`), keys of the configuration (`tests/server_config.rs`).
+//! and rights (`tests/protocol/document.rs`), keys of the configuration (`tests/server/config.rs`).
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::source::{Finding, SourceFile, Text, leading_name, places};
 /// Waits in tests that are no races: (file, why).
 const WAITS_ALLOWED: [(&str, &str); 4] = [
     (
-        "tests/client_chaos.rs",
+        "tests/client/chaos.rs",
         "handlers take time, wires hang for a time, and the end is polled for: nothing is hoped to have happened meanwhile",
     ),
     ("benches/siege/tenants.rs", "a load lasts for a time"),

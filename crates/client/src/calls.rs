@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::config::ClientConfig;
 use super::connection;
 use super::error::ClientError;
-use super::feed::Feed;
 use super::producer::job_id;
 use super::shared::{Handle, Shared};
 use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
+use crate::requests::feed::Feed;
 use adjourn_protocol::{
     Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult, ReleaseKind,
     Request, RequestId, Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSet,

@@ -68,51 +68,34 @@
 //!
 //! The queue's rules: it knows the types and the protocol, nothing of engine, storage or server.
 
-mod answers;
-mod backoff;
-mod backup;
 mod calls;
 mod cancellation;
-mod cluster;
 mod config;
 mod connection;
-mod dial;
 mod error;
-mod feed;
-mod heartbeats;
-mod leases;
-mod list;
-mod open_requests;
 mod operator;
 mod producer;
-mod reader;
-mod repeat;
 mod requests;
-mod search;
-mod servers;
 mod shared;
 mod subscription;
 mod ticket;
-mod tls_fault;
-mod undelivered;
 mod worker;
-mod workers;
 
 /// The frames of the protocol, whose types requests and answers have.
 pub use adjourn_protocol as protocol;
 /// Ids, names, times and limits.
 pub use adjourn_types as types;
 
-pub use backup::{Backup, BackupTicket};
 pub use calls::Client;
 pub use cancellation::{Cancellation, Cancelled};
 pub use config::ClientConfig;
+pub use connection::servers::Servers;
+pub use error::tls_fault::TlsFault;
 pub use error::{ClientError, Excess, ProtocolFault};
+pub use operator::backup::{Backup, BackupTicket};
 pub use producer::{Producer, ProducerConfig, SendTicket};
-pub use servers::Servers;
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
-pub use tls_fault::TlsFault;
 pub use worker::{IntoJobOutcome, JobOutcome, Worker, WorkerConfig};
 
 pub use adjourn_protocol::{Changed, Page, Step};

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::cancellation::Cancelled;
 use super::error::ClientError;
-use super::feed::Feed;
 use super::requests::{Answers, Connection, Limits, Requests};
 use super::ticket::Outcome;
-use super::workers::Workers;
+use crate::requests::feed::Feed;
+use crate::worker::workers::Workers;
 use adjourn_protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use adjourn_types::Lease;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::calls::Client;
 use super::error::ClientError;
-use super::feed::{End, Feed};
+use crate::requests::feed::{End, Feed};
 use adjourn_protocol::{Delivered, RequestId};
 
 /// Jobs as they become ready, under a lease each. Settle them with the [`Client`]: that makes room for the next.

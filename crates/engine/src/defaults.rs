@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::job::Job;
 use super::outcome::Reject;
-use super::retry::wait_ms;
+use crate::job::retry::wait_ms;
 use adjourn_types::{Backoff, RetryDefaults, TopicPolicy};
 
 /// The number of a set of defaults in a job; 0 for [`RetryDefaults::NONE`].

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::clock::Moment;
-use super::finished::Finish;
-use super::idempotency::Remembered;
 use super::job::Job;
+use crate::recent::finished::Finish;
+use crate::recent::idempotency::Remembered;
 use adjourn_types::SessionId;
 
 /// The running sum.
@@ -162,9 +162,9 @@ pub(super) fn of_idempotent(remembered: &Remembered) -> u128 {
 mod tests {
     use super::*;
     use crate::clock::Timeline;
-    use crate::held::Past;
     use crate::job::JobExtras;
-    use crate::retry::Retry;
+    use crate::job::held::Past;
+    use crate::job::retry::Retry;
     use crate::store::{BodyRef, Place};
     use adjourn_types::{BuryReason, Fence, JobId, JobState, Millis, TopicId};
 

@@ -56,63 +56,44 @@ mod clock;
 mod cost;
 mod defaults;
 mod events;
-mod finished;
-mod free;
 mod hash;
-mod held;
-mod idempotency;
-mod index;
 mod job;
 mod jobs;
 mod key_secret;
-mod list;
-mod listing;
-mod loaded;
 mod members;
 mod numbers;
-mod paged;
-mod policy;
 mod read;
-mod ready;
 mod recent;
-mod repeat;
-mod retry;
-mod saved;
-mod saved_topics;
 mod sessions;
-pub mod slab;
 mod spill;
-mod spilled;
-mod state_metadata;
 mod timers;
 mod topics;
 mod transition;
 mod verify;
-mod wheel;
-mod window;
 
 pub mod command;
 pub mod entry;
 pub mod outcome;
 pub mod store;
 
+pub use capture::state_metadata::{
+    CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata, TopicCounts,
+};
 pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Moment, Timeline};
 pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};
-pub use listing::{Listed, Listing};
+pub use job::retry::wait_ms;
+pub use job::saved::{SavedJob, SavedJobError};
+pub use jobs::slab;
 pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, ids_floor};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
     TopicView,
 };
-pub use retry::wait_ms;
-pub use saved::{SavedJob, SavedJobError};
+pub use read::listing::{Listed, Listing};
 pub use spill::{HORIZON_MS, Relocated};
-pub use state_metadata::{
-    CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata, TopicCounts,
-};
 pub use store::{BodyRef, JobStore, Place, Record, SpilledTimer, WalkFrom, Walked};
 pub use topics::TopicTotals;
 
@@ -135,8 +116,8 @@ pub struct Engine {
     timers: timers::Timers,
     topics: topics::Topics,
     sessions: sessions::Sessions,
-    finished: finished::Finished,
-    idempotent: idempotency::IdempotentPushes,
+    finished: recent::finished::Finished,
+    idempotent: recent::idempotency::IdempotentPushes,
     members: members::Members,
     defaults: defaults::Defaults,
     sum: hash::Sum,
@@ -157,8 +138,8 @@ impl Engine {
             timers: timers::Timers::new(),
             topics: topics::Topics::default(),
             sessions: sessions::Sessions::default(),
-            finished: finished::none_finished(),
-            idempotent: idempotency::no_pushes(),
+            finished: recent::finished::none_finished(),
+            idempotent: recent::idempotency::no_pushes(),
             members: members::Members::default(),
             defaults: defaults::Defaults::default(),
             sum: hash::Sum::default(),

@@ -10,8 +10,8 @@ use super::command::{Command, JobSelect, NewJob};
 use super::hash;
 use super::jobs::{Found, Slot};
 use super::outcome::JobView;
-use super::spilled::SpilledSlot;
 use super::store::{BodyRef, JobStore, Place, SpilledTimer};
+use crate::jobs::spilled::SpilledSlot;
 use adjourn_types::{JobId, JobState, Millis, TopicId};
 
 /// A delayed job may be spilled if it waits for longer than this, in milliseconds.

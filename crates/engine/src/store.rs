@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock::Timeline;
-use super::saved::SavedJob;
+use crate::job::saved::SavedJob;
 use adjourn_types::{JobId, Millis, TopicId};
 
 /// The part of a job on which no decision of the engine depends. The store returns it by reference.

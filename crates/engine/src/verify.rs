@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::hash::{self, Sum};
 use super::jobs::Found;
-use super::ready::{Rank, buried_rank_of, rank_of, reached_rank_of};
-use super::state_metadata::RestoreError;
 use super::store::JobStore;
+use crate::capture::state_metadata::RestoreError;
+use crate::topics::ready::{Rank, buried_rank_of, rank_of, reached_rank_of};
 use adjourn_types::{JobState, SessionId, TopicId};
 
 impl Engine {

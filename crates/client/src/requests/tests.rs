@@ -8,7 +8,7 @@ mod leases;
 mod undelivered;
 
 use super::*;
-use crate::heartbeats::{Beat, PING_ID_MIN};
+use crate::requests::heartbeats::{Beat, PING_ID_MIN};
 use adjourn_protocol::{
     Applied, ClusterReport, ErrorCode, ErrorReply, FrameDecoder, GoingAway, JobRef, MemberReport, NewJob,
     Push, PushResult, Reserve, Role,

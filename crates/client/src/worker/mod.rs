@@ -1,5 +1,7 @@
 //! Runs a handler for each job of some topics.
 
+pub(crate) mod workers;
+
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,19 +10,19 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::calls::Client;
-use super::cancellation::{Cancellation, Hold};
-use super::error::ClientError;
-use super::feed::Feed;
-use super::shared::Shared;
-use super::subscription::Subscription;
-use super::workers::{ABANDON_AFTER, AtWork};
+use crate::calls::Client;
+use crate::cancellation::{Cancellation, Hold};
+use crate::error::ClientError;
+use crate::requests::feed::Feed;
+use crate::shared::Shared;
+use crate::subscription::Subscription;
 use adjourn_protocol::{Delivered, Subscribe};
 use adjourn_types::TopicName;
 use adjourn_types::limits::{CREDIT_BYTES_MAX, DELAY_MS_MAX};
 use failures::FailureLog;
 pub use outcome::{IntoJobOutcome, JobOutcome};
 use work::{Handling, Work};
+use workers::{ABANDON_AFTER, AtWork};
 
 mod failures;
 mod outcome;

@@ -7,8 +7,8 @@
 use super::Applier;
 use crate::command::{BulkChange, Conditions, JobSelect, KeyedJob};
 use crate::jobs::{Found, Slot};
-use crate::list::meets;
 use crate::outcome::{Outcome, Reject};
+use crate::read::list::meets;
 use crate::read::version_of;
 use crate::store::JobStore;
 use adjourn_types::{Filter, JobId, JobState, Millis, TopicId, When};

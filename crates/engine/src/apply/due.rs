@@ -7,8 +7,8 @@ use crate::defaults::AfterFailure;
 use crate::events::JobEventKind;
 use crate::job::{DUE_ANEW, Job};
 use crate::jobs::Slot;
-use crate::policy::Verdict;
 use crate::store::JobStore;
+use crate::topics::policy::Verdict;
 use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{BuryReason, JobState, TopicId};
 

@@ -10,14 +10,14 @@ use super::Applier;
 use crate::clock::{Clock, Moment, Timeline};
 use crate::command::{Command, NewJob};
 use crate::events::JobEventKind;
-use crate::idempotency::Remembered;
+use crate::job::retry::Retry;
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
 use crate::outcome::{Outcome, PushOutcome, Reject};
-use crate::repeat::checksum_of;
-use crate::retry::Retry;
+use crate::recent::idempotency::Remembered;
+use crate::sessions::repeat::checksum_of;
+use crate::sessions::window::{Recall, pack};
 use crate::store::{JobStore, Record};
-use crate::window::{Recall, pack};
 use adjourn_types::{Attributes, BuryReason, IfExists, JobState, Millis, SessionId, TopicId};
 
 impl<S: JobStore> Applier<'_, S> {

@@ -12,9 +12,9 @@ use super::Applier;
 use crate::command::{Share, TopicOrder};
 use crate::jobs::Slot;
 use crate::outcome::{Grant, Outcome, Reject};
-use crate::policy::Verdict;
-use crate::ready::Rank;
 use crate::store::JobStore;
+use crate::topics::policy::Verdict;
+use crate::topics::ready::Rank;
 use adjourn_types::limits::DUE_PER_ENTRY_MAX;
 use adjourn_types::{JobState, SessionId, TopicId};
 

@@ -1,0 +1,78 @@
+//! The addresses of a client in their text form: `host:port`, several separated by commas, and `adjourns://` before them
+//! for TLS.
+
+use std::str::FromStr;
+
+use crate::error::ClientError;
+
+/// The addresses of servers, and whether they use TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Servers {
+    /// The addresses, each as `host:port`.
+    pub addresses: Vec<String>,
+    /// True if they use TLS.
+    pub tls: bool,
+}
+
+const PLAIN: &str = "adjourn://";
+const TLS: &str = "adjourns://";
+
+impl Servers {
+    /// The address of one of them in its text form.
+    pub fn written(&self, address: &str) -> String {
+        format!("{}{address}", if self.tls { TLS } else { PLAIN })
+    }
+}
+
+impl FromStr for Servers {
+    type Err = ClientError;
+
+    fn from_str(text: &str) -> Result<Self, ClientError> {
+        let refused = |reason| ClientError::Address { found: text.to_owned(), reason };
+        let (mut addresses, mut tls) = (Vec::new(), None);
+        for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+            let (scheme, address) = match (one.strip_prefix(PLAIN), one.strip_prefix(TLS)) {
+                (Some(address), _) => (Some(false), address),
+                (_, Some(address)) => (Some(true), address),
+                _ if one.contains("://") => {
+                    return Err(refused("write adjourns:// before it for TLS, or nothing"));
+                }
+                _ => (None, one),
+            };
+            if addresses.is_empty() {
+                tls = scheme;
+            } else if scheme.is_some() && scheme != tls {
+                return Err(refused(
+                    "TLS is spoken with all servers or with none: write adjourns:// once, before the first",
+                ));
+            }
+            addresses.push(address.trim_end_matches('/').to_owned());
+        }
+        if addresses.is_empty() {
+            return Err(refused("name a server as HOST:PORT"));
+        }
+        Ok(Self { addresses, tls: tls == Some(true) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_of_the_first_holds_for_all() {
+        for (text, tls) in [
+            ("a:1,b:2", false),
+            ("adjourn://a:1, b:2,", false),
+            ("adjourns://a:1,b:2", true),
+            ("adjourns://a:1/,adjourns://b:2/", true),
+        ] {
+            let servers: Servers = text.parse().expect(text);
+            assert_eq!((servers.tls, servers.addresses.join(" ")), (tls, "a:1 b:2".to_owned()));
+            assert_eq!(servers.written("c:3").parse::<Servers>().map(|it| it.tls).ok(), Some(tls));
+        }
+        for text in ["", " , ", "http://a:1", "a:1,adjourns://b:2", "adjourns://a:1,adjourn://b:2"] {
+            assert!(matches!(text.parse::<Servers>(), Err(ClientError::Address { .. })), "{text}");
+        }
+    }
+}

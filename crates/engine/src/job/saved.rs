@@ -1,0 +1,374 @@
+//! A job as a chunk or a page stores it: all hashed fields, and none about its location.
+
+use bincode::Options as _;
+use serde::{Deserialize, Serialize};
+
+use super::held::Past;
+use super::retry::Retry;
+use crate::clock::Moment;
+use crate::defaults::DefaultsNumber;
+use crate::hash;
+use crate::job::{Job, JobExtras, KeyHash};
+use crate::store::{BodyRef, Place};
+use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
+use adjourn_types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
+
+/// The state of one job.
+///
+/// Encoded in bincode 1.3 with varint integers, in the order of the fields. The enclosing format carries the version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedJob {
+    id: JobId,
+    topic: TopicId,
+    state: JobState,
+    buried: BuryReason,
+    due: Moment,
+    since: u64,
+    fence: Fence,
+    holder: SessionId,
+    priority: u32,
+    ttr_ms: u32,
+    attempts: u32,
+    changes: u32,
+    defaults: DefaultsNumber,
+    body_bytes: u32,
+    checksum: u32,
+    key_hash: Option<KeyHash>,
+    retry: Option<Retry>,
+    history: SavedHistory,
+}
+
+/// When it was pushed and reserved, and by which session; 0 for never. Times are stamps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedHistory {
+    pushed_at: u64,
+    reserved_first: u64,
+    reserved_last: u64,
+    held_by: SessionId,
+    /// Text; empty for none.
+    reason: Vec<u8>,
+}
+
+/// The bytes are not a saved job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a saved job cannot be decoded")]
+pub struct SavedJobError;
+
+impl SavedJob {
+    pub(crate) fn new(job: &Job) -> Self {
+        Self {
+            id: job.id,
+            topic: job.topic,
+            state: job.state,
+            buried: job.buried,
+            due: job.due(),
+            since: job.since,
+            fence: job.fence(),
+            holder: job.holder(),
+            priority: job.priority,
+            ttr_ms: job.ttr_ms,
+            attempts: job.attempts,
+            changes: job.changes,
+            defaults: job.defaults,
+            body_bytes: job.body.body_bytes,
+            checksum: job.body.checksum,
+            key_hash: job.key_hash(),
+            retry: job.retry().cloned(),
+            history: SavedHistory::of(job),
+        }
+    }
+
+    /// The job in memory; its record is at `place`.
+    pub(crate) fn into_job(self, place: Place) -> Job {
+        let mut job = Job {
+            id: self.id,
+            due_at: self.due.at,
+            since: self.since,
+            topic: self.topic,
+            priority: self.priority,
+            ttr_ms: self.ttr_ms,
+            attempts: self.attempts,
+            changes: self.changes,
+            body: BodyRef { place, body_bytes: self.body_bytes, checksum: self.checksum },
+            due_timeline: self.due.timeline,
+            state: self.state,
+            buried: self.buried,
+            defaults: self.defaults,
+            pushed_at: self.history.pushed_at,
+            extras: JobExtras::new(self.key_hash, self.retry),
+        };
+        job.set_lease(self.fence, self.holder);
+        job.set_past(self.history.past());
+        job
+    }
+
+    /// Its id.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// The fence of its lease; 0 if it is not reserved.
+    pub fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// The number of the queue's retry defaults at its push.
+    pub(crate) fn defaults(&self) -> DefaultsNumber {
+        self.defaults
+    }
+
+    /// Its topic.
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
+    /// Its state.
+    pub fn state(&self) -> JobState {
+        self.state
+    }
+
+    /// When it is, or was, due.
+    pub fn due(&self) -> Moment {
+        self.due
+    }
+
+    /// The hash of its topic and key, if it has a key.
+    pub fn key_hash(&self) -> Option<u128> {
+        self.key_hash
+    }
+
+    /// Its due time, or an earlier expiry; `None` if it is not delayed.
+    pub fn delayed_until(&self) -> Option<Moment> {
+        let delayed = self.state == JobState::Delayed;
+        if delayed { self.clone().into_job(Place(0)).timer() } else { None }
+    }
+
+    /// The length of its body, in bytes.
+    pub fn body_bytes(&self) -> u32 {
+        self.body_bytes
+    }
+
+    /// The CRC32C of key, attributes and body.
+    pub fn checksum(&self) -> u32 {
+        self.checksum
+    }
+
+    /// A delayed placeholder for an unreadable job. Its record is empty and has this checksum.
+    pub fn stand_in(id: JobId, topic: TopicId, key_hash: Option<u128>, due: Moment, checksum: u32) -> Self {
+        Self {
+            id,
+            topic,
+            state: JobState::Delayed,
+            buried: BuryReason::Consumer,
+            due,
+            since: 0,
+            fence: Fence(0),
+            holder: SessionId(0),
+            priority: PRIORITY_DEFAULT,
+            ttr_ms: TTR_MS_DEFAULT,
+            attempts: 0,
+            changes: 0,
+            defaults: 0,
+            body_bytes: 0,
+            checksum,
+            key_hash,
+            retry: None,
+            history: SavedHistory::default(),
+        }
+    }
+
+    /// Replaces its record by an empty one with this checksum.
+    pub fn lose_record(&mut self, checksum: u32) {
+        (self.body_bytes, self.checksum) = (0, checksum);
+    }
+
+    /// True if its retention is within the limit, and a finished job has one.
+    fn remembers_what_it_may(&self) -> bool {
+        let retention_ms = self.retry.as_ref().map_or(0, |retry| retry.retention_ms);
+        retention_ms <= DEDUPE_RETENTION_MS_MAX && (retention_ms > 0 || self.state != JobState::Finished)
+    }
+
+    /// Its share of the state hash.
+    pub fn hash(&self) -> u128 {
+        hash::of_job(&self.clone().into_job(Place(0)))
+    }
+
+    /// Appends its encoding to `bytes`.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let written = options().serialize_into(bytes, self);
+        written.unwrap_or_else(|error| unreachable!("a job in memory always encodes: {error}"));
+    }
+
+    /// Decodes a job at the beginning of `bytes`. Returns it and the rest.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), SavedJobError> {
+        let mut rest = bytes;
+        let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
+        let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
+        if !saved.history.is_valid() || !saved.remembers_what_it_may() {
+            return Err(SavedJobError);
+        }
+        Ok((saved, rest))
+    }
+}
+
+impl SavedHistory {
+    fn of(job: &Job) -> Self {
+        let past = job.past().cloned().unwrap_or_default();
+        Self {
+            pushed_at: job.pushed_at,
+            reserved_first: past.reserved_first,
+            reserved_last: past.reserved_last,
+            held_by: past.held_by,
+            reason: past.reason.map(|reason| reason.as_bytes().to_vec()).unwrap_or_default(),
+        }
+    }
+
+    fn past(&self) -> Past {
+        let reason = std::str::from_utf8(&self.reason).ok().filter(|reason| !reason.is_empty());
+        Past {
+            reserved_first: self.reserved_first,
+            reserved_last: self.reserved_last,
+            held_by: self.held_by,
+            reason: reason.map(Into::into),
+        }
+    }
+
+    fn is_valid(&self) -> bool {
+        self.reason.len() <= REASON_BYTES_MAX && std::str::from_utf8(&self.reason).is_ok()
+    }
+}
+
+/// The encoding of the state. A forged length cannot cause a large allocation: serde limits what it reserves.
+pub(crate) fn options() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_varint_encoding().allow_trailing_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clock::Timeline;
+    use adjourn_types::{Backoff, BackoffCurve};
+
+    fn moments() -> impl Strategy<Value = Moment> {
+        (any::<bool>(), any::<u64>()).prop_map(|(wall, at)| Moment {
+            timeline: if wall { Timeline::Wall } else { Timeline::Stamp },
+            at,
+        })
+    }
+
+    fn retries() -> impl Strategy<Value = Retry> {
+        let curve = prop_oneof![
+            any::<u32>().prop_map(BackoffCurve::Fixed),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(step_ms, max_ms)| BackoffCurve::Linear { step_ms, max_ms }),
+            proptest::collection::vec(any::<u32>(), 1..5).prop_map(BackoffCurve::List),
+        ];
+        let backoff =
+            (curve, 0..=100_u8).prop_map(|(curve, jitter_percent)| Backoff { curve, jitter_percent });
+        (
+            proptest::option::of(moments()),
+            proptest::option::of(any::<u32>()),
+            proptest::option::of(backoff),
+            any::<u64>(),
+            prop_oneof![Just(0), 1..=DEDUPE_RETENTION_MS_MAX],
+        )
+            .prop_map(|(expires, attempts_max, backoff, digest, retention_ms)| Retry {
+                expires,
+                attempts_max,
+                backoff,
+                digest,
+                retention_ms,
+            })
+    }
+
+    fn jobs() -> impl Strategy<Value = Job> {
+        let numbers = (any::<[u64; 4]>(), any::<[u32; 8]>(), any::<u8>());
+        let kinds = (0..5_u8, 0..2_u8);
+        let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
+        let reason = proptest::option::of("[a-zü]{1,40}");
+        let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
+        (numbers, kinds, moments(), extras, history).prop_map(
+            |(
+                ([id, since, fence, holder], numbers, defaults),
+                (state, buried),
+                due,
+                (key_hash, retry),
+                history,
+            )| {
+                let ([pushed_at, reserved_first, reserved_last, held_by], reason) = history;
+                let [topic, priority, ttr_ms, attempts, changes, body_bytes, checksum, place] = numbers;
+                let mut job = Job {
+                    id: JobId(id),
+                    due_at: due.at,
+                    since,
+                    topic: TopicId(topic),
+                    priority,
+                    ttr_ms,
+                    attempts,
+                    changes,
+                    body: BodyRef { place: Place(place.into()), body_bytes, checksum },
+                    due_timeline: due.timeline,
+                    state: JobState::from_u8(state).expect("a state"),
+                    buried: BuryReason::from_u8(buried).expect("a reason"),
+                    defaults,
+                    pushed_at,
+                    extras: JobExtras::new(key_hash, retry),
+                };
+                job.set_lease(Fence(fence), SessionId(holder));
+                let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
+                job.set_past(Past { reserved_first, reserved_last, held_by, reason });
+                if job.state == JobState::Finished && job.retention_ms() == 0 {
+                    job.set_retention(1);
+                }
+                job
+            },
+        )
+    }
+
+    #[test]
+    fn what_no_job_can_be_is_refused() {
+        let job = |change: fn(&mut SavedJob)| {
+            let due = Moment { timeline: Timeline::Stamp, at: 1 };
+            let mut saved = SavedJob::stand_in(JobId(1), TopicId(1), None, due, 7);
+            saved.history.pushed_at = 1;
+            change(&mut saved);
+            let mut bytes = Vec::new();
+            saved.encode(&mut bytes);
+            SavedJob::decode(&bytes).map(|(decoded, _)| assert_eq!(decoded, saved))
+        };
+        assert_eq!(job(|_| {}), Ok(()));
+        assert_eq!(job(|saved| saved.history.reason = vec![b'x'; REASON_BYTES_MAX]), Ok(()));
+        assert_eq!(job(|saved| saved.history.reason = vec![b'x'; REASON_BYTES_MAX + 1]), Err(SavedJobError));
+        assert_eq!(job(|saved| saved.history.reason = vec![0xff]), Err(SavedJobError));
+        assert_eq!(job(|saved| saved.state = JobState::Finished), Err(SavedJobError));
+        let remembered = |saved: &mut SavedJob| {
+            saved.retry = Some(Retry { retention_ms: 1, ..Retry::default() });
+            saved.state = JobState::Finished;
+        };
+        assert_eq!(job(remembered), Ok(()));
+        let longer = |saved: &mut SavedJob| {
+            saved.retry = Some(Retry { retention_ms: DEDUPE_RETENTION_MS_MAX + 1, ..Retry::default() });
+        };
+        assert_eq!(job(longer), Err(SavedJobError));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_saved_comes_back_with_the_same_hash(job in jobs(), tail in any::<[u8; 3]>()) {
+            let mut bytes = Vec::new();
+            SavedJob::new(&job).encode(&mut bytes);
+            let length = bytes.len();
+            bytes.extend(tail);
+            let (saved, rest) = SavedJob::decode(&bytes).expect("it decodes");
+            prop_assert_eq!(rest, &tail);
+            prop_assert_eq!(saved.hash(), hash::of_job(&job));
+            let back = saved.into_job(job.body.place);
+            prop_assert_eq!(format!("{back:?}"), format!("{job:?}"));
+            for cut in 0..length {
+                prop_assert_eq!(SavedJob::decode(bytes.get(..cut).expect("shorter")), Err(SavedJobError));
+            }
+        }
+    }
+}

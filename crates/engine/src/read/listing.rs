@@ -1,0 +1,309 @@
+//! The progress of a pass over the jobs, for a list or a count, and its *window*: the first matching jobs after the cursor.
+//! [`Engine::list`] looks at the jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::jobs::Slot;
+use crate::outcome::JobView;
+use crate::{Engine, NoSuchTopic};
+use adjourn_types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
+use adjourn_types::{
+    Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId, TopicName,
+};
+
+/// Window of a pass that continues after its first page, in jobs. By id or key, filling it takes a scan of all jobs.
+const WINDOW_JOBS: usize = 65_536;
+/// The same by key: keys take memory.
+const WINDOW_JOBS_BY_KEY: usize = 8_192;
+/// A pass whose window is older than this scans again before its next page. A spilled job stays spilled for longer: see
+/// [`HORIZON_MS`](crate::HORIZON_MS).
+const WINDOW_MS_MAX: u64 = 60_000;
+
+/// A pass over the jobs. `W` is the store's walk.
+#[derive(Clone, Debug)]
+pub struct Listing<W> {
+    pub(crate) filter: Filter,
+    /// The filter's topic; `None` for all.
+    pub(crate) topic: Option<TopicId>,
+    /// The access of the caller, who sees only jobs of topics that it may read; `None` for all.
+    pub(crate) shown_to: Option<Arc<Access>>,
+    pub(crate) goal: Goal,
+    pub(crate) order: ListOrder,
+    /// The position of the last job shown; the next job comes after it.
+    pub(crate) after: Option<Position>,
+    /// The value of `after` when the page began.
+    pub(crate) page_after: Option<Position>,
+    pub(crate) stage: Stage<W>,
+    /// The first jobs that were found and not shown yet.
+    pub(crate) window: BTreeMap<Position, JobId>,
+    pub(crate) window_max: usize,
+    /// Matching jobs were left out because the window was full.
+    pub(crate) left_out: bool,
+    /// When the scan for the window ended.
+    pub(crate) scanned_at: Millis,
+    /// How many jobs had been [loaded](crate::jobs::loaded) when the pass last looked at them; `None` before the scan.
+    pub(crate) loaded_seen: Option<u64>,
+    /// The spilled jobs before this time are all in the window, in `ahead`, or shown.
+    pub(crate) walked_to: Millis,
+    /// By due time: the next spilled job.
+    pub(crate) ahead: Option<(Position, JobId)>,
+    /// Set if the page ends here because its looks are used up.
+    pub(crate) page_end: Option<Position>,
+    /// The jobs on this page.
+    pub(crate) shown: BTreeSet<JobId>,
+    /// The looks that are left for this page.
+    pub(crate) looks_left: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Goal {
+    /// The next `jobs_left` jobs after the cursor.
+    Page { jobs_left: usize },
+    /// Counts the jobs that match.
+    Count { jobs: u64 },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Stage<W> {
+    /// Scanning the resident jobs, from this slot on.
+    Scan(Slot),
+    /// Walking over all spilled jobs, to fill the window or to count them.
+    Walk(W),
+    /// Showing the window; by due time merged with a walk, while spilled jobs are left.
+    Show(Option<W>),
+}
+
+/// How far a step of a pass has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// The budget is used up.
+    NotYet,
+    /// To the next job of the page.
+    Job(JobView),
+    /// To the end of the page.
+    End {
+        /// The position after which the next page continues; `None` if this is the last page.
+        next: Option<Position>,
+        /// The result of a [count](Listing::count).
+        jobs: u64,
+    },
+}
+
+impl<W> Listing<W> {
+    /// Lists up to `jobs_max` jobs after `after`, a position in the same order. `None` if the filter names a topic that
+    /// does not exist: then no job matches.
+    pub fn page(
+        engine: &Engine,
+        filter: Filter,
+        order: ListOrder,
+        after: Option<Position>,
+        jobs_max: usize,
+    ) -> Option<Self> {
+        let topic = filter_topic(engine, &filter).ok()?;
+        Some(Self::of(filter, topic, Goal::Page { jobs_left: jobs_max }, order, after))
+    }
+
+    /// Counts the jobs that match. A job that changes meanwhile may be counted once, twice or not at all.
+    pub fn count(engine: &Engine, filter: Filter) -> Option<Self> {
+        let topic = filter_topic(engine, &filter).ok()?;
+        Some(Self::of(filter, topic, Goal::Count { jobs: 0 }, ListOrder::Due, None))
+    }
+
+    /// Finds the delayed job of a topic that is due first.
+    pub fn first_delayed(topic: TopicId) -> Self {
+        let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
+        let goal = Goal::Page { jobs_left: 1 };
+        Self { looks_left: usize::MAX, ..Self::of(filter, Some(topic), goal, ListOrder::Due, None) }
+    }
+
+    fn of(
+        filter: Filter,
+        topic: Option<TopicId>,
+        goal: Goal,
+        order: ListOrder,
+        after: Option<Position>,
+    ) -> Self {
+        let window_max = if let Goal::Page { jobs_left } = goal { jobs_left } else { 0 };
+        Self {
+            filter,
+            topic,
+            shown_to: None,
+            goal,
+            order,
+            page_after: after.clone(),
+            after,
+            stage: Stage::Scan(0),
+            window: BTreeMap::new(),
+            window_max,
+            left_out: false,
+            scanned_at: Millis(0),
+            loaded_seen: None,
+            walked_to: Millis(0),
+            ahead: None,
+            page_end: None,
+            shown: BTreeSet::new(),
+            looks_left: LIST_LOOKS_MAX,
+        }
+    }
+
+    /// Skips the jobs of topics that the holder of `access` may not read.
+    #[must_use]
+    pub fn shown_to(self, access: Arc<Access>) -> Self {
+        Self { shown_to: Some(access), ..self }
+    }
+
+    /// Continues with the next page, after the one that ended.
+    pub fn next_page(&mut self, engine: &Engine, jobs_max: usize) {
+        self.goal = Goal::Page { jobs_left: jobs_max };
+        self.page_after.clone_from(&self.after);
+        self.page_end = None;
+        self.shown.clear();
+        self.looks_left = LIST_LOOKS_MAX;
+        self.window_max = if self.order == ListOrder::Key { WINDOW_JOBS_BY_KEY } else { WINDOW_JOBS };
+        if let Ok(topic) = filter_topic(engine, &self.filter)
+            && topic != self.topic
+        {
+            // The topic was forgotten, and a new one has its name.
+            self.topic = topic;
+            self.scan_again();
+        }
+        if self.is_outdated(engine) {
+            self.scan_again();
+        }
+    }
+
+    /// True if its window may be large: it has continued after its first page.
+    pub fn is_large(&self) -> bool {
+        self.window_max > LIST_JOBS_MAX as usize
+    }
+
+    /// True if the window is too old to continue with.
+    pub fn is_outdated(&self, engine: &Engine) -> bool {
+        engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX)
+    }
+
+    /// True if this pass filled its window later than `other`.
+    pub fn scanned_later_than(&self, other: &Self) -> bool {
+        self.scanned_at > other.scanned_at
+    }
+
+    /// Ends this page after this many looks. For tests: the default is [`LIST_LOOKS_MAX`].
+    pub fn set_looks_max(&mut self, looks_max: usize) {
+        self.looks_left = looks_max;
+    }
+
+    /// The position of the last job shown.
+    pub fn position(&self) -> Option<&Position> {
+        self.after.as_ref()
+    }
+
+    /// True if spilled jobs are merged with the window while it is shown.
+    pub(crate) fn merges(&self) -> bool {
+        self.order == ListOrder::Due && matches!(self.goal, Goal::Page { .. })
+    }
+
+    /// True if the walk cannot find a match at `at` or later.
+    pub(crate) fn is_past(&self, at: Millis) -> bool {
+        self.filter.due_before.is_some_and(|before| at >= before)
+    }
+
+    /// True if a matching job at this position belongs into the window, or is to be shown.
+    pub(crate) fn wants(&mut self, position: &Position) -> bool {
+        if self.after.as_ref().is_some_and(|after| position <= after) {
+            return false;
+        }
+        let merges_it = matches!(self.stage, Stage::Show(_));
+        let is_full = self.window.len() >= self.window_max && matches!(self.goal, Goal::Page { .. });
+        let fits =
+            merges_it || !is_full || self.window.last_key_value().is_some_and(|(last, _)| position < last);
+        self.left_out |= !fits;
+        fits
+    }
+
+    /// Takes a [wanted](Self::wants) job into the window, or counts it.
+    pub(crate) fn take(&mut self, position: Position, job: JobId) {
+        if let Goal::Count { jobs } = &mut self.goal {
+            *jobs += 1;
+            return;
+        }
+        self.window.insert(position, job);
+        if self.window.len() > self.window_max {
+            self.window.pop_last();
+            self.left_out = true;
+        }
+    }
+
+    /// Takes a job whose position has moved on. If it comes after a full window, the next scan finds it.
+    pub(crate) fn put_back(&mut self, position: Position, job: JobId) {
+        if !self.left_out || self.window.last_key_value().is_some_and(|(last, _)| position < *last) {
+            self.take(position, job);
+        }
+    }
+
+    /// Restarts the scan after the last job that was shown: the window is used up, or too old.
+    pub(crate) fn scan_again(&mut self) {
+        self.stage = Stage::Scan(0);
+        self.window.clear();
+        self.left_out = false;
+        self.loaded_seen = None;
+        self.walked_to = Millis(0);
+        self.ahead = None;
+        self.page_end = None;
+    }
+
+    /// Ends the page at the walk's time, if the page has used up its looks and is further than the page before.
+    pub(crate) fn end_page_before(&mut self, at: Millis) {
+        let mut end = Position::Due(at, JobId(0));
+        if let Some(after) = self.after.as_ref().filter(|after| **after > end) {
+            end = after.clone();
+        }
+        let from = Position::Due(self.filter.due_from.unwrap_or_default(), JobId(u64::MAX));
+        if self.looks_left == 0 && end > *self.page_after.as_ref().unwrap_or(&from) {
+            self.page_end = Some(end);
+        }
+    }
+
+    /// The first job of the window, if the walk can no longer find a spilled job before it.
+    pub(crate) fn first_of_window(&self) -> Option<&Position> {
+        let (first, _) = self.window.first_key_value()?;
+        let is_walked_over = !matches!(self.stage, Stage::Show(Some(_)))
+            || self.ahead.is_some()
+            || *first < Position::Due(self.walked_to, JobId(0));
+        is_walked_over.then_some(first)
+    }
+
+    /// Removes and returns the next job to show.
+    pub(crate) fn take_next(&mut self) -> Option<(Position, JobId)> {
+        let first =
+            self.first_of_window().filter(|first| self.page_end.as_ref().is_none_or(|end| *first < end));
+        match (first, &self.ahead) {
+            (Some(first), Some((ahead, _))) if ahead < first => self.ahead.take(),
+            (Some(first), Some((ahead, _))) if ahead == first => {
+                self.ahead = None;
+                self.window.pop_first()
+            }
+            (Some(_), _) => self.window.pop_first(),
+            (None, _) => self.ahead.take(),
+        }
+    }
+
+    /// True if another job may follow the full page.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.window.is_empty()
+            || self.left_out
+            || !matches!(self.stage, Stage::Show(None))
+            || self.ahead.is_some()
+    }
+
+    /// True if the store's index does not suffice to decide whether a spilled job matches.
+    pub(crate) fn reads_spilled_jobs(&self) -> bool {
+        let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
+        let by_record = attempts_min.is_some() || attempts_max.is_some() || reason.is_some();
+        by_record || key_prefix.is_some() || self.shown_to.is_some()
+    }
+}
+
+fn filter_topic(engine: &Engine, filter: &Filter) -> Result<Option<TopicId>, NoSuchTopic> {
+    engine.known_or_all(filter.topic.as_ref().map(TopicName::as_str))
+}

@@ -1,0 +1,73 @@
+//! Pushes with an idempotency key: a repeat gets the first answer.
+//!
+//! A key is a hash, made by the client, or by the server from the text that the caller gave. Each key belongs to an owner:
+//! owners may use equal keys without seeing each other's. The queue remembers the last [`IDEMPOTENT_PUSHES_MAX`] jobs for
+//! [`IDEMPOTENT_PUSH_MS`] each, with a [share](crate::recent) for each owner. Unlike the [window](crate::sessions::window) of a
+//! session, it cannot tell a forgotten push from a new one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::hash;
+use crate::recent::{Happening, Recent};
+use crate::sessions::repeat::JobChecksum;
+use crate::sessions::window::{Recall, unpack};
+use adjourn_types::limits::{IDEMPOTENT_PUSH_MS, IDEMPOTENT_PUSHES_MAX};
+use adjourn_types::{GroupId, Millis};
+
+/// One pushed job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Remembered {
+    /// When it was pushed, as a stamp.
+    pub(crate) at: Millis,
+    pub(crate) owner: u64,
+    pub(crate) key: u128,
+    /// In the packed form of a [window](crate::sessions::window).
+    pub(crate) outcome: u64,
+    pub(crate) checksum: JobChecksum,
+}
+
+/// The remembered pushes.
+pub(crate) type IdempotentPushes = Recent<Remembered>;
+
+impl IdempotentPushes {
+    /// Looks up the outcome of an earlier push with this key.
+    pub(crate) fn recall(&self, pushed: &Remembered, group: GroupId) -> Recall {
+        match self.find(pushed.key(), pushed.at) {
+            None => Recall::New,
+            Some(before) if before.checksum != pushed.checksum => Recall::Reused,
+            Some(before) => unpack(before.outcome, group).map_or(Recall::New, Recall::Known),
+        }
+    }
+}
+
+/// An empty list.
+pub(crate) fn no_pushes() -> IdempotentPushes {
+    Recent::new(IDEMPOTENT_PUSHES_MAX, IDEMPOTENT_PUSH_MS)
+}
+
+impl Happening for Remembered {
+    type Owner = u64;
+    type Key = (u64, u128);
+
+    fn at(&self) -> Millis {
+        self.at
+    }
+
+    fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    fn key(&self) -> (u64, u128) {
+        (self.owner, self.key)
+    }
+
+    /// Owner and key are hashes already.
+    #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
+    fn hash_of((owner, key): (u64, u128)) -> u64 {
+        owner ^ key as u64 ^ (key >> 64) as u64
+    }
+
+    fn element(&self) -> u128 {
+        hash::of_idempotent(self)
+    }
+}

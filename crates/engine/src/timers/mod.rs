@@ -1,0 +1,155 @@
+//! The timers of all jobs: one wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
+//! the wall clock is set back.
+//!
+//! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
+//! ready or buried, and the end of its retention once it is finished. Timers are derived from the jobs and are not hashed.
+
+pub(crate) mod wheel;
+
+use std::cmp::Ordering;
+
+use crate::clock::{Clock, Moment, Timeline};
+use crate::job::Job;
+use crate::jobs::Slot;
+use crate::topics::ready::{Rank, ReadyOrder, reached_rank_of};
+use adjourn_types::Millis;
+use wheel::{Nodes, Timer, Wheel};
+
+/// Two wheels over one set of slots, and the jobs that rest on the wall clock.
+#[derive(Debug)]
+pub(super) struct Timers {
+    nodes: Nodes,
+    stamps: Wheel,
+    walls: Wheel,
+    /// The jobs whose state rests on the wall clock: see [`Job::reached_wall`].
+    reached: ReadyOrder,
+}
+
+impl Timers {
+    /// An empty set of timers.
+    pub(super) fn new() -> Self {
+        Self {
+            nodes: Nodes::default(),
+            stamps: Wheel::new(),
+            walls: Wheel::new(),
+            reached: ReadyOrder::default(),
+        }
+    }
+
+    /// Sets the timer of a slot that has none.
+    fn set(&mut self, slot: u32, moment: Moment, id: u64) {
+        match moment.timeline {
+            Timeline::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
+            Timeline::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
+        }
+    }
+
+    /// Cancels the timer of a slot on this timeline.
+    fn cancel(&mut self, slot: u32, timeline: Timeline) {
+        match timeline {
+            Timeline::Stamp => self.stamps.cancel(&mut self.nodes, slot),
+            Timeline::Wall => self.walls.cancel(&mut self.nodes, slot),
+        }
+    }
+
+    /// Adds a job's timer after a change.
+    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        if let Some(timer) = job.timer() {
+            self.set(slot, timer, job.id.0);
+        }
+        if let Some(rank) = reached_rank_of(job, slot) {
+            self.reached.insert(rank);
+        }
+    }
+
+    /// Removes a job's timer before a change.
+    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        if let Some(timer) = job.timer() {
+            self.cancel(slot, timer.timeline);
+        }
+        if let Some(rank) = reached_rank_of(job, slot) {
+            self.reached.remove(&rank);
+        }
+    }
+
+    /// The job that rests on the latest wall-clock time, if the wall clock is now before it.
+    pub(super) fn too_far(&self, clock: Clock) -> Option<Slot> {
+        self.reached.last().filter(|(_, at, ..)| *at > clock.wall().0).map(|(.., slot)| *slot)
+    }
+
+    /// All jobs that rest on the wall clock, in order.
+    pub(super) fn reached(&self) -> impl Iterator<Item = &Rank> {
+        self.reached.iter()
+    }
+
+    /// The slot of the first timer in the order (time as a stamp, id), if it is due.
+    pub(super) fn first(&mut self, clock: Clock) -> Option<u32> {
+        let stamp = self.stamps.first(&mut self.nodes, clock.stamp.0);
+        let wall = self.walls.first(&mut self.nodes, clock.wall().0);
+        first_of(clock, stamp, wall)
+    }
+
+    /// The slots of the first `count` due timers, in order. They are not removed.
+    pub(super) fn due(&mut self, clock: Clock, count: usize) -> impl Iterator<Item = u32> + '_ {
+        self.stamps.fill(&mut self.nodes, clock.stamp.0, count);
+        self.walls.fill(&mut self.nodes, clock.wall().0, count);
+        let mut stamps = self.stamps.front(clock.stamp.0).peekable();
+        let mut walls = self.walls.front(clock.wall().0).peekable();
+        std::iter::from_fn(move || {
+            let stamp_is_first = match (stamps.peek(), walls.peek()) {
+                (Some(stamp), Some(wall)) => before(clock, *stamp, *wall).is_lt(),
+                (stamp, _) => stamp.is_some(),
+            };
+            if stamp_is_first { stamps.next() } else { walls.next() }.map(|timer| timer.2)
+        })
+        .take(count)
+    }
+
+    /// A stamp after that of `clock` before which no timer fires; see [`Wheel::next_after`].
+    pub(super) fn next_after(&mut self, clock: Clock) -> Option<Millis> {
+        let stamp = self.stamps.next_after(&mut self.nodes, clock.stamp.0);
+        let wall = self.walls.next_after(&mut self.nodes, clock.wall().0);
+        let wall = wall.map(|at| clock.as_stamp(Moment { timeline: Timeline::Wall, at }));
+        let wall = wall.and_then(|at| u64::try_from(at).ok());
+        let first = stamp.into_iter().chain(wall).min()?;
+        Some(Millis(first.max(clock.stamp.0.saturating_add(1))))
+    }
+
+    /// Sorts timers up to the time of `clock`, in at most `budget` steps. Returns true when complete.
+    pub(super) fn prepare(&mut self, clock: Clock, budget: usize) -> bool {
+        let (stamp_end, wall_end) = (clock.stamp.0.saturating_add(1), clock.wall().0.saturating_add(1));
+        for _ in 0..budget {
+            if !self.stamps.step(&mut self.nodes, stamp_end) && !self.walls.step(&mut self.nodes, wall_end) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Frees the memory of slots that no longer exist.
+    pub(super) fn shrink(&mut self, slots: usize) {
+        self.nodes.shrink(slots);
+    }
+
+    /// Bytes of memory of the timers.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len())
+    }
+
+    /// When the timer of a slot fires, if it has one.
+    pub(super) fn at(&self, slot: u32) -> Option<u64> {
+        self.nodes.is_set(slot).then(|| self.nodes.at(slot))
+    }
+}
+
+fn first_of(clock: Clock, stamp: Option<Timer>, wall: Option<Timer>) -> Option<u32> {
+    match (stamp, wall) {
+        (Some(stamp), Some(wall)) => Some(if before(clock, stamp, wall).is_lt() { stamp.2 } else { wall.2 }),
+        (one, other) => one.or(other).map(|timer| timer.2),
+    }
+}
+
+fn before(clock: Clock, stamp: Timer, wall: Timer) -> Ordering {
+    let at = clock.as_stamp(Moment { timeline: Timeline::Wall, at: wall.0 });
+    (i128::from(stamp.0), stamp.1).cmp(&(at, wall.1))
+}

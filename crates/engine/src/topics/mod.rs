@@ -1,0 +1,532 @@
+//! The topics: names, counters, and the order in which ready jobs are reserved and buried ones kicked.
+//!
+//! A topic is idle while it has no job and no policy and is not paused. It is forgotten after [`TOPIC_RETENTION_MS`], or
+//! earlier if a new topic needs its place. Its number is never reused, and the queue keeps its totals. Deleting a topic
+//! without jobs forgets it at once.
+
+pub(crate) mod policy;
+pub(crate) mod ready;
+pub(crate) mod saved_topics;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::hash::{Element, Kind, Sum};
+use crate::job::Job;
+use crate::jobs::Slot;
+use crate::outcome::{Reject, TopicView};
+use adjourn_types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
+use adjourn_types::{JobState, Millis, TopicId, TopicName};
+use policy::{Rule, SavedRule, Throttled};
+use ready::{ReadyOrder, buried_rank_of, rank_of};
+use saved_topics::{SavedTopic, SavedTopics};
+
+/// Most idle topics that one entry forgets, beyond those that make room.
+pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
+
+/// One topic.
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) name: TopicName,
+    pub(super) paused: bool,
+    idle_since: Option<Millis>,
+    pub(super) ready: ReadyOrder,
+    pub(super) delayed: u64,
+    pub(super) reserved: u64,
+    pub(super) buried: ReadyOrder,
+    /// Finished jobs that are still remembered.
+    pub(super) remembered: u64,
+    pub(super) totals: TopicTotals,
+    pub(super) rule: Option<Box<Rule>>,
+    /// The size of its jobs' bodies.
+    pub(super) bytes: u64,
+    /// Set while only its rate holds ready jobs back: when the rate allows one.
+    throttled_until: Option<Millis>,
+    /// Its current share of the state hash.
+    hashed: u128,
+    changed: bool,
+}
+
+/// Counters that are never reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicTotals {
+    /// Jobs ever pushed, or moved here.
+    pub pushed: u64,
+    /// Jobs ever finished.
+    pub finished: u64,
+    /// Jobs ever deleted, replaced, or moved to another topic.
+    pub deleted: u64,
+    /// Jobs ever dropped because they expired or were late.
+    pub expired: u64,
+}
+
+/// All topics, by number.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    known: BTreeMap<TopicId, Topic>,
+    /// The number that the next new topic gets.
+    pub(super) next: u32,
+    /// The idle topics, by the stamp since which they are idle. Updated at the end of each entry.
+    idle: BTreeSet<(Millis, TopicId)>,
+    /// The totals of forgotten topics.
+    forgotten: TopicTotals,
+    /// The current share of `next` and `forgotten` in the state hash.
+    forgotten_hashed: u128,
+    /// The topics that the current entry has forgotten.
+    gone: Vec<(TopicId, TopicName)>,
+    names: BTreeMap<Box<str>, TopicId>,
+    changed: Vec<TopicId>,
+    /// Topics that may deliver a ready job at the stamp.
+    deliverable: BTreeSet<TopicId>,
+    throttled: Throttled,
+    /// The stamp of the last entry.
+    stamp: Millis,
+    /// The number of jobs that are ready or buried.
+    in_order: usize,
+}
+
+impl Topics {
+    pub(super) fn id(&self, name: &str) -> Option<TopicId> {
+        self.names.get(name).copied()
+    }
+
+    pub(super) fn find(&self, id: TopicId) -> Option<&Topic> {
+        self.known.get(&id)
+    }
+
+    /// The first topic with this number or a later one.
+    pub(super) fn first_from(&self, id: TopicId) -> Option<(TopicId, &Topic)> {
+        self.known.range(id..).next().map(|(id, topic)| (*id, topic))
+    }
+
+    /// The number of the topic with this name, created if it is new. At the limit, the topic that has been idle for longest
+    /// is forgotten.
+    pub(super) fn intern(&mut self, name: &str, sum: &mut Sum) -> Result<TopicId, Reject> {
+        if let Some(id) = self.id(name) {
+            return Ok(id);
+        }
+        let is_idle = |(_, id): &&(Millis, TopicId)| self.find(*id).is_some_and(Topic::is_idle);
+        let oldest = self.idle.iter().find(is_idle).copied();
+        if self.known.len() >= TOPICS_MAX && oldest.is_none() {
+            return Err(Reject::TopicQuota);
+        }
+        // The proposer has checked the name; no topic has an invalid one.
+        let valid: TopicName = name.parse().map_err(|_| Reject::NotFound)?;
+        if self.known.len() >= TOPICS_MAX
+            && let Some((_, oldest)) = oldest
+        {
+            self.forget(oldest, sum);
+        }
+        let id = TopicId(self.next);
+        self.next = self.next.checked_add(1).ok_or(Reject::TopicQuota)?;
+        self.known.insert(id, Topic::new(valid));
+        self.names.insert(name.into(), id);
+        self.totals(id);
+        Ok(id)
+    }
+
+    /// Removes the topic that was created last, if it has no job: no other entry has seen it.
+    pub(super) fn unmake_empty(&mut self, id: TopicId) {
+        if let Some(topic) = self.known.remove(&id) {
+            if topic.all_jobs() > 0 {
+                self.known.insert(id, topic);
+            } else {
+                debug_assert_eq!(id.0 + 1, self.next, "nothing was made since");
+                self.names.remove(topic.name.as_str());
+                self.next = id.0;
+            }
+        }
+    }
+
+    /// Advances the stamp, and updates the topics whose rate allows a delivery by then.
+    pub(super) fn advance(&mut self, stamp: Millis) {
+        self.stamp = stamp;
+        while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
+            self.note_deliverable(id);
+        }
+    }
+
+    /// The topics whose rate holds ready jobs back.
+    pub(super) fn throttled(&self) -> &Throttled {
+        &self.throttled
+    }
+
+    /// A topic's policy and rates, for a change.
+    pub(super) fn rule_mut(&mut self, id: TopicId) -> &mut Option<Box<Rule>> {
+        &mut self.touch(id).rule
+    }
+
+    /// Called when the number of a topic's leases changed: its policy may limit them.
+    fn note_leases(&mut self, id: TopicId) {
+        if self.existing(id).rule.is_some() {
+            self.note_deliverable(id);
+        }
+    }
+
+    /// Counts a grant against the topic's rate.
+    pub(super) fn note_grant(&mut self, id: TopicId) {
+        let stamp = self.stamp;
+        if self.existing(id).rule.as_ref().is_some_and(|rule| rule.counts_grants()) {
+            if let Some(rule) = self.rule_mut(id) {
+                rule.note_grant(stamp);
+            }
+            self.note_deliverable(id);
+        }
+    }
+
+    /// Forgets a bounded number of topics that have been idle for long.
+    pub(super) fn forget_idle(&mut self, stamp: Millis, sum: &mut Sum) {
+        for _ in 0..FORGOTTEN_PER_ENTRY_MAX {
+            match self.idle.first().copied() {
+                Some((since, id)) if since.after(TOPIC_RETENTION_MS) <= stamp => {
+                    if self.find(id).is_some_and(Topic::is_idle) {
+                        self.forget(id, sum);
+                    } else {
+                        // It has jobs: this entry moved a due job here as a dead letter.
+                        self.idle.remove(&(since, id));
+                        self.touch(id).idle_since = None;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// The topics that were forgotten since the last call.
+    pub(super) fn take_gone(&mut self) -> Vec<(TopicId, TopicName)> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// The totals of forgotten topics.
+    pub(super) fn forgotten(&self) -> TopicTotals {
+        self.forgotten
+    }
+
+    /// Forgets a topic without jobs.
+    pub(super) fn forget(&mut self, id: TopicId, sum: &mut Sum) {
+        let Some(topic) = self.known.remove(&id) else { return };
+        sum.subtract(topic.hashed);
+        self.names.remove(topic.name.as_str());
+        if let Some(since) = topic.idle_since {
+            self.idle.remove(&(since, id));
+        }
+        let TopicTotals { pushed, finished, deleted, expired } = topic.totals;
+        self.forgotten.pushed += pushed;
+        self.forgotten.finished += finished;
+        self.forgotten.deleted += deleted;
+        self.forgotten.expired += expired;
+        self.gone.push((id, topic.name));
+    }
+
+    /// A topic that exists, for a change that is not hashed.
+    pub(super) fn existing(&mut self, id: TopicId) -> &mut Topic {
+        match self.known.get_mut(&id) {
+            Some(topic) => topic,
+            None => unreachable!("every job's topic exists"),
+        }
+    }
+
+    /// The counters of a topic, for a change.
+    pub(super) fn totals(&mut self, id: TopicId) -> &mut TopicTotals {
+        &mut self.touch(id).totals
+    }
+
+    pub(super) fn pause(&mut self, id: TopicId, paused: bool) {
+        self.touch(id).paused = paused;
+        self.note_deliverable(id);
+    }
+
+    /// The topics that can deliver a job, by number.
+    pub(super) fn deliverable(&self) -> &BTreeSet<TopicId> {
+        &self.deliverable
+    }
+
+    /// Counts a job in its state, and adds it to that state's order.
+    pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
+        self.in_order += usize::from(is_in_order(job));
+        let topic = self.existing(job.topic);
+        topic.bytes += job.counted_bytes();
+        match job.state {
+            JobState::Delayed => topic.delayed += 1,
+            JobState::Ready => {
+                topic.ready.insert(rank_of(job, slot));
+                if topic.ready.len() == 1 {
+                    self.note_deliverable(job.topic);
+                }
+            }
+            JobState::Reserved => {
+                topic.reserved += 1;
+                self.note_leases(job.topic);
+            }
+            JobState::Finished => topic.remembered += 1,
+            JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
+        }
+    }
+
+    /// Takes a job out of its state's counter and order.
+    pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
+        self.in_order -= usize::from(is_in_order(job));
+        let topic = self.existing(job.topic);
+        topic.bytes = topic.bytes.saturating_sub(job.counted_bytes());
+        match job.state {
+            JobState::Delayed => topic.delayed -= 1,
+            JobState::Ready => {
+                topic.ready.remove(&rank_of(job, slot));
+                if topic.ready.is_empty() {
+                    self.note_deliverable(job.topic);
+                }
+            }
+            JobState::Reserved => {
+                topic.reserved -= 1;
+                self.note_leases(job.topic);
+            }
+            JobState::Finished => self.touch(job.topic).remembered -= 1,
+            JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
+        }
+    }
+
+    pub(super) fn views(&self) -> impl ExactSizeIterator<Item = TopicView<'_>> {
+        self.known.iter().map(|(id, topic)| topic.view(*id))
+    }
+
+    pub(super) fn views_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {
+        let behind = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let named = self.names.range::<str, _>((behind, Bound::Unbounded));
+        named.filter_map(|(_, id)| Some(self.find(*id)?.view(*id)))
+    }
+
+    /// Updates the state hash with the changed topics, and notes which topics are idle from this stamp on.
+    pub(super) fn settle(&mut self, stamp: Millis, sum: &mut Sum) {
+        for id in std::mem::take(&mut self.changed) {
+            let Some(topic) = self.known.get_mut(&id) else { continue };
+            match (topic.is_idle(), topic.idle_since) {
+                (true, None) => {
+                    topic.idle_since = Some(stamp);
+                    self.idle.insert((stamp, id));
+                }
+                (false, Some(since)) => {
+                    topic.idle_since = None;
+                    self.idle.remove(&(since, id));
+                }
+                _ => {}
+            }
+            let hash = topic.hash(id);
+            sum.subtract(topic.hashed);
+            sum.add(hash);
+            (topic.hashed, topic.changed) = (hash, false);
+        }
+        let hash = self.hash_of_forgotten();
+        sum.subtract(self.forgotten_hashed);
+        sum.add(hash);
+        self.forgotten_hashed = hash;
+    }
+
+    /// The sum of their hashes, computed from scratch.
+    pub(super) fn hash(&self) -> u128 {
+        let sum = self.hash_of_forgotten();
+        self.known.iter().fold(sum, |sum, (id, topic)| sum.wrapping_add(topic.hash(*id)))
+    }
+
+    /// 0 until a topic was forgotten: until then the next number follows from the number of topics.
+    fn hash_of_forgotten(&self) -> u128 {
+        if self.next as usize == self.known.len() {
+            return 0;
+        }
+        let TopicTotals { pushed, finished, deleted, expired } = self.forgotten;
+        let mut element = Element::new(Kind::ForgottenTopics);
+        element.word(self.next.into()).word(pushed).word(finished).word(deleted).word(expired).hash()
+    }
+
+    /// All topics, for a checkpoint.
+    pub(super) fn save(&self) -> SavedTopics {
+        let known = self.known.iter().map(|(id, topic)| topic.save(*id)).collect();
+        SavedTopics { known, next: self.next, forgotten: self.forgotten }
+    }
+
+    /// Restores the saved topics, without their jobs. The saved state hash already includes them.
+    pub(super) fn restore(&mut self, saved: &SavedTopics, stamp: Millis) {
+        self.stamp = stamp;
+        for saved in &saved.known {
+            let Some(name) = saved.name() else { continue };
+            let (id, mut topic) = (saved.id, Topic::new(name));
+            (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, saved.idle_since);
+            topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
+            topic.hashed = topic.hash(id);
+            self.idle.extend(topic.idle_since.map(|since| (since, id)));
+            self.names.insert(saved.name.as_str().into(), id);
+            self.known.insert(id, topic);
+        }
+        (self.next, self.forgotten) = (saved.next, saved.forgotten);
+        self.forgotten_hashed = self.hash_of_forgotten();
+    }
+
+    /// Adds the spilled jobs to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
+    /// do not match the saved counters.
+    pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
+        for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
+            if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
+                return Err(*id);
+            }
+            (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
+            let found = [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64];
+            if found != [saved.ready, saved.reserved, saved.buried] {
+                return Err(*id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of jobs that are ready or buried.
+    pub(super) fn in_order(&self) -> usize {
+        self.in_order
+    }
+
+    /// Bytes of memory of the orders.
+    pub(super) fn memory_bytes(&self) -> usize {
+        ReadyOrder::memory_bytes(self.in_order)
+    }
+
+    /// An estimate of the topics' size in a checkpoint, in bytes.
+    pub(super) fn saved_bytes(&self) -> usize {
+        self.known.len() * size_of::<SavedTopic>()
+    }
+
+    /// Sets the size of each topic's bodies, which was recounted.
+    pub(super) fn set_bytes(&mut self, bytes: &BTreeMap<TopicId, u64>) {
+        for (id, topic) in &mut self.known {
+            topic.bytes = bytes.get(id).copied().unwrap_or_default();
+        }
+    }
+
+    /// Updates whether a topic can deliver jobs, after a change to it.
+    pub(super) fn note_deliverable(&mut self, id: TopicId) {
+        let stamp = self.stamp;
+        let topic = self.existing(id);
+        let (can_deliver, until) = (topic.can_deliver(stamp), topic.waits_until(stamp));
+        if let Some(before) = std::mem::replace(&mut topic.throttled_until, until) {
+            self.throttled.remove(&(before, id));
+        }
+        self.throttled.extend(until.map(|until| (until, id)));
+        if can_deliver {
+            self.deliverable.insert(id);
+        } else {
+            self.deliverable.remove(&id);
+        }
+    }
+
+    fn touch(&mut self, id: TopicId) -> &mut Topic {
+        if !self.existing(id).changed {
+            self.existing(id).changed = true;
+            self.changed.push(id);
+        }
+        self.existing(id)
+    }
+}
+
+fn is_in_order(job: &Job) -> bool {
+    matches!(job.state, JobState::Ready | JobState::Buried)
+}
+
+impl Topic {
+    fn new(name: TopicName) -> Self {
+        Self {
+            name,
+            paused: false,
+            idle_since: None,
+            ready: ReadyOrder::default(),
+            delayed: 0,
+            reserved: 0,
+            buried: ReadyOrder::default(),
+            remembered: 0,
+            totals: TopicTotals::default(),
+            rule: None,
+            bytes: 0,
+            throttled_until: None,
+            hashed: 0,
+            changed: false,
+        }
+    }
+
+    fn save(&self, id: TopicId) -> SavedTopic {
+        SavedTopic {
+            id,
+            name: self.name.as_str().to_owned(),
+            paused: self.paused,
+            delayed: self.delayed,
+            ready: self.ready.len() as u64,
+            reserved: self.reserved,
+            buried: self.buried.len() as u64,
+            totals: self.totals,
+            idle_since: self.idle_since,
+            bytes: self.bytes,
+            rule: self.rule.as_ref().map(|rule| rule.save()),
+        }
+    }
+
+    /// True if it has no job, no policy, and is not paused.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.paused && self.rule.is_none() && self.all_jobs() == 0
+    }
+
+    /// The number of its jobs, without finished ones.
+    pub(super) fn jobs(&self) -> u64 {
+        self.delayed + self.reserved + (self.ready.len() + self.buried.len()) as u64
+    }
+
+    /// The number of its jobs, including finished ones that are still remembered.
+    pub(super) fn all_jobs(&self) -> u64 {
+        self.jobs() + self.remembered
+    }
+
+    /// True if reserve can get a job at this stamp.
+    pub(super) fn can_deliver(&self, stamp: Millis) -> bool {
+        !self.paused && !self.ready.is_empty() && self.room(stamp) > 0
+    }
+
+    /// How many jobs a reserve at this stamp could get, if enough were ready.
+    pub(super) fn room(&self, stamp: Millis) -> u64 {
+        self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
+    }
+
+    /// If only its rate holds ready jobs back at this stamp: when the rate allows one.
+    fn waits_until(&self, stamp: Millis) -> Option<Millis> {
+        let rule = self.rule.as_ref().filter(|_| !self.paused && !self.ready.is_empty())?;
+        rule.free_at(self.reserved).filter(|at| *at > stamp)
+    }
+
+    pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
+        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
+        TopicView {
+            id,
+            name: &self.name,
+            paused: self.paused,
+            delayed: self.delayed,
+            ready: self.ready.len() as u64,
+            reserved: self.reserved,
+            buried: self.buried.len() as u64,
+            remembered: self.remembered,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            ready_since: self.ready.first().map(|turn| Millis(turn.1)),
+        }
+    }
+
+    fn hash(&self, id: TopicId) -> u128 {
+        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
+        let mut element = Element::new(Kind::Topic);
+        element.pair(id.0, u32::from(self.paused)).word(pushed).word(finished).word(deleted).word(expired);
+        element.wide(xxh3_128(self.name.as_str().as_bytes()));
+        if let Some(since) = self.idle_since {
+            element.word(since.0);
+        }
+        if let Some(rule) = &self.rule {
+            rule.hash(&mut element);
+        }
+        element.hash()
+    }
+}

@@ -1,0 +1,8 @@
+//! The command line: each command as a process.
+
+pub(crate) mod bench;
+pub(crate) mod cert;
+pub(crate) mod commands;
+pub(crate) mod recover;
+pub(crate) mod tls;
+pub(crate) mod usage;
