@@ -16,6 +16,7 @@ mod cluster;
 mod commands;
 mod connection;
 mod demo;
+mod draw_id;
 mod exit;
 mod import;
 mod in_flight;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::exit::{Exit, Failure};
 use super::output::show;
 use super::serve::storage_exit;
+use crate::draw_id::draw_id;
 use crate::inspect::contents::{jobs_text, unreadable_text};
 use crate::inspect::members;
 use adjourn_raft::{Membership, MembershipChange};
@@ -200,14 +201,4 @@ fn report(salvage: &Salvage) -> String {
 
 fn failure(error: &StorageError) -> Failure {
     Failure::new(storage_exit(error), error)
-}
-
-/// Draws a new id, of a cluster or of a copy of the data.
-#[expect(clippy::disallowed_methods, reason = "the edge: what is new draws its id here")]
-pub(super) fn draw_id() -> Result<[u8; 16], Failure> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| {
-        Failure::new(Exit::Refused, format_args!("the system gives no random bytes: {error}"))
-    })?;
-    Ok(id)
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::backup::{Source, folder_of, progress, storage_failure};
 use super::exit::Failure;
 use super::output::print;
-use super::recover::draw_id;
+use crate::draw_id::draw_id;
 use crate::inspect::contents::jobs_text;
 use adjourn_server::wall;
 use adjourn_storage::RestoreOptions;

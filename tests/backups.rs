@@ -19,7 +19,7 @@ use adjourn_protocol::{
     BackupReady, JobRef, NewJob, Push, PushResult, Request, Reserve, Response, StatsReport,
 };
 use adjourn_storage::Backup;
-use adjourn_storage::backup::{FOOTER_BYTES, footer};
+use adjourn_storage::backup_file::{FOOTER_BYTES, footer};
 use adjourn_types::{JobId, Key, Lease, When};
 use bytes::Bytes;
 

@@ -292,9 +292,9 @@ fn parts_of_the_newest_checkpoint_are_handed_out_to_whoever_asks() {
     }
     assert_eq!(pull(backup.bytes), "", "nothing is behind the end");
     let file = data.path().with_extension("backup");
-    let footer = adjourn_storage::backup::footer(
+    let footer = adjourn_storage::backup_file::footer(
         xxhash_rust::xxh3::xxh3_128(&pulled),
-        backup.bytes + adjourn_storage::backup::FOOTER_BYTES,
+        backup.bytes + adjourn_storage::backup_file::FOOTER_BYTES,
     );
     std::fs::write(&file, [&pulled[..], &footer].concat()).expect("written");
     adjourn_storage::Backup::open(&file).and_then(|backup| backup.verify(|_| {})).expect("whole");

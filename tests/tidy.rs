@@ -6,6 +6,7 @@
 
 mod documents;
 mod layers;
+mod modules;
 mod shape;
 mod source;
 mod words;
@@ -20,6 +21,13 @@ fn the_core_is_pure() {
 #[test]
 fn files_and_functions_stay_small() {
     check_sources(&[shape::file_length, shape::function_length]);
+}
+
+#[test]
+fn imports_run_one_way_and_folders_stay_small() {
+    let tree = Tree::read();
+    report(modules::circles(&tree).into_iter());
+    report(modules::folders(&tree).into_iter());
 }
 
 #[test]

@@ -20,7 +20,8 @@ use super::{CreateArgs, progress, storage_failure};
 use crate::inspect::contents::jobs_text;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{BackupReady, ErrorCode};
-use adjourn_storage::backup::{Backup, FOOTER_BYTES, footer};
+use adjourn_storage::backup::Backup;
+use adjourn_storage::backup_file::{FOOTER_BYTES, footer};
 use adjourn_types::limits::BACKUP_READ_BYTES_MAX;
 
 /// Most reads under way: one on the server's disk, one on its way here, and one between them.

@@ -17,7 +17,7 @@ use crate::output::{print, print_json};
 use crate::serve::storage_exit;
 use adjourn_json::id_text;
 use adjourn_json::values::time_text;
-use adjourn_storage::backup::BackupFile;
+use adjourn_storage::backup_file::BackupFile;
 use adjourn_storage::{Backup, CheckpointReport, StorageError};
 pub(super) use source::{Source, folder_of};
 

@@ -18,8 +18,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 
 use super::super::exit::{Exit, Failure};
-use super::super::recover::draw_id;
 use super::der::{Certificate, Revoked, common_name};
+use crate::draw_id::draw_id;
 use adjourn_json::id_text;
 use adjourn_server::wall;
 

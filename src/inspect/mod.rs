@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::draw_id::draw_id;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_json};
-use crate::recover::draw_id;
 use crate::serve::storage_exit;
 use adjourn_json::id_text;
 use adjourn_json::values::time_text;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use adjourn_protocol::{BackupReady, RequestId, Response};
 use adjourn_replica::ConnectionId;
-use adjourn_storage::backup::{Backup, FOOTER_BYTES, footer};
+use adjourn_storage::backup::Backup;
+use adjourn_storage::backup_file::{FOOTER_BYTES, footer};
 use adjourn_storage::{PinnedBackup, StorageError};
 use xxhash_rust::xxh3::xxh3_128;
 

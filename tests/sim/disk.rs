@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 
+use adjourn_storage::Fault;
 use adjourn_storage::folder::Folder as _;
-use adjourn_storage::simulated::{Fault, SimulatedDisk, SimulatedStorage};
+use adjourn_storage::simulated::{SimulatedDisk, SimulatedStorage};
 use adjourn_storage::{
     Chore, LogBase, LogEntry, PersistBatch, Recovered, Restored, Storage, StorageError, checkpoint,
 };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use adjourn_engine::{Command, Entry};
 use adjourn_replica::{ConnectionId, Input, Replica};
-use adjourn_storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, simulated};
+use adjourn_storage::{LogBase, LogEntry, PersistBatch, Recovered, Restored, Vote, folder};
 
 use super::clients::Wish;
 use super::cluster::ClusterPlan;
@@ -106,14 +106,14 @@ impl World {
             Fault::Stop => self.stop(node),
             Fault::DiskFailure => {
                 let disk = &mut self.node(node).disk;
-                disk.arm(Part::Log, disk.steps(Part::Log), simulated::Fault::Failure);
+                disk.arm(Part::Log, disk.steps(Part::Log), folder::Fault::Failure);
             }
             Fault::FolderFailure => {
                 let (steps, reads) = (self.random.below(20), self.random.percent(30));
                 let fault = *self.random.pick(&[
-                    simulated::Fault::Failure,
-                    simulated::Fault::Full,
-                    simulated::Fault::PowerCut,
+                    folder::Fault::Failure,
+                    folder::Fault::Full,
+                    folder::Fault::PowerCut,
                 ]);
                 let disk = &mut self.node(node).disk;
                 if reads {
@@ -223,7 +223,7 @@ impl World {
             let (part, steps_max) = if in_folders { (Part::Chunks, 12) } else { (Part::Log, 5) };
             let steps = self.random.below(steps_max);
             let disk = &mut self.node(node).disk;
-            disk.arm(part, disk.steps(part) + steps, simulated::Fault::PowerCut);
+            disk.arm(part, disk.steps(part) + steps, folder::Fault::PowerCut);
             // Whether it got to its end is for the next start to find out.
             let _ = disk.persist(&order.batch);
         }

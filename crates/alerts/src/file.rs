@@ -1,6 +1,5 @@
 //! The file of alerts: targets and rules. Its text may contain secrets, so no error shows a line of it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::rule::{Measure, Rule};
-use super::target::{Target, Way};
+use super::target::{Target, Way, WrittenTarget};
 use adjourn_call_backs::{HookError, Hooks};
 use adjourn_json::values;
 use adjourn_transport::tls::TlsError;
@@ -142,21 +141,6 @@ struct Written {
     targets: Vec<WrittenTarget>,
     #[serde(default, rename = "rule")]
     rules: Vec<WrittenRule>,
-}
-
-/// A target as it is in the file. It may contain secrets, so it is never shown.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct WrittenTarget {
-    name: String,
-    webhook: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    body: Option<String>,
-    smtp: Option<String>,
-    from: Option<String>,
-    #[serde(default)]
-    to: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -1,17 +1,33 @@
 //! Targets: the receivers of messages.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use lettre::message::{Mailbox, Message as Mail, header::ContentType};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
+use serde::Deserialize;
 
-use super::file::WrittenTarget;
 use super::message::Message;
 use adjourn_call_backs::{Hook, PostError};
 
 /// A target must accept a message within this time.
 const ACCEPT_MAX: Duration = Duration::from_secs(15);
+
+/// A target as it is in the file. It may contain secrets, so it is never shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenTarget {
+    pub(super) name: String,
+    pub(super) webhook: Option<String>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) body: Option<String>,
+    pub(super) smtp: Option<String>,
+    pub(super) from: Option<String>,
+    #[serde(default)]
+    pub(super) to: Vec<String>,
+}
 
 /// One target of the file.
 pub(super) struct Target {

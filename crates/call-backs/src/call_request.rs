@@ -9,19 +9,13 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
 
 use super::destination::{Destination, NotADestination};
 use super::filled::{Filled, Within, filled_url, sendable};
+use super::no_call_request::{BODY_BYTES_MAX, HEADERS_BYTES_MAX, NoCallRequest, URL_HEADER};
 use adjourn_protocol::Delivered;
-use adjourn_types::limits::BODY_BYTES_CEILING;
 use adjourn_types::{CallBack, Condition, HttpUrlError, Method, Piece, Refused, Success, Template};
 
-/// The header of a job that names the URL.
-const URL_HEADER: &str = "call-back";
 const TIMEOUT_MS_DEFAULT: u32 = 10_000;
 const CONCURRENCY_DEFAULT: u32 = 16;
 const LOG_MS_DEFAULT: u64 = 7 * 86_400_000;
-/// The largest body that is sent, in bytes: a template may contain the job's body more than once.
-const BODY_BYTES_MAX: usize = 2 * BODY_BYTES_CEILING;
-/// The maximum of a topic's header values together, filled in: each may contain the job's body, in bytes.
-const HEADERS_BYTES_MAX: usize = 32 << 10;
 
 /// A topic's settings, ready to be filled in.
 #[derive(Debug)]
@@ -57,25 +51,6 @@ pub(super) struct CallRequest {
     pub(super) body: Bytes,
     /// The bodies of the job and of the request, in bytes.
     pub(super) bodies_bytes: usize,
-}
-
-/// Why a job cannot be called back.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoCallRequest {
-    #[error("the job names no URL: it needs a header {URL_HEADER}")]
-    NoUrl,
-    #[error("{0}")]
-    Destination(#[from] NotADestination),
-    #[error("the body is no JSON object, whose fields are to be sent as a form")]
-    NoForm,
-    #[error("the header {0} cannot be sent with this job")]
-    Header(HeaderName),
-    #[error("the job has no {{{0}}}, which the path of the URL needs")]
-    NoValue(&'static str),
-    #[error("the body to be sent is larger than {BODY_BYTES_MAX} bytes")]
-    TooLarge,
-    #[error("the headers to be sent are larger than {HEADERS_BYTES_MAX} bytes")]
-    HeadersTooLarge,
 }
 
 impl Plan {

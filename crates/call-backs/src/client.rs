@@ -26,13 +26,11 @@ use super::call_slots::Reputation;
 use super::destination::Origin;
 use super::egress::{Guard, Refusal};
 use super::lookup::Lookup;
-use super::outcome::{Fault, Reply};
+use super::outcome::{Fault, REPLY_BYTES_MAX, Reply};
 use adjourn_server::config::CallBackConfig;
 use adjourn_transport::Stream;
 use adjourn_transport::tls::{Connector, TlsError};
 
-/// Most bytes of a reply's body that are read.
-pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
 /// Most bytes of a reply's head.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 /// A connection, with TLS, is made within this time.

@@ -12,8 +12,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
-use super::call_request::NoCallRequest;
 use super::destination::{NotADestination, URL_BYTES_MAX};
+use super::no_call_request::NoCallRequest;
 use adjourn_protocol::Delivered;
 use adjourn_types::{Piece, Placeholder, Template};
 

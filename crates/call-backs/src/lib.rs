@@ -12,6 +12,7 @@
 //!                                                verdict --> settler, log
 //! ```
 
+mod attempt;
 mod breaker;
 mod call_request;
 mod call_slots;
@@ -24,6 +25,7 @@ mod filled;
 mod hook;
 mod log;
 mod lookup;
+mod no_call_request;
 mod outcome;
 mod pieces;
 mod secrets;
@@ -46,13 +48,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+pub use self::attempt::Attempt;
 use self::call_slots::CallSlots;
 use self::client::Client;
 pub use self::counts::Counted;
 use self::counts::Counts;
 use self::destination::Destination;
 pub use self::hook::{Hook, HookError, Hooks, PostError};
-pub use self::log::Attempt;
+
 use self::log::Log;
 use self::secrets::Secrets;
 pub use self::secrets::SecretsError;

@@ -8,9 +8,11 @@ use hyper::StatusCode;
 use serde_json::Value as Json;
 
 use super::call_request::Plan;
-use super::client::REPLY_BYTES_MAX;
 use adjourn_types::limits::REASON_BYTES_MAX;
 use adjourn_types::{Millis, Part, Refused, Success, Value};
+
+/// Most bytes of a reply's body that are read.
+pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
 
 /// The longest pause that a reply may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);

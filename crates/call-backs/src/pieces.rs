@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::log::Attempt;
+use super::attempt::Attempt;
 use adjourn_types::{JobId, Millis};
 
 /// Most files at the same time.

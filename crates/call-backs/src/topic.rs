@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::Shared;
+use super::attempt::Attempt;
 use super::call_request::{CallRequest, Plan};
 use super::client::Deadline;
 use super::destination::{Destination, Origin};
 use super::destinations::{CallPermit, Destinations, NotPermitted};
-use super::log::Attempt;
 use super::outcome::{Fault, Reply, Verdict, health, judge};
 use super::settler::Settlement;
 use adjourn_protocol::{Delivered, ErrorCode, ErrorReply, Request, Response, Subscribe, TopicSet};

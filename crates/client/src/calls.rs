@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use super::config::ClientConfig;
 use super::connection;
-use super::error::ClientError;
-use super::producer::job_id;
+use super::error::{ClientError, ProtocolFault};
 use super::shared::{Handle, Shared};
-use super::subscription::Subscription;
 use super::ticket::{PushTicket, SettleTicket, Ticket};
-use crate::requests::feed::Feed;
 use adjourn_protocol::{
     Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult, ReleaseKind,
-    Request, RequestId, Reserve, Response, SettleResult, StatsReport, Subscribe, TopicReport, TopicSet,
-    TopicSettings, Welcome,
+    Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport, TopicSet, TopicSettings,
+    Welcome,
 };
 use adjourn_types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
@@ -106,17 +103,6 @@ impl Client {
         let (id, serial, answer) = self.shared().submit_named(Request::Reserve(reserve))?;
         let mut reserving = Reserving { client: self, id, serial, ticket: Ticket::new(answer) };
         (&mut reserving.ticket).await
-    }
-
-    /// Asks for jobs as they become ready, as long as fewer than `credit_jobs` jobs and `credit_bytes` bytes are held. Settling a
-    /// job makes room for the next.
-    pub async fn subscribe(&self, subscribe: Subscribe) -> Result<Subscription, ClientError> {
-        let credit_jobs = subscribe.credit_jobs;
-        let feed = Arc::new(Feed::new(credit_jobs));
-        let (id, acknowledged) = self.shared().subscribe(subscribe, Arc::clone(&feed))?;
-        let subscription = Subscription::new(self.clone(), id, feed);
-        Ticket::<()>::new(acknowledged).await?;
-        Ok(subscription)
     }
 
     /// The leases that this session holds, with their jobs, by job id: jobs that were reserved, or came over a subscription, and
@@ -419,6 +405,20 @@ pub(super) fn job_bytes(job: &NewJob) -> usize {
     const FIXED: usize = 26;
     let key_bytes = job.key.as_ref().map_or(0, |key| key.as_bytes().len());
     FIXED + key_bytes + job.attributes.as_bytes().len() + job.body.len()
+}
+
+/// The id in a result.
+pub(super) fn job_id(result: Option<&PushResult>) -> Result<JobId, ClientError> {
+    match result {
+        Some(
+            PushResult::Pushed(id)
+            | PushResult::Kept(id)
+            | PushResult::Replaced(id)
+            | PushResult::Postponed(id),
+        ) => Ok(*id),
+        Some(PushResult::Refused(code, job)) => Err(ClientError::ItemRefused { code: *code, job: *job }),
+        None => Err(ClientError::Protocol(ProtocolFault::Items { asked: 1, found: 0 })),
+    }
 }
 
 #[cfg(test)]

@@ -69,17 +69,19 @@
 //! The queue's rules: it knows the types and the protocol, nothing of engine, storage or server.
 
 mod calls;
-mod cancellation;
+mod cancelled;
 mod config;
 mod connection;
 mod error;
 mod operator;
 mod producer;
 mod requests;
+mod search;
 mod shared;
 mod subscription;
 mod ticket;
 mod worker;
+mod workers;
 
 /// The frames of the protocol, whose types requests and answers have.
 pub use adjourn_protocol as protocol;
@@ -87,7 +89,7 @@ pub use adjourn_protocol as protocol;
 pub use adjourn_types as types;
 
 pub use calls::Client;
-pub use cancellation::{Cancellation, Cancelled};
+pub use cancelled::Cancelled;
 pub use config::ClientConfig;
 pub use connection::servers::Servers;
 pub use error::tls_fault::TlsFault;
@@ -96,6 +98,7 @@ pub use operator::backup::{Backup, BackupTicket};
 pub use producer::{Producer, ProducerConfig, SendTicket};
 pub use subscription::Subscription;
 pub use ticket::{PushTicket, SettleTicket, Ticket};
+pub use worker::cancellation::Cancellation;
 pub use worker::{IntoJobOutcome, JobOutcome, Worker, WorkerConfig};
 
 pub use adjourn_protocol::{Changed, Page, Step};

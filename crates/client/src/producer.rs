@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::calls::{Client, job_bytes, push_bytes};
-use super::error::{ClientError, ProtocolFault};
+use super::calls::{Client, job_bytes, job_id, push_bytes};
+use super::error::ClientError;
 use adjourn_protocol::{ErrorCode, NewJob, PushResult};
 use adjourn_types::limits::{DELAY_MS_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use adjourn_types::{JobId, TopicName, When};
@@ -214,19 +214,5 @@ fn tell(
         }
         // The caller may have dropped its ticket.
         let _ = waiter.send(result);
-    }
-}
-
-/// The id in a result.
-pub(super) fn job_id(result: Option<&PushResult>) -> Result<JobId, ClientError> {
-    match result {
-        Some(
-            PushResult::Pushed(id)
-            | PushResult::Kept(id)
-            | PushResult::Replaced(id)
-            | PushResult::Postponed(id),
-        ) => Ok(*id),
-        Some(PushResult::Refused(code, job)) => Err(ClientError::ItemRefused { code: *code, job: *job }),
-        None => Err(ClientError::Protocol(ProtocolFault::Items { asked: 1, found: 0 })),
     }
 }

@@ -11,12 +11,12 @@ use std::time::SystemTime;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use super::cancellation::Cancelled;
+use super::cancelled::Cancelled;
 use super::error::ClientError;
 use super::requests::{Answers, Connection, Limits, Requests};
 use super::ticket::Outcome;
 use crate::requests::feed::Feed;
-use crate::worker::workers::Workers;
+use crate::workers::Workers;
 use adjourn_protocol::{ReleaseKind, Request, RequestId, Response, Subscribe, Welcome};
 use adjourn_types::Lease;
 

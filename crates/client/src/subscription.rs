@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::calls::Client;
 use super::error::ClientError;
+use super::ticket::Ticket;
 use crate::requests::feed::{End, Feed};
-use adjourn_protocol::{Delivered, RequestId};
+use adjourn_protocol::{Delivered, RequestId, Subscribe};
 
 /// Jobs as they become ready, under a lease each. Settle them with the [`Client`]: that makes room for the next.
 ///
@@ -17,11 +18,20 @@ pub struct Subscription {
     feed: Arc<Feed>,
 }
 
-impl Subscription {
-    pub(super) fn new(client: Client, id: RequestId, feed: Arc<Feed>) -> Self {
-        Self { client, id, feed }
+impl Client {
+    /// Asks for jobs as they become ready, as long as fewer than `credit_jobs` jobs and `credit_bytes` bytes are held. Settling a
+    /// job makes room for the next.
+    pub async fn subscribe(&self, subscribe: Subscribe) -> Result<Subscription, ClientError> {
+        let credit_jobs = subscribe.credit_jobs;
+        let feed = Arc::new(Feed::new(credit_jobs));
+        let (id, acknowledged) = self.shared().subscribe(subscribe, Arc::clone(&feed))?;
+        let subscription = Subscription { client: self.clone(), id, feed };
+        Ticket::<()>::new(acknowledged).await?;
+        Ok(subscription)
     }
+}
 
+impl Subscription {
     /// Waits for the next job; `None` when no more will come: the client was closed or the server ended the subscription.
     /// Then [`failure`](Self::failure) has the reason.
     ///

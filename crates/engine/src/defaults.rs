@@ -6,13 +6,10 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::job::Job;
+use super::job::{DefaultsNumber, Job};
 use super::outcome::Reject;
 use crate::job::retry::wait_ms;
 use adjourn_types::{Backoff, RetryDefaults, TopicPolicy};
-
-/// The number of a set of defaults in a job; 0 for [`RetryDefaults::NONE`].
-pub(super) type DefaultsNumber = u8;
 
 /// Every set of defaults that was ever in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

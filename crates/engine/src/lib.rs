@@ -62,6 +62,7 @@ mod jobs;
 mod key_secret;
 mod members;
 mod numbers;
+mod place;
 mod read;
 mod recent;
 mod sessions;
@@ -76,26 +77,29 @@ pub mod entry;
 pub mod outcome;
 pub mod store;
 
+pub use capture::CapturedJob;
 pub use capture::state_metadata::{
-    CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata, TopicCounts,
+    CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata,
 };
-pub use capture::{CapturedJob, PAGE_SLOTS_MAX};
 pub use clock::{Moment, Timeline};
 pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};
 pub use job::retry::wait_ms;
 pub use job::saved::{SavedJob, SavedJobError};
+pub use jobs::capture::PAGE_SLOTS_MAX;
 pub use jobs::slab;
 pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, ids_floor};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
     TopicView,
 };
+pub use place::{BodyRef, Place};
 pub use read::listing::{Listed, Listing};
 pub use spill::{HORIZON_MS, Relocated};
-pub use store::{BodyRef, JobStore, Place, Record, SpilledTimer, WalkFrom, Walked};
+pub use store::{JobStore, Record, SpilledTimer, WalkFrom, Walked};
 pub use topics::TopicTotals;
+pub use topics::saved_topics::TopicCounts;
 
 use apply::Applier;
 use jobs::Found;

@@ -1,6 +1,6 @@
 //! The outcomes of commands, and views of the state for readers.
 
-use super::store::BodyRef;
+use super::place::BodyRef;
 use adjourn_types::{
     Backoff, BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
 };

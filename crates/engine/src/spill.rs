@@ -7,10 +7,10 @@
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
 use super::command::{Command, JobSelect, NewJob};
-use super::hash;
 use super::jobs::{Found, Slot};
 use super::outcome::JobView;
-use super::store::{BodyRef, JobStore, Place, SpilledTimer};
+use super::place::{BodyRef, Place};
+use super::store::{JobStore, SpilledTimer};
 use crate::jobs::spilled::SpilledSlot;
 use adjourn_types::{JobId, JobState, Millis, TopicId};
 
@@ -237,7 +237,7 @@ impl Engine {
         job.state == JobState::Delayed
             && job.held_until().is_none()
             && waits_long(job.waits_for())
-            && hash::of_job(job) == hash
+            && job.hash() == hash
     }
 
     fn firing_order(&self, slot: Slot) -> FiringOrder {

@@ -1,8 +1,7 @@
 //! The store for data that the engine does not keep itself: records (key, attributes, body) and spilled jobs.
 
-use serde::{Deserialize, Serialize};
-
 use super::clock::Timeline;
+use super::place::{BodyRef, Place};
 use crate::job::saved::SavedJob;
 use adjourn_types::{JobId, Millis, TopicId};
 
@@ -15,23 +14,6 @@ pub struct Record<'a> {
     pub attributes: &'a [u8],
     /// The payload.
     pub body: &'a [u8],
-}
-
-/// A place in a store. Only the store knows what it means; it is not part of the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place(pub u64);
-
-/// A reference to a record that a [`JobStore`] keeps.
-///
-/// The place is not part of the state: replicas may keep the same record in different places. Length and checksum are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BodyRef {
-    /// The place of the record.
-    pub place: Place,
-    /// Length of the body, in bytes.
-    pub body_bytes: u32,
-    /// CRC32C of key, attributes and body.
-    pub checksum: u32,
 }
 
 /// The timer of a spilled job.

@@ -3,7 +3,6 @@
 use super::Engine;
 use super::clock::{Clock, Moment, Timeline};
 use super::events::JobEventKind;
-use super::hash;
 use super::job::{DUE_ANEW, Job, KeyHash};
 use super::jobs::Slot;
 use adjourn_types::limits::DUE_PER_ENTRY_MAX;
@@ -63,7 +62,7 @@ impl Engine {
         {
             session.leases.insert((job.id, slot));
         }
-        self.sum.add(hash::of_job(job));
+        self.sum.add(job.hash());
     }
 
     /// Makes a job wait for its due time, or for a consumer if it is due: at the place of its due time.
@@ -123,7 +122,7 @@ impl Engine {
     /// Removes a job from the structures that its state needs.
     fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
-        self.sum.subtract(hash::of_job(job));
+        self.sum.subtract(job.hash());
         if job.holder() != SessionId(0)
             && let Some(session) = self.sessions.holder(job.holder())
         {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
-use super::hash::{self, Sum};
+use super::hash::Sum;
 use super::jobs::Found;
 use super::store::JobStore;
 use crate::capture::state_metadata::RestoreError;
@@ -23,7 +23,7 @@ impl Engine {
         };
         for (_, job) in self.jobs.iter() {
             count(job.topic, job.state);
-            sum.add(hash::of_job(job));
+            sum.add(job.hash());
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
@@ -52,12 +52,12 @@ impl Engine {
         let mut sum = Sum::default();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
         for (_, job) in self.jobs.iter() {
-            sum.add(hash::of_job(job));
+            sum.add(job.hash());
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
         }
         for (.., place) in self.jobs.spilled().iter() {
             let job = store.spilled_job(place)?.into_job(place);
-            sum.add(hash::of_job(&job));
+            sum.add(job.hash());
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
         }
         self.topics.set_bytes(&bytes);
@@ -106,7 +106,7 @@ impl Engine {
                 held.insert((job.holder(), job.id, slot));
             }
             *bytes.entry(job.topic).or_default() += job.counted_bytes();
-            sum.add(hash::of_job(job));
+            sum.add(job.hash());
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place).expect("a spilled job can be read");

@@ -1,6 +1,6 @@
 //! The caller of a request: its token, its rights, and its access to the queue.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
@@ -9,15 +9,15 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::sleep;
 
-use super::input::connection;
-use super::memory::{busy, json_bytes_at_most, with_memory};
+use super::connection::{HttpConnection, busy, connection};
+use super::memory::{json_bytes_at_most, with_memory};
 use super::problem::Problem;
 use super::streams::{StreamSlot, Streams};
 use adjourn_alerts::Alerts;
 use adjourn_call_backs::CallBacks;
 use adjourn_protocol::{Applied, ErrorCode, ErrorReply, ReleaseKind, Request, Response};
 use adjourn_server::tokens::AdmittedClient;
-use adjourn_server::{ConnectionHold, HeldMemory, Local, LocalSession, MemoryShare};
+use adjourn_server::{Local, LocalSession};
 use adjourn_types::{Access, Right};
 
 /// The second attempt uses the node's new session, if there is one.
@@ -48,6 +48,14 @@ impl HttpState {
         Self { acts_as: token.map(Into::into), ..self }
     }
 
+    /// Authenticates a caller by its secret. One without a secret may act as a token.
+    fn admit(&self, secret: &[u8], from: &str) -> Result<AdmittedClient, ErrorReply> {
+        match self.acts_as.as_ref().filter(|_| secret.is_empty()) {
+            Some(token) => self.local.admit_as(token),
+            None => self.local.admit(secret, from),
+        }
+    }
+
     /// The sessions with the queue.
     pub(crate) fn local(&self) -> &Local {
         &self.local
@@ -69,97 +77,12 @@ impl HttpState {
     }
 }
 
-/// One connection, and the token of its last request.
-#[derive(Debug)]
-pub(crate) struct HttpConnection {
-    from: Arc<str>,
-    held: Mutex<ConnectionState>,
-}
-
-#[derive(Debug)]
-struct ConnectionState {
-    hold: ConnectionHold,
-    /// The memory of the request under way: for its body, then for its answer.
-    memory: HeldMemory,
-    shown: Option<(Vec<u8>, Arc<AdmittedClient>)>,
-}
-
 /// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     state: HttpState,
     client: Arc<AdmittedClient>,
     connection: Arc<HttpConnection>,
-}
-
-impl HttpConnection {
-    /// A connection with these slots in the server.
-    pub(crate) fn new(hold: ConnectionHold) -> Self {
-        let from = hold.address().to_string().into();
-        let memory = hold.memory(&Access::open()).nothing();
-        Self { from, held: Mutex::new(ConnectionState { hold, memory, shown: None }) }
-    }
-
-    /// Takes memory for the request under way.
-    ///
-    /// # Errors
-    ///
-    /// If its token, or its address, has used up its share.
-    pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
-        let mut held = self.lock();
-        if held.memory.try_add(bytes) {
-            return Ok(());
-        }
-        if held.memory.is_all() {
-            let message = "the request is larger than this node has memory for: send less at once";
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message));
-        }
-        Err(busy().into())
-    }
-
-    /// Resizes the memory of the request under way to that of its answer. `false` if there is not enough: then it is
-    /// unchanged.
-    pub(super) fn answered(&self, bytes: usize) -> (HeldMemory, bool) {
-        let mut memory = self.lock().memory.take_all();
-        let has_room = memory.resize(bytes);
-        (memory, has_room)
-    }
-
-    fn share(&self) -> MemoryShare {
-        self.lock().memory.share().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Authenticates a caller by its secret. The tokens are searched only if the secret differs from that of the last
-    /// request.
-    fn admit(&self, secret: &[u8], state: &HttpState) -> Result<Arc<AdmittedClient>, ErrorReply> {
-        let mut held = self.lock();
-        if let Some((before, client)) = &held.shown
-            && before == secret
-            && !client.has_ended()
-        {
-            return Ok(Arc::clone(client));
-        }
-        // The connection no longer counts as one of the token before.
-        held.shown = None;
-        let named = state.acts_as.as_ref().filter(|_| secret.is_empty());
-        let client = match named {
-            Some(token) => state.local.admit_as(token)?,
-            None => state.local.admit(secret, &self.from)?,
-        };
-        let client = Arc::new(client);
-        if !held.hold.let_in() {
-            let message =
-                "the server has as many connections as it may have: try again, or raise connections_max";
-            return Err(ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) });
-        }
-        held.memory = held.hold.memory(&client.access()).nothing();
-        held.shown = Some((secret.to_vec(), Arc::clone(&client)));
-        Ok(client)
-    }
 }
 
 impl<S> FromRequestParts<S> for Caller
@@ -172,7 +95,8 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let state = HttpState::from_ref(state);
         let connection = connection(&parts.extensions)?;
-        let client = connection.admit(secret(&parts.headers), &state).map_err(unknown)?;
+        let secret = secret(&parts.headers);
+        let client = connection.admit(secret, |from| state.admit(secret, from)).map_err(unknown)?;
         let caller = Self { state, client, connection };
         caller.wait_for_turn().await;
         Ok(caller)
@@ -204,7 +128,7 @@ impl Caller {
         connection: &Arc<HttpConnection>,
         state: &HttpState,
     ) -> Result<Self, ErrorReply> {
-        let client = connection.admit(b"", state)?;
+        let client = connection.admit(b"", |from| state.admit(b"", from))?;
         Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
     }
 
@@ -321,7 +245,9 @@ impl Caller {
         loop {
             tries -= 1;
             let answered = match self.session().await {
-                Ok(session) => session.ask(Some(Arc::clone(&self.connection.from)), request.clone()).await,
+                Ok(session) => {
+                    session.ask(Some(Arc::clone(self.connection.address())), request.clone()).await
+                }
                 Err(error) => Err(error),
             };
             match answered {

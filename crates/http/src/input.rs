@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::RequestPartsExt as _;
@@ -10,14 +9,14 @@ use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::caller::HttpConnection;
+use super::connection::{HttpConnection, connection};
 use super::problem::Problem;
 use adjourn_protocol::ErrorCode;
 
@@ -93,16 +92,6 @@ where
         let first = first.parse().map_err(|error| wrong(&error))?;
         second.parse().map(|second| Self(first, second)).map_err(|error| wrong(&error))
     }
-}
-
-/// The connection of a request.
-///
-/// # Errors
-///
-/// If it has none.
-pub(crate) fn connection(extensions: &Extensions) -> Result<Arc<HttpConnection>, Problem> {
-    let connection = extensions.get::<Arc<HttpConnection>>().cloned();
-    connection.ok_or_else(|| Problem::malformed("the request came over no connection"))
 }
 
 /// Reads a whole body of at most this size. Memory is taken for what has arrived, not for what was announced.

@@ -6,6 +6,7 @@
 
 mod api;
 mod caller;
+mod connection;
 mod dialects;
 mod fields;
 mod input;

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tower_service::Service as _;
 use tracing::debug;
 
-use super::caller::HttpConnection;
+use super::connection::HttpConnection;
 use super::memory;
 use super::patience::Patient;
 use super::problem::Problem;

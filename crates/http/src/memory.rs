@@ -7,9 +7,9 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 
-use super::caller::HttpConnection;
+use super::connection::{HttpConnection, busy};
 use super::problem::Problem;
-use adjourn_protocol::{Applied, Delivered, ErrorCode, ErrorReply};
+use adjourn_protocol::{Applied, Delivered, ErrorReply};
 use adjourn_server::HeldMemory;
 
 /// An answer up to this size is sent even without memory for it, in bytes.
@@ -34,12 +34,6 @@ impl AsRef<[u8]> for Owned {
 /// The same bytes, which hold this memory until they are dropped.
 pub(super) fn with_memory(bytes: Bytes, memory: HeldMemory) -> Bytes {
     Bytes::from_owner(Owned { bytes, _memory: memory })
-}
-
-/// The error for a token or an address that has used up its memory.
-pub(super) fn busy() -> ErrorReply {
-    let message = "unread answers and requests under way take as much memory as you may have: read the answers, and try again";
-    ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) }
 }
 
 /// The answer to the request under way, with its memory until it is written. A large one is not sent without memory: then a

@@ -4,11 +4,11 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::field::Field;
+use super::field::Subject;
 use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,
 };
-use super::request::Subject;
 use super::response::{JobReport, Response};
 use super::wire::{Fields, Fixed, Reader, in_range, not_longer, put_list, put_piece, put_topic8};
 use adjourn_types::limits::{

@@ -5,10 +5,33 @@ use std::num::NonZeroU64;
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::request::Subject;
 use super::wire::{Fixed, Reader, in_range, not_longer, put_text8, put_topic8, when, when_fields};
-use adjourn_types::limits::DELAY_MS_MAX;
-use adjourn_types::{JobId, Lease, TopicName, When};
+use adjourn_types::limits::{DELAY_MS_MAX, KEY_BYTES_MAX};
+use adjourn_types::{JobId, Key, Lease, TopicName, When};
+
+const BY_ID: u8 = 0;
+const BY_KEY: u8 = 1;
+
+/// What a request names of the queue: there its right is needed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// Nothing.
+    Nothing,
+    /// A topic.
+    Topic(&'a TopicName),
+    /// Some topics.
+    Topics(&'a [TopicName]),
+    /// A job.
+    Job(&'a mut JobRef),
+    /// Jobs that are leased.
+    Leases(&'a mut [Lease]),
+}
+
+impl Subject<'_> {
+    pub(super) fn or(self, other: Self) -> Self {
+        if self == Self::Nothing { other } else { self }
+    }
+}
 
 /// A field of a request, or a whole message.
 pub(super) trait Field: Sized {
@@ -151,5 +174,55 @@ impl Field for String {
 
     fn detach(self) -> Self {
         self
+    }
+}
+
+/// Names one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobRef {
+    /// The queue's id.
+    Id(JobId),
+    /// The user's id.
+    Key {
+        /// The key's topic.
+        topic: TopicName,
+        /// The key.
+        key: Key,
+    },
+}
+
+impl Field for JobRef {
+    fn put(&self, out: &mut BytesMut) {
+        match self {
+            Self::Id(id) => Fixed::<9>::new().u8(BY_ID).u64(id.0).write(out),
+            Self::Key { topic, key } => {
+                out.put_u8(BY_KEY);
+                put_topic8(out, topic);
+                Fixed::<2>::new().length16(key.as_bytes().len()).write(out);
+                out.put_slice(key.as_bytes());
+            }
+        }
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        match reader.u8("job_kind")? {
+            BY_ID => Ok(Self::Id(JobId(reader.u64("job")?))),
+            BY_KEY => {
+                let topic = reader.topic8()?;
+                Ok(Self::Key { topic, key: Key::new(reader.bytes16(KEY_BYTES_MAX, "key")?)? })
+            }
+            value => Err(DecodeError::Choice { field: "job_kind", value }),
+        }
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Job(self)
+    }
+
+    fn detach(self) -> Self {
+        match self {
+            Self::Id(_) => self,
+            Self::Key { topic, key } => Self::Key { topic: topic.detached(), key: key.detached() },
+        }
     }
 }

@@ -3,15 +3,10 @@
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::field::Field;
-use super::request::Subject;
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, key_bytes, put_piece, put_text16, put_topic8};
-use adjourn_types::limits::KEY_BYTES_MAX;
-use adjourn_types::{BuryReason, JobHistory, JobId, JobState, Key, Millis, SessionId, TopicName};
+use super::wire::{Fields, Fixed, Reader, key_bytes, put_piece, put_text16};
+use adjourn_types::{BuryReason, JobHistory, JobId, JobState, Millis, SessionId};
 
-const BY_ID: u8 = 0;
-const BY_KEY: u8 = 1;
 const NOT_BURIED: u8 = 0;
 /// The number of an unknown state.
 const STATE_UNKNOWN: u8 = u8::MAX;
@@ -19,56 +14,6 @@ const STATE_UNKNOWN: u8 = u8::MAX;
 const NEVER: Millis = Millis(0);
 /// Stands for an unknown session.
 const NOBODY: SessionId = SessionId(0);
-
-/// Names one job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JobRef {
-    /// The queue's id.
-    Id(JobId),
-    /// The user's id.
-    Key {
-        /// The key's topic.
-        topic: TopicName,
-        /// The key.
-        key: Key,
-    },
-}
-
-impl Field for JobRef {
-    fn put(&self, out: &mut BytesMut) {
-        match self {
-            Self::Id(id) => Fixed::<9>::new().u8(BY_ID).u64(id.0).write(out),
-            Self::Key { topic, key } => {
-                out.put_u8(BY_KEY);
-                put_topic8(out, topic);
-                Fixed::<2>::new().length16(key.as_bytes().len()).write(out);
-                out.put_slice(key.as_bytes());
-            }
-        }
-    }
-
-    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        match reader.u8("job_kind")? {
-            BY_ID => Ok(Self::Id(JobId(reader.u64("job")?))),
-            BY_KEY => {
-                let topic = reader.topic8()?;
-                Ok(Self::Key { topic, key: Key::new(reader.bytes16(KEY_BYTES_MAX, "key")?)? })
-            }
-            value => Err(DecodeError::Choice { field: "job_kind", value }),
-        }
-    }
-
-    fn subject(&mut self) -> Subject<'_> {
-        Subject::Job(self)
-    }
-
-    fn detach(self) -> Self {
-        match self {
-            Self::Id(_) => self,
-            Self::Key { topic, key } => Self::Key { topic: topic.detached(), key: key.detached() },
-        }
-    }
-}
 
 pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {
     out.put_u32_le(jobs);

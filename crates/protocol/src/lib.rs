@@ -31,11 +31,12 @@ pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
-pub use job::JobRef;
+
+pub use field::{JobRef, Subject};
 pub use opcode::ResponseOpcode;
 pub use policy::TopicSet;
 pub use push::{Idempotency, NewJob, Push};
-pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode, Subject};
+pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,

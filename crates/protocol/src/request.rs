@@ -8,9 +8,9 @@ use super::RequestId;
 use super::browse::{Bulk, List};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::{self, Field};
+use super::field::JobRef;
+use super::field::{self, Field, Subject};
 use super::frame::{self, Frame};
-use super::job::JobRef;
 use super::opcode::{ResponseOpcode, opcodes};
 use super::policy::TopicSet;
 use super::push::Push;
@@ -46,27 +46,6 @@ pub enum Repeat {
     SafeById,
     /// No.
     Unsafe,
-}
-
-/// What a request names of the queue: there its right is needed.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Subject<'a> {
-    /// Nothing.
-    Nothing,
-    /// A topic.
-    Topic(&'a TopicName),
-    /// Some topics.
-    Topics(&'a [TopicName]),
-    /// A job.
-    Job(&'a mut JobRef),
-    /// Jobs that are leased.
-    Leases(&'a mut [Lease]),
-}
-
-impl Subject<'_> {
-    fn or(self, other: Self) -> Self {
-        if self == Self::Nothing { other } else { self }
-    }
 }
 
 /// What every request may be told.

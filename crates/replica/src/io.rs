@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::node::account::{HeldMemory, MemoryAccount};
+use super::account::{HeldMemory, MemoryAccount};
 use adjourn_engine::CapturedSessions;
 use adjourn_protocol::{Request, RequestId, RequestOpcode, Response};
 use adjourn_raft::{Message, Wanted};

@@ -22,6 +22,7 @@
 //! same entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed
 //! except bounded housekeeping, so an idle queue writes nothing.
 
+mod account;
 mod audited;
 mod group;
 mod io;
@@ -34,13 +35,14 @@ mod rights;
 mod secrets;
 mod selects;
 mod stopping;
+mod token_limits;
 mod turns;
 
+pub use account::{HeldMemory, MemoryAccount, MemoryShare};
 pub use io::{
     Arrival, Audited, Bundle, CheckpointOrder, ConnectionId, Input, Notice, Now, Output, PeerInfo, Permit,
     ProbeError, ReplicaConfig, WriteBatch,
 };
-pub use node::account::{HeldMemory, MemoryAccount, MemoryShare};
 pub use observe::{CalledBack, OBSERVED_TOPICS_MAX, Observation};
 pub use recovery::{Recovery, ReplayError};
 

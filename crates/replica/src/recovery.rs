@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::group::apply::{change_members, decode};
 use super::group::checkpoint::Checkpoints;
 use super::group::clock::LeaderClock;
 use super::group::cluster::Cluster;
@@ -264,24 +265,6 @@ impl Recovery {
     }
 }
 
-/// Changes the members of the group, and the state, which remembers removed members. Ignores a change that would leave no
-/// voter.
-pub(super) fn change_members(
-    engine: &mut Engine,
-    before: &Membership,
-    change: MembershipChange,
-) -> Membership {
-    let Some(after) = before.after(change) else { return before.clone() };
-    for gone in before.all().filter(|node| !after.contains(*node)) {
-        engine.remove_member(gone);
-    }
-    if let MembershipChange::Remove(node) = change {
-        // The node may be in the state without having been a member.
-        engine.remove_member(node);
-    }
-    after
-}
-
 /// Checks that an entry can be read and raises the feature level no higher than this node accepts.
 fn check(entry: &LogEntry, level_max: u32) -> Result<(), ReplayError> {
     let index = entry.index;
@@ -315,9 +298,4 @@ fn last_offset(entry: &Entry<'_>) -> Option<i64> {
         Command::ClockOffset { offset_ms } => Some(*offset_ms),
         _ => None,
     })
-}
-
-/// Decodes an entry; `None` for the empty one that a new leader appends.
-pub(super) fn decode(entry: &LogEntry) -> Result<Option<Entry<'_>>, EntryError> {
-    if entry.data.is_empty() { Ok(None) } else { Entry::decode(&entry.data).map(Some) }
 }

@@ -12,8 +12,8 @@ use super::audited::{about, changes_much};
 use super::group::Group;
 use super::group::state::State;
 use super::io::{Audited, ConnectionId, Output};
-use super::leader::token_limits::TokenLimits;
 use super::node::Node;
+use super::token_limits::TokenLimits;
 use adjourn_protocol::{
     Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, RequestOpcode, Subject, TopicSet,
 };

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
@@ -121,27 +120,6 @@ fn admit(
 ) -> Option<(Counted, UnauthenticatedSlot)> {
     let counted = addresses.count(from)?;
     Some((counted, unauthenticated.enter(from)?))
-}
-
-/// The numbers of connections. An operator names a connection by its number, so a number of another node, or from before a
-/// restart, must not match. Numbers begin at a random place, with room for all that a node will ever have, within the 53
-/// bits that every JSON reader keeps.
-#[derive(Debug)]
-pub(super) struct ConnectionNumbers(AtomicU64);
-
-impl ConnectionNumbers {
-    /// Numbers that no other run of a node uses.
-    pub(super) fn new() -> Self {
-        const RUN_BITS: u32 = 24;
-        const RUNS: u64 = 1 << 29;
-        let drawn = entropy::draw().map_or(0, u64::from_le_bytes);
-        Self(AtomicU64::new((drawn % RUNS) << RUN_BITS))
-    }
-
-    /// A number that no connection had before.
-    pub(super) fn next(&self) -> ConnectionId {
-        ConnectionId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
-    }
 }
 
 fn welcome(stream: TcpStream, connection: ConnectionId, entry: Entry, config: Arc<ConnectionConfig>) {

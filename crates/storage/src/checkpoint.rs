@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::backup::PinnedBackup;
+use super::backup_file::PinnedBackup;
 use super::chunks::{self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, Pages, StagedManifest};
 use super::folder::Folder;
 use super::records::{ChunkState, Records, row, row_place};

@@ -20,9 +20,8 @@
 //! So a log or a checkpoint without an identity has *lost* it. The directory is refused, not founded again.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::archive::SledArchive;
@@ -30,6 +29,7 @@ use super::changeover::{
     self, CHUNKS, CHUNKS_NEW, CHUNKS_OLD, Changed, Folders, IDENTITY, IDENTITY_NEW, IDENTITY_NEXT, INCOMING,
     LOG, LOG_LOST, LOG_NEW,
 };
+use super::folder::create::{create_durably, make_private};
 use super::folder::{DiskFolder, remove_folder};
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::journal::JournalSize;
@@ -324,42 +324,6 @@ impl Folders for Directory {
 
     fn sync(&self) -> Result<(), StorageError> {
         sync::directory(&self.path)
-    }
-}
-
-/// Creates a directory and its missing parents, each durable in its own parent.
-pub(super) fn create_durably(path: &Path) -> Result<(), StorageError> {
-    if path.is_dir() {
-        // The process that made it may have died before its name was durable.
-        return sync_parent(path);
-    }
-    if path.exists() {
-        return Err(StorageError::NotADirectory { path: path.to_owned() });
-    }
-    create_durably(parent(path))?;
-    make_private(path)?;
-    sync::directory(parent(path))
-}
-
-fn sync_parent(path: &Path) -> Result<(), StorageError> {
-    match sync::directory(parent(path)) {
-        // The parent belongs to another user, who created this directory.
-        Err(StorageError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        synced => synced,
-    }
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
-}
-
-fn make_private(path: &Path) -> Result<(), StorageError> {
-    // Only the owner may read the pushed jobs.
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(StorageError::io("create", path, error))
-        }
-        _ => Ok(()),
     }
 }
 

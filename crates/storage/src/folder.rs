@@ -19,13 +19,14 @@ use std::path::{Path, PathBuf};
 
 use super::{StorageError, sync};
 
+pub(crate) mod create;
 mod disk;
 mod simulated;
 mod spare;
 
 pub use disk::{DiskFile, DiskFolder, DiskWriter};
 pub(super) use disk::{free_bytes, remove_folder};
-pub use simulated::{FaultyFile, FaultyWriter, SimulatedFolder};
+pub use simulated::{Fault, FaultyFile, FaultyWriter, SimulatedFolder};
 pub use spare::{SpareFolder, SpareWriter};
 
 /// A folder. Clones are the same folder.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod archive;
 pub mod audit;
 pub mod backup;
+pub mod backup_file;
 mod bodies;
 mod changeover;
 pub mod checkpoint;
@@ -31,7 +32,8 @@ pub mod recover;
 pub mod simulated;
 
 pub use audit::Depth;
-pub use backup::{Backup, BackupOrigin, PinnedBackup, RestoreOptions};
+pub use backup::{Backup, RestoreOptions};
+pub use backup_file::{BackupOrigin, PinnedBackup};
 pub use bodies::StoredRecord;
 pub use checkpoint::{
     Checkpoint, CheckpointBegin, CheckpointJobs, CheckpointWriter, PageFile, Restored, SealedCheckpoint,
@@ -40,12 +42,13 @@ pub use checkpoint::{
 pub use directory::CALL_BACKS;
 pub use disk::{DirectoryLock, DiskStorage, OpenOptions};
 pub use error::{BackupDamage, BackupPart, Damage, FileDamage, FilePart, StorageError, StorageErrorKind};
+pub use folder::Fault;
 pub use inspect::{CheckpointReport, Inspection, inspect};
 pub use journal::JournalSize;
 pub use log::Chore;
 pub use records::{ChunkState, Records, Walk};
 pub use recover::{Alone, Salvage, UnreadableJob};
-pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
+pub use simulated::{SimulatedDisk, SimulatedStorage};
 
 /// The kind of a Raft entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,6 @@ use bytes::Bytes;
 
 use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
-use super::checkpoint::rewritten_rows_max;
 use super::chunks::{Bits, BlockCache, Chunk};
 use adjourn_engine::{
     BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked,
@@ -259,15 +258,15 @@ impl Records {
     }
 
     /// The chunks to rewrite, so that their dead rows can be removed: those that are less than half live. If there are
-    /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes
-    /// and rows; at least one, if there is any.
-    pub fn to_rewrite(&self, chunk_bytes: usize) -> Vec<u32> {
+    /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes,
+    /// and by `rows_max`; at least one, if there is any.
+    pub fn to_rewrite(&self, chunk_bytes: usize, rows_max: usize) -> Vec<u32> {
         let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
         let mut worth: Vec<_> = live.filter(|(_, rows, _)| *rows > 0).collect();
         worth.sort_unstable();
         let mut surplus = worth.len().saturating_sub(CHUNKS_MAX);
         let chunk = chunk_bytes as u64;
-        let (mut bytes, mut rows) = (REWRITTEN_CHUNKS_MAX * chunk, rewritten_rows_max(chunk_bytes) as u64);
+        let (mut bytes, mut rows) = (REWRITTEN_CHUNKS_MAX * chunk, rows_max as u64);
         let mut chosen = Vec::new();
         for ((live, all), live_rows, number) in worth {
             let wanted = 2 * live < all || (surplus > 0 && 2 * live < chunk);

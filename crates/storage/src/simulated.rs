@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::archive::FileArchive;
 use super::changeover::INCOMING;
 use super::durable::{self, Durable, OnVolume, Volume};
-use super::folder::SimulatedFolder;
+use super::folder::{Fault, SimulatedFolder};
 use super::journal::JournalSize;
 use super::log::{Log, Place};
 use super::{LogBase, Recovered, Storage as _, StorageError, Vote};
@@ -26,17 +26,6 @@ const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 0xAD10 };
 const STORAGE_ID: [u8; 16] = [0xAD; 16];
 /// A small journal, so that its files are reused often.
 const SIZE: JournalSize = JournalSize { file_bytes: 32 << 10, files_max: 3 };
-
-/// The effect of an armed fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The power goes before the step is done. Nothing happens after it.
-    PowerCut,
-    /// The system reports an error. A failed write has no effect; the effect of a failed sync is unknown.
-    Failure,
-    /// There is no room left.
-    Full,
-}
 
 /// A device that is not in use: what a power cut, or the end of a process, has left.
 #[derive(Clone)]
@@ -194,22 +183,6 @@ impl Volume for Device {
 
     fn free_bytes(&self) -> Result<u64, StorageError> {
         Ok(self.disk.free_bytes)
-    }
-}
-
-/// `SplitMix64`, after Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rng(pub(super) u64);
-
-impl Rng {
-    /// Any number below `bound`, which is not 0.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % bound as u64).unwrap_or(0)
     }
 }
 

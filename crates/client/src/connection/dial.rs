@@ -11,12 +11,12 @@ use tokio::time::Instant;
 
 use super::Loss;
 use super::reader::Reader;
-use super::search::Search;
 use super::servers::Servers;
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ProtocolFault};
 use crate::requests::OWN_ID;
 use crate::requests::answers::not_here;
+use crate::search::Search;
 use adjourn_protocol::{
     ErrorCode, FrameDecoder, Hello, Request, Response, Resume, VERSION, VERSION_MIN, Welcome,
 };

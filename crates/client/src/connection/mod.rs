@@ -3,7 +3,6 @@
 pub(crate) mod backoff;
 pub(crate) mod dial;
 pub(crate) mod reader;
-pub(crate) mod search;
 pub(crate) mod servers;
 
 use std::convert::Infallible;
@@ -20,6 +19,7 @@ use crate::config::ClientConfig;
 use crate::error::{ClientError, ProtocolFault};
 use crate::requests::heartbeats::Beat;
 use crate::requests::{Connection, Requests};
+use crate::search::{Elsewhere, Search};
 use crate::shared::{Handle, Shared};
 use adjourn_protocol::{Hello, RequestId, Resume, Welcome};
 use adjourn_transport::WriteHalf;
@@ -28,7 +28,6 @@ use adjourn_types::whole_ms;
 use backoff::{Reconnects, rng};
 use dial::{Attempt, Link, decoder, dial, hello, unreachable, ways};
 use reader::Reader;
-use search::{Elsewhere, Search};
 
 /// How long a server that is closing the connection has to answer the requests under way.
 const DRAIN_MAX: Duration = Duration::from_secs(2);

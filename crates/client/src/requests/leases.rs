@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::cancellation::Cancelled;
+use crate::cancelled::Cancelled;
 use adjourn_protocol::{Delivered, Response, Welcome};
 use adjourn_types::Lease;
 

@@ -28,8 +28,8 @@ use bytes::BytesMut;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::connection::search::Elsewhere;
 use crate::error::{ClientError, Excess, ProtocolFault};
+use crate::search::Elsewhere;
 use crate::ticket::Outcome;
 use adjourn_protocol::{Request, RequestId, Response, Subscribe, Welcome};
 use adjourn_types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};

@@ -1,6 +1,6 @@
 //! Runs a handler for each job of some topics.
 
-pub(crate) mod workers;
+pub(crate) mod cancellation;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -11,18 +11,18 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::calls::Client;
-use crate::cancellation::{Cancellation, Hold};
 use crate::error::ClientError;
 use crate::requests::feed::Feed;
 use crate::shared::Shared;
 use crate::subscription::Subscription;
+use crate::workers::{ABANDON_AFTER, AtWork};
 use adjourn_protocol::{Delivered, Subscribe};
 use adjourn_types::TopicName;
 use adjourn_types::limits::{CREDIT_BYTES_MAX, DELAY_MS_MAX};
+use cancellation::{Cancellation, Hold};
 use failures::FailureLog;
 pub use outcome::{IntoJobOutcome, JobOutcome};
 use work::{Handling, Work};
-use workers::{ABANDON_AFTER, AtWork};
 
 mod failures;
 mod outcome;

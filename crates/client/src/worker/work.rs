@@ -7,9 +7,10 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until};
 
+use super::cancellation::{Cancellation, Hold};
 use super::failures::FailureLog;
 use super::{JobOutcome, Stage};
-use crate::cancellation::{Cancellation, Cancelled, Hold};
+use crate::cancelled::Cancelled;
 use crate::{Client, ClientError};
 use adjourn_protocol::{ReleaseKind, SettleResult};
 use adjourn_types::Lease;

@@ -8,30 +8,9 @@ use crate::events::JobEventKind;
 use crate::job::{DUE_ANEW, Job};
 use crate::jobs::Slot;
 use crate::store::JobStore;
+use crate::timers::moved::Moved;
 use crate::topics::policy::Verdict;
-use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{BuryReason, JobState, TopicId};
-
-/// The number and size of the due jobs that one entry has moved so far.
-#[derive(Debug, Default)]
-pub(crate) struct Moved {
-    jobs: usize,
-    /// The size of their bodies.
-    bytes: u64,
-}
-
-impl Moved {
-    /// Counts a job that moves.
-    pub(crate) fn add(&mut self, job: &Job) {
-        self.jobs += 1;
-        self.bytes += u64::from(job.body.body_bytes);
-    }
-
-    /// True if this entry moves no more jobs: the next entries do.
-    pub(crate) fn is_enough(&self) -> bool {
-        self.jobs >= DUE_PER_ENTRY_MAX || self.bytes >= DUE_BYTES_PER_ENTRY_MAX
-    }
-}
 
 impl<S: JobStore> Applier<'_, S> {
     /// Fires the timers that are due, up to the limit of one entry.

@@ -6,7 +6,6 @@ mod push;
 mod reserve;
 mod settle;
 
-pub(super) use due::Moved;
 pub(super) use reserve::Scratch;
 
 use crate::Engine;

@@ -9,13 +9,13 @@ use crate::job::saved::{SavedJob, options};
 use crate::key_secret::KeySecret;
 use crate::members::Members;
 use crate::numbers::{COUNT_MAX, COUNTED_JOBS_MAX, Numbers};
+use crate::place::Place;
 use crate::recent::finished::Finish;
 use crate::recent::idempotency::Remembered;
 use crate::sessions::SavedSession;
-use crate::store::Place;
-use crate::topics::saved_topics::{SavedTopic, SavedTopics};
+use crate::topics::saved_topics::{SavedTopic, SavedTopics, TopicCounts};
 use crate::{Engine, hash, jobs};
-use adjourn_types::{GroupId, JobId, Millis, TopicId, TopicName};
+use adjourn_types::{GroupId, JobId, Millis};
 
 /// Everything in the state but the jobs.
 ///
@@ -101,25 +101,6 @@ pub enum RestoreError {
     /// The number of jobs matches, but not the state hash.
     #[error("the hash of the state is not the one that the checkpoint says")]
     Hash,
-}
-
-/// The counters of one topic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicCounts {
-    /// Its number.
-    pub id: TopicId,
-    /// Its name.
-    pub name: TopicName,
-    /// True if reserve takes no job of it.
-    pub paused: bool,
-    /// Jobs whose due time lies ahead.
-    pub delayed: u64,
-    /// Jobs that wait for a consumer.
-    pub ready: u64,
-    /// Jobs under a lease.
-    pub reserved: u64,
-    /// Jobs set aside.
-    pub buried: u64,
 }
 
 /// An engine whose jobs are being restored.

@@ -1,15 +1,18 @@
 //! A job: its fields in the state, and how they are read.
 
+mod hash;
 pub(crate) mod held;
 pub(crate) mod retry;
 pub(crate) mod saved;
 
 use crate::clock::{Moment, Timeline};
-use crate::defaults::DefaultsNumber;
-use crate::store::BodyRef;
+use crate::place::BodyRef;
 use adjourn_types::{BuryReason, JobId, JobState, TopicId};
 use held::Held;
 use retry::Retry;
+
+/// The number of a set of defaults in a job; 0 for [`RetryDefaults::NONE`](adjourn_types::RetryDefaults::NONE).
+pub(crate) type DefaultsNumber = u8;
 
 /// The value of [`Job::since`] of a delayed job that was late and got a new due time: that happens once.
 pub(super) const DUE_ANEW: u64 = 1;

@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::held::Past;
 use super::retry::Retry;
+use super::{DefaultsNumber, Job, JobExtras, KeyHash};
 use crate::clock::Moment;
-use crate::defaults::DefaultsNumber;
-use crate::hash;
-use crate::job::{Job, JobExtras, KeyHash};
-use crate::store::{BodyRef, Place};
+use crate::place::{BodyRef, Place};
 use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
 use adjourn_types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
@@ -190,7 +188,7 @@ impl SavedJob {
 
     /// Its share of the state hash.
     pub fn hash(&self) -> u128 {
-        hash::of_job(&self.clone().into_job(Place(0)))
+        self.clone().into_job(Place(0)).hash()
     }
 
     /// Appends its encoding to `bytes`.
@@ -363,7 +361,7 @@ mod tests {
             bytes.extend(tail);
             let (saved, rest) = SavedJob::decode(&bytes).expect("it decodes");
             prop_assert_eq!(rest, &tail);
-            prop_assert_eq!(saved.hash(), hash::of_job(&job));
+            prop_assert_eq!(saved.hash(), job.hash());
             let back = saved.into_job(job.body.place);
             prop_assert_eq!(format!("{back:?}"), format!("{job:?}"));
             for cut in 0..length {

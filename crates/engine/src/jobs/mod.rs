@@ -4,6 +4,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a slot that is held elsewhere is live")]
 
+pub(crate) mod capture;
 pub(crate) mod free;
 pub(crate) mod index;
 pub(crate) mod loaded;
@@ -14,10 +15,10 @@ pub(crate) mod spilled;
 use std::collections::BTreeSet;
 use std::ops;
 
-use crate::capture::{Capture, page_of, start_of};
 use crate::job::{Job, KeyHash};
-use crate::store::Place;
+use crate::place::Place;
 use adjourn_types::{JobId, TopicId};
+use capture::{Capture, page_of, start_of};
 use free::FreeNumbers;
 use index::Index;
 use loaded::Loaded;

@@ -5,7 +5,7 @@
 
 use super::slab::Slab;
 use crate::job::KeyHash;
-use crate::store::Place;
+use crate::place::Place;
 use adjourn_types::JobId;
 
 /// The slot of a spilled job; the lowest bit selects one of the two lists.

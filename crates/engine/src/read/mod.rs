@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::Engine;
-use crate::apply::Moved;
 use crate::defaults::AfterFailure;
 use crate::events::JobEvent;
 use crate::hash::{Element, Kind};
@@ -18,6 +17,7 @@ use crate::job::Job;
 use crate::jobs::Slot;
 use crate::outcome::{FinishedView, Grant, JobView, SessionStatus, SessionView, TopicView};
 use crate::store::JobStore;
+use crate::timers::moved::Moved;
 use crate::topics::TopicTotals;
 use list::Pass;
 use listing::{Listed, Listing};

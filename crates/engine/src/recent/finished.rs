@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash;
+use crate::hash::{Element, Kind};
 use crate::recent::{Happening, Recent};
 use adjourn_types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS};
 use adjourn_types::{JobId, Lease, Millis, TopicId};
@@ -63,6 +63,8 @@ impl Happening for Finish {
     }
 
     fn element(&self) -> u128 {
-        hash::of_finished(self)
+        let Self { at, lease, topic, attempts } = self;
+        let mut element = Element::new(Kind::Finished);
+        element.word(at.0).word(lease.job.0).word(lease.fence.0).pair(topic.0, *attempts).hash()
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash;
+use crate::hash::{Element, Kind};
 use crate::recent::{Happening, Recent};
 use crate::sessions::repeat::JobChecksum;
 use crate::sessions::window::{Recall, unpack};
@@ -68,6 +68,8 @@ impl Happening for Remembered {
     }
 
     fn element(&self) -> u128 {
-        hash::of_idempotent(self)
+        let Self { at, owner, key, outcome, checksum } = self;
+        let mut element = Element::new(Kind::Idempotent);
+        element.word(at.0).word(*owner).wide(*key).word(*outcome).word((*checksum).into()).hash()
     }
 }

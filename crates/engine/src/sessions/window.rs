@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::repeat::JobChecksum;
-use crate::hash::{self, Sum};
+use crate::hash::{Element, Kind, Sum};
 use crate::outcome::{PushOutcome, Reject};
 use adjourn_types::limits::PRODUCER_WINDOW_MAX;
 use adjourn_types::{GroupId, JobId, SessionId};
@@ -280,7 +280,8 @@ impl Kept {
     }
 
     fn hash(self, session: SessionId, sequence: u64) -> u128 {
-        hash::of_pushed(session, sequence, self.outcome, self.checksum)
+        let mut element = Element::new(Kind::Pushed);
+        element.word(session.0).word(sequence).word(self.outcome).word(self.checksum.into()).hash()
     }
 }
 

@@ -4,6 +4,7 @@
 //! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
 //! ready or buried, and the end of its retention once it is finished. Timers are derived from the jobs and are not hashed.
 
+pub(crate) mod moved;
 pub(crate) mod wheel;
 
 use std::cmp::Ordering;

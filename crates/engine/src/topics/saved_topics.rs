@@ -4,8 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use super::TopicTotals;
 use super::policy::SavedRule;
-use crate::capture::state_metadata::TopicCounts;
 use adjourn_types::{Millis, TopicId, TopicName};
+
+/// The counters of one topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicCounts {
+    /// Its number.
+    pub id: TopicId,
+    /// Its name.
+    pub name: TopicName,
+    /// True if reserve takes no job of it.
+    pub paused: bool,
+    /// Jobs whose due time lies ahead.
+    pub delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub ready: u64,
+    /// Jobs under a lease.
+    pub reserved: u64,
+    /// Jobs set aside.
+    pub buried: u64,
+}
 
 /// One topic in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
+use super::super::connection::connection;
 use super::super::input::{self, Part};
 use super::super::problem::{Problem, ProblemJson, about};
 use super::new_job::NewJobJson;
@@ -146,7 +147,7 @@ pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: 
 }
 
 async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
-    let connection = input::connection(request.extensions())?;
+    let connection = connection(request.extensions())?;
     let (parts, body) = request.into_parts();
     let is_lines = input::media_type(&parts.headers) == "application/x-ndjson";
     if !is_lines {

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use self::fields::Fields;
 use super::caller::Caller;
+use super::connection::connection;
 use super::input;
 use super::problem::Problem;
 use adjourn_protocol::{
@@ -77,7 +78,7 @@ impl fmt::Display for Failure {
 
 /// Reads the fields of a request.
 async fn read(caller: &Caller, request: Request) -> Result<Fields, Unread> {
-    let connection = input::connection(request.extensions()).map_err(Unread::Body)?;
+    let connection = connection(request.extensions()).map_err(Unread::Body)?;
     let bytes_max = REQUEST_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
     let bytes = input::read(request.into_body(), bytes_max, &connection).await.map_err(Unread::Body)?;
     Fields::read(&bytes).ok_or(Unread::Json)

@@ -17,7 +17,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::super::caller::{Caller, HttpConnection, HttpState};
+use super::super::caller::{Caller, HttpState};
+use super::super::connection::HttpConnection;
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
 use super::{Failure, key_of, look, push_one, topic_of};

@@ -4,9 +4,8 @@ use super::Group;
 use crate::Replica;
 use crate::io::Notice;
 use crate::node::Node;
-use crate::recovery::{change_members, decode};
-use adjourn_engine::{Applied, Command, Entry};
-use adjourn_raft::MembershipChange;
+use adjourn_engine::{Applied, Command, Engine, Entry, EntryError};
+use adjourn_raft::{Membership, MembershipChange};
 use adjourn_storage::{EntryKind, LogEntry, StorageError};
 
 impl Replica {
@@ -88,4 +87,27 @@ impl Group {
         }
         node.peers.note_state(self.applied.0, begins_term, || self.state.engine.state_hash());
     }
+}
+
+/// Changes the members of the group, and the state, which remembers removed members. Ignores a change that would leave no
+/// voter.
+pub(crate) fn change_members(
+    engine: &mut Engine,
+    before: &Membership,
+    change: MembershipChange,
+) -> Membership {
+    let Some(after) = before.after(change) else { return before.clone() };
+    for gone in before.all().filter(|node| !after.contains(*node)) {
+        engine.remove_member(gone);
+    }
+    if let MembershipChange::Remove(node) = change {
+        // The node may be in the state without having been a member.
+        engine.remove_member(node);
+    }
+    after
+}
+
+/// Decodes an entry; `None` for the empty one that a new leader appends.
+pub(crate) fn decode(entry: &LogEntry) -> Result<Option<Entry<'_>>, EntryError> {
+    if entry.data.is_empty() { Ok(None) } else { Entry::decode(&entry.data).map(Some) }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every member has one. The work that only a leader does is in [`leader`](super::leader).
 
-mod apply;
+pub(crate) mod apply;
 pub(crate) mod checkpoint;
 pub(crate) mod clock;
 pub(crate) mod cluster;
@@ -274,7 +274,7 @@ impl Group {
             return;
         }
         for entry in entries {
-            if let Ok(Some(decoded)) = crate::recovery::decode(entry) {
+            if let Ok(Some(decoded)) = apply::decode(entry) {
                 decoded.commands.iter().for_each(|command| _ = self.state.read_ahead(command));
             }
         }

@@ -15,7 +15,6 @@ mod reads;
 mod requests;
 mod sessions;
 mod shares;
-pub(crate) mod token_limits;
 mod topic_pass;
 mod waiters;
 
@@ -28,9 +27,9 @@ use crate::leader::changes::Changes;
 use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
 use crate::leader::sessions::Graces;
-use crate::leader::token_limits::TokenLimits;
 use crate::leader::waiters::Waiters;
 use crate::node::Node;
+use crate::token_limits::TokenLimits;
 use adjourn_engine::Command;
 use adjourn_protocol::{Applied, ErrorReply, GoingAway, Response};
 use adjourn_raft::MembershipChange;

@@ -15,41 +15,14 @@ use crate::group::Group;
 use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::Asker;
+use crate::node::push_parts::PushParts;
 use crate::refusals::{retry_later, stopping, too_much_under_way};
 use crate::selects::at_least;
 use crate::stopping::Stop;
 use adjourn_engine::{Command, NewJob, Outcome};
-use adjourn_protocol::{Applied, ErrorCode, ErrorReply, Idempotency, Push, PushResult, Response};
+use adjourn_protocol::{Applied, ErrorCode, ErrorReply, Idempotency, Push, Response};
 use adjourn_types::limits::IDEMPOTENT_LIST_JOBS_MAX;
 use adjourn_types::{Access, Key, SessionId, When};
-
-/// A PUSH that is proposed in parts.
-#[derive(Debug)]
-pub(crate) struct PushParts {
-    asker: Asker,
-    session: SessionId,
-    push: Push,
-    /// The number of its jobs that are proposed and not applied; 0 while it waits for its connection's turn.
-    proposed: usize,
-    /// The outcomes of earlier jobs.
-    results: Vec<PushResult>,
-}
-
-impl PushParts {
-    /// Ends the push: jobs that are not applied are refused, the others have their outcomes.
-    pub(crate) fn end(mut self, node: &mut Node, refusal: ErrorReply) {
-        if self.results.is_empty() {
-            return node.connections.refuse(self.asker, refusal);
-        }
-        self.results.resize(self.push.jobs.len(), PushResult::Refused(refusal.code, None));
-        node.connections.send(self.asker, Response::Pushed(self.results));
-    }
-
-    /// True if a part is in flight through the log.
-    pub(crate) fn is_under_way(&self) -> bool {
-        self.proposed > 0
-    }
-}
 
 impl Leader {
     pub(super) fn push(

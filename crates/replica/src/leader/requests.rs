@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 
 use super::Leader;
 use super::proposals::Reply;
-use super::pushes::PushParts;
 use super::shares::topic_order;
 use super::waiters::{Cancelled, Demand, WaiterId};
 use crate::Replica;
@@ -12,6 +11,7 @@ use crate::group::Group;
 use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::{Asker, Phase};
+use crate::node::push_parts::PushParts;
 use crate::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
 use crate::rights::check_rights;
 use crate::selects::{at_least, at_least_ms, select_job};

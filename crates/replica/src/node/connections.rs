@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::account::{HeldMemory, MemoryAccount, MemoryShare};
+use super::push_parts::PushParts;
+use crate::account::{HeldMemory, MemoryAccount, MemoryShare};
 use crate::io::{Arrival, ConnectionId, Output, Permit};
-use crate::leader::pushes::PushParts;
 use adjourn_protocol::{ErrorReply, GoingAway, Kind, Request, RequestId, Response};
 use adjourn_types::{Access, Millis, SessionId, SessionSecret};
 

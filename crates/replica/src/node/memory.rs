@@ -8,7 +8,7 @@
 pub(crate) struct Memory {
     /// The limit in bytes; 0 for no limit.
     max: u64,
-    /// The part of the limit reserved for clients beside the state: the [account](super::account::MemoryAccount).
+    /// The part of the limit reserved for clients beside the state: the [account](crate::account::MemoryAccount).
     kept: u64,
     /// The measured memory of the process, without the part taken from that account.
     resident: u64,

@@ -1,9 +1,9 @@
 //! The part of a replica that does not depend on leading: clients, other nodes, memory, clocks, and pending outputs.
 
-pub(crate) mod account;
 pub(crate) mod connections;
 mod memory;
 pub(crate) mod peers;
+pub(crate) mod push_parts;
 
 use crate::io::{ConnectionId, Notice, Now, Output, ReplicaConfig};
 use crate::node::connections::Connections;

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::super::outbox::{Gauge, Outbox, ToBackup};
 use adjourn_protocol::{BackupReady, ErrorCode, ErrorReply, Response};
-use adjourn_storage::backup::FOOTER_BYTES;
+use adjourn_storage::backup_file::FOOTER_BYTES;
 use adjourn_storage::{PinnedBackup, StorageError};
 use adjourn_types::limits::BACKUP_IDLE_MS_MAX;
 

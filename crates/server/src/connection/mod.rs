@@ -8,6 +8,7 @@
 mod backup;
 mod greeting;
 mod input;
+mod numbers;
 mod reader;
 mod writer;
 
@@ -26,7 +27,6 @@ use tracing::debug;
 use super::audit::Audit;
 use super::clock::Clock;
 use super::core::{CoreMailbox, ToCore};
-use super::listener::ConnectionNumbers;
 use super::outbox::{Gauge, Inbox, Outbox};
 use super::peers::Callers;
 use super::rate::Rate;
@@ -39,6 +39,7 @@ use adjourn_transport::tls::{Acceptor, is_of_tls};
 use adjourn_types::SessionSecret;
 
 pub(super) use input::{InputRoom, InputShare};
+pub(crate) use numbers::ConnectionNumbers;
 use reader::{End, Reader};
 use writer::Writer;
 

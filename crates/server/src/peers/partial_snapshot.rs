@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use adjourn_storage::StorageError;
-use adjourn_storage::backup::{FOOTER_BYTES, footer};
+use adjourn_storage::backup_file::{FOOTER_BYTES, footer};
 
 /// The size of one read, in bytes.
 const READ_BYTES: usize = 256 << 10;

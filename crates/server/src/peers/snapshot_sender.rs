@@ -19,7 +19,7 @@ use super::super::checkpoint::ToCheckpoint;
 use super::Shared;
 use super::frames::PeerFrame;
 use adjourn_replica::Input;
-use adjourn_storage::backup::FOOTER_BYTES;
+use adjourn_storage::backup_file::FOOTER_BYTES;
 use adjourn_storage::{PinnedBackup, StorageError};
 
 /// The length of a part of a checkpoint, in bytes.

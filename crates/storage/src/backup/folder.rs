@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::layout::BackupFile;
 use crate::StorageError;
+use crate::backup_file::BackupFile;
 use crate::folder::{DiskFile, Folder, FolderFile, FolderWriter};
 
 /// The files in a backup.

@@ -1,22 +1,12 @@
 //! Backups: a checkpoint in one file.
 //!
-//! ```text
-//!  header | table | manifest | page file | ... | page file | chunk | ... | chunk | footer
-//! ```
-//!
-//! Manifest, page files and chunks are the bytes of a checkpoint in a data directory; the table has the place of each.
-//! `docs/format.md` draws the bytes.
-//!
-//! - [`PinnedBackup`] is the running node's side: the files of one checkpoint, held open.
-//! - [`Backup`] is a backup file. Opening it reads its header, its table and its manifest;
-//!   [`Backup::verify`] reads all of it and trusts nothing; [`Backup::restore`] creates a data directory from it.
+//! [`Backup`] is a [backup file](crate::backup_file). Opening it reads its header, its table and its manifest;
+//! [`Backup::verify`] reads all of it and trusts nothing; [`Backup::restore`] creates a data directory from it.
 //!
 //! Every byte is under a checksum or a hash of the part that it is in, so damage is reported with its place. The hash of the
 //! whole file, in the footer, is for tools that know nothing else of the format.
 
 mod folder;
-mod layout;
-mod pinned;
 mod restore;
 mod unpack;
 
@@ -26,15 +16,14 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::audit::{Depth, audit};
+use super::backup_file::layout::{HEADER_BYTES, damaged, footer_hash, size};
+use super::backup_file::{BackupFile, BackupHeader, FOOTER_BYTES};
 use super::chunks::{MANIFEST, Manifest, chunk_name, pages_name};
 use super::folder::{DiskFile, FolderFile as _};
 use super::inspect::CheckpointReport;
 use super::{BackupDamage, BackupPart, Damage, FileDamage, StorageError};
-use layout::{HEADER_BYTES, damaged, footer_hash, size};
 
 pub use folder::{BackupFolder, BackupPartFile, NoWriter};
-pub use layout::{BackupFile, BackupHeader, FOOTER_BYTES, footer};
-pub use pinned::{BackupOrigin, PinnedBackup};
 pub use restore::RestoreOptions;
 
 /// The size of one read, in bytes.

@@ -10,11 +10,12 @@ use super::super::disk::tests::beginning::open_beside_manifest;
 use super::super::durable::base_in;
 use super::super::folder::{Folder, FolderWriter as _, SimulatedFolder};
 use super::super::recover::tests::images_of;
-use super::super::simulated::{Fault, SimulatedDisk, SimulatedStorage};
+use super::super::simulated::{SimulatedDisk, SimulatedStorage};
 use super::super::{
     Damage, DiskStorage, EntryKind, LogBase, LogEntry, OpenOptions, PersistBatch, Storage, Vote,
 };
 use super::*;
+use crate::Fault;
 
 const OLD_VOTE: Vote = Vote { term: 2, vote: 1 };
 const NEW_VOTE: Vote = Vote { term: 6, vote: 3 };

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt as _;
 
-use super::super::directory::create_durably;
+use super::create::create_durably;
 use super::{FixedFile, Folder, FolderFile, FolderWriter, JournalFolder, Path, PathBuf, StorageError, sync};
 
 /// A folder on the disk.

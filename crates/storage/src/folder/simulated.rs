@@ -23,12 +23,14 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::changeover::{self, CHUNKS, Folders, IDENTITY, IDENTITY_NEW, INCOMING};
-use super::super::simulated::{Fault, Rng};
 use super::{Folder, JournalFolder, Path, PathBuf, StorageError};
 use content::Content;
+pub use fault::Fault;
+pub(crate) use fault::Rng;
 pub use files::{FaultyFile, FaultyWriter};
 
 mod content;
+mod fault;
 mod files;
 
 /// A folder in memory. Clones are the same folder.

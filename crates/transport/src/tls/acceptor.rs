@@ -10,9 +10,9 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::super::fresh::Fresh;
 use super::super::stream::Stream;
 use super::files::{Identity, revoked, roots};
+use super::fresh::Fresh;
 use super::{TlsError, VERSIONS, provider};
 
 /// The files of a server's port.

@@ -10,9 +10,9 @@ use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::super::fresh::Fresh;
 use super::super::stream::Stream;
 use super::files::{Identity, roots};
+use super::fresh::Fresh;
 use super::{TlsError, VERSIONS, provider};
 
 /// The files of a client.

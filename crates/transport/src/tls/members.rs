@@ -17,10 +17,10 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, Signature
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::super::fresh::Fresh;
 use super::super::stream::Stream;
 use super::acceptor::{shows, verifier};
 use super::files::Identity;
+use super::fresh::Fresh;
 use super::{TlsError, VERSIONS, provider};
 
 /// The files of a node's peer port.

@@ -11,6 +11,7 @@
 mod acceptor;
 mod connector;
 mod files;
+mod fresh;
 mod members;
 #[cfg(test)]
 pub(crate) mod test_certificates;
@@ -23,6 +24,7 @@ use rustls::crypto::CryptoProvider;
 
 pub use acceptor::{Acceptor, ServerFiles};
 pub use connector::{ClientFiles, Connector};
+pub use fresh::Mark;
 pub use members::{Members, MembersFiles, node_name};
 
 /// Why TLS cannot be used with these files.

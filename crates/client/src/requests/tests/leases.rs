@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::cancellation::Cancelled;
+use crate::cancelled::Cancelled;
 
 const GRACE_MS: u64 = 4_000;
 /// The part of a grace that is deducted because clocks differ in speed.

@@ -9,7 +9,7 @@ use super::super::snapshot_sender::PART_BYTES;
 use super::*;
 use adjourn_engine::{Command, Engine, Entry};
 use adjourn_storage::SealedCheckpoint;
-use adjourn_storage::backup::FOOTER_BYTES;
+use adjourn_storage::backup_file::FOOTER_BYTES;
 use adjourn_storage::folder::Folder as _;
 use adjourn_storage::{
     BackupOrigin, CheckpointBegin, CheckpointWriter, LogBase, PinnedBackup, Records, Restored,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::simulated::Rng;
+use super::Rng;
 
 const SECTOR_BYTES: usize = 512;
 

@@ -1,7 +1,7 @@
 //! Open files of the simulated folder.
 
-use super::super::super::simulated::Fault;
 use super::super::{FixedFile, FolderFile, FolderWriter, StorageError};
+use super::Fault;
 use super::{Shared, SimulatedFolder, locked};
 
 /// A file in memory that is open for reading.

@@ -57,7 +57,7 @@ pub(crate) struct Made {
 
 impl TokenLimits {
     /// Counts one more session for the token, if it may have one. [`Self::opened`] must follow.
-    pub(super) fn open(&mut self, access: &Access, now_us: u64, is_live: impl Fn(SessionId) -> bool) -> bool {
+    pub(crate) fn open(&mut self, access: &Access, now_us: u64, is_live: impl Fn(SessionId) -> bool) -> bool {
         if access.sessions_max == usize::MAX {
             return true;
         }
@@ -73,7 +73,7 @@ impl TokenLimits {
     }
 
     /// Notes the outcome of opening a session: `None` if it failed.
-    pub(super) fn opened(&mut self, token: &str, opened: Option<SessionId>) {
+    pub(crate) fn opened(&mut self, token: &str, opened: Option<SessionId>) {
         if let Some(of_token) = self.0.get_mut(token) {
             of_token.opening = of_token.opening.saturating_sub(1);
             of_token.open.extend(opened);
@@ -81,7 +81,7 @@ impl TokenLimits {
     }
 
     /// Counts a resumed session. It is never refused, because it was counted when it was opened.
-    pub(super) fn resumed(&mut self, access: &Access, session: SessionId) {
+    pub(crate) fn resumed(&mut self, access: &Access, session: SessionId) {
         if access.sessions_max != usize::MAX {
             self.0.entry(access.token.clone()).or_default().open.insert(session);
         }
@@ -125,7 +125,7 @@ impl TokenLimits {
     }
 
     /// Counts a created topic.
-    pub(super) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
+    pub(crate) fn topic_made(&mut self, id: TopicId, name: &TopicName) {
         for topics in self.counted().filter(|topics| id.0 >= topics.counted_to) {
             topics.making.remove(name);
             topics.there += usize::from(topics.has(name.as_str()));
@@ -134,7 +134,7 @@ impl TokenLimits {
     }
 
     /// Counts a removed topic. Topics from `made_to` on were removed before [`Self::topic_made`] was called for them.
-    pub(super) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
+    pub(crate) fn topic_gone(&mut self, id: TopicId, name: &TopicName, made_to: TopicId) {
         for topics in self.counted().filter(|topics| id.0 < topics.counted_to.max(made_to.0)) {
             topics.there -= usize::from(topics.has(name.as_str()));
             topics.absent += usize::from(topics.dead_letters.contains(name));
@@ -142,7 +142,7 @@ impl TokenLimits {
     }
 
     /// Counts a topic that may be created for the dead letters of another one.
-    pub(super) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
+    pub(crate) fn dead_letters_set(&mut self, topic: &str, to: &TopicName, engine: &Engine) {
         for topics in self.counted().filter(|topics| topics.has(topic) && topics.has(to.as_str())) {
             topics.making.remove(to);
             if topics.dead_letters.insert(to.detached()) {

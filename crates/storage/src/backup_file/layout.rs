@@ -9,9 +9,9 @@ use std::path::Path;
 use bytes::Bytes;
 
 /// The version of backups that this code writes, and the newest that it reads.
-pub(super) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// Bytes of the header.
-pub(super) const HEADER_BYTES: u64 = 112;
+pub(crate) const HEADER_BYTES: u64 = 112;
 /// Bytes of the footer.
 pub const FOOTER_BYTES: u64 = 32;
 
@@ -62,7 +62,7 @@ pub struct BackupFile {
 
 impl BackupHeader {
     /// Header and table.
-    pub(super) fn encode(&self, files: &[BackupFile]) -> Vec<u8> {
+    pub(crate) fn encode(&self, files: &[BackupFile]) -> Vec<u8> {
         let mut table = Vec::new();
         for BackupFile { name, at, bytes, hash } in files {
             let mut padded = [0; NAME_BYTES];
@@ -92,7 +92,7 @@ impl BackupHeader {
     }
 
     /// Decodes the header at the beginning of `bytes`, and the checksum of the table. `path` is for error messages.
-    pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<(Self, u32), StorageError> {
+    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<(Self, u32), StorageError> {
         let damaged = || damaged(path, 0, BackupDamage::Part(BackupPart::Header));
         let fixed = bytes.get(..FIXED_BYTES).and_then(sealed).ok_or_else(damaged)?;
         let mut fields = Fields(fixed);
@@ -119,12 +119,12 @@ impl BackupHeader {
     }
 
     /// Where the first file begins.
-    pub(super) fn files_at(&self) -> u64 {
+    pub(crate) fn files_at(&self) -> u64 {
         HEADER_BYTES + u64::from(self.files) * ENTRY_BYTES
     }
 
     /// Decodes the table; `None` if its checksum does not match, or the files are not contiguous.
-    pub(super) fn decode_table(&self, bytes: &[u8], crc: u32) -> Option<Vec<BackupFile>> {
+    pub(crate) fn decode_table(&self, bytes: &[u8], crc: u32) -> Option<Vec<BackupFile>> {
         let mut fields = Fields(bytes);
         let mut files = Vec::with_capacity(bytes.len() / size(ENTRY_BYTES));
         let mut end = self.files_at();
@@ -147,17 +147,17 @@ pub fn footer(hash: u128, bytes: u64) -> Bytes {
 }
 
 /// The hash in a footer; `None` if it is not the footer of a backup of `bytes` bytes.
-pub(super) fn footer_hash(footer: &[u8], bytes: u64) -> Option<u128> {
+pub(crate) fn footer_hash(footer: &[u8], bytes: u64) -> Option<u128> {
     let mut fields = Fields(footer);
     let (hash, found) = (fields.u128()?, fields.u64()?);
     (found == bytes && fields.take() == Some(FOOTER_MAGIC) && fields.0.is_empty()).then_some(hash)
 }
 
-pub(super) fn damaged(path: &Path, at: u64, damage: BackupDamage) -> StorageError {
+pub(crate) fn damaged(path: &Path, at: u64, damage: BackupDamage) -> StorageError {
     StorageError::DamagedBackup { path: path.to_owned(), at, damage }
 }
 
 /// A length that was already checked against the file.
-pub(super) fn size(bytes: u64) -> usize {
+pub(crate) fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

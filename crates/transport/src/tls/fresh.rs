@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::tls::TlsError;
+use super::TlsError;
 
 /// The shortest time between two checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -5,30 +5,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::shared::Shared;
-
-/// Why a handler has to end early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Cancelled {
-    /// The server was silent for so long that it may have given the session's leases back. Another consumer may get
-    /// the job.
-    #[error("the connection is lost, and the lease may be over")]
-    ConnectionLost,
-    /// The server reports that the lease is over. Another consumer may have the job.
-    #[error("the server has taken the lease back")]
-    LeaseLost,
-    /// The lease has run out, because it could not be touched in time. Another consumer may get the job.
-    #[error("the lease has run out")]
-    TimeOver,
-    /// The handler has run for its maximum time.
-    #[error("the handler has run for longer than run_ms_max")]
-    TooLong,
-    /// The worker stops. It keeps the lease and waits for the handler to finish, within the time for its stop. If the
-    /// worker was dropped, so is the handler.
-    #[error("the worker stops")]
-    WorkerStops,
-}
+use crate::cancelled::Cancelled;
+use crate::shared::Shared;
 
 /// Tells a handler that it has to end early.
 ///
@@ -52,13 +30,6 @@ struct State {
     /// When the lease ends.
     until: Instant,
     why: Option<Cancelled>,
-}
-
-impl Cancelled {
-    /// True if another consumer may have the job, so that the handler must not go on.
-    pub(super) fn ends_lease(self) -> bool {
-        self != Self::WorkerStops
-    }
 }
 
 impl Cancellation {
