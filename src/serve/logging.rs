@@ -25,10 +25,10 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// A handle of the thread that writes the log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Shared>);
+pub(crate) struct Log(Arc<LogState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct LogState {
     lines: Mutex<Lines>,
     /// Signalled when a line waits, or was written.
     changed: Condvar,
@@ -117,7 +117,7 @@ impl Lines {
     }
 }
 
-impl Shared {
+impl LogState {
     /// Writes the lines to `out` until the process ends.
     fn write_to(&self, out: impl Write) {
         let mut out = LineWriter { out, is_cut: false };

@@ -25,14 +25,14 @@ pub(super) enum Reputation {
 /// The slots of all calls.
 #[derive(Debug)]
 pub(super) struct CallSlots {
-    proven: Places,
-    probation: Places,
+    proven: ReputationSlots,
+    probation: ReputationSlots,
     per_reputation: usize,
 }
 
 /// The slots for destinations of one reputation.
 #[derive(Debug)]
-struct Places {
+struct ReputationSlots {
     calls: Arc<Semaphore>,
     bodies: Bodies,
 }
@@ -60,8 +60,10 @@ impl CallSlots {
             max => BODIES_BYTES_MAX.min(max / MEMORY_PART),
         };
         let kib_max = u32::try_from(bytes / 2 / 1024).unwrap_or(u32::MAX).max(TOPIC_PART);
-        let places =
-            || Places { calls: Arc::new(Semaphore::new(per_reputation)), bodies: Bodies::new(kib_max) };
+        let places = || ReputationSlots {
+            calls: Arc::new(Semaphore::new(per_reputation)),
+            bodies: Bodies::new(kib_max),
+        };
         Self { proven: places(), probation: places(), per_reputation }
     }
 
@@ -73,7 +75,7 @@ impl CallSlots {
     /// A slot for a call with bodies of this size. Half of the slots, and of the memory, is reserved for a destination's
     /// `first` call.
     pub(super) fn take(&self, reputation: Reputation, is_first: bool, body_bytes: usize) -> Option<CallSlot> {
-        let Places { calls, bodies } = match reputation {
+        let ReputationSlots { calls, bodies } = match reputation {
             Reputation::Proven => &self.proven,
             Reputation::Probation => &self.probation,
         };

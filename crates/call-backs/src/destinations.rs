@@ -85,12 +85,12 @@ pub(super) struct CallPermit {
     was_cramped: bool,
     /// True once the end of the call was reported.
     is_told: bool,
-    _places: Places,
+    _places: HeldSlots,
 }
 
 /// The slots of a call, until this is dropped.
 #[derive(Debug)]
-struct Places {
+struct HeldSlots {
     _of_node: CallSlot,
     _share: OwnedSemaphorePermit,
     _unproven: Option<OwnedSemaphorePermit>,
@@ -136,7 +136,7 @@ impl Destinations {
             let unproven = if is_steady { None } else { Some(self.unproven_place(body_bytes, is_first)?) };
             let (share, of_node) =
                 (self.bodies.take(body_bytes)?, room.take(reputation, is_first, body_bytes)?);
-            Some(Places { _of_node: of_node, _share: share, _unproven: unproven })
+            Some(HeldSlots { _of_node: of_node, _share: share, _unproven: unproven })
         };
         let Some(places) = places() else {
             state.breaker.gave_up(admission);

@@ -108,13 +108,13 @@ pub struct Prepared {
 /// The call-backs of this node.
 #[derive(Clone, Debug)]
 pub struct CallBacks {
-    shared: Arc<Shared>,
+    shared: Arc<CallBacksState>,
     topics: Arc<Mutex<BTreeMap<TopicName, Arc<Topic>>>>,
 }
 
 /// The state that all topics share.
 #[derive(Debug)]
-struct Shared {
+struct CallBacksState {
     local: Local,
     access: Arc<Access>,
     sessions: Sessions,
@@ -183,7 +183,7 @@ impl Prepared {
         let log = Log::open(&folder, config.log_bytes, wall)
             .map_err(|source| CallBacksError::Log { folder: folder.clone(), source })?;
         let access = Arc::new(Access { token: NAME.to_owned(), ..Access::open() });
-        let shared = Shared {
+        let shared = CallBacksState {
             settler: Settler::start(local.clone(), Arc::clone(&access)),
             sessions: Sessions::default(),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),

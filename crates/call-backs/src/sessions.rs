@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::Shared;
+use super::CallBacksState;
 use adjourn_protocol::ErrorReply;
 use adjourn_server::LocalSession;
 use adjourn_types::limits::SUBSCRIPTIONS_MAX;
@@ -33,7 +33,7 @@ impl Sessions {
     /// # Errors
     ///
     /// If this node does not lead.
-    pub(super) async fn take(&self, shared: &Shared) -> Result<Arc<LocalSession>, ErrorReply> {
+    pub(super) async fn take(&self, shared: &CallBacksState) -> Result<Arc<LocalSession>, ErrorReply> {
         let mut open = self.0.lock().await;
         if let Some((_, why)) = open.refused.as_ref().filter(|(until, _)| Instant::now() < *until) {
             return Err(why.clone());

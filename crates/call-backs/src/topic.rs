@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::Shared;
+use super::CallBacksState;
 use super::attempt::Attempt;
 use super::call_request::{CallRequest, Plan};
 use super::client::Deadline;
@@ -47,7 +47,7 @@ pub(super) struct Topic {
     /// The only destination, if there is one.
     only: Option<Origin>,
     pub(super) destinations: Destinations,
-    shared: Arc<Shared>,
+    shared: Arc<CallBacksState>,
     /// Signalled when the only destination has changed its state.
     changed: Notify,
     pub(super) stopped: CancellationToken,
@@ -55,7 +55,7 @@ pub(super) struct Topic {
 
 impl Topic {
     /// Begins to make calls.
-    pub(super) fn start(of: CalledBack, shared: &Arc<Shared>) -> Arc<Self> {
+    pub(super) fn start(of: CalledBack, shared: &Arc<CallBacksState>) -> Arc<Self> {
         let plan = Plan::new(&of.call_back);
         // A host has no placeholders, so the template itself has it.
         let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::config::ClientConfig;
 use super::connection;
 use super::error::{ClientError, ProtocolFault};
-use super::shared::{Handle, Shared};
+use super::shared::{ClientState, Handle};
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use adjourn_protocol::{
     Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult, ReleaseKind,
@@ -296,7 +296,7 @@ impl Client {
         done
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<ClientState> {
         self.handle.shared()
     }
 

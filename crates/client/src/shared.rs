@@ -22,7 +22,7 @@ use adjourn_types::Lease;
 
 /// The shared state and its notifications.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ClientState {
     requests: Mutex<Requests>,
     /// Signalled when there is something to write.
     pub(super) output: Notify,
@@ -38,10 +38,10 @@ pub(super) struct Shared {
 
 /// The clones of a client share it. Dropping it stops the connection task.
 pub(super) struct Handle {
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
 }
 
-impl Shared {
+impl ClientState {
     pub(super) fn new(requests: Requests) -> Self {
         Self {
             requests: Mutex::new(requests),
@@ -62,7 +62,7 @@ impl Shared {
     }
 
     pub(super) fn is_connected(&self) -> bool {
-        self.lock().connection == Connection::Up
+        self.lock().wire.connection == Connection::Up
     }
 
     pub(super) fn limits(&self) -> Limits {
@@ -146,9 +146,9 @@ impl Shared {
         requests.look(now, wall(), answers);
         let changed = change(&mut requests, now, answers);
         requests.pump(now, answers);
-        let write = requests.writer_waits && !requests.out.is_empty();
+        let write = requests.wire.writer_waits && !requests.wire.out.is_empty();
         if write {
-            requests.writer_waits = false;
+            requests.wire.writer_waits = false;
         }
         drop(requests);
         if write {
@@ -184,11 +184,11 @@ fn wall() -> SystemTime {
 }
 
 impl Handle {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<ClientState>) -> Self {
         Self { shared }
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<ClientState> {
         &self.shared
     }
 

@@ -100,11 +100,16 @@ pub(super) struct Core {
     readiness: Option<oneshot::Sender<()>>,
     /// Events for those that watch jobs.
     events: broadcast::Sender<JobEvent>,
-    /// The outputs of the turn under way.
+    turn: CoreTurn,
+}
+
+/// The turn under way, or the last one.
+#[derive(Debug)]
+struct CoreTurn {
     outputs: Vec<Output>,
-    /// True if the turn under way has taken at most one input, and committed nothing.
+    /// True if it has taken at most one input, and committed nothing.
     is_lone: bool,
-    /// How the last turn ended.
+    /// How it ended.
     next: Next,
 }
 
@@ -146,11 +151,11 @@ impl Actor for Box<Core> {
     type Input = ToCore;
 
     fn turn(&mut self, inputs: &mut VecDeque<ToCore>, more_wait: &dyn Fn() -> bool) -> bool {
-        self.next = self.take_in(inputs);
-        if self.next == Next::GoOn {
-            self.next = self.act(more_wait);
+        self.turn.next = self.take_in(inputs);
+        if self.turn.next == Next::GoOn {
+            self.turn.next = self.act(more_wait);
         }
-        self.next == Next::GoOn
+        self.turn.next == Next::GoOn
     }
 
     fn wakes_at(&mut self) -> Duration {
@@ -164,7 +169,7 @@ impl Actor for Box<Core> {
                 self.outboxes.insert(connection, outbox);
             }
         }
-        let farewell: fn(&Outbox) = if self.next == Next::Stopped { Outbox::close } else { Outbox::cut };
+        let farewell: fn(&Outbox) = if self.turn.next == Next::Stopped { Outbox::close } else { Outbox::cut };
         self.outboxes.values().for_each(farewell);
         self.disk.send(ToDisk::Finish);
         // A checkpoint thread that is gone has failed, and reports that itself.
@@ -199,9 +204,7 @@ impl Core {
             next_unreadable: Duration::ZERO,
             readiness: Some(readiness),
             events: broadcast::Sender::new(EVENTS_KEPT_MAX),
-            outputs: Vec::new(),
-            is_lone: false,
-            next: Next::GoOn,
+            turn: CoreTurn { outputs: Vec::new(), is_lone: false, next: Next::GoOn },
         }
     }
 
@@ -209,7 +212,7 @@ impl Core {
     fn take_in(&mut self, inputs: &mut VecDeque<ToCore>) -> Next {
         let mut now = self.clock.now();
         let taken = inputs.len().min(INPUTS_PER_POLL_MAX);
-        self.is_lone = taken <= 1;
+        self.turn.is_lone = taken <= 1;
         for input in inputs.drain(..taken) {
             match input {
                 ToCore::Abort => return Next::Aborted,
@@ -262,7 +265,7 @@ impl Core {
     /// Asks for outputs and carries them out, until there are none.
     fn act(&mut self, more_wait: &dyn Fn() -> bool) -> Next {
         loop {
-            let mut outputs = mem::take(&mut self.outputs);
+            let mut outputs = mem::take(&mut self.turn.outputs);
             self.poll(&mut outputs);
             let mut done = Done::default();
             if let Some(persisted) = self.commit(&outputs, more_wait) {
@@ -275,7 +278,7 @@ impl Core {
             for output in outputs.drain(..) {
                 self.carry_out(output, &mut done);
             }
-            self.outputs = outputs;
+            self.turn.outputs = outputs;
             let Done { stopped, failed, inputs } = done;
             if let Some(error) = failed {
                 return self.fail(error);
@@ -302,10 +305,10 @@ impl Core {
         more_wait: &dyn Fn() -> bool,
     ) -> Option<Result<Persisted, StorageError>> {
         let write = brief_write(outputs)?;
-        if !self.is_lone || self.durable < self.ordered || !self.replica.is_alone() || more_wait() {
+        if !self.turn.is_lone || self.durable < self.ordered || !self.replica.is_alone() || more_wait() {
             return None;
         }
-        self.is_lone = false;
+        self.turn.is_lone = false;
         self.disk.persist(write)
     }
 

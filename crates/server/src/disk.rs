@@ -80,18 +80,18 @@ pub(super) struct Disk {
 }
 
 /// Shared by both threads; empty after a failure or a panic, and at the end.
-type Shared = Arc<Mutex<Option<Disk>>>;
+type SharedDisk = Arc<Mutex<Option<Disk>>>;
 
 /// Runs the disk on its thread.
 pub(super) struct DiskThread {
-    disk: Shared,
+    disk: SharedDisk,
     commands: Receiver<ToDisk>,
 }
 
 /// A handle that sends commands to the disk thread, or uses the disk itself.
 #[derive(Clone)]
 pub(super) struct DiskHandle {
-    disk: Shared,
+    disk: SharedDisk,
     commands: Sender<ToDisk>,
     is_stopping: Arc<AtomicBool>,
 }

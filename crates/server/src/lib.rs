@@ -72,7 +72,7 @@ use disk::{Chores, Disk, DiskHandle};
 pub use entropy::NoEntropy;
 pub use local::{Answering, Local, LocalSession, Vitals};
 pub use peers::JoinError;
-use peers::{Passage, Peers, Places, Timing};
+use peers::{Passage, Peers, SnapshotFiles, Timing};
 pub use ports::Port;
 use ports::{Ports, listen};
 pub use rate::Rate;
@@ -333,7 +333,7 @@ async fn launch(
 ) -> Result<Running, ServerError> {
     let Recovered { storage, recovery, own, memory } = recovered;
     let incoming = SpareFolder::new(storage.incoming(), config.disk_free_min_bytes / 2);
-    let places = Places { file: config.data.join("incoming.pull"), incoming };
+    let places = SnapshotFiles { file: config.data.join("incoming.pull"), incoming };
     let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
     if Handle::current().metrics().num_workers() > 1 {

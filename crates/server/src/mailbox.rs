@@ -45,19 +45,19 @@ pub(super) trait Actor: Send {
 
 /// A handle that sends inputs to an actor.
 pub(super) struct Mailbox<A: Actor> {
-    shared: Arc<Shared<A>>,
+    shared: Arc<MailboxState<A>>,
 }
 
 /// Runs the actor on its thread. Dropping it closes the mailbox.
 pub(super) struct Runner<A: Actor> {
-    shared: Arc<Shared<A>>,
+    shared: Arc<MailboxState<A>>,
 }
 
 /// The actor has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Closed;
 
-struct Shared<A: Actor> {
+struct MailboxState<A: Actor> {
     state: Mutex<State<A>>,
     /// Signalled when the thread has something to do.
     thread: Condvar,
@@ -112,7 +112,8 @@ pub(super) fn mailbox<A: Actor>(clock: Clock) -> (Mailbox<A>, Runner<A>) {
         task: None,
         end: End::Open,
     };
-    let shared = Shared { state: Mutex::new(state), thread: Condvar::new(), task: Notify::new(), clock };
+    let shared =
+        MailboxState { state: Mutex::new(state), thread: Condvar::new(), task: Notify::new(), clock };
     let shared = Arc::new(shared);
     (Mailbox { shared: Arc::clone(&shared) }, Runner { shared })
 }
@@ -268,7 +269,7 @@ impl<A: Actor> Runner<A> {
     }
 }
 
-impl<A: Actor> Shared<A> {
+impl<A: Actor> MailboxState<A> {
     /// No code panics while it holds the lock, or the state stays consistent.
     fn lock(&self) -> MutexGuard<'_, State<A>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -308,7 +309,7 @@ impl<A: Actor> State<A> {
 }
 
 impl<A: Actor> TakenOver<A> {
-    fn turn(&mut self, shared: &Shared<A>) {
+    fn turn(&mut self, shared: &MailboxState<A>) {
         self.goes_on = self.actor.turn(&mut self.inputs, &|| !shared.lock().inputs.is_empty());
         self.wakes_at = self.actor.wakes_at();
     }
@@ -320,7 +321,7 @@ impl<A: Actor> TakenOver<A> {
 }
 
 /// The task while it serves. Its drop, also at the end of the runtime, ends that.
-struct Serving<'a, A: Actor>(&'a Shared<A>);
+struct Serving<'a, A: Actor>(&'a MailboxState<A>);
 
 impl<A: Actor> Drop for Serving<'_, A> {
     fn drop(&mut self) {

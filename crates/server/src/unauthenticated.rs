@@ -19,11 +19,11 @@ pub(super) struct UnauthenticatedLimits {
     places_max: usize,
     /// An address does not take a slot from itself before it has had the slot for this long.
     patience: Duration,
-    places: Mutex<Places>,
+    places: Mutex<TakenSlots>,
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct TakenSlots {
     taken: usize,
     next: u64,
     /// The taken slots by address, the oldest first.
@@ -81,12 +81,12 @@ impl UnauthenticatedLimits {
         Some(UnauthenticatedSlot { limits: Arc::clone(self), address, number, given_up })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places> {
+    fn lock(&self) -> MutexGuard<'_, TakenSlots> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Places {
+impl TakenSlots {
     /// Takes a slot from the address with the most, if it has more than the new connection's address would have. Otherwise
     /// takes one that was held for long: from the connection's own address if it has any, else the oldest of all.
     fn make_room(&mut self, coming: IpAddr, patience: Duration) -> bool {

@@ -34,7 +34,7 @@ use super::folder::{DiskFolder, remove_folder};
 use super::identity::{FORMAT, Identity, IdentityError};
 use super::journal::JournalSize;
 use super::lock::{self, Lock};
-use super::log::{Found, Log, Place};
+use super::log::{Found, Log, LogPlace};
 use super::{Damage, FileDamage, LogBase, LogEntry, StorageError, Vote, chunks, sync};
 
 /// The part of another member's checkpoint that is received so far.
@@ -222,7 +222,7 @@ impl Directory {
         &self,
         identity: Identity,
         size: JournalSize,
-    ) -> Result<Option<Place<DiskFolder, SledArchive>>, StorageError> {
+    ) -> Result<Option<LogPlace<DiskFolder, SledArchive>>, StorageError> {
         let folder = self.path.join(changeover::place(self, LOG, LOG_NEW)?);
         Ok(folder.is_dir().then(|| self.place_in(&folder, identity, size)))
     }
@@ -232,7 +232,7 @@ impl Directory {
         &self,
         identity: Identity,
         size: JournalSize,
-    ) -> Result<Place<DiskFolder, SledArchive>, StorageError> {
+    ) -> Result<LogPlace<DiskFolder, SledArchive>, StorageError> {
         self.remove(LOG_NEW)?;
         self.make(LOG_NEW)?;
         Ok(self.place_in(&self.path.join(LOG_NEW), identity, size))
@@ -244,8 +244,8 @@ impl Directory {
         folder: &Path,
         identity: Identity,
         size: JournalSize,
-    ) -> Place<DiskFolder, SledArchive> {
-        Place {
+    ) -> LogPlace<DiskFolder, SledArchive> {
+        LogPlace {
             path: self.path.clone(),
             archive: SledArchive::new(&self.path, folder),
             folder: DiskFolder::existing(folder),

@@ -101,7 +101,7 @@ pub(super) struct Found {
 
 /// The place and the owner of a log.
 #[derive(Clone, Debug)]
-pub(super) struct Place<F, A> {
+pub(super) struct LogPlace<F, A> {
     /// The data directory, for messages.
     pub(super) path: PathBuf,
     pub(super) folder: F,
@@ -120,7 +120,7 @@ impl Stretch {
 impl<F: JournalFolder, A: Archive> Log<F, A> {
     /// Creates a log that begins after `base`, with this term and vote. All of it is durable except for the folder's
     /// name.
-    pub(super) fn create(place: Place<F, A>, base: LogBase, vote: Vote) -> Result<Self, StorageError> {
+    pub(super) fn create(place: LogPlace<F, A>, base: LogBase, vote: Vote) -> Result<Self, StorageError> {
         let mut log = Self::empty(place, base);
         (log.vote, log.commit) = (vote, base.index);
         log.begin_stretch(base, 0)?;
@@ -128,7 +128,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
     }
 
     /// Opens a log that begins after `base`, and finds its end.
-    pub(super) fn open(place: Place<F, A>, base: LogBase) -> Result<(Self, Found), StorageError> {
+    pub(super) fn open(place: LogPlace<F, A>, base: LogBase) -> Result<(Self, Found), StorageError> {
         let (log, found, obstacle) = Self::find(place, base)?;
         if let Some(obstacle) = obstacle {
             return Err(obstacle);
@@ -138,7 +138,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
 
     /// Opens a log that may be damaged. Returns what can be read of it from `base` on, and what hides the rest.
     pub(super) fn find(
-        place: Place<F, A>,
+        place: LogPlace<F, A>,
         base: LogBase,
     ) -> Result<(Self, Found, Option<StorageError>), StorageError> {
         place.folder.sync()?;
@@ -184,8 +184,8 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
         Ok((log, found, obstacle))
     }
 
-    fn empty(place: Place<F, A>, base: LogBase) -> Self {
-        let Place { path, folder, archive, storage_id, size } = place;
+    fn empty(place: LogPlace<F, A>, base: LogBase) -> Self {
+        let LogPlace { path, folder, archive, storage_id, size } = place;
         let salt = crc32c::crc32c(&storage_id);
         let next = Point { offset: RECORDS_AT, sequence: 1, chain: 0, end: base };
         Self {
@@ -505,7 +505,7 @@ impl<F: JournalFolder, A: Archive> Log<F, A> {
 
 /// The stretches in the archive.
 fn archived<F: JournalFolder, A: Archive>(
-    place: &Place<F, A>,
+    place: &LogPlace<F, A>,
 ) -> Result<BTreeMap<u64, Stretch>, StorageError> {
     let salt = crc32c::crc32c(&place.storage_id);
     let mut stretches = BTreeMap::new();

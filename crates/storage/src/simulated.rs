@@ -17,7 +17,7 @@ use super::changeover::INCOMING;
 use super::durable::{self, Durable, OnVolume, Volume};
 use super::folder::{Fault, SimulatedFolder};
 use super::journal::JournalSize;
-use super::log::{Log, Place};
+use super::log::{Log, LogPlace};
 use super::{LogBase, Recovered, Storage as _, StorageError, Vote};
 
 /// The base of a log without a checkpoint, in a made-up cluster.
@@ -78,8 +78,8 @@ impl SimulatedDisk {
         Ok(SimulatedStorage { durable: Durable::new(device, log, found, &path())? })
     }
 
-    fn place(&self) -> Place<SimulatedFolder, FileArchive<SimulatedFolder>> {
-        Place {
+    fn place(&self) -> LogPlace<SimulatedFolder, FileArchive<SimulatedFolder>> {
+        LogPlace {
             path: path(),
             folder: self.folder.clone(),
             archive: FileArchive(self.folder.clone()),

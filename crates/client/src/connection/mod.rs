@@ -20,7 +20,7 @@ use crate::error::{ClientError, ProtocolFault};
 use crate::requests::heartbeats::Beat;
 use crate::requests::{Connection, Requests};
 use crate::search::{Elsewhere, Search};
-use crate::shared::{Handle, Shared};
+use crate::shared::{ClientState, Handle};
 use adjourn_protocol::{Hello, RequestId, Resume, Welcome};
 use adjourn_transport::WriteHalf;
 use adjourn_transport::tls::Connector;
@@ -64,7 +64,7 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     let request_timeout =
         (config.request_timeout_ms > 0).then(|| Duration::from_millis(config.request_timeout_ms));
     let requests = Requests::new(Instant::now(), link.said, welcome, request_timeout, config.leases_outlive);
-    let shared = Arc::new(Shared::new(requests));
+    let shared = Arc::new(ClientState::new(requests));
     let task = Task { shared: Arc::clone(&shared), tls, config };
     // Made before the task: the runtime may end before it runs the task for the first time.
     let ending = Ending { shared: Arc::clone(&shared), cause: ClientError::Closed };
@@ -180,7 +180,7 @@ fn millis(number: u32) -> Duration {
 
 /// The task of one client.
 struct Task {
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     /// The TLS connector; `None` for plain connections.
     tls: Option<Connector>,
     config: ClientConfig,
@@ -188,7 +188,7 @@ struct Task {
 
 /// Ends every call when the task ends, even by a panic or with its runtime: the calls would never get an answer.
 struct Ending {
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     cause: ClientError,
 }
 
@@ -222,7 +222,7 @@ impl Task {
             let fault = if let Loss::Fault(fault) = &loss { Some(fault) } else { None };
             let (proven, is_taken_over) = self.shared.change(|requests, _, answers| {
                 requests.down(fault, answers);
-                (requests.proven, requests.heartbeats.is_taken_over)
+                (requests.wire.proven, requests.heartbeats.is_taken_over)
             });
             if is_taken_over && !search.took_itself_over() {
                 return ClientError::Closed;
@@ -259,8 +259,8 @@ impl Task {
                 output = BytesMut::new();
             }
             self.shared.change(|requests, now, _| {
-                std::mem::swap(&mut requests.out, &mut output);
-                requests.writer_waits = output.is_empty();
+                std::mem::swap(&mut requests.wire.out, &mut output);
+                requests.wire.writer_waits = output.is_empty();
                 if !output.is_empty() {
                     requests.heartbeats.spoken(now);
                 }
@@ -311,10 +311,10 @@ impl Task {
         tracing::warn!(
             request = id.0,
             waited_ms = whole_ms(waited),
-            connection = ?requests.connection,
-            in_flight = requests.in_flight,
+            connection = ?requests.wire.connection,
+            in_flight = requests.wire.in_flight,
             in_line = requests.line.len(),
-            unsent_bytes = requests.out.len(),
+            unsent_bytes = requests.wire.out.len(),
             elsewhere = ?requests.elsewhere,
             "a request has no answer: the connection is given up"
         );
@@ -322,7 +322,7 @@ impl Task {
 
     async fn drain_limit(&self) {
         // A notification may be left over from the connection before.
-        while self.shared.lock().connection != Connection::Draining {
+        while self.shared.lock().wire.connection != Connection::Draining {
             self.shared.draining.notified().await;
         }
         sleep(DRAIN_MAX).await;

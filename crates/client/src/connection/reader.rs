@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::Loss;
 use crate::requests::Answers;
-use crate::shared::Shared;
+use crate::shared::ClientState;
 use adjourn_protocol::{DecodeError, FrameDecoder, FrameError, RequestId, Response};
 
 /// The maximum of one read, and the size of the buffers that delivered jobs keep alive, in bytes.
@@ -29,7 +29,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Hands answers to the calls until the connection is lost.
-    pub(crate) async fn run(&mut self, shared: &Shared) -> Loss {
+    pub(crate) async fn run(&mut self, shared: &ClientState) -> Loss {
         let mut frames = Vec::new();
         let mut answers = Answers::default();
         loop {
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 for (id, response) in frames.drain(..) {
                     requests.answer(now, id, response, answers);
                 }
-                if requests.connection == crate::requests::Connection::Draining {
+                if requests.wire.connection == crate::requests::Connection::Draining {
                     shared.draining.notify_one();
                 }
                 requests.drained()

@@ -58,6 +58,6 @@ impl Backup {
     }
 
     fn is_newest(&self) -> bool {
-        self.client.shared().lock().newest_backup == self.serial
+        self.client.shared().lock().numbers.newest_backup == self.serial
     }
 }

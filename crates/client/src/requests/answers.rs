@@ -48,7 +48,7 @@ impl Requests {
         if let Response::Error(reply) = response {
             return self.refused(id, reply, answers);
         }
-        self.proven = true;
+        self.wire.proven = true;
         self.leases.answered(open.sent, &response);
         if let Response::Reserved(jobs) | Response::Deliver(jobs) = &mut response {
             self.undelivered.came(jobs);
@@ -163,10 +163,10 @@ impl Requests {
                 }
                 if self.drain() {
                     // It may still answer with the members. Nothing waits for that.
-                    Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
+                    Request::ClusterStatus.encode(MEMBERS_ID, &mut self.wire.out);
                 }
             }
-            Ok(Response::Pong { .. } | Response::Error(_)) if self.connection != Connection::Up => {}
+            Ok(Response::Pong { .. } | Response::Error(_)) if self.wire.connection != Connection::Up => {}
             other => tracing::warn!(?other, "the server speaks of the connection as a whole"),
         }
     }

@@ -140,8 +140,8 @@ impl Requests {
         let due = self.heartbeats.members_due.as_mut()?;
         if *due <= now {
             *due = now + MEMBERS_EVERY;
-            if self.connection == Connection::Up {
-                Request::ClusterStatus.encode(MEMBERS_ID, &mut self.out);
+            if self.wire.connection == Connection::Up {
+                Request::ClusterStatus.encode(MEMBERS_ID, &mut self.wire.out);
             }
         }
         Some(*due)
@@ -164,7 +164,7 @@ impl Requests {
             return Beat::Quiet(due.min(lost));
         }
         let id = self.heartbeats.sent(now);
-        Request::Ping.encode(id, &mut self.out);
+        Request::Ping.encode(id, &mut self.wire.out);
         Beat::Quiet(lost.min(now + every))
     }
 }

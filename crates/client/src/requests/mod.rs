@@ -76,21 +76,11 @@ pub(super) struct Requests {
     pub(super) open: OpenRequests,
     /// Requests to send, in order. If a request has ended meanwhile, its slot has another serial, or none.
     pub(super) line: VecDeque<(RequestId, u64)>,
-    pub(super) connection: Connection,
-    pub(super) in_flight: usize,
-    /// The pushes on the wire with their sequence numbers, in order; answered ones are removed when they become the
-    /// first.
-    window: VecDeque<(RequestId, u64, u64)>,
-    pub(super) out: BytesMut,
-    /// True if the connection sleeps until there is output.
-    pub(super) writer_waits: bool,
+    pub(super) wire: Wire,
     pub(super) heartbeats: Heartbeats,
     pub(super) welcome: Arc<Welcome>,
     limits: Limits,
-    serial: u64,
-    /// The serial of the last `BACKUP_BEGIN`.
-    pub(super) newest_backup: u64,
-    sequence: u64,
+    pub(super) numbers: LastNumbers,
     timeout: Option<Duration>,
     /// When [`Self::expire`] checks the clock next.
     pub(super) looks_at: Option<Instant>,
@@ -98,12 +88,34 @@ pub(super) struct Requests {
     pub(super) reconnects: u64,
     pub(super) leases: Leases,
     pub(super) undelivered: Undelivered,
-    /// True if the present connection has answered a request.
-    pub(super) proven: bool,
     /// The servers' hints about the leader and the next attempt.
     pub(super) elsewhere: Elsewhere,
     /// Set when nothing is accepted any more.
     pub(super) ended: Option<ClientError>,
+}
+
+/// What is on the wire.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) connection: Connection,
+    pub(super) in_flight: usize,
+    /// The pushes in flight with their sequence numbers, in order; answered ones are removed when they become the first.
+    window: VecDeque<(RequestId, u64, u64)>,
+    pub(super) out: BytesMut,
+    /// True if the connection sleeps until there is output.
+    pub(super) writer_waits: bool,
+    /// True if the present connection has answered a request.
+    pub(super) proven: bool,
+}
+
+/// The numbers that were given out last.
+#[derive(Debug)]
+pub(super) struct LastNumbers {
+    serial: u64,
+    /// The serial of the last `BACKUP_BEGIN`.
+    pub(super) newest_backup: u64,
+    /// The sequence number of the next push.
+    sequence: u64,
 }
 
 /// The connection as the requests see it.
@@ -140,24 +152,24 @@ impl Requests {
         Self {
             open: OpenRequests::default(),
             line: VecDeque::new(),
-            connection: Connection::Up,
-            in_flight: 0,
-            window: VecDeque::new(),
-            out: BytesMut::new(),
-            writer_waits: false,
+            wire: Wire {
+                connection: Connection::Up,
+                in_flight: 0,
+                window: VecDeque::new(),
+                out: BytesMut::new(),
+                writer_waits: false,
+                proven: false,
+            },
             heartbeats: Heartbeats::new(now, heartbeat(&welcome, leases_outlive)),
             leases: Leases::new(said, &welcome, leases_outlive),
             limits: Limits::of(&welcome),
             welcome: Arc::new(welcome),
-            serial: 0,
-            newest_backup: 0,
-            sequence: 1,
+            numbers: LastNumbers { serial: 0, newest_backup: 0, sequence: 1 },
             timeout,
             looks_at: None,
             leases_outlive,
             reconnects: 0,
             undelivered: Undelivered::default(),
-            proven: false,
             elsewhere: Elsewhere::default(),
             ended: None,
         }
@@ -186,7 +198,7 @@ impl Requests {
         self.limits.check(&request)?;
         let (waiter, answer) = oneshot::channel();
         let id = self.enter(now, request, Some(waiter), None)?;
-        Ok((id, self.serial, answer))
+        Ok((id, self.numbers.serial, answer))
     }
 
     /// Accepts a request whose answer no caller waits for.
@@ -227,9 +239,9 @@ impl Requests {
 
     /// Encodes queued requests, as far as the server's limits and the buffer allow.
     pub(super) fn pump(&mut self, now: Instant, answers: &mut Answers) {
-        while self.connection == Connection::Up
-            && self.in_flight < self.limits.in_flight_max
-            && self.out.len() < OUT_BYTES_MAX
+        while self.wire.connection == Connection::Up
+            && self.wire.in_flight < self.limits.in_flight_max
+            && self.wire.out.len() < OUT_BYTES_MAX
         {
             let Some(&(id, serial)) = self.line.front() else { return };
             let open = self.open.get_mut(id).filter(|open| open.serial == serial);
@@ -249,10 +261,10 @@ impl Requests {
     /// Handles the loss of the connection. `fault` is set if the server broke the protocol: then requests that cannot be
     /// repeated end with it.
     pub(super) fn down(&mut self, fault: Option<&ProtocolFault>, answers: &mut Answers) {
-        self.connection = Connection::Down;
-        self.in_flight = 0;
-        self.window.clear();
-        self.out.clear();
+        self.wire.connection = Connection::Down;
+        self.wire.in_flight = 0;
+        self.wire.window.clear();
+        self.wire.out.clear();
         let mut ending = Vec::new();
         let mut waiting = Vec::new();
         for (id, open) in self.open.iter_mut() {
@@ -301,25 +313,25 @@ impl Requests {
         self.heartbeats = Heartbeats::new(now, heartbeat(&welcome, self.leases_outlive));
         self.welcome = Arc::new(welcome);
         self.reconnects += 1;
-        self.proven = false;
+        self.wire.proven = false;
         self.look_for_unseen(now, leases_kept && !self.leases_outlive);
-        self.connection = Connection::Up;
+        self.wire.connection = Connection::Up;
         self.pump(now, answers);
         Ok(())
     }
 
     /// Sends no more requests on this connection. True if that is new.
     pub(super) fn drain(&mut self) -> bool {
-        let was_up = self.connection == Connection::Up;
+        let was_up = self.wire.connection == Connection::Up;
         if was_up {
-            self.connection = Connection::Draining;
+            self.wire.connection = Connection::Draining;
         }
         was_up
     }
 
     /// True if the connection may be closed without losing an answer.
     pub(super) fn drained(&self) -> bool {
-        self.connection == Connection::Draining && self.in_flight == 0 && self.out.is_empty()
+        self.wire.connection == Connection::Draining && self.wire.in_flight == 0 && self.wire.out.is_empty()
     }
 
     /// Checks the clocks: presumes the leases lost if it is time, and gives back the jobs that wait in memory under them.
@@ -373,7 +385,7 @@ impl Requests {
     /// Ends every call: with `error`, or with an unknown outcome if it is a push that may have been carried out.
     pub(super) fn end(&mut self, error: &ClientError, answers: &mut Answers) {
         self.ended = Some(error.clone());
-        self.connection = Connection::Down;
+        self.wire.connection = Connection::Down;
         self.line.clear();
         let open: Vec<RequestId> = self.open.iter_mut().map(|(id, _)| id).collect();
         for id in open {
@@ -405,7 +417,7 @@ impl Requests {
             && std::mem::take(&mut open.on_wire)
             && open.feed.is_none()
         {
-            self.in_flight = self.in_flight.saturating_sub(1);
+            self.wire.in_flight = self.wire.in_flight.saturating_sub(1);
         }
     }
 
@@ -438,10 +450,10 @@ impl Requests {
         if let Some(error) = &self.ended {
             return Err(error.clone());
         }
-        self.serial += 1;
-        let serial = self.serial;
+        self.numbers.serial += 1;
+        let serial = self.numbers.serial;
         if request == Request::BackupBegin {
-            self.newest_backup = serial;
+            self.numbers.newest_backup = serial;
         }
         let open = OpenRequest {
             serial,
@@ -465,12 +477,12 @@ impl Requests {
         if numbers.jobs == 0 {
             return true;
         }
-        let end = numbers.first.unwrap_or(self.sequence) + numbers.jobs;
-        while let Some(&(id, serial, first)) = self.window.front() {
+        let end = numbers.first.unwrap_or(self.numbers.sequence) + numbers.jobs;
+        while let Some(&(id, serial, first)) = self.wire.window.front() {
             if self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
                 return end - first <= PRODUCER_WINDOW_MAX as u64;
             }
-            self.window.pop_front();
+            self.wire.window.pop_front();
         }
         true
     }
@@ -483,15 +495,15 @@ impl Requests {
         }
         let Numbers { jobs, first } = open.numbers();
         if let Request::Push(push) = &mut open.request {
-            push.sequence = first.unwrap_or(self.sequence);
-            self.sequence = self.sequence.max(push.sequence + jobs);
-            self.window.push_back((id, open.serial, push.sequence));
+            push.sequence = first.unwrap_or(self.numbers.sequence);
+            self.numbers.sequence = self.numbers.sequence.max(push.sequence + jobs);
+            self.wire.window.push_back((id, open.serial, push.sequence));
         }
         self.undelivered.note_request(&open.request);
-        let start = self.out.len();
-        let frame_bytes = open.encode(now, id, &mut self.out).saturating_sub(UNCOUNTED_BYTES);
+        let start = self.wire.out.len();
+        let frame_bytes = open.encode(now, id, &mut self.wire.out).saturating_sub(UNCOUNTED_BYTES);
         if frame_bytes > self.limits.frame_bytes_max {
-            self.out.truncate(start);
+            self.wire.out.truncate(start);
             let max = self.limits.frame_bytes_max;
             let error = if open.doubtful_push() {
                 ClientError::OutcomeUnknown
@@ -504,19 +516,19 @@ impl Requests {
         open.sent = now;
         open.doubts = open.doubts.saturating_add(1);
         if open.feed.is_none() {
-            self.in_flight += 1;
+            self.wire.in_flight += 1;
         }
     }
 
     fn leave_wire(&mut self, open: &OpenRequest) {
         if open.on_wire && open.feed.is_none() {
-            self.in_flight = self.in_flight.saturating_sub(1);
+            self.wire.in_flight = self.wire.in_flight.saturating_sub(1);
         }
     }
 
     /// Begins a new session: numbers start over, and a push that may have been carried out is not repeated.
     fn renumber(&mut self, answers: &mut Answers) {
-        self.sequence = 1;
+        self.numbers.sequence = 1;
         let mut unknown = Vec::new();
         for (id, open) in self.open.iter_mut() {
             if open.doubtful_push() {

@@ -78,7 +78,7 @@ impl Client {
     fn sent_all(&mut self) -> Vec<(RequestId, Request)> {
         let decoder = &mut FrameDecoder::new(u32::MAX);
         let mut sent = Vec::new();
-        while let Some(frame) = decoder.next(&mut self.requests.out).unwrap() {
+        while let Some(frame) = decoder.next(&mut self.requests.wire.out).unwrap() {
             sent.push((frame.header.id, Request::decode(&frame, usize::MAX).unwrap()));
         }
         self.requests.pump(self.now, &mut self.answers);
@@ -384,7 +384,7 @@ fn a_subscription_keeps_its_id_and_forgets_jobs_of_lost_leases() {
     client.requests.pump(client.now, &mut client.answers);
     client.answer(id.0, Response::Subscribed);
     client.answer(id.0, Response::Deliver(vec![delivered(1), delivered(2)]));
-    assert_eq!(client.requests.in_flight, 0, "a subscription that stands does not count");
+    assert_eq!(client.requests.wire.in_flight, 0, "a subscription that stands does not count");
     client.reconnect(resumed());
     assert!(matches!(client.sent().as_slice(), [.., (again, Request::Subscribe(_))] if *again == id));
     client.reconnect(Welcome { leases_kept: false, ..resumed() });

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cancelled::Cancelled;
-use crate::shared::Shared;
+use crate::shared::ClientState;
 
 /// Tells a handler that it has to end early.
 ///
@@ -16,7 +16,7 @@ use crate::shared::Shared;
 #[derive(Clone, Debug)]
 pub struct Cancellation {
     state: watch::Receiver<State>,
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
 }
 
 /// The state of a handler's lease, as its keeper knows it.
@@ -68,7 +68,7 @@ impl Cancellation {
 
 impl Hold {
     /// The keeper's and the handler's side of a lease that runs until then.
-    pub(super) fn new(until: Instant, shared: Arc<Shared>) -> (Self, Cancellation) {
+    pub(super) fn new(until: Instant, shared: Arc<ClientState>) -> (Self, Cancellation) {
         let (state, receiver) = watch::channel(State { until, why: None });
         (Self { state }, Cancellation { state: receiver, shared })
     }

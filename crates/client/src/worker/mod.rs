@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::calls::Client;
 use crate::error::ClientError;
 use crate::requests::feed::Feed;
-use crate::shared::Shared;
+use crate::shared::ClientState;
 use crate::subscription::Subscription;
 use crate::workers::{ABANDON_AFTER, AtWork};
 use adjourn_protocol::{Delivered, Subscribe};
@@ -93,7 +93,7 @@ pub struct WorkerConfig {
 #[derive(Debug)]
 pub struct Worker {
     stopping: watch::Sender<bool>,
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     feed: Arc<Feed>,
     task: Option<JoinHandle<Result<(), ClientError>>>,
 }

@@ -30,14 +30,14 @@ const BYTES_PER_LOOK: usize = 16;
 const RIGHT_LOOKS: usize = 8;
 
 /// One step of a pass. Each job that it looks at takes 1 from `budget`; it stops at 0.
-pub(crate) struct Pass<'a, S: JobStore> {
+pub(crate) struct JobPass<'a, S: JobStore> {
     pub(crate) engine: &'a Engine,
     pub(crate) listing: &'a mut Listing<S::Walk>,
     pub(crate) budget: &'a mut usize,
     pub(crate) store: &'a mut S,
 }
 
-impl<S: JobStore> Pass<'_, S> {
+impl<S: JobStore> JobPass<'_, S> {
     /// Continues to the next job of the page, to the end of the page, or until the budget is used up.
     pub(crate) fn go_on(&mut self) -> Result<Listed, S::Error> {
         if !self.look_at_loaded()? {
@@ -52,7 +52,7 @@ impl<S: JobStore> Pass<'_, S> {
                 Some(walk) if !self.listing.merges() => Stage::Walk(walk),
                 walk => Stage::Show(walk),
             };
-            self.listing.scanned_at = self.engine.clock.stamp;
+            self.listing.window.scanned_at = self.engine.clock.stamp;
         }
         if !self.walk()? {
             return Ok(Listed::NotYet);
@@ -63,10 +63,10 @@ impl<S: JobStore> Pass<'_, S> {
     /// Looks at the jobs that became resident since the pass began to scan: the scan may have passed their slots, and the
     /// walk does not come to them. Returns true if it has looked at all of them.
     fn look_at_loaded(&mut self) -> Result<bool, S::Error> {
-        let seen = *self.listing.loaded_seen.get_or_insert(self.engine.jobs.loaded().count());
+        let seen = *self.listing.window.loaded_seen.get_or_insert(self.engine.jobs.loaded().count());
         for count in seen..self.engine.jobs.loaded().count() {
             if *self.budget == 0 {
-                self.listing.loaded_seen = Some(count);
+                self.listing.window.loaded_seen = Some(count);
                 return Ok(false);
             }
             *self.budget -= 1;
@@ -89,7 +89,7 @@ impl<S: JobStore> Pass<'_, S> {
                 self.listing.put_back(position, job);
             }
         }
-        self.listing.loaded_seen = Some(self.engine.jobs.loaded().count());
+        self.listing.window.loaded_seen = Some(self.engine.jobs.loaded().count());
         Ok(true)
     }
 
@@ -142,7 +142,7 @@ impl<S: JobStore> Pass<'_, S> {
                 Walked::Until(at) if !self.listing.is_past(at) => return Ok(false),
                 _ => {
                     self.listing.stage = Stage::Show(None);
-                    self.listing.scanned_at = self.engine.clock.stamp;
+                    self.listing.window.scanned_at = self.engine.clock.stamp;
                 }
             }
         }
@@ -153,21 +153,21 @@ impl<S: JobStore> Pass<'_, S> {
     /// Returns true if the next job of the list is known.
     fn look_ahead(&mut self) -> Result<bool, S::Error> {
         while self.listing.ahead.is_none()
-            && self.listing.page_end.is_none()
+            && self.listing.page.end.is_none()
             && self.listing.first_of_window().is_none()
             && let Stage::Show(Some(walk)) = &mut self.listing.stage
         {
             let had = *self.budget;
             let walked = self.store.walk_on(walk, self.budget)?;
-            self.listing.looks_left =
-                self.listing.looks_left.saturating_sub(had.saturating_sub(*self.budget));
+            self.listing.page.looks_left =
+                self.listing.page.looks_left.saturating_sub(had.saturating_sub(*self.budget));
             match walked {
                 Walked::Job { at, job } if !self.listing.is_past(at) => {
                     self.listing.walked_to = self.listing.walked_to.max(at);
                     let had = *self.budget;
                     let position = self.walked_position(at, job)?;
-                    self.listing.looks_left =
-                        self.listing.looks_left.saturating_sub(had.saturating_sub(*self.budget));
+                    self.listing.page.looks_left =
+                        self.listing.page.looks_left.saturating_sub(had.saturating_sub(*self.budget));
                     match position {
                         Some(position) if position > Position::Due(at, job) => {
                             self.listing.put_back(position, job);
@@ -178,7 +178,7 @@ impl<S: JobStore> Pass<'_, S> {
                 Walked::Until(at) if !self.listing.is_past(at) => {
                     self.listing.walked_to = self.listing.walked_to.max(at);
                     self.listing.end_page_before(at);
-                    if self.listing.page_end.is_none() {
+                    if self.listing.page.end.is_none() {
                         return Ok(self.listing.first_of_window().is_some());
                     }
                 }
@@ -261,7 +261,7 @@ impl<S: JobStore> Pass<'_, S> {
                 let next = self.listing.after.clone().filter(|_| self.listing.has_more());
                 return Ok(Listed::End { next, jobs: 0 });
             }
-            if self.listing.window.is_empty() && self.listing.left_out {
+            if self.listing.window.jobs.is_empty() && self.listing.window.left_out {
                 self.listing.scan_again();
                 return Ok(Listed::NotYet);
             }
@@ -270,7 +270,7 @@ impl<S: JobStore> Pass<'_, S> {
             }
             let Some((position, job)) = self.listing.take_next() else {
                 let jobs = if let Goal::Count { jobs } = self.listing.goal { jobs } else { 0 };
-                let next = self.listing.page_end.take();
+                let next = self.listing.page.end.take();
                 if next.is_some() {
                     self.listing.after.clone_from(&next);
                 }
@@ -309,7 +309,7 @@ impl<S: JobStore> Pass<'_, S> {
             self.listing.put_back(now, id);
             return Ok(None);
         }
-        if !self.listing.shown.insert(id) {
+        if !self.listing.page.shown.insert(id) {
             return Ok(None);
         }
         if let Goal::Page { jobs_left } = &mut self.listing.goal {

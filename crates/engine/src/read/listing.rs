@@ -32,27 +32,38 @@ pub struct Listing<W> {
     pub(crate) order: ListOrder,
     /// The position of the last job shown; the next job comes after it.
     pub(crate) after: Option<Position>,
-    /// The value of `after` when the page began.
-    pub(crate) page_after: Option<Position>,
     pub(crate) stage: Stage<W>,
-    /// The first jobs that were found and not shown yet.
-    pub(crate) window: BTreeMap<Position, JobId>,
-    pub(crate) window_max: usize,
-    /// Matching jobs were left out because the window was full.
-    pub(crate) left_out: bool,
-    /// When the scan for the window ended.
-    pub(crate) scanned_at: Millis,
-    /// How many jobs had been [loaded](crate::jobs::loaded) when the pass last looked at them; `None` before the scan.
-    pub(crate) loaded_seen: Option<u64>,
+    pub(crate) window: Window,
     /// The spilled jobs before this time are all in the window, in `ahead`, or shown.
     pub(crate) walked_to: Millis,
     /// By due time: the next spilled job.
     pub(crate) ahead: Option<(Position, JobId)>,
-    /// Set if the page ends here because its looks are used up.
-    pub(crate) page_end: Option<Position>,
-    /// The jobs on this page.
+    pub(crate) page: Page,
+}
+
+/// The first jobs that were found and not shown yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) jobs: BTreeMap<Position, JobId>,
+    pub(crate) jobs_max: usize,
+    /// Matching jobs were left out because it was full.
+    pub(crate) left_out: bool,
+    /// When the scan for it ended.
+    pub(crate) scanned_at: Millis,
+    /// How many jobs had been [loaded](crate::jobs::loaded) when the pass last looked at them; `None` before the scan.
+    pub(crate) loaded_seen: Option<u64>,
+}
+
+/// The page that the caller reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    /// The position of the last job shown when it began.
+    pub(crate) after: Option<Position>,
+    /// Set if it ends here because its looks are used up.
+    pub(crate) end: Option<Position>,
+    /// Its jobs.
     pub(crate) shown: BTreeSet<JobId>,
-    /// The looks that are left for this page.
+    /// The looks that are left for it.
     pub(crate) looks_left: usize,
 }
 
@@ -114,7 +125,9 @@ impl<W> Listing<W> {
     pub fn first_delayed(topic: TopicId) -> Self {
         let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
         let goal = Goal::Page { jobs_left: 1 };
-        Self { looks_left: usize::MAX, ..Self::of(filter, Some(topic), goal, ListOrder::Due, None) }
+        let mut listing = Self::of(filter, Some(topic), goal, ListOrder::Due, None);
+        listing.page.looks_left = usize::MAX;
+        listing
     }
 
     fn of(
@@ -124,26 +137,27 @@ impl<W> Listing<W> {
         order: ListOrder,
         after: Option<Position>,
     ) -> Self {
-        let window_max = if let Goal::Page { jobs_left } = goal { jobs_left } else { 0 };
+        let window = Window {
+            jobs: BTreeMap::new(),
+            jobs_max: if let Goal::Page { jobs_left } = goal { jobs_left } else { 0 },
+            left_out: false,
+            scanned_at: Millis(0),
+            loaded_seen: None,
+        };
+        let page =
+            Page { after: after.clone(), end: None, shown: BTreeSet::new(), looks_left: LIST_LOOKS_MAX };
         Self {
             filter,
             topic,
             shown_to: None,
             goal,
             order,
-            page_after: after.clone(),
             after,
             stage: Stage::Scan(0),
-            window: BTreeMap::new(),
-            window_max,
-            left_out: false,
-            scanned_at: Millis(0),
-            loaded_seen: None,
+            window,
             walked_to: Millis(0),
             ahead: None,
-            page_end: None,
-            shown: BTreeSet::new(),
-            looks_left: LIST_LOOKS_MAX,
+            page,
         }
     }
 
@@ -156,11 +170,11 @@ impl<W> Listing<W> {
     /// Continues with the next page, after the one that ended.
     pub fn next_page(&mut self, engine: &Engine, jobs_max: usize) {
         self.goal = Goal::Page { jobs_left: jobs_max };
-        self.page_after.clone_from(&self.after);
-        self.page_end = None;
-        self.shown.clear();
-        self.looks_left = LIST_LOOKS_MAX;
-        self.window_max = if self.order == ListOrder::Key { WINDOW_JOBS_BY_KEY } else { WINDOW_JOBS };
+        self.page.after.clone_from(&self.after);
+        self.page.end = None;
+        self.page.shown.clear();
+        self.page.looks_left = LIST_LOOKS_MAX;
+        self.window.jobs_max = if self.order == ListOrder::Key { WINDOW_JOBS_BY_KEY } else { WINDOW_JOBS };
         if let Ok(topic) = filter_topic(engine, &self.filter)
             && topic != self.topic
         {
@@ -175,22 +189,22 @@ impl<W> Listing<W> {
 
     /// True if its window may be large: it has continued after its first page.
     pub fn is_large(&self) -> bool {
-        self.window_max > LIST_JOBS_MAX as usize
+        self.window.jobs_max > LIST_JOBS_MAX as usize
     }
 
     /// True if the window is too old to continue with.
     pub fn is_outdated(&self, engine: &Engine) -> bool {
-        engine.clock.stamp.0 > self.scanned_at.0.saturating_add(WINDOW_MS_MAX)
+        engine.clock.stamp.0 > self.window.scanned_at.0.saturating_add(WINDOW_MS_MAX)
     }
 
     /// True if this pass filled its window later than `other`.
     pub fn scanned_later_than(&self, other: &Self) -> bool {
-        self.scanned_at > other.scanned_at
+        self.window.scanned_at > other.window.scanned_at
     }
 
     /// Ends this page after this many looks. For tests: the default is [`LIST_LOOKS_MAX`].
     pub fn set_looks_max(&mut self, looks_max: usize) {
-        self.looks_left = looks_max;
+        self.page.looks_left = looks_max;
     }
 
     /// The position of the last job shown.
@@ -214,10 +228,12 @@ impl<W> Listing<W> {
             return false;
         }
         let merges_it = matches!(self.stage, Stage::Show(_));
-        let is_full = self.window.len() >= self.window_max && matches!(self.goal, Goal::Page { .. });
-        let fits =
-            merges_it || !is_full || self.window.last_key_value().is_some_and(|(last, _)| position < last);
-        self.left_out |= !fits;
+        let is_full =
+            self.window.jobs.len() >= self.window.jobs_max && matches!(self.goal, Goal::Page { .. });
+        let fits = merges_it
+            || !is_full
+            || self.window.jobs.last_key_value().is_some_and(|(last, _)| position < last);
+        self.window.left_out |= !fits;
         fits
     }
 
@@ -227,16 +243,18 @@ impl<W> Listing<W> {
             *jobs += 1;
             return;
         }
-        self.window.insert(position, job);
-        if self.window.len() > self.window_max {
-            self.window.pop_last();
-            self.left_out = true;
+        self.window.jobs.insert(position, job);
+        if self.window.jobs.len() > self.window.jobs_max {
+            self.window.jobs.pop_last();
+            self.window.left_out = true;
         }
     }
 
     /// Takes a job whose position has moved on. If it comes after a full window, the next scan finds it.
     pub(crate) fn put_back(&mut self, position: Position, job: JobId) {
-        if !self.left_out || self.window.last_key_value().is_some_and(|(last, _)| position < *last) {
+        if !self.window.left_out
+            || self.window.jobs.last_key_value().is_some_and(|(last, _)| position < *last)
+        {
             self.take(position, job);
         }
     }
@@ -244,12 +262,12 @@ impl<W> Listing<W> {
     /// Restarts the scan after the last job that was shown: the window is used up, or too old.
     pub(crate) fn scan_again(&mut self) {
         self.stage = Stage::Scan(0);
-        self.window.clear();
-        self.left_out = false;
-        self.loaded_seen = None;
+        self.window.jobs.clear();
+        self.window.left_out = false;
+        self.window.loaded_seen = None;
         self.walked_to = Millis(0);
         self.ahead = None;
-        self.page_end = None;
+        self.page.end = None;
     }
 
     /// Ends the page at the walk's time, if the page has used up its looks and is further than the page before.
@@ -259,14 +277,14 @@ impl<W> Listing<W> {
             end = after.clone();
         }
         let from = Position::Due(self.filter.due_from.unwrap_or_default(), JobId(u64::MAX));
-        if self.looks_left == 0 && end > *self.page_after.as_ref().unwrap_or(&from) {
-            self.page_end = Some(end);
+        if self.page.looks_left == 0 && end > *self.page.after.as_ref().unwrap_or(&from) {
+            self.page.end = Some(end);
         }
     }
 
     /// The first job of the window, if the walk can no longer find a spilled job before it.
     pub(crate) fn first_of_window(&self) -> Option<&Position> {
-        let (first, _) = self.window.first_key_value()?;
+        let (first, _) = self.window.jobs.first_key_value()?;
         let is_walked_over = !matches!(self.stage, Stage::Show(Some(_)))
             || self.ahead.is_some()
             || *first < Position::Due(self.walked_to, JobId(0));
@@ -276,22 +294,22 @@ impl<W> Listing<W> {
     /// Removes and returns the next job to show.
     pub(crate) fn take_next(&mut self) -> Option<(Position, JobId)> {
         let first =
-            self.first_of_window().filter(|first| self.page_end.as_ref().is_none_or(|end| *first < end));
+            self.first_of_window().filter(|first| self.page.end.as_ref().is_none_or(|end| *first < end));
         match (first, &self.ahead) {
             (Some(first), Some((ahead, _))) if ahead < first => self.ahead.take(),
             (Some(first), Some((ahead, _))) if ahead == first => {
                 self.ahead = None;
-                self.window.pop_first()
+                self.window.jobs.pop_first()
             }
-            (Some(_), _) => self.window.pop_first(),
+            (Some(_), _) => self.window.jobs.pop_first(),
             (None, _) => self.ahead.take(),
         }
     }
 
     /// True if another job may follow the full page.
     pub(crate) fn has_more(&self) -> bool {
-        !self.window.is_empty()
-            || self.left_out
+        !self.window.jobs.is_empty()
+            || self.window.left_out
             || !matches!(self.stage, Stage::Show(None))
             || self.ahead.is_some()
     }

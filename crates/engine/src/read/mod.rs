@@ -19,7 +19,7 @@ use crate::outcome::{FinishedView, Grant, JobView, SessionStatus, SessionView, T
 use crate::store::JobStore;
 use crate::timers::moved::Moved;
 use crate::topics::TopicTotals;
-use list::Pass;
+use list::JobPass;
 use listing::{Listed, Listing};
 
 use adjourn_types::limits::DUE_PER_ENTRY_MAX;
@@ -333,7 +333,7 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
-        Pass { engine: self, listing, budget, store }.go_on()
+        JobPass { engine: self, listing, budget, store }.go_on()
     }
 
     /// The job to be reserved next: the first ready one, else the one that a [pass](Listing::first_delayed) finds.
@@ -343,7 +343,7 @@ impl Engine {
         budget: &mut usize,
         store: &mut S,
     ) -> Result<Listed, S::Error> {
-        Pass { engine: self, listing, budget, store }.peek()
+        JobPass { engine: self, listing, budget, store }.peek()
     }
 
     /// Starts or stops making events.

@@ -47,19 +47,19 @@ const TELL_AFTER: Duration = Duration::from_secs(2);
 
 /// A handle of the audit log.
 #[derive(Clone, Debug)]
-pub(super) struct Audit(Arc<Shared>);
+pub(super) struct Audit(Arc<AuditState>);
 
 /// Writes the lines of the audit log to a file.
 pub(super) struct Auditor {
-    shared: Arc<Shared>,
+    shared: Arc<AuditState>,
     /// The file; `None` writes to the log of the process.
     file: Option<RotatedFile>,
-    /// Cancels [`Shared::written`].
+    /// Cancels [`AuditState::written`].
     _written: DropGuard,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct AuditState {
     waiting: Mutex<Waiting>,
     /// Signalled when a line waits, or when no more follow.
     changed: Condvar,
@@ -128,7 +128,7 @@ impl Audit {
         };
         let written = CancellationToken::new();
         let guard = written.clone().drop_guard();
-        let shared = Arc::new(Shared { waiting: Mutex::new(waiting), changed: Condvar::new(), written });
+        let shared = Arc::new(AuditState { waiting: Mutex::new(waiting), changed: Condvar::new(), written });
         Ok((Self(Arc::clone(&shared)), Auditor { shared, file, _written: guard }))
     }
 
@@ -204,7 +204,7 @@ impl Auditor {
     }
 }
 
-impl Shared {
+impl AuditState {
     /// Waits for lines, or until dropped lines must be reported. `None` when all lines are written and no more follow.
     fn next(&self) -> Option<Vec<Line>> {
         let mut waiting = self.waiting();

@@ -88,7 +88,7 @@ impl Rig {
     }
 }
 
-fn wait_until(shared: &Shared<Recorder>, holds: impl Fn(&State<Recorder>) -> bool) {
+fn wait_until(shared: &MailboxState<Recorder>, holds: impl Fn(&State<Recorder>) -> bool) {
     let begun = shared.clock.elapsed();
     while !holds(&shared.lock()) {
         assert!(shared.clock.elapsed() < begun + PATIENCE, "it does not come to that");

@@ -16,7 +16,7 @@ use super::frames::{PeerDecoder, PeerFrame, PeerFrameError, Refusal};
 use super::send_queue::SendQueue;
 use super::snapshot_receiver::Answer;
 use super::snapshot_sender::Asked;
-use super::{Shared, wire::Wire};
+use super::{PeersState, wire::Wire};
 use adjourn_transport::{ReadHalf, WriteHalf};
 use adjourn_types::limits::PEER_FRAME_BYTES_MAX;
 
@@ -55,7 +55,7 @@ pub(super) enum LinkEnd {
 }
 
 /// Serves a connection to `node` until it ends. Returns the reason.
-pub(super) async fn serve(mut wire: Wire, node: u64, send_queue: &SendQueue, shared: &Shared) -> LinkEnd {
+pub(super) async fn serve(mut wire: Wire, node: u64, send_queue: &SendQueue, shared: &PeersState) -> LinkEnd {
     let (input, output) = wire.stream.split();
     let reader = Reader { input, buffer: wire.buffer, node, shared };
     tokio::select! {
@@ -69,7 +69,7 @@ struct Reader<'a> {
     input: ReadHalf<'a>,
     buffer: BytesMut,
     node: u64,
-    shared: &'a Shared,
+    shared: &'a PeersState,
 }
 
 impl Reader<'_> {
@@ -121,7 +121,7 @@ impl Reader<'_> {
 async fn write(
     mut output: WriteHalf<'_>,
     send_queue: &SendQueue,
-    shared: &Shared,
+    shared: &PeersState,
 ) -> Result<std::convert::Infallible, LinkEnd> {
     let mut buffer = BytesMut::new();
     let silence = shared.timing.silence;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::super::unauthenticated::{UnauthenticatedLimits, UnauthenticatedSlot};
-use super::Shared;
+use super::PeersState;
 use super::handshake::{self, Accepted, HandshakeError, lock};
 
 /// Connections before the end of the handshake.
@@ -23,7 +23,7 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 const REASONS_MAX: usize = 64;
 
 /// Accepts until the node stops.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub(super) async fn accept(listener: TcpListener, shared: Arc<PeersState>) {
     let unauthenticated = UnauthenticatedLimits::new(UNAUTHENTICATED_MAX, shared.timing.slot_patience);
     let complaints = Arc::new(Complaints::default());
     loop {
@@ -52,7 +52,7 @@ async fn receive(
     stream: TcpStream,
     from: SocketAddr,
     place: UnauthenticatedSlot,
-    shared: Arc<Shared>,
+    shared: Arc<PeersState>,
     complaints: Arc<Complaints>,
 ) {
     let loss = place.loss();

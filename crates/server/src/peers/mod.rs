@@ -60,7 +60,7 @@ use peer::Peer;
 use peer_directory::PeerDirectory;
 use send_queue::WAITING_BYTES_MAX;
 use snapshot_receiver::FetchRequest;
-pub(super) use snapshot_receiver::Places;
+pub(super) use snapshot_receiver::SnapshotFiles;
 
 /// The deadlines and intervals of the connections between nodes.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ pub(super) struct Options {
     /// The description of this node for others.
     pub(super) own: PeerInfo,
     /// Where fetched checkpoints are written.
-    pub(super) places: Places,
+    pub(super) places: SnapshotFiles,
     /// With it, nodes prove by certificates that they are members.
     pub(super) tls: Option<Arc<Members>>,
     /// The mailbox of the core.
@@ -134,14 +134,14 @@ pub(super) struct Options {
 /// The core's handle of the connections to other nodes.
 #[derive(Debug)]
 pub(super) struct Peers {
-    shared: Arc<Shared>,
+    shared: Arc<PeersState>,
     fetches: mpsc::UnboundedSender<FetchRequest>,
     runtime: Handle,
 }
 
 /// The state that all tasks share.
 #[derive(Debug)]
-struct Shared {
+struct PeersState {
     node: u64,
     directory: Mutex<PeerDirectory>,
     opening: Opening,
@@ -173,7 +173,7 @@ impl Peers {
         let (asked, to_sender) = mpsc::channel(QUESTIONS_MAX);
         let (answers, to_receiver) = mpsc::channel(QUESTIONS_MAX);
         let (fetches, requests) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PeersState {
             node: own.member.node,
             directory: Mutex::new(PeerDirectory::new(cluster_id, own)),
             opening: Opening { tls, patience: timing.handshake },
@@ -274,7 +274,7 @@ fn probe_error(address: &str, error: HandshakeError) -> ProbeError {
     }
 }
 
-impl Shared {
+impl PeersState {
     /// The node of this number, if there is a task for it.
     fn peer(&self, node: u64) -> Option<Arc<Peer>> {
         lock(&self.peers).get(&node).cloned()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tracing::debug;
 
-use super::Shared;
+use super::PeersState;
 use super::frames::{PeerFrame, Purpose};
 use super::handshake::{self, Handshake, lock};
 use adjourn_protocol::{ErrorCode, ErrorReply};
@@ -18,7 +18,7 @@ use adjourn_types::Access;
 /// Access to the other members.
 #[derive(Clone, Debug)]
 pub(crate) struct Passage {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PeersState>,
 }
 
 /// A connection with requests of another member's callers.

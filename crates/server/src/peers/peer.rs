@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::Shared;
+use super::PeersState;
 use super::frames::{Purpose, RefusalCode};
 use super::handshake::{self, Handshake, HandshakeError, lock};
 use super::link::{self, LinkEnd};
@@ -60,7 +60,7 @@ impl Peer {
 }
 
 /// Connects to a node until no connection to it is needed any more.
-pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake>, shared: Arc<Shared>) {
+pub(super) async fn talk(peer: Arc<Peer>, mut arriving: mpsc::Receiver<Handshake>, shared: Arc<PeersState>) {
     let mut attempts = Attempts { pause: Duration::ZERO, complaint: None };
     loop {
         let handshake = tokio::select! {
@@ -93,7 +93,7 @@ async fn hold(
     handshake: Handshake,
     peer: &Peer,
     arriving: &mut mpsc::Receiver<Handshake>,
-    shared: &Shared,
+    shared: &PeersState,
 ) -> Option<Handshake> {
     let Handshake { wire, about, dialled } = handshake;
     let node = peer.node;
@@ -132,7 +132,7 @@ fn takes_over(dialled: bool, own_is_lower: bool) -> bool {
 }
 
 /// Dials when there is a reason to, until a node answers.
-async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshake {
+async fn dial(peer: &Peer, shared: &PeersState, attempts: &mut Attempts) -> Handshake {
     let (directory, opening) = (&shared.directory, &shared.opening);
     loop {
         tokio::select! {
@@ -151,7 +151,7 @@ async fn dial(peer: &Peer, shared: &Shared, attempts: &mut Attempts) -> Handshak
 }
 
 /// Waits until a member should be dialled without a message for it. The node with the lower number dials first.
-async fn until_wanted(peer: &Peer, shared: &Shared) {
+async fn until_wanted(peer: &Peer, shared: &PeersState) {
     let is_member = || peer.is_member.load(Ordering::Relaxed);
     if shared.node > peer.node || !is_member() {
         tokio::time::sleep(shared.timing.backoff_max).await;

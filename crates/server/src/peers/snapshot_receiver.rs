@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::super::core::ToCore;
-use super::Shared;
+use super::PeersState;
 use super::frames::PeerFrame;
 use super::partial_snapshot::{self, PartialSnapshot};
 use adjourn_replica::Input;
@@ -52,14 +52,14 @@ pub(super) enum Answer {
 
 /// Where a fetched checkpoint is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct SnapshotFiles {
     /// The partial snapshot.
     pub(crate) file: PathBuf,
     /// The files of the checkpoint, on the same device. The folder leaves some space to the log.
     pub(crate) incoming: SpareFolder<DiskFolder>,
 }
 
-impl Places {
+impl SnapshotFiles {
     /// Fails if there is no space for this many bytes more.
     fn look(&self, bytes: u64) -> Result<(), StorageError> {
         if self.incoming.free_bytes()? < bytes {
@@ -101,8 +101,8 @@ const ATTEMPTS_MAX: u32 = 3;
 
 /// Fetches the ordered checkpoints, until the core ends.
 pub(super) async fn serve(
-    shared: Arc<Shared>,
-    places: Places,
+    shared: Arc<PeersState>,
+    places: SnapshotFiles,
     mut requests: mpsc::UnboundedReceiver<FetchRequest>,
     mut answers: mpsc::Receiver<Answer>,
 ) {
@@ -145,8 +145,8 @@ pub(super) async fn serve(
 /// A fetch under way.
 struct Fetch<'a> {
     request: FetchRequest,
-    shared: &'a Shared,
-    places: &'a Places,
+    shared: &'a PeersState,
+    places: &'a SnapshotFiles,
     cancelled: &'a CancellationToken,
 }
 
@@ -270,7 +270,7 @@ impl Fetch<'_> {
 }
 
 /// Unpacks the checkpoint in the file beside this node's own, and removes the file, even after an error.
-fn unpack(places: &Places, index: u64) -> Result<Box<Restored>, FetchError> {
+fn unpack(places: &SnapshotFiles, index: u64) -> Result<Box<Restored>, FetchError> {
     let unpacked = || {
         let backup = Backup::open(&places.file)?;
         if backup.header().index != index {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 
 use super::super::checkpoint::ToCheckpoint;
-use super::Shared;
+use super::PeersState;
 use super::frames::PeerFrame;
 use adjourn_replica::Input;
 use adjourn_storage::backup_file::FOOTER_BYTES;
@@ -43,7 +43,7 @@ struct Pin {
 
 /// Answers other nodes' requests for checkpoints until all senders of requests are gone.
 pub(super) async fn serve(
-    shared: Arc<Shared>,
+    shared: Arc<PeersState>,
     checkpoint: Sender<ToCheckpoint>,
     mut asked: mpsc::Receiver<Asked>,
 ) {
@@ -67,7 +67,7 @@ pub(super) async fn serve(
 async fn answer(
     ask: Asked,
     pins: &mut BTreeMap<u64, Pin>,
-    shared: &Shared,
+    shared: &PeersState,
     checkpoint: &Sender<ToCheckpoint>,
 ) {
     let Asked { node, index, offset } = ask;
@@ -118,7 +118,7 @@ async fn newest(checkpoint: &Sender<ToCheckpoint>) -> Option<Arc<PinnedBackup>> 
     pinned.await.ok().flatten()
 }
 
-fn refuse(Asked { node, index, .. }: Asked, shared: &Shared) {
+fn refuse(Asked { node, index, .. }: Asked, shared: &PeersState) {
     info!(node, index, "a node asks for a checkpoint that this one has no more: it is offered the newest");
     if let Some(peer) = shared.peer(node) {
         peer.send_queue.push_frame(PeerFrame::Gone { index });

@@ -82,7 +82,7 @@ impl Rig {
         let options = Options {
             cluster_id: CLUSTER,
             own: about(node, copy_of(node), &address),
-            places: Places { file: data.path().join("pulled"), incoming },
+            places: SnapshotFiles { file: data.path().join("pulled"), incoming },
             tls,
             core: to_core,
             checkpoint: to_checkpoint,

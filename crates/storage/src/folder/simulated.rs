@@ -224,7 +224,7 @@ impl SimulatedFolder {
         locked(&self.device)
     }
 
-    fn content(&self, name: &str) -> Option<Shared> {
+    fn content(&self, name: &str) -> Option<SharedContent> {
         self.device().entries(&self.name)?.names.get(name).cloned()
     }
 
@@ -233,7 +233,7 @@ impl SimulatedFolder {
         &self,
         action: &'static str,
         name: &str,
-        change: impl FnOnce(&Names) -> Option<Change<String, Shared>>,
+        change: impl FnOnce(&Names) -> Option<Change<String, SharedContent>>,
     ) -> Result<(), StorageError> {
         let mut device = self.step(action, name)?;
         let entries = device.entries(&self.name).ok_or_else(|| self.not_there(action, name))?;
@@ -293,7 +293,7 @@ impl Folder for SimulatedFolder {
     }
 
     fn create(&self, name: &str) -> Result<FaultyWriter, StorageError> {
-        let content = Shared::default();
+        let content = SharedContent::default();
         self.change("create", name, |_| Some(Change::Create(name.to_owned(), content.clone())))?;
         Ok(FaultyWriter { folder: self.clone(), content, name: name.to_owned() })
     }
@@ -414,8 +414,8 @@ impl JournalFolder for SimulatedFolder {
 }
 
 /// The names in a folder.
-type Names = BTreeMap<String, Shared>;
-type Shared = Arc<Mutex<Content>>;
+type Names = BTreeMap<String, SharedContent>;
+type SharedContent = Arc<Mutex<Content>>;
 /// The names of folders, and the index of each in [`Device::entries`].
 type Root = BTreeMap<String, usize>;
 
@@ -427,7 +427,7 @@ struct Entries {
     /// The names at the last sync of the folder.
     durable: Names,
     /// The changes since then.
-    aside: Vec<Change<String, Shared>>,
+    aside: Vec<Change<String, SharedContent>>,
 }
 
 /// A device in use.
@@ -466,7 +466,7 @@ trait Same: Clone {
     fn is(&self, other: &Self) -> bool;
 }
 
-impl Same for Shared {
+impl Same for SharedContent {
     fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(self, other)
     }

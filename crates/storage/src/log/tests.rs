@@ -17,9 +17,9 @@ type TestLog = Log<SimulatedFolder, FileArchive<SimulatedFolder>>;
 const ROOT: LogBase = LogBase { index: 0, term: 0, crc: 5 };
 const SIZE: JournalSize = JournalSize { file_bytes: 16 << 10, files_max: 3 };
 
-fn place(folder: &SimulatedFolder) -> Place<SimulatedFolder, FileArchive<SimulatedFolder>> {
+fn place(folder: &SimulatedFolder) -> LogPlace<SimulatedFolder, FileArchive<SimulatedFolder>> {
     let (folder, archive) = (folder.clone(), FileArchive(folder.clone()));
-    Place { path: Path::new("here").to_owned(), folder, archive, storage_id: [3; 16], size: SIZE }
+    LogPlace { path: Path::new("here").to_owned(), folder, archive, storage_id: [3; 16], size: SIZE }
 }
 
 fn created(seed: u64) -> (SimulatedFolder, TestLog) {

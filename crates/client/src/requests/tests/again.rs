@@ -15,7 +15,7 @@ fn a_reserve_that_was_answered_too_early_asks_for_the_rest_of_its_wait() {
     // The connection is about to be closed: the next one carries the request.
     client.answer(0, Response::GoingAway { message: String::new(), reason: GoingAway::Stopping });
     client.answer(1, Response::Reserved(Vec::new()));
-    client.requests.out.clear();
+    client.requests.wire.out.clear();
     assert_eq!(client.sent(), []);
     client.reconnect(resumed());
     assert_eq!(client.sent(), [(RequestId(1), reserve(6_000))]);

@@ -140,7 +140,7 @@ fn a_reserve_is_cancelled_when_nobody_waits_for_it_any_more() {
     // If jobs arrive nevertheless, they are given back when answers are handled; the id is free after that.
     client.answer(1, Response::Reserved(Vec::new()));
     client.answer(2, Response::Done);
-    assert_eq!(client.requests.in_flight, 0);
+    assert_eq!(client.requests.wire.in_flight, 0);
     let answered = begin(&mut client);
     client.answer(answered.0.0, Response::Reserved(jobs(&[9])));
     let other = begin(&mut client);

@@ -2,19 +2,19 @@
 
 use super::super::{FixedFile, FolderFile, FolderWriter, StorageError};
 use super::Fault;
-use super::{Shared, SimulatedFolder, locked};
+use super::{SharedContent, SimulatedFolder, locked};
 
 /// A file in memory that is open for reading.
 pub struct FaultyFile {
     pub(super) folder: SimulatedFolder,
-    pub(super) content: Shared,
+    pub(super) content: SharedContent,
     pub(super) name: String,
 }
 
 /// A file in memory that is being written.
 pub struct FaultyWriter {
     pub(super) folder: SimulatedFolder,
-    pub(super) content: Shared,
+    pub(super) content: SharedContent,
     pub(super) name: String,
 }
 
@@ -76,7 +76,7 @@ impl FolderWriter for FaultyWriter {
     }
 }
 
-fn sync(folder: &SimulatedFolder, content: &Shared, name: &str) -> Result<(), StorageError> {
+fn sync(folder: &SimulatedFolder, content: &SharedContent, name: &str) -> Result<(), StorageError> {
     let stepped = folder.step("sync", name);
     let mut content = locked(content);
     match stepped {
