@@ -272,7 +272,7 @@ def build():
     """The release build of this tree."""
     say("building...")
     subprocess.run(["cargo", "build", "--quiet", "--locked", "--release"], cwd=ROOT, check=True)
-    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release/adjourn"
+    return ROOT / (os.environ.get("CARGO_TARGET_DIR") or "target") / "release/adjourn"
 
 
 def build_bench(name):

@@ -1,12 +1,13 @@
 //! What the wall clocks of all nodes show, and which time the state of a cluster may have by them.
 //!
-//! A leader takes over a step of its clock when most clocks show the same. It can see the clocks of nodes that are up, and
-//! that takes it a while. Where no majority agrees, its state is ahead of none of the clocks that it sees.
+//! A leader takes over a step of its clock when the clocks of most voters show the same. It can see the clocks of voters that
+//! are up, and that takes it a while. Where no majority agrees, its state is ahead of none of the clocks that it sees. Who
+//! votes is what the leader says: other invariants find wrong members.
 
 use adjourn_protocol::Role;
 use adjourn_types::Millis;
 
-use super::node::Life;
+use super::node::{Life, Node};
 use super::seen::NodeId;
 use super::time::{MS, SECOND, Us};
 use super::world::{World, true_wall};
@@ -27,7 +28,7 @@ pub(super) struct Agreed {
     ahead_ms: i64,
     /// The most that the state of a cluster may be ahead.
     ahead_max_ms: i64,
-    /// Those of the nodes that are up, and since when they are these.
+    /// Those of the voters that are up, and since when they are these.
     up: (Us, Vec<(NodeId, i64)>),
     /// Who leads, and since when.
     leader: (Us, Option<NodeId>),
@@ -124,7 +125,9 @@ impl World {
         }
         self.see_leader();
         let voters = &self.agreed.voters.1;
-        let up = self.nodes.values().filter(|node| node.life.is_some() && voters.contains(&node.id));
+        // A node that was wiped is another machine with the number of one that voted.
+        let is_up = |node: &&Node| node.life.is_some() && !node.is_wiped && voters.contains(&node.id);
+        let up = self.nodes.values().filter(is_up);
         let up = up.map(|node| (node.id, node.wall.show(self.now).0.cast_signed() - now)).collect();
         self.agreed.look(self.now, up, voters.len());
         (agreed, Millis((now + self.agreed.ahead_max_ms).cast_unsigned()))

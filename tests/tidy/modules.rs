@@ -1,11 +1,24 @@
 //! The modules of a crate: imports run one way, and a folder is small enough to look through.
+//!
+//! The root of a crate stands above its modules and below them: what it defines itself is no import of another module.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::source::{Finding, SourceFile, Tree, end_of_block, leading_name};
 
-/// Threads and tasks that post to each other: each names the messages of the others.
-const POST_TO_EACH_OTHER: (&str, [&str; 4]) = ("server", ["checkpoint", "core", "disk", "peers"]);
+/// Imports that run back, by layer, where two modules are one concept.
+const BACK: [(&str, &str, &str); 6] = [
+    // Threads and tasks that post to each other.
+    ("server", "checkpoint", "core"),
+    ("server", "disk", "core"),
+    ("server", "peers", "core"),
+    // An error says what is damaged.
+    ("storage", "error", "chunks"),
+    ("storage", "error", "journal"),
+    // Call-backs are settings of a policy.
+    ("types", "call_back", "topic_policy"),
+];
 
 /// Past this number of source files, a folder has parts.
 const FILES_MAX: usize = 25;
@@ -32,19 +45,21 @@ pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
 }
 
 fn circles_of(layer: &str, files: &[&SourceFile]) -> Vec<Finding> {
-    let modules: BTreeSet<&str> = files.iter().filter_map(|file| module(file)?.first().copied()).collect();
-    let imports: Vec<Import<'_>> = files.iter().flat_map(|file| imports(file, &modules)).collect();
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    names.extend(files.iter().filter_map(|file| module(file)?.first().map(|name| (*name, *name))));
+    for root in files.iter().filter(|file| file.path.ends_with("src/lib.rs")) {
+        let shown = names_of_root(root, &names);
+        names.extend(shown);
+    }
+    let imports: Vec<Import<'_>> = files.iter().flat_map(|file| imports(file, &names)).collect();
+    let may = |import: &&Import<'_>| BACK.contains(&(layer, import.from, import.to));
     let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for import in &imports {
+    for import in imports.iter().filter(|import| !may(import)) {
         reached.entry(import.from).or_default().insert(import.to);
     }
     while extend(&mut reached) {}
     let comes_back = |import: &&Import<'_>| reached.get(import.to).is_some_and(|to| to.contains(import.from));
-    let may = |import: &&Import<'_>| {
-        let (of, posting) = POST_TO_EACH_OTHER;
-        of == layer && posting.contains(&import.from) && posting.contains(&import.to)
-    };
-    let found = imports.iter().filter(comes_back).filter(|import| !may(import));
+    let found = imports.iter().filter(|import| !may(import)).filter(comes_back);
     let advice = |import: &Import<'_>| {
         format!(
             "`{}` imports `{}`, which imports it, perhaps through others: move what both need below both",
@@ -52,6 +67,19 @@ fn circles_of(layer: &str, files: &[&SourceFile]) -> Vec<Finding> {
         )
     };
     found.map(|import| import.file.finding(import.at, advice(import))).collect()
+}
+
+/// The names that the root of a crate takes from its modules, each with its module.
+fn names_of_root<'a>(root: &'a SourceFile, modules: &BTreeMap<&'a str, &'a str>) -> Vec<(&'a str, &'a str)> {
+    let mut found = Vec::new();
+    for at in root.places_of("use") {
+        let item = root.code.get(at + 3..).and_then(|rest| rest.split(';').next()).unwrap_or_default();
+        let path = item.trim_start().trim_start_matches("self::");
+        let Some(of) = modules.get(leading_name(path)) else { continue };
+        let names = path.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1);
+        found.extend(names.filter(|name| name.starts_with(char::is_uppercase)).map(|name| (name, *of)));
+    }
+    found
 }
 
 /// Adds what is reached by one more step. Returns false if that is nothing.
@@ -73,31 +101,43 @@ fn module(file: &SourceFile) -> Option<Vec<&str>> {
     (!is_test && path != "lib" && path != "main").then_some(names)
 }
 
-/// The imports of a file, and paths in its code, that lead to other modules.
-fn imports<'a>(file: &'a SourceFile, modules: &BTreeSet<&'a str>) -> Vec<Import<'a>> {
-    let Some(names) = module(file) else { return Vec::new() };
-    let Some(from) = names.first() else { return Vec::new() };
-    let code = &file.code[..file.code.find("#[cfg(test)]").unwrap_or(file.code.len())];
+/// The imports of a file, and paths in its code, that lead to other modules. `names` has the module of each name.
+fn imports<'a>(file: &'a SourceFile, names: &BTreeMap<&'a str, &'a str>) -> Vec<Import<'a>> {
+    let Some(own) = module(file) else { return Vec::new() };
+    let Some(from) = own.first() else { return Vec::new() };
+    let tests = tests_of(&file.code);
     let places = |word: &'static str| {
-        let all = file.places_of(word).into_iter().filter(|at| *at < code.len());
-        all.filter(|at| !code[..*at].ends_with("::") && !code[..*at].ends_with('$'))
+        let all = file.places_of(word).into_iter();
+        let of_product = all.filter(|at| !tests.iter().any(|test| test.contains(at)));
+        of_product.map(|at| file.code.split_at(at)).filter(|(before, _)| !before.ends_with(['$', ':']))
     };
-    let of_root = places("crate").filter_map(|at| Some((at, code[at..].strip_prefix("crate::")?)));
-    let above = places("super").filter_map(|at| {
-        let rest = &code[at..];
+    let of_root =
+        places("crate").filter_map(|(before, rest)| Some((before.len(), rest.strip_prefix("crate::")?)));
+    let above = places("super").filter_map(|(before, rest)| {
         let tail = rest.trim_start_matches("super::");
         let steps_up = (rest.len() - tail.len()) / "super::".len();
-        (steps_up == names.len()).then_some((at, tail))
+        (steps_up == own.len()).then_some((before.len(), tail))
     });
     let mut found = Vec::new();
     for (at, path) in of_root.chain(above) {
         let listed = path.get(..end_of_block(path, 0)).filter(|_| path.starts_with('{'));
         let items: Vec<&str> = listed.map_or(vec![path], |listed| listed.split(['{', ',']).collect());
         let targets = items.into_iter().map(|item| leading_name(item.trim_start()));
-        let others = targets.filter_map(|name| modules.get(name)).filter(|to| **to != *from);
+        let others = targets.filter_map(|name| names.get(name)).filter(|to| **to != *from);
         found.extend(others.map(|to| Import { file, at, from, to }));
     }
     found
+}
+
+/// The items that only tests have.
+fn tests_of(code: &str) -> Vec<Range<usize>> {
+    let begins = code.match_indices("#[cfg(test)]").map(|(at, _)| at);
+    let ends = |at: usize| match code.get(at..).and_then(|item| item.find(['{', ';'])) {
+        Some(length) if code.as_bytes().get(at + length) == Some(&b'{') => end_of_block(code, at + length),
+        Some(length) => at + length,
+        None => code.len(),
+    };
+    begins.map(|at| at..ends(at)).collect()
 }
 
 /// Folders with too many source files.
@@ -129,7 +169,7 @@ mod tests {
     fn imports_that_come_back_are_found() {
         let files = |third: &'static str| {
             tree(&[
-                ("crates/a/src/lib.rs", "use crate::one::One;"),
+                ("crates/a/src/lib.rs", "pub use one::{One, inner::Other};\npub struct Root;"),
                 ("crates/a/src/one.rs", "use crate::two::Two;"),
                 ("crates/a/src/two/mod.rs", "use super::{Root, three};"),
                 ("crates/a/src/two/inner.rs", "use super::Two;\nuse super::super::Root;"),
@@ -137,8 +177,14 @@ mod tests {
                 ("crates/a/src/three/tests.rs", "use crate::one::One;"),
             ])
         };
-        let ways = ["use crate::one::One;", "use super::one;", "fn f() -> crate::one::One {}"];
-        assert!(ways.map(|way| circles(&files(way)).len()) == [3, 3, 3]);
+        let ways = [
+            "use crate::one::One;",
+            "use super::one;",
+            "fn f() -> crate::one::One {}",
+            "use crate::Other;",
+            "#[cfg(test)]\nmod tests;\nuse super::{Root, One};",
+        ];
+        assert!(ways.map(|way| circles(&files(way)).len()) == [3; 5]);
         for not in ["use crate::Root;", "// crate::one", "#[cfg(test)]\nmod tests { use crate::one::One; }"] {
             assert_eq!(circles(&files(not)), [], "{not}");
         }

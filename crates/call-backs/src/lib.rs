@@ -55,7 +55,6 @@ pub use self::counts::Counted;
 use self::counts::Counts;
 use self::destination::Destination;
 pub use self::hook::{Hook, HookError, Hooks, PostError};
-
 use self::log::Log;
 use self::secrets::Secrets;
 pub use self::secrets::SecretsError;

@@ -73,7 +73,7 @@ impl HttpConnection {
     }
 
     /// Authenticates a caller by its secret, with `search` for the token of a caller from this address. It is called only
-    /// if the secret differs from that of the last request.
+    /// if the secret differs from that of the last request, or that token has ended.
     pub(super) fn admit(
         &self,
         secret: &[u8],

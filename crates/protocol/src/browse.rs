@@ -3,8 +3,7 @@
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::field::Field;
-use super::field::Subject;
+use super::field::{Field, Subject};
 use super::job::{
     PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
     put_report_fields, put_report_pieces,

@@ -30,9 +30,8 @@ pub use browse::{Bulk, Change, List};
 pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
 pub use error::{Applied, ErrorCode, ErrorReply};
-pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
-
 pub use field::{JobRef, Subject};
+pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use opcode::ResponseOpcode;
 pub use policy::TopicSet;
 pub use push::{Idempotency, NewJob, Push};

@@ -3,8 +3,7 @@
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::field::Field;
-use super::field::Subject;
+use super::field::{Field, Subject};
 use super::response::{Response, TopicSettings};
 use super::wire::{Fixed, Reader, not_longer, put_topic8};
 use adjourn_types::limits::POLICY_BYTES_MAX;

@@ -6,8 +6,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::Subject;
-use super::field::{Field, check_when};
+use super::field::{Field, Subject, check_when};
 use super::response::PushResult;
 use super::wire::{
     Fields, Fixed, Reader, in_range, key_bytes, not_longer, put_list, put_piece, put_topic8, some_not_more,

@@ -3,8 +3,7 @@
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
-use super::field::Field;
-use super::field::Subject;
+use super::field::{Field, Subject};
 use super::response::{Delivered, Leased};
 use super::wire::{Fixed, Reader, in_range, key_bytes, not_more, put_list, put_piece, some_not_more};
 use adjourn_types::limits::{

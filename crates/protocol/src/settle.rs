@@ -4,8 +4,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::Field;
-use super::field::Subject;
+use super::field::{Field, Subject};
 use super::response::SettleResult;
 use super::wire::{Fixed, Reader, in_range, not_longer, put_list, put_text16, some_not_more};
 use adjourn_types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};

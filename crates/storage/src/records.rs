@@ -259,7 +259,8 @@ impl Records {
 
     /// The chunks to rewrite, so that their dead rows can be removed: those that are less than half live. If there are
     /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes,
-    /// and by `rows_max`; at least one, if there is any.
+    /// and by `rows_max`, which is [`rewritten_rows_max`](crate::checkpoint::rewritten_rows_max) of the same size; at least one, if
+    /// there is any.
     pub fn to_rewrite(&self, chunk_bytes: usize, rows_max: usize) -> Vec<u32> {
         let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
         let mut worth: Vec<_> = live.filter(|(_, rows, _)| *rows > 0).collect();

@@ -94,7 +94,7 @@ pub(super) struct Requests {
     pub(super) ended: Option<ClientError>,
 }
 
-/// What is on the wire.
+/// The connection, what is on its way over it, and what is to be sent.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) connection: Connection,
@@ -108,7 +108,7 @@ pub(super) struct Wire {
     pub(super) proven: bool,
 }
 
-/// The numbers that were given out last.
+/// The last serial numbers, and the next sequence number.
 #[derive(Debug)]
 pub(super) struct LastNumbers {
     serial: u64,

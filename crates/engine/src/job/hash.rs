@@ -56,8 +56,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Moment;
-    use crate::clock::Timeline;
+    use crate::clock::{Moment, Timeline};
     use crate::job::JobExtras;
     use crate::job::held::Past;
     use crate::job::retry::Retry;

@@ -1,8 +1,7 @@
 //! Open files of the simulated folder.
 
 use super::super::{FixedFile, FolderFile, FolderWriter, StorageError};
-use super::Fault;
-use super::{SharedContent, SimulatedFolder, locked};
+use super::{Fault, SharedContent, SimulatedFolder, locked};
 
 /// A file in memory that is open for reading.
 pub struct FaultyFile {
