@@ -106,7 +106,7 @@ impl Client {
     }
 
     /// The leases that this session holds, with their jobs, by job id: jobs that were reserved, or came over a subscription, and
-    /// were not settled; jobs that wait in the memory of a [`Subscription`] included. Leases that
+    /// were not settled; jobs that wait in the memory of a [`Subscription`](crate::Subscription) included. Leases that
     /// [outlive](ClientConfig::leases_outlive) their session are not among them, nor those that a call under way settles.
     pub async fn leases(&self) -> Result<Vec<Delivered>, ClientError> {
         let (mut jobs, mut after) = (Vec::new(), JobId(0));
