@@ -143,7 +143,8 @@ impl Network for Wires {
                 let (library, clock) = (library.display(), clock_file(&data));
                 let clock = clock.display();
                 let _ = write!(within, " env LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={clock}");
-                within += " FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1";
+                // Without its cache, libfaketime (to 0.9.12) shows a thread the true time while another one reads the file.
+                within += " FAKETIME_CACHE_DURATION=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1";
             }
         }
         let fronts = [CLIENT_PORT, PEER_PORT].map(|port| SocketAddr::from((address(number), port)));
