@@ -56,15 +56,11 @@ pub(super) fn dependencies(tree: &Tree) -> Vec<Finding> {
 
 /// True if code of the product names a crate. Attributes name one in a string.
 fn uses(file: &SourceFile, name: &str) -> bool {
-    let parts = file.path.split('/');
-    let is_test =
-        parts.into_iter().any(|part| part == "tests" || part == "tests.rs" || part.starts_with("test_"));
     let mut found = places(&file.text, name).into_iter().filter(|at| {
         let line = file.text[..*at].rsplit('\n').next().unwrap_or_default();
         !line.trim_start().starts_with("//")
     });
-    let tests = file.text.find("#[cfg(test)]\nmod tests {").unwrap_or(file.text.len());
-    !is_test && found.any(|at| at < tests)
+    found.any(|at| !file.is_test(at))
 }
 
 /// The core names nothing of the world outside.

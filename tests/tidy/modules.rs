@@ -3,7 +3,6 @@
 //! The root of a crate stands above its modules and below them: what it defines itself is no import of another module.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use super::source::{Finding, SourceFile, Tree, end_of_block, leading_name};
 
@@ -59,6 +58,15 @@ fn circles_of(layer: &str, files: &[&SourceFile]) -> Vec<Finding> {
     }
     while extend(&mut reached) {}
     let comes_back = |import: &&Import<'_>| reached.get(import.to).is_some_and(|to| to.contains(import.from));
+    let is_stale = |back: &&(&str, &str, &str)| {
+        let (of, from, to) = **back;
+        of == layer && !imports.iter().any(|import| (import.from, import.to) == (from, to))
+    };
+    let stale = BACK.iter().filter(is_stale).map(|(_, from, to)| Finding {
+        path: "tests/tidy/modules.rs".to_owned(),
+        line: 1,
+        advice: format!("`{from}` does not import `{to}`: take it off the list"),
+    });
     let found = imports.iter().filter(|import| !may(import)).filter(comes_back);
     let advice = |import: &Import<'_>| {
         format!(
@@ -66,7 +74,7 @@ fn circles_of(layer: &str, files: &[&SourceFile]) -> Vec<Finding> {
             import.from, import.to
         )
     };
-    found.map(|import| import.file.finding(import.at, advice(import))).collect()
+    found.map(|import| import.file.finding(import.at, advice(import))).chain(stale).collect()
 }
 
 /// The names that the root of a crate takes from its modules, each with its module.
@@ -96,19 +104,16 @@ fn extend(reached: &mut BTreeMap<&str, BTreeSet<&str>>) -> bool {
 fn module(file: &SourceFile) -> Option<Vec<&str>> {
     let (_, inner) = file.path.split_once("src/")?;
     let path = inner.strip_suffix(".rs")?;
-    let names: Vec<&str> = path.strip_suffix("/mod").unwrap_or(path).split('/').collect();
-    let is_test = names.iter().any(|name| *name == "tests" || name.starts_with("test_"));
-    (!is_test && path != "lib" && path != "main").then_some(names)
+    let names = path.strip_suffix("/mod").unwrap_or(path).split('/').collect();
+    (!file.is_of_tests() && path != "lib" && path != "main").then_some(names)
 }
 
 /// The imports of a file, and paths in its code, that lead to other modules. `names` has the module of each name.
 fn imports<'a>(file: &'a SourceFile, names: &BTreeMap<&'a str, &'a str>) -> Vec<Import<'a>> {
     let Some(own) = module(file) else { return Vec::new() };
     let Some(from) = own.first() else { return Vec::new() };
-    let tests = tests_of(&file.code);
     let places = |word: &'static str| {
-        let all = file.places_of(word).into_iter();
-        let of_product = all.filter(|at| !tests.iter().any(|test| test.contains(at)));
+        let of_product = file.places_of(word).into_iter().filter(|at| !file.is_test(*at));
         of_product.map(|at| file.code.split_at(at)).filter(|(before, _)| !before.ends_with(['$', ':']))
     };
     let of_root =
@@ -127,17 +132,6 @@ fn imports<'a>(file: &'a SourceFile, names: &BTreeMap<&'a str, &'a str>) -> Vec<
         found.extend(others.map(|to| Import { file, at, from, to }));
     }
     found
-}
-
-/// The items that only tests have.
-fn tests_of(code: &str) -> Vec<Range<usize>> {
-    let begins = code.match_indices("#[cfg(test)]").map(|(at, _)| at);
-    let ends = |at: usize| match code.get(at..).and_then(|item| item.find(['{', ';'])) {
-        Some(length) if code.as_bytes().get(at + length) == Some(&b'{') => end_of_block(code, at + length),
-        Some(length) => at + length,
-        None => code.len(),
-    };
-    begins.map(|at| at..ends(at)).collect()
 }
 
 /// Folders with too many source files.
@@ -188,6 +182,15 @@ mod tests {
         for not in ["use crate::Root;", "// crate::one", "#[cfg(test)]\nmod tests { use crate::one::One; }"] {
             assert_eq!(circles(&files(not)), [], "{not}");
         }
+    }
+
+    #[test]
+    fn an_exception_that_is_not_needed_is_found() {
+        let types = |import| {
+            tree(&[("crates/types/src/call_back.rs", import), ("crates/types/src/topic_policy.rs", "")])
+        };
+        let found = |import| circles(&types(import)).len();
+        assert_eq!((found(""), found("use super::topic_policy::Setting;")), (1, 0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A broken rule: where, and what to do about it.
@@ -45,11 +46,14 @@ pub(super) struct SourceFile {
     pub(super) text: String,
     /// `text` with everything in comments, strings and characters blanked out.
     pub(super) code: String,
+    /// The places of items that only tests have.
+    tests: Vec<Range<usize>>,
 }
 
 impl SourceFile {
     pub(super) fn new(path: &str, text: &str) -> Self {
-        Self { path: path.to_owned(), text: text.to_owned(), code: code_of(text) }
+        let code = code_of(text);
+        Self { path: path.to_owned(), text: text.to_owned(), tests: tests_of(&code), code }
     }
 
     pub(super) fn finding(&self, at: usize, advice: impl Into<String>) -> Finding {
@@ -61,10 +65,15 @@ impl SourceFile {
         places(&self.code, word)
     }
 
-    /// Whether `at` belongs to a test: a file under `tests/`, or what follows `#[cfg(test)]` (house rule: tests
-    /// stand last).
+    /// Whether the whole file is of tests.
+    pub(super) fn is_of_tests(&self) -> bool {
+        let parts = &mut self.path.split('/');
+        parts.any(|part| part == "tests" || part == "tests.rs" || part.starts_with("test_"))
+    }
+
+    /// Whether `at` belongs to a test: to a file of tests, or to an item under `#[cfg(test)]`.
     pub(super) fn is_test(&self, at: usize) -> bool {
-        self.path.starts_with("tests/") || self.code.find("#[cfg(test)]").is_some_and(|tests| at > tests)
+        self.is_of_tests() || self.tests.iter().any(|test| test.contains(&at))
     }
 
     /// The layer that this file belongs to: the name of its crate, or `cli`; `None` outside both.
@@ -158,6 +167,17 @@ pub(super) fn end_of_block(code: &str, open: usize) -> usize {
         }
     }
     code.len()
+}
+
+/// The items that only tests have.
+fn tests_of(code: &str) -> Vec<Range<usize>> {
+    let begins = code.match_indices("#[cfg(test)]").map(|(at, _)| at);
+    let ends = |at: usize| match code.get(at..).and_then(|item| item.find(['{', ';'])) {
+        Some(length) if code.as_bytes().get(at + length) == Some(&b'{') => end_of_block(code, at + length),
+        Some(length) => at + length,
+        None => code.len(),
+    };
+    begins.map(|at| at..ends(at)).collect()
 }
 
 fn line_of(text: &str, at: usize) -> usize {
@@ -299,4 +319,21 @@ fn a_file_belongs_to_the_layer_of_its_crate() {
     assert_eq!(layer("crates/call-backs/src/client.rs").as_deref(), Some("call_backs"));
     assert_eq!(layer("src/bench/push.rs").as_deref(), Some("cli"));
     assert_eq!((layer("tests/tidy.rs"), layer("crates/engine/build.rs")), (None, None));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_file_and_by_their_attribute() {
+        let of = |path, text: &str| SourceFile::new(path, text).is_test(text.find("here").expect("a place"));
+        let tests = ["#[cfg(test)]\nmod tests { here }", "#[cfg(test)]\nfn f() { here }"];
+        assert!(tests.iter().all(|text| of("src/x.rs", text)));
+        let product = ["here", "#[cfg(test)]\nmod tests;\nhere", "#[cfg(test)]\nfn f() {}\nhere"];
+        assert!(!product.iter().any(|text| of("src/x.rs", text)));
+        let files =
+            ["tests/x.rs", "crates/a/src/tests.rs", "crates/a/src/tests/x.rs", "crates/a/src/test_files.rs"];
+        assert!(files.iter().all(|path| of(path, "here")));
+    }
 }

@@ -56,7 +56,6 @@ pub(super) fn prints(file: &SourceFile) -> Vec<Finding> {
     ["println!", "print!", "eprintln!", "eprint!"]
         .iter()
         .flat_map(|word| file.places_of(word))
-        .filter(|at| !file.is_test(*at))
         .map(|at| file.finding(at, "only the command line prints: use tracing"))
         .collect()
 }

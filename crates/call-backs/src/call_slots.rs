@@ -60,11 +60,11 @@ impl CallSlots {
             max => BODIES_BYTES_MAX.min(max / MEMORY_PART),
         };
         let kib_max = u32::try_from(bytes / 2 / 1024).unwrap_or(u32::MAX).max(TOPIC_PART);
-        let places = || ReputationSlots {
+        let slots = || ReputationSlots {
             calls: Arc::new(Semaphore::new(per_reputation)),
             bodies: Bodies::new(kib_max),
         };
-        Self { proven: places(), probation: places(), per_reputation }
+        Self { proven: slots(), probation: slots(), per_reputation }
     }
 
     /// One topic's share of the memory.

@@ -85,7 +85,7 @@ pub(super) struct CallPermit {
     was_cramped: bool,
     /// True once the end of the call was reported.
     is_told: bool,
-    _places: HeldSlots,
+    _slots: HeldSlots,
 }
 
 /// The slots of a call, until this is dropped.
@@ -132,20 +132,20 @@ impl Destinations {
             Admission::Wait(pause) => return Err(NotPermitted::Open(pause)),
             admission => admission,
         };
-        let places = || {
+        let slots = || {
             let unproven = if is_steady { None } else { Some(self.unproven_place(body_bytes, is_first)?) };
             let (share, of_node) =
                 (self.bodies.take(body_bytes)?, room.take(reputation, is_first, body_bytes)?);
             Some(HeldSlots { _of_node: of_node, _share: share, _unproven: unproven })
         };
-        let Some(places) = places() else {
+        let Some(slots) = slots() else {
             state.breaker.gave_up(admission);
             return Err(state.full(if is_proven { NO_PLACE_PAUSE } else { UNPROVEN_PAUSE }));
         };
         state.calls += 1;
         let was_cramped = std::mem::take(&mut state.is_cramped);
         drop(state);
-        Ok(CallPermit { of, reputation, admission, was_cramped, is_told: false, _places: places })
+        Ok(CallPermit { of, reputation, admission, was_cramped, is_told: false, _slots: slots })
     }
 
     /// A slot for an unproven destination. Half of these slots, too, are reserved for first calls.

@@ -25,7 +25,7 @@ mod clock;
 mod connection;
 mod core;
 mod disk;
-mod entropy;
+pub mod entropy;
 mod listener;
 mod local;
 mod mailbox;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use super::backup_file::PinnedBackup;
 use super::chunks::{self, BlockCache, Chunk, ChunkWriter, Manifest, ManifestChunk, Pages, StagedManifest};
 use super::folder::Folder;
-use super::records::{ChunkState, Records, row, row_place};
+use super::records::{CHUNKS_MAX, ChunkState, Records, row, row_place};
 use super::{Damage, LogBase, StorageError};
 use adjourn_engine::{
     CapturedSessions, Engine, PartialMetadata, Place, RestoreError, Restoring, SavedJob, StateMetadata,
@@ -43,6 +43,9 @@ const KNOWN_PER_ROW_BYTES: usize = 2;
 
 /// The facts about a row: while it is gathered, its new place, and the report to the core.
 const KNOWN_BYTES: usize = size_of::<Row>() + size_of::<Place>() + size_of::<Written>();
+
+/// One checkpoint writes at most this many chunks of old rows again.
+const REWRITTEN_CHUNKS_MAX: u64 = 4;
 
 /// Memory is reserved for rows of this length, a common one, in bytes.
 const ROW_BYTES: usize = 192;
@@ -100,6 +103,31 @@ pub fn memory_bytes_max(chunk_bytes: usize) -> usize {
 pub fn rewritten_rows_max(chunk_bytes: usize) -> usize {
     // More do not fit into one chunk: see [`KNOWN_PER_ROW_BYTES`].
     KNOWN_PER_ROW_BYTES * chunk_bytes / KNOWN_BYTES
+}
+
+impl Records {
+    /// The chunks to rewrite, so that their dead rows can be removed: those that are less than half live. If there are
+    /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes
+    /// and rows; at least one, if there is any.
+    pub fn to_rewrite(&self, chunk_bytes: usize) -> Vec<u32> {
+        let mut worth: Vec<_> = self.sizes().filter(|(_, rows, _)| *rows > 0).collect();
+        worth.sort_unstable();
+        let mut surplus = worth.len().saturating_sub(CHUNKS_MAX);
+        let chunk = chunk_bytes as u64;
+        let (mut bytes, mut rows) = (REWRITTEN_CHUNKS_MAX * chunk, rewritten_rows_max(chunk_bytes) as u64);
+        let mut chosen = Vec::new();
+        for ((live, all), live_rows, number) in worth {
+            let wanted = 2 * live < all || (surplus > 0 && 2 * live < chunk);
+            let fits = live <= bytes && u64::from(live_rows) <= rows;
+            if wanted && (fits || chosen.is_empty()) {
+                bytes = bytes.saturating_sub(live);
+                rows = rows.saturating_sub(live_rows.into());
+                surplus = surplus.saturating_sub(1);
+                chosen.push(number);
+            }
+        }
+        chosen
+    }
 }
 
 /// A job whose record was written to a new place.

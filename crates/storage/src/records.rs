@@ -37,10 +37,7 @@ const CACHE_BLOCKS: usize = 128;
 const COPIED_BYTES_MAX: usize = 8 << 10;
 
 /// With more chunks than this, small ones are merged.
-const CHUNKS_MAX: usize = 256;
-
-/// One checkpoint writes at most this many chunks of old rows again.
-const REWRITTEN_CHUNKS_MAX: u64 = 4;
+pub(super) const CHUNKS_MAX: usize = 256;
 
 /// Reading a piece of a chunk's index, a thousand rows, takes as long as checking this many jobs in memory.
 const JOBS_PER_PART: usize = 4096;
@@ -257,29 +254,9 @@ impl Records {
         usize::try_from(live / CHUNKS_MAX as u64).unwrap_or(usize::MAX).clamp(least, most)
     }
 
-    /// The chunks to rewrite, so that their dead rows can be removed: those that are less than half live. If there are
-    /// very many chunks, also those with fewer live bytes than half of a new chunk, the smallest first. Bounded in bytes,
-    /// and by `rows_max`, which is [`rewritten_rows_max`](crate::checkpoint::rewritten_rows_max) of the same size; at least one, if
-    /// there is any.
-    pub fn to_rewrite(&self, chunk_bytes: usize, rows_max: usize) -> Vec<u32> {
-        let live = self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number));
-        let mut worth: Vec<_> = live.filter(|(_, rows, _)| *rows > 0).collect();
-        worth.sort_unstable();
-        let mut surplus = worth.len().saturating_sub(CHUNKS_MAX);
-        let chunk = chunk_bytes as u64;
-        let (mut bytes, mut rows) = (REWRITTEN_CHUNKS_MAX * chunk, rows_max as u64);
-        let mut chosen = Vec::new();
-        for ((live, all), live_rows, number) in worth {
-            let wanted = 2 * live < all || (surplus > 0 && 2 * live < chunk);
-            let fits = live <= bytes && u64::from(live_rows) <= rows;
-            if wanted && (fits || chosen.is_empty()) {
-                bytes = bytes.saturating_sub(live);
-                rows = rows.saturating_sub(live_rows.into());
-                surplus = surplus.saturating_sub(1);
-                chosen.push(number);
-            }
-        }
-        chosen
+    /// The chunks, each with the bytes of its live rows and of all its rows, the number of live rows, and its number.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = ((u64, u64), u32, u32)> + '_ {
+        self.chunks.iter().map(|(number, held)| (held.bytes(), held.live.count(), *number))
     }
 
     /// The chunks with their bitmaps.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjourn_engine::{Applied, Command, Engine, Entry, JobSelect, Relocated};
-use adjourn_storage::checkpoint::rewritten_rows_max;
 use adjourn_storage::chunks::{self, Manifest};
 use adjourn_storage::folder::{DiskFolder, Folder as _};
 use adjourn_storage::{
@@ -199,7 +198,7 @@ impl Queue {
         self.engine.shrink();
         self.number += 1;
         let chunk_bytes = self.records.chunk_bytes(CHUNK_BYTES, CHUNK_BYTES_MAX);
-        let rewrite = self.records.to_rewrite(chunk_bytes, rewritten_rows_max(chunk_bytes));
+        let rewrite = self.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.engine, &self.pages, &rewrite);
         let crc = u32::try_from(self.index).expect("they are few");
         let taken = Taken {

@@ -20,7 +20,7 @@ use crate::node::connections::Asker;
 use crate::stopping::Stop;
 use adjourn_protocol::{ErrorCode, ErrorReply};
 use adjourn_raft::Offer;
-use adjourn_storage::checkpoint::{memory_bytes_max, rewritten_rows_max};
+use adjourn_storage::checkpoint::memory_bytes_max;
 use adjourn_storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, PageFile, PinnedBackup, StorageError, Written, begin_capture,
 };
@@ -375,7 +375,7 @@ impl Group {
         self.checkpoints.begun_us = node.now_us;
         self.checkpoints.logged_bytes += std::mem::take(&mut self.checkpoints.log_bytes);
         let chunk_bytes = self.chunk_bytes(node);
-        let rewrite = self.state.records.to_rewrite(chunk_bytes, rewritten_rows_max(chunk_bytes));
+        let rewrite = self.state.records.to_rewrite(chunk_bytes);
         let pages = begin_capture(&mut self.state.engine, &self.checkpoints.pages, &rewrite);
         let kept: u64 = pages.iter().map(|file| file.summary.entries).sum();
         let captured = (self.state.engine.jobs() - self.state.engine.spilled_jobs()).saturating_sub(kept);

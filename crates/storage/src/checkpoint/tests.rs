@@ -385,8 +385,8 @@ fn chunks_are_not_written_again_for_their_number_alone() {
     queue.checkpoint(Vec::new());
     assert!(queue.numbers().len() > 280, "{} chunks", queue.numbers().len());
     // All except the last one are full.
-    assert!(queue.records.to_rewrite(CHUNK_BYTES, rewritten_rows_max(CHUNK_BYTES)).len() <= 1);
-    let larger = queue.records.to_rewrite(4 * CHUNK_BYTES, rewritten_rows_max(4 * CHUNK_BYTES));
+    assert!(queue.records.to_rewrite(CHUNK_BYTES).len() <= 1);
+    let larger = queue.records.to_rewrite(4 * CHUNK_BYTES);
     assert!((1..=16).contains(&larger.len()), "so small ones are made one, some at a time: {}", larger.len());
     let bytes: usize = queue.records.chunk_bytes(1, usize::MAX);
     assert!(bytes * 256 > 6000 * 200, "{bytes}");
