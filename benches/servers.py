@@ -134,6 +134,14 @@ class Node(Process):
     def event(self, message):
         return next((event for event in self.events if event.get("message") == message), None)
 
+    def await_event(self, message):
+        """An event that comes soon."""
+        for _ in range(500):
+            if (event := self.event(message)) is not None:
+                return event
+            time.sleep(0.01)
+        fail(f"the server did not log: {message}")
+
     def checkpoints(self):
         return [event for event in self.events if event.get("message") == "checkpoint"]
 

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use super::connection::{Leases, ServerArgs};
+use super::connection::{ServerArgs, Session};
 use super::exit::Failure;
 use super::output::{print, write_json};
 use crate::output::table::aligned;
@@ -57,7 +57,7 @@ pub(super) struct DisconnectArgs {
 
 /// Runs `adjourn connections`.
 pub(super) fn connections(args: &ConnectionsArgs) -> Result<(), Failure> {
-    let list = args.server.with_client(Leases::EndWithIt, async |client| client.connections().await)?;
+    let list = args.server.with_client(Session::None, async |client| client.connections().await)?;
     print(|out| {
         if !args.json {
             return out.write_all(table(&list).as_bytes());
@@ -70,7 +70,7 @@ pub(super) fn connections(args: &ConnectionsArgs) -> Result<(), Failure> {
 pub(super) fn disconnect(args: &DisconnectArgs) -> Result<(), Failure> {
     let (connection, end_session) = (args.connection, args.end_session);
     let talk = async |client: &adjourn_client::Client| client.disconnect(connection, end_session).await;
-    args.server.with_client(Leases::EndWithIt, talk)
+    args.server.with_client(Session::None, talk)
 }
 
 const COLUMNS: usize = 11;

@@ -52,26 +52,28 @@ pub(super) struct ServerArgs {
     token: Option<Secret>,
 }
 
-/// What happens to the leases of a command that ends.
+/// The session of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leases {
-    /// They are given back.
-    EndWithIt,
-    /// They run to their deadline: another process settles them.
-    OutliveIt,
+pub(super) enum Session {
+    /// It needs none: it pushes a job, looks, or manages, and is over.
+    None,
+    /// It ends with the command, and so do its leases.
+    EndsWithIt,
+    /// Its leases run to their deadline: another process settles them.
+    LeasesOutliveIt,
 }
 
 impl ServerArgs {
-    /// Connects, lets `talk` use the client, and ends the session.
+    /// Connects, lets `talk` use the client, and ends the session if there is one.
     pub(super) fn with_client<T>(
         &self,
-        leases: Leases,
+        session: Session,
         talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
     ) -> Result<T, Failure> {
         runtime()?.block_on(async {
-            let client = self.connect(leases).await?;
+            let client = self.connect(session).await?;
             let answer = talk(&client).await;
-            if answer.as_ref().err().is_none_or(|error| error.code().is_some()) {
+            if session != Session::None && answer.as_ref().err().is_none_or(|error| error.code().is_some()) {
                 goodbye(&client).await;
             }
             answer.map_err(|error| failure(&error))
@@ -79,12 +81,12 @@ impl ServerArgs {
     }
 
     /// Opens another connection.
-    pub(super) async fn connect(&self, leases: Leases) -> Result<Client, Failure> {
-        Client::connect(self.config(leases)).await.map_err(|error| failure(&error))
+    pub(super) async fn connect(&self, session: Session) -> Result<Client, Failure> {
+        Client::connect(self.config(session)).await.map_err(|error| failure(&error))
     }
 
     /// The configuration of the client.
-    pub(super) fn config(&self, leases: Leases) -> ClientConfig {
+    pub(super) fn config(&self, session: Session) -> ClientConfig {
         ClientConfig {
             name: concat!("adjourn-cli/", env!("CARGO_PKG_VERSION")).to_owned(),
             token: self.token.clone().unwrap_or_default(),
@@ -93,7 +95,8 @@ impl ServerArgs {
                 certificate: self.tls_cert.clone(),
                 key: self.tls_key.clone(),
             },
-            leases_outlive: leases == Leases::OutliveIt,
+            leases_outlive: session == Session::LeasesOutliveIt,
+            without_session: session == Session::None,
             ..ClientConfig::new(&self.address)
         }
     }

@@ -222,7 +222,7 @@ impl Pushes {
         let mut client = Raw::connect(address);
         let welcome = client.greet(Hello { resume: self.session, ..hello() });
         assert_eq!(welcome.resumed, self.session.is_some(), "the session outlives the process");
-        self.session = Some(Resume { session: welcome.session, secret: welcome.secret });
+        self.session = welcome.resume();
         client
     }
 

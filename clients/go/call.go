@@ -49,8 +49,8 @@ func (c *call) wait() time.Duration {
 	return 0
 }
 
-// repeatable says whether carrying it out twice does no more than carrying it out once: a push by its numbers, what
-// settles by its fence, the others by what they are.
+// repeatable says whether carrying it out twice does no more than carrying it out once: a push by its numbers
+// or its key, what settles by its fence, the others by what they are.
 func (c *call) repeatable() bool {
 	switch m := c.req.(type) {
 	case *wire.Push:
@@ -106,10 +106,18 @@ func isRelease(m wire.Message) bool {
 	return is
 }
 
-// numbers are how many sequence numbers it takes.
+// numbers are how many sequence numbers it takes; none if it is known by a key.
 func (c *call) numbers() uint64 {
-	if push, is := c.req.(*wire.Push); is {
+	if push, is := c.req.(*wire.Push); is && push.Idempotency == (wire.U128{}) {
 		return uint64(len(push.Jobs))
+	}
+	return 0
+}
+
+// keys are how many keys it takes; none if it is known by its numbers.
+func (c *call) keys() int {
+	if push, is := c.req.(*wire.Push); is && push.Idempotency != (wire.U128{}) {
+		return len(push.Jobs)
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package adjourn
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,7 @@ type Client struct {
 }
 
 // Dial connects to adjourn://host:port[,host:port] (or the same without the scheme), finds the leader and opens a
-// session. Of a cluster, the address of any member is enough.
+// session, unless it is [WithoutSession]. Of a cluster, the address of any member is enough.
 //
 // It fails with a [ConnectError] if no server welcomes the client within [ConnectTimeout], and with an [Error] if one
 // refuses it. Once connected, the client reconnects by itself until it is closed.
@@ -41,6 +42,10 @@ func Dial(ctx context.Context, address string, options ...Option) (*Client, erro
 		return nil, usage("options of TLS need an address with %s", tlsScheme)
 	}
 	s := newSession(cfg)
+	if _, err := rand.Read(s.key[:]); err != nil {
+		s.cancel()
+		return nil, err
+	}
 	found, err := s.firstLink(ctx)
 	if err != nil {
 		s.cancel()
@@ -114,7 +119,7 @@ func (q *Client) Err() error {
 type Info struct {
 	ServerName   string
 	ClusterID    [16]byte
-	Session      uint64
+	Session      uint64 // 0: there is none
 	Heartbeat    time.Duration
 	SessionGrace time.Duration
 	BodyBytesMax int

@@ -15,6 +15,7 @@
 // A [Client] is a session and the connection that carries it at the time. It finds the leader, reconnects for ever,
 // resumes its session and repeats what is safe to repeat. Pushes are numbered, so the queue accepts each once even if
 // the connection breaks before the answer. What must not be repeated ends with an error that is [ErrOutcomeUnknown].
+// A client [WithoutSession] has keys for its pushes instead of numbers.
 //
 // Delivery is at least once. A job is leased to one consumer at a time; a lease that is lost cancels the handler's
 // context before another consumer gets the job.

@@ -87,6 +87,88 @@ func TestASleepOfTheMachineCounts(t *testing.T) {
 	}
 }
 
+func TestWithoutASessionNoHeartbeatIsSentForLeases(t *testing.T) {
+	for _, options := range [][]Option{nil, {WithoutSession()}} {
+		s := newSession(newConfig(options))
+		if err := s.up(&link{}, &wire.Welcome{HeartbeatMs: 3000, SessionGraceMs: 4000, InFlightMax: 100, FrameBytesMax: 1 << 20}, start); err != nil {
+			t.Fatal(err)
+		}
+		asked := func(heard time.Duration) bool {
+			now := s.pulse.pinged.Add(3500 * time.Millisecond)
+			s.pulse.heard, s.pulse.spoken = now.Add(-heard), now
+			s.tick(now)
+			return s.pulse.pinged == now
+		}
+		if got, want := asked(100*time.Millisecond), options == nil; got != want {
+			t.Errorf("asked for a proof: %v instead of %v", got, want)
+		}
+		if !asked(3200 * time.Millisecond) {
+			t.Error("a silent server is asked")
+		}
+		if s.leases.grace > 0 != (options == nil) {
+			t.Errorf("a grace of %v", s.leases.grace)
+		}
+	}
+}
+
+func TestNoKeyIsZero(t *testing.T) {
+	s := newSession(newConfig(nil))
+	for i := range s.key {
+		s.key[i] = 0xff
+	}
+	s.key[0] = 0xfe
+	for i, want := range []wire.U128{s.key, {1}, {3}} {
+		if key := s.nextKey(2); key != want {
+			t.Errorf("key %d is %x", i, key)
+		}
+	}
+}
+
+func TestKeyedJobsUnderWayAreBounded(t *testing.T) {
+	s := newSession(newConfig([]Option{WithoutSession()}))
+	up := func() {
+		if err := s.up(&link{}, &wire.Welcome{InFlightMax: 100, FrameBytesMax: 1 << 20, PushJobsMax: 1 << 20}, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up()
+	if most := s.pushJobsMax(); most != 8192 {
+		t.Errorf("%d jobs in one push", most)
+	}
+	jobs := [4]int{4096, 4096, 4096, 1}
+	var calls [4]*call
+	for i, n := range jobs {
+		c, err := s.start(&wire.Push{Topic: "t", Jobs: make([]wire.NewJob, n)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[i] = c
+	}
+	sent := func(when string, want [4]bool) {
+		t.Helper()
+		for i, c := range calls {
+			if c.onWire != want[i] {
+				t.Errorf("%s: push %d is on the wire: %v", when, i, c.onWire)
+			}
+		}
+	}
+	answer := func(i int, m wire.Message) {
+		s.locked(func(now time.Time) { s.received(now, wire.Frame{ID: calls[i].id, Opcode: m.Opcode()}, m, nil) })
+	}
+	sent("at first", [4]bool{true, true, false, false})
+	s.down(errSilent)
+	up()
+	sent("on the next connection", [4]bool{true, true, false, false})
+	answer(0, &wire.Pushed{Results: make([]wire.PushResult, jobs[0])})
+	sent("after an answer", [4]bool{false, true, true, false})
+	answer(1, &wire.Error{Code: uint16(ErrBusy), Marks: wire.MarkRetryable})
+	sent("after a refusal", [4]bool{false, false, true, true})
+	s.locked(func(time.Time) { s.retryDelayed(calls[1].retryAt, func(time.Time) {}) })
+	sent("when the refused one is due", [4]bool{false, false, true, true})
+	answer(3, &wire.Pushed{Results: make([]wire.PushResult, jobs[3])})
+	sent("after the last one's answer", [4]bool{false, true, true, false})
+}
+
 func TestAServerThatAnswersOnlyHeartbeatsIsStuck(t *testing.T) {
 	s := newSession(newConfig(nil))
 	s.welcome = &wire.Welcome{HeartbeatMs: 3000, SessionGraceMs: 10_000, InFlightMax: 100, FrameBytesMax: 1 << 20}

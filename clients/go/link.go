@@ -116,7 +116,10 @@ func (s *session) hello() *wire.Hello {
 		ClientName:  s.cfg.name, Token: s.cfg.token,
 	}
 	if s.cfg.leasesOutlive {
-		hello.Options = wire.OptionLeasesOutlive
+		hello.Options |= wire.OptionLeasesOutlive
+	}
+	if s.cfg.withoutSession {
+		hello.Options |= wire.OptionNoSession
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,6 +24,7 @@ type config struct {
 	requestTimeout time.Duration
 	waitMax        time.Duration
 	leasesOutlive  bool
+	withoutSession bool
 	dialer         Dialer
 	tls            tlsOptions
 	codec          Codec
@@ -50,6 +51,9 @@ func newConfig(options []Option) config {
 	return cfg
 }
 
+// keepsLeases says whether no lease of the client ends with its session: leases outlive it, or there is none.
+func (c *config) keepsLeases() bool { return c.leasesOutlive || c.withoutSession }
+
 // Name is what the client calls itself in the server's logs and lists; at most 64 bytes.
 func Name(name string) Option { return func(c *config) { c.name = name } }
 
@@ -75,6 +79,12 @@ func ReconnectWaitMax(d time.Duration) Option { return func(c *config) { c.waitM
 // LeasesOutlive makes leases run to their deadline whatever becomes of the session. It is for programs that reserve in
 // one process and finish in another.
 func LeasesOutlive() Option { return func(c *config) { c.leasesOutlive = true } }
+
+// WithoutSession opens no session, which would be a commit at the start and one at the end. It is for programs that
+// push, look and manage once and end. Such a client cannot reserve, subscribe or run workers. Each of its pushes has a
+// random key instead of numbers, under which it is repeated after a lost connection. The queue remembers 65,536 such jobs,
+// each for a day: this is for few jobs, not for imports.
+func WithoutSession() Option { return func(c *config) { c.withoutSession = true } }
 
 // UseDialer makes connections with d, for example a *tls.Dialer.
 func UseDialer(d Dialer) Option { return func(c *config) { c.dialer = d } }

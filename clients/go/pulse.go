@@ -91,7 +91,11 @@ func (s *session) tick(now time.Time) (next time.Time, bad error) {
 		return next, errSilent
 	}
 	sooner(lost)
-	due := latest(earliest(p.heard, p.spoken, s.leases.proven), p.pinged).Add(p.every)
+	quiet := earliest(p.heard, p.spoken)
+	if !s.cfg.withoutSession {
+		quiet = earliest(quiet, s.leases.proven)
+	}
+	due := latest(quiet, p.pinged).Add(p.every)
 	if !now.Before(due) && s.state == linkUp {
 		s.ask(now, &wire.Ping{})
 		p.pinged = now

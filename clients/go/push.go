@@ -208,6 +208,9 @@ func (q *Client) fitting(topic string, jobs []wire.NewJob) int {
 	jobsMax, bytesMax := q.s.pushJobsMax(), int(q.s.welcome.FrameBytesMax)
 	q.s.mu.Unlock()
 	bytes := wire.HeaderBytes + 8 + 1 + len(topic) + 6
+	if q.s.cfg.withoutSession {
+		bytes += len(wire.U128{})
+	}
 	for n := range jobs {
 		bytes += jobs[n].Size()
 		if n > 0 && (n == jobsMax || bytes > bytesMax) {

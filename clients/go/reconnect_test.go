@@ -12,10 +12,16 @@ import (
 	"github.com/adjourn/adjourn-go/adjourntest"
 )
 
-func TestAPushWhoseAnswerIsLostIsAcceptedOnce(t *testing.T) {
+func TestAPushWhoseAnswerIsLostIsAcceptedOnce(t *testing.T) { testLostAnswers(t) }
+
+func TestWithoutASessionAPushWhoseAnswerIsLostIsAcceptedOnce(t *testing.T) {
+	testLostAnswers(t, adjourn.WithoutSession())
+}
+
+func testLostAnswers(t *testing.T, options ...adjourn.Option) {
 	server, p := behindProxy(t)
 	direct, ctx := server.Dial(), testContext(t)
-	q := must[*adjourn.Client](t)(adjourn.Dial(ctx, p.addr()))
+	q := must[*adjourn.Client](t)(adjourn.Dial(ctx, p.addr(), options...))
 	defer q.Close()
 	for round := 1; round <= 3; round++ {
 		p.hold()

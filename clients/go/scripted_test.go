@@ -106,8 +106,11 @@ func (p *peer) welcome(change func(w *wire.Welcome)) *wire.Hello {
 		FrameBytesMax: 1_114_112, BodyBytesMax: 1 << 20, PushJobsMax: 4096, LeasesMax: 4096, ReserveJobsMax: 1024, InFlightMax: 1024,
 		ClockMs: 1,
 	}
-	if hello.Session == 9 {
+	switch {
+	case hello.Session == 9:
 		w.Marks = wire.MarkResumed | wire.MarkLeasesKept
+	case hello.Options&wire.OptionNoSession != 0:
+		w.Session, w.Secret = 0, [16]byte{}
 	}
 	if change != nil {
 		change(w)
@@ -336,6 +339,92 @@ func TestNumbersStayWithinTheWindow(t *testing.T) {
 	results := must[[]adjourn.PushResult](t)(q.PushBatch(testContext(t), "t", make([]adjourn.NewJob, 40_000)))
 	if len(results) != 40_000 {
 		t.Errorf("%d results", len(results))
+	}
+}
+
+func TestWithoutASessionPushesAreRepeatedUnderTheirKeys(t *testing.T) {
+	hellos := make(chan *wire.Hello, 2)
+	pushes := make(chan *wire.Push, 4)
+	serve := func(p *peer, answer bool) {
+		hellos <- p.welcome(nil)
+		for job := uint64(101); job <= 102; job++ {
+			id, m := p.next()
+			push, is := m.(*wire.Push)
+			if !is {
+				t.Errorf("%T instead of a push", m)
+				return
+			}
+			pushes <- push
+			if answer {
+				p.say(id, &wire.Pushed{Results: []wire.PushResult{{Job: job}}})
+			}
+		}
+	}
+	address, _ := scripted(t, func(p *peer) { serve(p, false) }, func(p *peer) {
+		serve(p, true)
+		p.serve()
+	})
+	q, ctx := dialScripted(t, address, adjourn.WithoutSession()), testContext(t)
+	ids := make(chan adjourn.JobID, 2)
+	for i := 0; i < 2; i++ {
+		go func() {
+			id, err := q.Push(ctx, "t", "x")
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- id
+		}()
+	}
+	if a, b := <-ids, <-ids; a+b != 101+102 {
+		t.Fatalf("jobs %d and %d", a, b)
+	}
+	for i := 0; i < 2; i++ {
+		if hello := <-hellos; hello.Options != 2 || hello.Session != 0 || hello.Secret != [16]byte{} {
+			t.Errorf("%+v", hello)
+		}
+	}
+	first, second := []*wire.Push{<-pushes, <-pushes}, []*wire.Push{<-pushes, <-pushes}
+	if !reflect.DeepEqual(first, second) {
+		t.Errorf("%+v and %+v were repeated as %+v and %+v", first[0], first[1], second[0], second[1])
+	}
+	if a, b := first[0], first[1]; a.Sequence != 0 || b.Sequence != 0 || a.Idempotency == b.Idempotency || a.Idempotency == (wire.U128{}) {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+func TestKeysFollowOneAnother(t *testing.T) {
+	firsts := make(chan wire.U128, 2)
+	for frameBytes, want := range map[uint32]struct{ jobs, each int }{200: {10, 5}, 1_114_112: {20_480, 4096}} {
+		frameBytes, want := frameBytes, want
+		address, _ := scripted(t, func(p *peer) {
+			p.welcome(func(w *wire.Welcome) { w.FrameBytesMax = frameBytes })
+			var key wire.U128
+			for taken := 0; taken < want.jobs; taken += want.each {
+				id, m := p.next()
+				push, is := m.(*wire.Push)
+				if !is || len(push.Jobs) != want.each || taken > 0 && push.Idempotency != key {
+					t.Errorf("%T after %d jobs", m, taken)
+					return
+				}
+				if taken == 0 {
+					firsts <- push.Idempotency
+				}
+				key = push.Idempotency.Plus(uint64(want.each))
+				p.say(id, &wire.Pushed{Results: make([]wire.PushResult, want.each)})
+			}
+			p.serve()
+		})
+		q := dialScripted(t, address, adjourn.WithoutSession())
+		jobs := make([]adjourn.NewJob, want.jobs)
+		for i := range jobs {
+			jobs[i].Body = []byte("x")
+		}
+		if _, err := q.PushBatch(testContext(t), "t", jobs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := <-firsts, <-firsts; a == b {
+		t.Errorf("both clients begin with key %x", a)
 	}
 }
 

@@ -158,6 +158,34 @@ func testErrors(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Clie
 	}
 }
 
+func TestWithoutASessionAClientPushesAndLooks(t *testing.T) { onBoth(t, testWithoutSession) }
+
+func testWithoutSession(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {
+	q, ctx := dial(adjourn.WithoutSession()), testContext(t)
+	results := must[[]adjourn.PushResult](t)(q.PushBatch(ctx, "t", make([]adjourn.NewJob, 3)))
+	if results[0].Err != nil || results[2].ID != results[0].ID+2 {
+		t.Errorf("%+v", results)
+	}
+	if n := must[uint64](t)(q.Count(ctx, adjourn.Filter{Topic: "t"})); n != 3 {
+		t.Errorf("%d jobs", n)
+	}
+	if stats := must[*adjourn.Stats](t)(q.Stats(ctx)); stats.Sessions != 0 || q.Info().Session != 0 {
+		t.Errorf("%d sessions, and session %d", stats.Sessions, q.Info().Session)
+	}
+	_, reserve := q.Reserve(ctx, adjourn.ReserveRequest{Topics: []string{"t"}})
+	_, subscribe := q.Subscribe(ctx, adjourn.SubscribeRequest{Topics: []string{"t"}, CreditJobs: 1})
+	_, leases := q.Leases(ctx)
+	work := q.Worker("t", func(context.Context, *adjourn.Job) error { return nil }).Run(ctx)
+	for _, err := range []error{reserve, subscribe, leases, work} {
+		if !errors.Is(err, adjourn.ErrUsage) || !strings.Contains(err.Error(), "WithoutSession") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEveryOperation(t *testing.T) { onBoth(t, testOperations) }
 
 func testOperations(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client) {

@@ -14,6 +14,10 @@ import (
 const (
 	// Numbers of pushed jobs that the queue remembers of one session.
 	producerWindow = 16_384
+	// Jobs of pushes under keys that are sent and not answered. The queue remembers 65,536 such jobs for all clients, and
+	// cannot tell a key that it has forgotten from a new one: with more under way, the repeats after a lost connection
+	// could be pushed a second time.
+	keyedWindow = 8_192
 	// Nothing more is encoded while this many bytes wait to be written.
 	outBytesMax = 1 << 20
 	// Places in in_flight_max that are kept for what the session asks itself.
@@ -40,7 +44,7 @@ const (
 //	              +--- down ----+--> outcome unknown (not safe to repeat, or the session is new)
 //
 // One lock guards it; nothing is read, written or waited for under the lock. A push gets new numbers only if no copy
-// of it can have been applied.
+// of it can have been applied. Without a session it has a key instead, from the start.
 type session struct {
 	cfg    config
 	search *search
@@ -56,6 +60,7 @@ type session struct {
 	delayed  []*call // refused for now: to be sent again at their time
 	window   []*call // pushes with numbers, in the order of the numbers
 	inFlight int
+	keyed    int // jobs of the pushes under keys that are on the wire
 	out      []byte
 	link     *link
 	state    linkState
@@ -64,7 +69,8 @@ type session struct {
 	members  []string
 	lastID   uint32
 	serial   uint64
-	sequence uint64 // the number of the next job that is pushed
+	sequence uint64    // the number of the next job that is pushed
+	key      wire.U128 // the key of it, if there is no session
 	pulse    pulse
 	leases   leaseClock
 	unseen   unseen
@@ -156,6 +162,9 @@ func (s *session) endedError() error {
 // accept takes a request in; it is sent when its turn comes.
 func (s *session) accept(now time.Time, req wire.Message, sub *Subscription) *call {
 	s.serial++
+	if push, is := req.(*wire.Push); is && s.cfg.withoutSession {
+		push.Idempotency = s.nextKey(len(push.Jobs))
+	}
 	c := &call{serial: s.serial, req: req, sub: sub, accepted: now, sent: now, done: make(chan struct{})}
 	for {
 		s.lastID++
@@ -172,6 +181,16 @@ func (s *session) accept(now time.Time, req wire.Message, sub *Subscription) *ca
 	return c
 }
 
+// nextKey is the key for a push of so many jobs: each of them has the number that follows.
+func (s *session) nextKey(jobs int) wire.U128 {
+	if s.key == (wire.U128{}) {
+		s.key[0] = 1 // 0 stands for no key
+	}
+	key := s.key
+	s.key = key.Plus(uint64(jobs))
+	return key
+}
+
 // clearLine takes calls out that have ended, so that callers who leave during an outage leave nothing behind.
 func (s *session) clearLine() {
 	var waiting []*call
@@ -183,7 +202,7 @@ func (s *session) clearLine() {
 	s.line = waiting
 }
 
-// check refuses what the server would refuse for its size.
+// check refuses what the server would refuse for its size, or because there is no session.
 func (s *session) check(req wire.Message) error {
 	w := s.welcome
 	switch m := req.(type) {
@@ -196,6 +215,10 @@ func (s *session) check(req wire.Message) error {
 		if len(m.Jobs) > s.pushJobsMax() {
 			return usage("%d jobs in one push: the server takes at most %d", len(m.Jobs), s.pushJobsMax())
 		}
+	case *wire.Reserve, *wire.Subscribe, *wire.Leases:
+		if s.cfg.withoutSession {
+			return usage("this client has no session: leave out WithoutSession to reserve jobs")
+		}
 	default:
 		if n := items(req); n > s.leasesMax() {
 			return usage("%d leases: the server takes at most %d", n, s.leasesMax())
@@ -205,6 +228,9 @@ func (s *session) check(req wire.Message) error {
 }
 
 func (s *session) pushJobsMax() int {
+	if s.cfg.withoutSession {
+		return clamp(int(s.welcome.PushJobsMax), 1, keyedWindow)
+	}
 	return clamp(int(s.welcome.PushJobsMax), 1, producerWindow)
 }
 
@@ -304,6 +330,7 @@ func (s *session) finish(c *call, resp wire.Message, err error) {
 func (s *session) leaveWire(c *call) {
 	if c.onWire && c.sub == nil {
 		s.inFlight--
+		s.keyed -= c.keys()
 	}
 	c.onWire = false
 }
@@ -346,8 +373,11 @@ func (s *session) pump(now time.Time) {
 	}
 }
 
-// fitsWindow says whether a push keeps within what the queue remembers of this session.
+// fitsWindow says whether a push keeps within what the queue remembers of this session, or of keys.
 func (s *session) fitsWindow(c *call) bool {
+	if s.keyed+c.keys() > keyedWindow {
+		return false
+	}
 	if c.numbers() == 0 || c.firstNumber() != 0 {
 		return true // it has its numbers from before, when it did fit
 	}
@@ -363,7 +393,7 @@ func (s *session) send(now time.Time, c *call) {
 		s.finish(c, nil, ErrClosed)
 		return
 	}
-	if push, is := c.req.(*wire.Push); is && push.Sequence == 0 {
+	if push, is := c.req.(*wire.Push); is && push.Sequence == 0 && c.numbers() > 0 {
 		push.Sequence = s.sequence
 		s.sequence += c.numbers()
 		s.window = append(s.window, c)
@@ -383,6 +413,7 @@ func (s *session) send(now time.Time, c *call) {
 	c.doubts++
 	if c.sub == nil {
 		s.inFlight++
+		s.keyed += c.keys()
 	}
 	s.unseen.noteRequest(c.req)
 }
@@ -447,7 +478,7 @@ func (s *session) up(l *link, w *wire.Welcome, said time.Time) (err error) {
 			return
 		}
 		if first := s.welcome == nil; first {
-			s.leases = newLeaseClock(said, w, s.cfg.leasesOutlive)
+			s.leases = newLeaseClock(said, w, s.cfg.keepsLeases())
 		} else if s.welcome.ClusterId != w.ClusterId {
 			err = &WrongClusterError{Expected: s.welcome.ClusterId, Found: w.ClusterId}
 			return
@@ -456,7 +487,7 @@ func (s *session) up(l *link, w *wire.Welcome, said time.Time) (err error) {
 		}
 		s.welcome = w
 		s.members = addressesOf(w.Members)
-		s.pulse = newPulse(now, heartbeatEvery(w, s.cfg.leasesOutlive), millis(uint64(w.HeartbeatMs)))
+		s.pulse = newPulse(now, heartbeatEvery(w, s.cfg.keepsLeases()), millis(uint64(w.HeartbeatMs)))
 		s.link, s.state = l, linkUp
 		s.where = elsewhere{}
 		s.proven = false
@@ -468,7 +499,7 @@ func (s *session) up(l *link, w *wire.Welcome, said time.Time) (err error) {
 
 func (s *session) resume(w *wire.Welcome, said time.Time) {
 	resumed := w.Marks&wire.MarkResumed != 0 && w.Session == s.welcome.Session
-	kept := s.cfg.leasesOutlive || resumed && w.Marks&wire.MarkLeasesKept != 0
+	kept := s.cfg.keepsLeases() || resumed && w.Marks&wire.MarkLeasesKept != 0
 	if !resumed {
 		s.hellosGivenUp = 0
 		s.renumber()
@@ -481,17 +512,17 @@ func (s *session) resume(w *wire.Welcome, said time.Time) {
 	if !kept {
 		s.forgetFeeds()
 	}
-	s.leases.up(said, w, s.cfg.leasesOutlive, kept)
-	s.lookForUnseen(kept && !s.cfg.leasesOutlive)
+	s.leases.up(said, w, s.cfg.keepsLeases(), kept)
+	s.lookForUnseen(kept && !s.cfg.keepsLeases())
 }
 
-// renumber starts the numbers over in a new session: a push that may have been applied is not pushed again.
+// renumber starts the numbers over in a new session: a push with numbers that may have been applied is not pushed again.
 func (s *session) renumber() {
 	s.sequence = 1
 	s.window = nil
 	for _, c := range s.open {
 		push, is := c.req.(*wire.Push)
-		if !is {
+		if !is || c.numbers() == 0 {
 			continue
 		}
 		if c.doubts > 0 {

@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use tokio::time::{Instant, sleep_until};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::super::connection::{Leases, failure, goodbye, runtime};
+use super::super::connection::{Session, failure, goodbye, runtime};
 use super::super::exit::{Exit, Failure};
 use super::super::output::print;
 use super::source::{folder_of, is_stream};
@@ -35,7 +35,7 @@ const READ_BYTES: u32 = BACKUP_READ_BYTES_MAX / 4;
 pub(super) fn run(args: &CreateArgs) -> Result<(), Failure> {
     let mut part = Part::create(args)?;
     let ready = runtime()?.block_on(async {
-        let client = args.server.connect(Leases::EndWithIt).await?;
+        let client = args.server.connect(Session::None).await?;
         let ready = receive(&client, &mut part, args.bytes_per_second).await?;
         goodbye(&client).await;
         Ok(ready)

@@ -15,7 +15,7 @@ use super::consume::{BodyStamp, Consumers, Seen};
 use super::load::Tally;
 use super::report::{Deliveries, JSON_HELP, Phase, Report};
 use super::{LoadArgs, clock, close, progress, show};
-use crate::connection::{Leases, goodbye, runtime};
+use crate::connection::{Session, goodbye, runtime};
 use crate::exit::Failure;
 use adjourn_client::Client;
 use adjourn_json::values::delay_ms;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &LateBenchArgs) -> Result<(), Failure> {
 }
 
 async fn measure(args: &LateBenchArgs, topic: &TopicName) -> Result<Report, Failure> {
-    let producer = args.load.link.server.connect(Leases::EndWithIt).await?;
+    let producer = args.load.link.server.connect(Session::EndsWithIt).await?;
     let clients = args.load.link.connect().await?;
     let bar = progress("late", args.jobs);
     let seen = Arc::new(Seen::none_of(args.jobs, bar.clone()));

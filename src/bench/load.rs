@@ -127,6 +127,7 @@ pub(super) fn error_name(error: &ClientError) -> &'static str {
         ClientError::TooLarge { .. } => ErrorCode::TooLarge.name(),
         ClientError::Timeout { .. } => "TIMEOUT",
         ClientError::CannotConnect { .. } | ClientError::Closed => "CONNECTION_LOST",
+        ClientError::NoSession => "NO_SESSION",
         ClientError::Address { .. } => "ADDRESS",
         ClientError::Tls(_) => "TLS",
         ClientError::WrongCluster { .. } => "WRONG_CLUSTER",

@@ -29,7 +29,7 @@ use serde::Serialize;
 use load::Pushing;
 use report::{Errors, Phase, Report};
 
-use crate::connection::{Leases, ServerArgs, goodbye};
+use crate::connection::{ServerArgs, Session, goodbye};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
 use adjourn_client::Client;
@@ -155,7 +155,7 @@ impl LinkArgs {
     async fn connect(&self) -> Result<Vec<Client>, Failure> {
         let mut clients = Vec::new();
         for _ in 0..self.connections {
-            clients.push(self.server.connect(Leases::EndWithIt).await?);
+            clients.push(self.server.connect(Session::EndsWithIt).await?);
         }
         Ok(clients)
     }

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand, value_parser};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_json};
 use adjourn_client::{Client, ClientError};
@@ -247,7 +247,7 @@ impl ShownArgs {
     /// Sends a change of the cluster.
     fn change<T>(&self, talk: impl AsyncFnOnce(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
         let mut lost = false;
-        let done = self.server.with_client(Leases::EndWithIt, async |client| {
+        let done = self.server.with_client(Session::None, async |client| {
             let answer = talk(client).await;
             lost = answer.as_ref().is_err_and(ClientError::outcome_unknown);
             answer

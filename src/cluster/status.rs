@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use clap::Args;
 
-use super::super::connection::{Leases, ServerArgs, failure, runtime};
+use super::super::connection::{ServerArgs, Session, failure, runtime};
 use super::super::exit::{Exit, Failure};
 use super::super::output::{print, print_json};
 use crate::output::table::aligned;
@@ -45,7 +45,7 @@ const ANSWER_MS_MAX: u64 = 3_000;
 
 /// Runs `adjourn cluster status`.
 pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
-    let mut config = args.server.config(Leases::EndWithIt);
+    let mut config = args.server.config(Session::None);
     config.connect_timeout_ms = ANSWER_MS_MAX;
     let found = runtime()?.block_on(async {
         if args.local { Client::cluster_status_of(&config).await } else { best(&config).await }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use self::rows::Row;
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use adjourn_http::escaped_topic;
@@ -99,7 +99,7 @@ pub(super) fn run(command: ImportCommand) -> Result<(), Failure> {
     }
     if !args.dry_run {
         let mut set = 0;
-        let outcome = args.server.with_client(Leases::EndWithIt, async |client| {
+        let outcome = args.server.with_client(Session::None, async |client| {
             for import in &imports {
                 client.set_topic(&import.topic, import.change.clone()).await?;
                 set += 1;

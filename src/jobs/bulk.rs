@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::filter::FilterArgs;
 use super::list::cursor;
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{complain, print_json};
 use adjourn_client::{Client, ClientError};
@@ -127,7 +127,7 @@ impl BulkArgs {
         }
         let filter = self.filter.filter();
         let is_move = matches!(action, Action::Move(_));
-        let (matched, done) = server.with_client(Leases::EndWithIt, async |client| {
+        let (matched, done) = server.with_client(Session::None, async |client| {
             if self.dry_run {
                 return Ok((Some(client.count(filter.clone()).await?), None));
             }

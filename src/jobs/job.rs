@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, value_parser};
 use serde::Serialize;
 
 use super::bulk::{Action, BulkArgs, Due};
-use crate::connection::{Leases, ServerArgs, not_found};
+use crate::connection::{ServerArgs, Session, not_found};
 use crate::exit::{Exit, Failure};
 use crate::output::print_json;
 use adjourn_client::{Changed, Client, ClientError};
@@ -141,7 +141,7 @@ struct JobArgs {
 /// Runs `adjourn get`.
 pub(crate) fn get(args: GetArgs) -> Result<(), Failure> {
     let (server, job) = args.job.split()?;
-    let report = server.with_client(Leases::EndWithIt, async |client| client.get(job).await)?;
+    let report = server.with_client(Session::None, async |client| client.get(job).await)?;
     print_json(&JobJson::of(&report.ok_or_else(not_found)?, true))
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn kick(args: KickArgs) -> Result<(), Failure> {
     };
     let (topic, server) = (topic(&job.job)?, job.server);
     let kicked =
-        server.with_client(Leases::EndWithIt, async |client| client.kick_many(&topic, jobs_max).await)?;
+        server.with_client(Session::None, async |client| client.kick_many(&topic, jobs_max).await)?;
     print_json(&KickedJson { kicked })
 }
 
@@ -227,7 +227,7 @@ impl JobArgs {
         F: AsyncFnOnce(&Client, JobRef) -> Result<Changed, ClientError>,
     {
         let (server, job) = self.split()?;
-        let changed = server.with_client(Leases::EndWithIt, async |client| request(client, job).await)?;
+        let changed = server.with_client(Session::None, async |client| request(client, job).await)?;
         print_json(&ChangedJson::new(changed.job, changed.state, changed.due))
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use clap::{Args, ValueEnum};
 
 use super::filter::FilterArgs;
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::{JobsTable, complain, print, write_json};
 use adjourn_client::{Client, ClientError};
@@ -93,7 +93,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
     let mut list =
         List { filter: args.filter.filter(), order, jobs_max: 0, with_bodies: args.bodies, cursor };
     let mut left = if args.all { u64::MAX } else { args.limit };
-    args.server.with_client(Leases::EndWithIt, async |client| {
+    args.server.with_client(Session::None, async |client| {
         let mut table = JobsTable::default();
         while left > 0 {
             list.jobs_max = u32::try_from(left).unwrap_or(u32::MAX).min(LIST_JOBS_MAX);
@@ -114,7 +114,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
 /// Runs `adjourn count`.
 pub(crate) fn count(args: &CountArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
-    let jobs = args.server.with_client(Leases::EndWithIt, async |client| client.count(filter).await)?;
+    let jobs = args.server.with_client(Session::None, async |client| client.count(filter).await)?;
     print(|out| writeln!(out, "{jobs}"))
 }
 

@@ -4,7 +4,7 @@
 
 use clap::{Args, value_parser};
 
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
 use adjourn_json::DeliveredJson;
@@ -53,7 +53,8 @@ pub(crate) fn run(args: ReserveArgs) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, text));
     }
     let request = Reserve { topics, jobs_max: args.max, wait_ms: args.wait.unwrap_or(0), weights };
-    let jobs = args.server.with_client(Leases::OutliveIt, async |client| client.reserve(request).await)?;
+    let jobs =
+        args.server.with_client(Session::LeasesOutliveIt, async |client| client.reserve(request).await)?;
     if jobs.is_empty() {
         let text = match args.wait {
             Some(wait_ms) => format!("nothing to reserve within {}", spelled(wait_ms)),

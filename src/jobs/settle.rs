@@ -5,7 +5,7 @@
 
 use clap::Args;
 
-use crate::connection::{Leases, ServerArgs, exit_of, refusal_text};
+use crate::connection::{ServerArgs, Session, exit_of, refusal_text};
 use crate::exit::Failure;
 use adjourn_client::{Client, ClientError};
 use adjourn_json::values::{delay_ms, reason, ttr_ms};
@@ -127,7 +127,7 @@ impl LeaseArgs {
     ) -> Result<(), Failure> {
         let Self { leases, server } = self;
         let results =
-            server.with_client(Leases::EndWithIt, async |client| request(client, leases.clone()).await)?;
+            server.with_client(Session::None, async |client| request(client, leases.clone()).await)?;
         let outcomes = leases.into_iter().zip(results);
         refused(&outcomes.filter_map(|(lease, result)| Some((lease, result.err()?))).collect::<Vec<_>>())
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
 use adjourn_json::{SettingError, TopicSettingsJson, defaults_text, setting_change, settings_text};
@@ -179,14 +179,13 @@ pub(crate) fn set(args: &SetArgs) -> Result<(), Failure> {
     if change == PolicyChange::default() {
         return Err(Failure::new(Exit::Usage, "say what to change, for example --attempts 5 or --rate none"));
     }
-    args.server.with_client(Leases::EndWithIt, async |client| client.set_topic(&args.topic, change).await)
+    args.server.with_client(Session::None, async |client| client.set_topic(&args.topic, change).await)
 }
 
 /// Runs `adjourn topic show`.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     let topic = &args.topic;
-    let shown =
-        args.server.with_client(Leases::EndWithIt, async |client| client.topic_settings(topic).await)?;
+    let shown = args.server.with_client(Session::None, async |client| client.topic_settings(topic).await)?;
     print(|out| {
         if args.json {
             return write_json(out, &TopicSettingsJson::of(topic.as_str(), &shown));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::table::aligned;
 use crate::output::{print, write_json};
@@ -57,7 +57,7 @@ pub(crate) struct StatsArgs {
 
 /// Runs `adjourn topics`.
 pub(crate) fn topics(args: &TopicsArgs) -> Result<(), Failure> {
-    let topics = args.server.with_client(Leases::EndWithIt, async |client| client.topics().await)?;
+    let topics = args.server.with_client(Session::None, async |client| client.topics().await)?;
     print(|out| {
         if !args.json {
             return out.write_all(topics_table(&topics).as_bytes());
@@ -68,7 +68,7 @@ pub(crate) fn topics(args: &TopicsArgs) -> Result<(), Failure> {
 
 /// Runs `adjourn stats`.
 pub(crate) fn stats(args: &StatsArgs) -> Result<(), Failure> {
-    let stats = args.server.with_client(Leases::EndWithIt, async |client| client.stats().await)?;
+    let stats = args.server.with_client(Session::None, async |client| client.stats().await)?;
     print(|out| {
         if !args.json {
             return out.write_all(stats_table(&stats).as_bytes());

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::policy::{self, SetArgs, ShowArgs};
-use crate::connection::{Leases, ServerArgs, not_found};
+use crate::connection::{ServerArgs, Session, not_found};
 use crate::exit::Failure;
 use crate::jobs::bulk::{all_steps, count_if_allowed};
 use crate::output::print_json;
@@ -130,13 +130,13 @@ struct TopicArgs {
 /// Runs `adjourn pause`.
 pub(crate) fn pause(args: PauseArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
-    server.with_client(Leases::EndWithIt, async |client| client.pause(&topic).await)
+    server.with_client(Session::None, async |client| client.pause(&topic).await)
 }
 
 /// Runs `adjourn resume`.
 pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
-    server.with_client(Leases::EndWithIt, async |client| client.resume(&topic).await)
+    server.with_client(Session::None, async |client| client.resume(&topic).await)
 }
 
 /// Runs a subcommand of `adjourn topic`.
@@ -146,13 +146,12 @@ pub(crate) fn run(command: TopicCommand) -> Result<(), Failure> {
         TopicCommand::Show(args) => policy::show(&args),
         TopicCommand::Clear(args) => {
             let TopicArgs { topic, server } = args.topic;
-            let cleared =
-                server.with_client(Leases::EndWithIt, async |client| clear(client, &topic).await)?;
+            let cleared = server.with_client(Session::None, async |client| clear(client, &topic).await)?;
             print_json(&cleared)
         }
         TopicCommand::Delete(args) => {
             let TopicArgs { topic, server } = args.topic;
-            server.with_client(Leases::EndWithIt, async |client| delete(client, &topic, args.force).await)
+            server.with_client(Session::None, async |client| delete(client, &topic, args.force).await)
         }
     }
 }
@@ -179,6 +178,6 @@ async fn delete(client: &Client, topic: &TopicName, force: bool) -> Result<(), C
 /// Runs `adjourn peek`.
 pub(crate) fn peek(args: PeekArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
-    let report = server.with_client(Leases::EndWithIt, async |client| client.peek(&topic).await)?;
+    let report = server.with_client(Session::None, async |client| client.peek(&topic).await)?;
     print_json(&JobJson::of(&report.ok_or_else(not_found)?, true))
 }

@@ -77,6 +77,35 @@ async fn a_resumed_session_gets_the_unanswered_pushes_again_under_their_numbers(
 }
 
 #[tokio::test]
+async fn a_client_without_a_session_repeats_its_pushes_under_their_keys() {
+    let server = FakeServer::start().await;
+    let config = ClientConfig { without_session: true, ..server.config() };
+    let none = || Welcome { session: SessionId::NONE, ..welcome() };
+    let (client, mut peer) = server.client_with(config, none()).await;
+    let key = |push: &Request| match push {
+        Request::Push(push) => (push.sequence, push.idempotency.expect("a key")),
+        other => panic!("a push was to come, not {other:?}"),
+    };
+    let tickets = [(); 2].map(|()| client.push_detached(&topic(), job()).unwrap());
+    let first = [key(&peer.request().await.1), key(&peer.request().await.1)];
+    assert_eq!((first[0].0, first[0].1.list_jobs), (0, 1));
+    assert_ne!(first[0].1.key, first[1].1.key);
+    drop(peer);
+
+    let (hello, mut peer) = server.again(none()).await;
+    assert_eq!((hello.resume, hello.without_session), (None, true));
+    for (number, before) in (1..).zip(first) {
+        let (id, again) = peer.request().await;
+        assert_eq!(key(&again), before);
+        peer.send(id, pushed(number, 1)).await;
+    }
+    for (ticket, number) in tickets.into_iter().zip(1..) {
+        assert_eq!(ticket.await.unwrap(), [PushResult::Pushed(JobId(number))]);
+    }
+    assert!(matches!(client.reserve(reserve(0)).await, Err(ClientError::NoSession)));
+}
+
+#[tokio::test]
 async fn a_lost_session_leaves_pushes_unknown_and_repeats_the_rest() {
     let server = FakeServer::start().await;
     let (client, mut peer) = server.client(welcome()).await;

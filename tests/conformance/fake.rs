@@ -140,12 +140,18 @@ fn bytes_of(sent: &Value, request: &Value) -> Vec<u8> {
     wire::write(Side::Response, &frame, newer).expect("a scenario's frame")
 }
 
+/// An option of HELLO.
+const NO_SESSION: u64 = 2;
+
 /// A usual WELCOME, with some fields of its own.
 fn welcome(fields: &Value, request: &Value) -> Value {
     let resumes = request["fields"]["session"] != "0";
+    let has_session = request["fields"]["options"].as_u64().is_none_or(|options| options & NO_SESSION == 0);
+    let (session, secret) =
+        if has_session { ("9", "AwMDAwMDAwMDAwMDAwMDAw==") } else { ("0", "AAAAAAAAAAAAAAAAAAAAAA==") };
     let mut welcome = json!({
-        "version": 1, "marks": if resumes { 3 } else { 0 }, "cluster_id": "AQEBAQEBAQEBAQEBAQEBAQ==", "session": "9",
-        "secret": "AwMDAwMDAwMDAwMDAwMDAw==", "heartbeat_ms": 10_000, "session_grace_ms": 10_000,
+        "version": 1, "marks": if resumes { 3 } else { 0 }, "cluster_id": "AQEBAQEBAQEBAQEBAQEBAQ==", "session": session,
+        "secret": secret, "heartbeat_ms": 10_000, "session_grace_ms": 10_000,
         "frame_bytes_max": 1_114_112, "body_bytes_max": 1_048_576, "push_jobs_max": 4_096, "leases_max": 4_096,
         "reserve_jobs_max": 1_024, "in_flight_max": 1_024, "server_name": "fake", "members": [], "clock_ms": "0",
     });

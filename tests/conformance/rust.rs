@@ -227,6 +227,7 @@ impl Harness {
         let mut config = ClientConfig::new(addresses.collect::<Vec<_>>().join(","));
         config.token = bytes_of(&command["token"]).map_err(shown::usage)?.into();
         config.leases_outlive = command["leases_outlive"] == true;
+        config.without_session = command["session"] == false;
         let file = |name: &str| command["tls"][name].as_str().map(PathBuf::from);
         (config.tls.ca, config.tls.certificate, config.tls.key) =
             (file("ca"), file("certificate"), file("key"));

@@ -6,6 +6,7 @@ mod rig;
 mod rights;
 mod tenants;
 mod turns;
+mod without_session;
 
 use adjourn_protocol::{
     Delivered, ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume,
@@ -362,7 +363,7 @@ fn leases_outlive_a_session_that_was_opened_in_place_of_a_lost_one() {
     let mut rig = Rig::new();
     let [producer, first] = [1, 2].map(|number| rig.connect(number));
     let Response::Welcome(welcome) = rig.answer(first, 0) else { panic!("no welcome") };
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     // The session is about to end when it is to be resumed.
     rig.ask(first, 1, Request::Goodbye);
     let consumer = rig.open(3);

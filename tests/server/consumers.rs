@@ -2,7 +2,7 @@
 
 use adjourn_protocol::{
     ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, Leased, Request, RequestId, Reserve, Response,
-    Resume, Subscribe,
+    Subscribe,
 };
 use adjourn_types::limits::{CONNECTION_TOPICS_MAX, RESERVE_TOPICS_MAX, SUBSCRIPTIONS_MAX};
 use adjourn_types::{JobId, TopicName};
@@ -100,7 +100,7 @@ fn a_session_that_is_resumed_finds_the_leases_that_it_holds() {
     assert_eq!(held.len(), 5);
     drop(client);
     let mut client = Raw::connect(node.address);
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     assert!(client.greet(Hello { resume, ..hello() }).leases_kept);
     let (mut found, mut after) = (Vec::new(), JobId(0));
     loop {

@@ -1,11 +1,11 @@
 //! What one connection may rely on: its changes are applied in order, and each of its requests is answered once.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroU128};
 
 use adjourn_protocol::{
-    Delivered, ErrorCode, Hello, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve,
-    Response, Resume, Subscribe,
+    Delivered, ErrorCode, Hello, Idempotency, JobRef, NewJob, Push, PushResult, ReleaseKind, Request,
+    RequestId, Reserve, Response, Subscribe,
 };
 use adjourn_types::{IfExists, JobId, JobState, Key, Lease, Millis, When};
 
@@ -48,6 +48,36 @@ fn pushed(response: &Response) -> JobId {
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_push_from_a_web_request_is_one_commit() {
+    let data = tempfile::tempdir().expect("a directory");
+    let node = Node::start(data.path(), |_| ());
+    let without_session = || Request::Hello(Hello { without_session: true, ..hello() });
+    let mut looker = Raw::connect(node.address);
+    ask_all(&mut looker, &[without_session()]);
+    let mut stats = || match ask_all(&mut looker, &[Request::Stats]).as_slice() {
+        [Response::Stats(stats)] => (stats.applied_index, stats.sessions, stats.totals.pushed),
+        other => panic!("{other:?}"),
+    };
+    let idempotency = Some(Idempotency { key: NonZeroU128::new(5).expect("not 0"), list_jobs: 1 });
+    let jobs = vec![NewJob::new("x")];
+    let once = Request::Push(Push { topic: topic("web"), sequence: 0, jobs, idempotency });
+    // The first one: a start may have entries of its own under way.
+    let mut first = None;
+    for repeat in 0..=3 {
+        let mut web = Raw::connect(node.address);
+        let answers = ask_all(&mut web, &[without_session(), once.clone(), Request::Goodbye]);
+        let [Response::Welcome(welcome), push, Response::Done] = answers.as_slice() else {
+            panic!("{answers:?}")
+        };
+        assert_eq!(welcome.resume(), None);
+        let now = stats();
+        let (job, (index, sessions, pushes)) = *first.get_or_insert((pushed(push), now));
+        assert_eq!((job, pushes), (pushed(push), 1), "it is taken once");
+        assert_eq!(now, (index + repeat, sessions, pushes), "one entry each, and no session");
     }
 }
 
@@ -188,7 +218,7 @@ fn a_session_that_is_taken_over_answers_whoever_waits_and_ends_subscriptions() {
     assert_eq!(client.receive(), Some((RequestId(first), Response::Subscribed)));
     // The RESERVE behind this is looked at before PING is answered.
     assert!(client.is_alive());
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     let mut second = Raw::connect(node.address);
     assert!(second.greet(Hello { resume, ..hello() }).resumed);
     let mut answers: Vec<_> = std::iter::from_fn(|| client.receive()).collect();

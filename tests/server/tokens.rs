@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use adjourn_protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response, Resume};
+use adjourn_protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -318,7 +318,7 @@ fn the_connections_of_a_revoked_token_end_and_a_changed_one_resumes_its_session(
     std::fs::write(rig.file(), text.replace("push:*", "push,read:*")).unwrap();
     going_away(&mut changed);
     let mut resumed = Raw::connect(rig.server.address);
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     let welcome = resumed.greet(Hello { resume, ..with(shop) });
     assert!(welcome.resumed && welcome.leases_kept);
     assert!(matches!(resumed.ask(Request::Stats), Response::Stats(_)));

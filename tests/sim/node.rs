@@ -339,7 +339,7 @@ impl World {
 
     fn say(&mut self, node: NodeId, connection: ConnectionId, id: RequestId, response: &Response) {
         match response {
-            Response::Welcome(welcome) => {
+            Response::Welcome(welcome) if welcome.resume().is_some() => {
                 self.sessions.retain(|_, session| *session != welcome.session);
                 self.sessions.insert(connection, welcome.session);
             }

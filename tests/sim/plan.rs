@@ -26,6 +26,8 @@ pub(super) struct Plan {
     /// Consumers that take more jobs than they can work on.
     pub(super) prefetchers: u64,
     pub(super) operators: u64,
+    /// Clients that push without a session.
+    pub(super) web_requests: u64,
     /// Clients that only look, all the time.
     pub(super) readers: u64,
     /// Clients that may do nothing, and ask for what others ask for. Others of their kind speak as nodes.
@@ -234,6 +236,7 @@ impl Plan {
             prefetchers: 0,
             operators: 0,
             readers: 0,
+            web_requests: u64::from(Random::new(seed).fork(0x5745_4252).percent(25)),
             strangers: u64::from(Random::new(seed).fork(0x5354_5247).percent(50)),
             network_us: (20, 300),
             disk_us: (50, 3 * MS),

@@ -157,11 +157,14 @@ func (c *conn) hello(id uint32, m *wire.Hello) {
 		PushJobsMax: 4096, LeasesMax: 4096, ReserveJobsMax: 1024, InFlightMax: 1024, ServerName: "adjourntest",
 	}
 	copy(w.ClusterId[:], "in-memory queue!")
-	if s != nil && s.secret == m.Secret {
+	switch {
+	case s != nil && s.secret == m.Secret:
 		w.Marks = wire.MarkResumed | wire.MarkLeasesKept
-	} else {
+	case m.Session == 0 && m.Options&wire.OptionNoSession != 0:
+		s = &session{}
+	default:
 		f.last.session++
-		s = &session{id: f.last.session, outlive: m.Options&wire.OptionLeasesOutlive != 0, results: map[uint64]wire.PushResult{}}
+		s = &session{id: f.last.session, outlive: m.Options&wire.OptionLeasesOutlive != 0, results: map[wire.U128]wire.PushResult{}}
 		s.secret[0] = byte(s.id)
 		f.sessions[s.id] = s
 	}

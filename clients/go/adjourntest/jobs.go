@@ -141,12 +141,18 @@ func (f *Queue) finish(j *job) {
 
 func (f *Queue) push(s *session, m *wire.Push) wire.Message {
 	pushed := &wire.Pushed{}
+	results, first := s.results, wire.U128{}.Plus(m.Sequence)
+	if m.Sequence == 0 {
+		results, first = f.keyed, m.Idempotency
+	}
 	for i := range m.Jobs {
-		number := m.Sequence + uint64(i)
-		result, known := s.results[number]
-		if m.Sequence == 0 || !known {
+		number := first.Plus(uint64(i))
+		result, known := results[number]
+		if !known {
 			result = f.pushOne(m.Topic, &m.Jobs[i])
-			s.results[number] = result
+		}
+		if m.Sequence != 0 || result.Outcome != wire.OutcomeRefused {
+			results[number] = result
 		}
 		pushed.Results = append(pushed.Results, result)
 	}

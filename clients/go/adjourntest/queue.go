@@ -30,6 +30,7 @@ type Queue struct {
 	jobs     map[uint64]*job
 	topics   map[string]*topic
 	sessions map[uint64]*session
+	keyed    map[wire.U128]wire.PushResult // of jobs that were pushed under keys
 	conns    map[*conn]bool
 	waiters  []*waiter
 	last     struct{ job, fence, session, conn uint64 }
@@ -49,19 +50,19 @@ type topic struct {
 	rated    time.Time // when the deliveries so far are paid for by the rate
 }
 
-// session is one producer or consumer; it outlives connections.
+// session is one producer or consumer; it outlives connections. A connection without one has one under id 0 to itself.
 type session struct {
 	id      uint64
 	secret  [16]byte
 	outlive bool
-	results map[uint64]wire.PushResult
+	results map[wire.U128]wire.PushResult
 }
 
 // NewQueue makes an empty queue. It ends with the test. Its clock stands at 2030-01-01T00:00:00Z.
 func NewQueue(t testing.TB) *Queue {
 	f := &Queue{
 		t: t, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), jobs: map[uint64]*job{}, topics: map[string]*topic{},
-		sessions: map[uint64]*session{}, conns: map[*conn]bool{}, lose: map[wire.Opcode]int{},
+		sessions: map[uint64]*session{}, keyed: map[wire.U128]wire.PushResult{}, conns: map[*conn]bool{}, lose: map[wire.Opcode]int{},
 	}
 	t.Cleanup(f.Disconnect)
 	return f

@@ -124,6 +124,14 @@ func TestFailuresOnDemand(t *testing.T) {
 	if err := job.Finish(ctx); err != nil {
 		t.Errorf("a lease outlives its connection: %v", err)
 	}
+	queue.LoseNextAnswer("PUSH") // without a session it is sent again under its key
+	results, err := queue.Client(adjourn.WithoutSession()).PushBatch(ctx, "t", make([]adjourn.NewJob, 2))
+	if err != nil || results[0].Err != nil || results[1].Err != nil {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if n, err := q.Count(ctx, adjourn.Filter{}); n != 2 || err != nil {
+		t.Errorf("%d jobs, %v", n, err)
+	}
 }
 
 func TestAWorkerOnTheQueueInMemory(t *testing.T) {

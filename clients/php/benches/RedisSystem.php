@@ -32,20 +32,19 @@ abstract class RedisSystem implements System
     /** Batches that are under way at once, as many as this client has. */
     private const PIPELINED = 8;
 
-    private string $push;
-    private string $take;
-    private string $finish;
+    private readonly string $push;
+    private readonly string $take;
+    private readonly string $finish;
 
     public function __construct(private readonly string $name)
     {
-        $this->push = $this->load(self::PUSH);
-        $this->take = $this->load(self::TAKE);
-        $this->finish = $this->load(self::FINISH);
+        [$this->push, $this->take, $this->finish] = array_map(sha1(...), [self::PUSH, self::TAKE, self::FINISH]);
     }
 
+    /** Loads the scripts, which the server keeps for later connections. */
     public function connect(): void
     {
-        // The scripts are loaded.
+        array_map($this->load(...), [self::PUSH, self::TAKE, self::FINISH]);
     }
 
     public function pushOne(int $jobs): void

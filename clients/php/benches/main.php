@@ -24,9 +24,11 @@ spl_autoload_register(static function (string $class): void {
 });
 
 const HANDLERS = 8;
-/** Each system: what it needs to run, whether its library is there, and how it is made from an address and a name. */
+const USUAL = 'push-one push-many work';
+/** Each system: what it needs to run, whether its library is there, how it is made from an address and a name, and what it does. */
 $systems = [
     'adjourn' => ['adjourn', true, static fn (string $address, string $name) => new AdjournSystem($address, $name)],
+    'http' => ['adjourn-http', true, static fn (string $address, string $name) => new HttpSystem($address, $name), 'web-request'],
     'phpredis' => ['redis', extension_loaded('redis'), static fn (string $address, string $name) => new PhpRedisSystem($address, $name)],
     'predis' => ['redis', class_exists(\Predis\Client::class), static fn (string $address, string $name) => new PredisSystem($address, $name)],
     'pheanstalk' => [
@@ -37,14 +39,14 @@ $systems = array_filter($systems, static fn (array $system): bool => $system[1])
 [, $command, $name, $work, $address, $jobs] = $argv + array_fill(0, 6, '');
 
 if ($command === 'systems') {
-    foreach ($systems as $name => [$needs]) {
-        echo "$name $needs\n";
+    foreach ($systems as $name => $system) {
+        echo "$name $system[0] ", $system[3] ?? USUAL . ' web-request', "\n";
     }
     exit(0);
 }
 $isRun = $command === 'run' && isset($systems[$name]) && preg_match('/^[1-9][0-9]*$/D', $jobs) === 1;
-if (!$isRun || !in_array($work, ['push-one', 'push-many', 'work'], true)) {
-    fwrite(STDERR, "bench systems\nbench run NAME push-one|push-many|work HOST:PORT JOBS\n");
+if (!$isRun || !in_array($work, ['push-one', 'push-many', 'work', 'web-request'], true)) {
+    fwrite(STDERR, "bench systems\nbench run NAME push-one|push-many|work|web-request HOST:PORT JOBS\n");
     exit(2);
 }
 $jobs = (int) $jobs;
@@ -57,22 +59,35 @@ if ($work === 'work' && !extension_loaded('pcntl')) {
 }
 if ($work === 'work') {
     $system = $make();
+    $system->connect();
     $system->fill($jobs);
     unset($system);
 }
 $system = $work === 'work' ? null : $make();
 $system?->connect();
+$cpu = static fn (array $usage): float => $usage['ru_utime.tv_sec'] + $usage['ru_stime.tv_sec'] + ($usage['ru_utime.tv_usec'] + $usage['ru_stime.tv_usec']) / 1e6;
+$cpuBefore = $cpu(getrusage());
 $start = hrtime(true);
 match ($work) {
     'push-one' => $system->pushOne($jobs),
     'push-many' => $system->pushMany($jobs),
+    'web-request' => webRequests($jobs, $make),
     'work' => Handlers::run(HANDLERS, static fn () => $make()->work()),
 };
 $seconds = (hrtime(true) - $start) / 1e9;
+$cpuSeconds = $cpu(getrusage()) - $cpuBefore;
 $left = $make()->left();
 $expected = $work === 'work' ? 0 : $jobs;
 if ($left !== $expected) {
     fwrite(STDERR, "$name $work: $left jobs are in the queue at the end, and not $expected.\n");
     exit(1);
 }
-echo json_encode(['system' => $name, 'work' => $work, 'jobs' => $jobs, 'seconds' => round($seconds, 6)]), "\n";
+echo json_encode(['system' => $name, 'work' => $work, 'jobs' => $jobs, 'seconds' => round($seconds, 6), 'cpu_us_per_job' => round(1e6 * $cpuSeconds / $jobs, 1)]), "\n";
+
+/** Each connects, pushes one job and leaves. */
+function webRequests(int $jobs, \Closure $make): void
+{
+    for (; $jobs > 0; --$jobs) {
+        $make()->pushOne(1);
+    }
+}

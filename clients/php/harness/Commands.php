@@ -124,6 +124,9 @@ final class Commands
         );
         $client = new Client($options, new FiberDialer($options->tls), $this->clock);
         $this->clients[$c['client']] = $client;
+        if ($c['session'] ?? true) {
+            $client->session()->open();
+        }
         $client->connect();
         $this->loop->start(function () use ($client): void {
             // Heartbeats, and everything else that does not wait for a caller.

@@ -137,6 +137,7 @@ class Harness(Operating):
         if "name" in command:
             options["name"] = command["name"]
         options["leases_outlive"] = bool(command.get("leases_outlive", False))
+        options["without_session"] = command.get("session") is False
         for name, path in command.get("tls", {}).items():
             options[{"ca": "tls_ca", "certificate": "tls_cert", "key": "tls_key"}[name]] = path
         self._clients[command["client"]] = await adjourn.connect(",".join(command["addresses"]), **options)

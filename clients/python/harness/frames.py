@@ -167,7 +167,7 @@ _SPECIAL: dict[type, Callable[[Any], Json]] = {
     Member: lambda m: _marked(m, "leader"),
     MemberReport: _member,
     PushJob: _push_job,
-    rq.Hello: lambda m: _marked(m, "leases_outlive", name="options"),
+    rq.Hello: lambda m: _marked(m, "leases_outlive", "without_session", name="options"),
     rq.Disconnect: lambda m: _marked(m, "ends_session", name="options"),
     rq.List: lambda m: _marked(m, "with_bodies"),
     rq.TopicSet: lambda m: {"topic": m.topic, "settings": m.policy},
@@ -272,7 +272,8 @@ def encoded(side: str, frame: Json) -> bytes:
 
 def _arguments(kind: type[rq.Request], found: Json) -> Json:
     if kind is rq.Hello:
-        found["leases_outlive"] = bool(found.pop("options", 0) & 1)
+        options = found.pop("options", 0)
+        found["leases_outlive"], found["without_session"] = bool(options & 1), bool(options & 2)
     elif kind is rq.Disconnect:
         found["ends_session"] = bool(found.pop("options", 0) & 1)
     elif kind is rq.List:

@@ -46,6 +46,7 @@ WELCOME = Welcome(
     clock_ms=0,
 )
 RESUMED = replace(WELCOME, resumed=True, leases_kept=True)
+WITHOUT_SESSION = replace(WELCOME, session=0, secret=bytes(16))
 
 
 class Peer:

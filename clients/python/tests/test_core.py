@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from adjourn.protocol.framing import FrameDecoder, decode_request, encode
-from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
-from adjourn.protocol.requests import BackupBegin, ClusterStatus, Get, JobRef, Ping, Request, Reserve, Stats
+from adjourn.protocol.numbers import PRODUCER_WINDOW_MAX, ErrorCode, GoingAwayReason
+from adjourn.protocol.requests import BackupBegin, ClusterStatus, Get, JobRef, Ping, Push, PushJob, Request, Reserve, Stats
 from adjourn.protocol.responses import BackupReady, Error, GoingAway, Pong, Reserved, Response, Welcome
 from adjourn.session import answers
 from adjourn.session.calls import Arrived
 from adjourn.session.core import Core
 from adjourn.session.pulse import MEMBERS_ID, PING_ID_MIN
-from scripted import RESUMED, WELCOME, delivered
+from scripted import RESUMED, WELCOME, WITHOUT_SESSION, delivered, pushed
 
 QUIET = replace(WELCOME, heartbeat_ms=0)
 NOTHING = Reserved(())
@@ -24,9 +24,9 @@ NOTHING = Reserved(())
 class Client:
     """A session and the time."""
 
-    def __init__(self, welcome: Welcome = WELCOME) -> None:
+    def __init__(self, welcome: Welcome = WELCOME, key: int | None = None) -> None:
         self.now = 0.0
-        self.core = Core(0.0, 0.0, welcome, timeout=None, outlive=False)
+        self.core = Core(0.0, 0.0, welcome, timeout=None, outlive=False, key=key)
 
     def sent(self) -> list[tuple[int, Request]]:
         """What was sent since the last call."""
@@ -90,6 +90,66 @@ def test_heartbeats_and_calls_never_share_an_id() -> None:
     client.core._next_id = PING_ID_MIN - 2
     assert client.core.submit(0.0, Stats()) == 2
     assert [client.core.pulse.consumes(0.0), client.core.pulse.ping_due(9.0, 0.0)] == [MEMBERS_ID - 1, PING_ID_MIN]
+
+
+def test_without_a_session_only_silence_is_a_reason_for_a_heartbeat() -> None:
+    def beats(client: Client) -> int:
+        found = 0
+        for second in range(1, 13):
+            client.core.pulse.heard(second)
+            client.core.pulse.spoken(second)
+            found += (PING_ID_MIN, Ping()) in client.beat(second)
+        return found
+
+    client = Client(WITHOUT_SESSION, key=7)
+    assert beats(client) == 0 and client.core.leases.losses == 0
+    assert client.beat(15.0) == [(PING_ID_MIN, Ping())], "nothing came for a heartbeat"
+    assert beats(Client()) > 0
+
+
+def test_keys_go_on_behind_the_jobs_of_each_push_and_are_never_0() -> None:
+    client = Client(WITHOUT_SESSION, key=(1 << 128) - 3)
+    many = 1_000
+    for jobs in (1, 2, many, many, many, many, many):
+        client.core.submit(0.0, Push("t", (PushJob(),) * jobs))
+    client.core.pump(0.0)
+    sent = [push for _, push in client.sent() if isinstance(push, Push)]
+    keys = [(1 << 128) - 3, (1 << 128) - 2, *(1 + many * n for n in range(5))]
+    assert [push.idempotency for push in sent] == keys
+    assert {push.sequence for push in sent} == {0}
+
+
+def test_a_push_under_a_key_takes_no_number_and_no_room_in_the_window() -> None:
+    client, job = Client(QUIET), (PushJob(),)
+    for push in (Push("t", job, idempotency=7), Push("t", job * PRODUCER_WINDOW_MAX), Push("t", job, idempotency=8), Push("t", job)):
+        client.core.submit(0.0, push)
+    client.core.pump(0.0)
+    sent = [(push.sequence, push.idempotency) for _, push in client.sent() if isinstance(push, Push)]
+    assert sent == [(0, 7), (1, 0), (0, 8)], "the last one waits for room"
+
+
+async def test_of_pushes_under_keys_8192_jobs_are_under_way_at_most() -> None:
+    client, many, one = Client(WITHOUT_SESSION, key=1), Push("t", (PushJob(),) * 4_096), Push("t", (PushJob(),))
+
+    def pushes() -> list[int]:
+        return [request_id for request_id, request in client.sent() if isinstance(request, Push)]
+
+    future = asyncio.get_running_loop().create_future
+    first, second, third, last = (client.core.submit(0.0, push, future()) for push in (many, many, many, one))
+    client.core.pump(0.0)
+    assert pushes() == [first, second], "the others wait, in their order"
+    client.core.down()
+    client.core.up(0.0, 0.0, WITHOUT_SESSION)
+    assert pushes() == [first, second], "the repeats are let through, and count"
+    client.answer(first, Error(ErrorCode.BUSY, True, 0))
+    assert pushes() == [], "it is still to be repeated"
+    client.now = 1.5
+    client.core.tick(client.now)
+    assert pushes() == [first]
+    client.answer(first, pushed(many))
+    assert pushes() == [third]
+    client.answer(second, pushed(many))
+    assert pushes() == [last]
 
 
 async def test_a_reserve_that_was_answered_too_early_asks_for_the_rest_of_its_wait() -> None:

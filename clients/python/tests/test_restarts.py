@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 import adjourn
 from adjourn.testing import Server
 from conftest import state_of, until, until_true
 from scripted import Proxy
 
 
-async def test_no_push_is_lost_or_doubled_when_the_server_is_killed(server: Server) -> None:
-    async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
+@pytest.mark.parametrize("without_session", [False, True])
+async def test_no_push_is_lost_or_doubled_when_the_server_is_killed(server: Server, without_session: bool) -> None:
+    async with adjourn.connect(server.url, reconnect_wait_max=0.05, without_session=without_session) as q:
         ids: list[int] = []
 
         async def produce(name: int) -> None:

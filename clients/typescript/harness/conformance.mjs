@@ -84,6 +84,7 @@ const commands = {
         requestTimeoutMs: milliseconds(options.request_timeout_ms),
         connectTimeoutMs: milliseconds(options.connect_timeout_ms),
         leasesOutlive: options.leases_outlive,
+        withoutSession: options.session === false,
         tls: options.tls && defined({ ca: pem(options.tls.ca), cert: pem(options.tls.certificate), key: pem(options.tls.key) }),
         log: ({ level, event, message, fields }) => process.stderr.write(`${name} ${level} ${event}: ${message} ${fields.error?.message ?? fields.why ?? ''}\n`),
       }),

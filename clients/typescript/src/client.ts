@@ -230,7 +230,7 @@ export class Client extends OperatorCalls {
     return new Backup(this.asking, this.connection.engine, () => this.backupsBegun === begun, ready);
   }
 
-  /** The session that the queue knows this client by. It changes when the queue forgot it. */
+  /** The session that the queue knows this client by; 0 if it has none. It changes when the queue forgot it. */
   get session(): bigint {
     return this.connection.engine.welcome.session;
   }

@@ -33,6 +33,12 @@ export interface ConnectOptions {
   /** Leases run to their deadline whatever becomes of this client, `close` included. */
   leasesOutlive?: boolean;
   /**
+   * No session is opened, which would be a commit at the start and one at the end. For programs that push, look and manage once
+   * and end. Such a client cannot reserve. Each of its pushes has a random key instead of numbers, under which it is repeated
+   * after a lost connection.
+   */
+  withoutSession?: boolean;
+  /**
    * How long one attempt to connect may take, HELLO included, and how long `connect` tries: 5,000. While there are other
    * addresses, an attempt of the first round takes a quarter of it, one of the second a half.
    */
@@ -69,6 +75,7 @@ export interface Config {
   readonly name: string;
   readonly token: Uint8Array;
   readonly leasesOutlive: boolean;
+  readonly withoutSession: boolean;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly closeTimeoutMs: number;
@@ -86,6 +93,7 @@ const CONNECT_OPTIONS: Names<ConnectOptions> = {
   name: true,
   token: true,
   leasesOutlive: true,
+  withoutSession: true,
   connectTimeoutMs: true,
   requestTimeoutMs: true,
   closeTimeoutMs: true,
@@ -115,6 +123,7 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     name,
     token,
     leasesOutlive: options.leasesOutlive ?? false,
+    withoutSession: options.withoutSession ?? false,
     connectTimeoutMs: milliseconds('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, 1),
     requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
     closeTimeoutMs: milliseconds('closeTimeoutMs', options.closeTimeoutMs ?? 5_000),

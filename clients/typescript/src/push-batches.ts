@@ -6,7 +6,7 @@ import { utf8 } from './protocol/bytes.js';
 import type { NewJobValue, Welcome } from './protocol/messages.js';
 
 /** The most that the fields of a PUSH take besides its jobs, and of a job besides its pieces. */
-const PUSH_BYTES = 160;
+const PUSH_BYTES = 176;
 const JOB_BYTES = 26;
 
 /** The bytes of a job in a PUSH. Throws if no server of this size takes it. */

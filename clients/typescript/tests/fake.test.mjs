@@ -128,3 +128,21 @@ test('the policy of a topic: a rate, no more leases or bytes than it allows, and
   await assert.rejects(q.backup(), UnsupportedError);
   await q.close();
 });
+
+test('a client without a session pushes once, whenever the connection is cut', async () => {
+  const fake = new FakeQueue();
+  const q = await fake.connect({ withoutSession: true, log: () => {} });
+  assert.equal(q.session, 0n);
+  await q.push('t', 'a', { key: 'k' });
+  await assert.rejects(q.push('t', 'b', { key: 'k' }), KeyExistsError);
+  for (let steps = 0; steps < 20; steps += 1) {
+    const pushed = q.pushMany('t', [{ body: 'c' }, { body: 'd' }]);
+    // Before it is sent, before it is answered, or after that.
+    for (let step = 0; step < steps; step += 1) await null;
+    fake.cut();
+    await fake.advance(2_000);
+    await pushed;
+  }
+  assert.equal(await q.count(), 41n);
+  await q.close();
+});

@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CannotConnectError, ClosedError, OutcomeUnknownError, ProtocolError, TimeoutError, UnauthorisedError, WrongClusterError, connect } from 'adjourn';
+import { CannotConnectError, ClosedError, OutcomeUnknownError, ProtocolError, TimeoutError, UnauthorisedError, UsageError, Worker, WrongClusterError, connect } from 'adjourn';
+import { FrameSplitter, decodeRequest } from 'adjourn/protocol';
 import { ManualClock } from 'adjourn/testing';
+import { Engine } from '../dist/esm/engine/engine.js';
+import { newJobValue } from '../dist/esm/new-job.js';
+import { configOf } from '../dist/esm/options.js';
 import { ERROR, WELCOME, client, delivered, pushed, scripted } from './support/scripted.mjs';
 import { freePort } from './support/server.mjs';
 import { until } from './support/until.mjs';
@@ -65,6 +69,112 @@ test('in a new session an unanswered push is "outcome unknown", never pushed aga
   await q.push('t', 'b');
   assert.deepEqual(server.seen('PUSH').map(({ connection, fields }) => [connection, fields.sequence]), [[1, 1n], [2, 1n]]);
 });
+
+test('without a session, pushes are repeated under their keys, also when a HELLO had no answer', async () => {
+  const server = await scripted(
+    (request, { socket, connection }) => {
+      if (request.name === 'HELLO') return connection === 2 ? void socket.destroy() : ['WELCOME', { ...WELCOME, session: 0n, secret: new Uint8Array(16) }];
+      if (connection > 1) return pushed(request, BigInt(server.seen('PUSH').length));
+      return server.seen('PUSH').length === 5 ? void socket.destroy() : undefined;
+    },
+    { answers: ['HELLO'] },
+  );
+  const q = await client(server, { withoutSession: true });
+  const jobs = [{ body: 'x' }, { body: 'x' }];
+  const calls = [...[1, 2, 3, 4].map(() => q.pushMany('t', jobs)), q.push('t', 'y')];
+  const [[first]] = await Promise.all(calls);
+  assert.deepEqual([first.id, await calls[4]], [6n, 10n]);
+  const hellos = server.seen('HELLO').map(({ fields }) => [fields.options, fields.session, Math.max(...fields.secret)]);
+  assert.deepEqual(hellos, [[2, 0n, 0], [2, 0n, 0], [2, 0n, 0]]);
+  const pushes = server.seen('PUSH').map(({ fields }) => fields);
+  assert.ok(pushes.every(({ sequence }) => sequence === 0n));
+  const keys = pushes.map(({ idempotency }) => idempotency);
+  assert.deepEqual(keys.slice(0, 5), [0n, 1n, 2n, 3n, 4n].map((n) => BigInt.asUintN(128, keys[0] + n * 2n)), 'each job takes one');
+  assert.deepEqual(keys.slice(5), keys.slice(0, 5), 'the keys stay');
+});
+
+test('without a session, at most 8,192 jobs are under way: further pushes wait, also after BUSY and after a lost connection', async () => {
+  const clock = new ManualClock();
+  const welcome = { ...WELCOME, session: 0n, heartbeatMs: 0 };
+  const engine = new Engine(configOf('localhost:1', { clock, withoutSession: true }), 0, welcome);
+  const calls = ['a', 'b', 'c', 'd'].map((topic) => {
+    const jobs = Array.from({ length: 4_096 }, () => newJobValue({ body: 'x' }, {}));
+    return engine.call('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n });
+  });
+  const ids = {};
+  const sent = () => {
+    const splitter = new FrameSplitter();
+    for (const frame of engine.pump(Infinity)) splitter.push(frame);
+    let topics = '';
+    for (let frame = splitter.next(); frame; frame = splitter.next()) {
+      const { fields } = decodeRequest(frame);
+      assert.equal(fields.sequence, 0n);
+      ids[fields.topic] = [frame.id, fields];
+      topics += fields.topic;
+    }
+    return topics;
+  };
+  const answer = (topic) => {
+    const [id, fields] = ids[topic];
+    const [name, results] = pushed({ fields });
+    engine.answer(id, { name, fields: results });
+  };
+  assert.equal(sent(), 'ab');
+  engine.answer(ids.a[0], { name: 'ERROR', fields: { ...ERROR, code: 18, marks: 1 } });
+  assert.equal(sent(), '', 'a is sent again before c');
+  await clock.advance(1_000);
+  engine.look();
+  assert.equal(sent(), 'a');
+  answer('a');
+  assert.equal(sent(), 'c');
+  engine.down(null);
+  engine.up(0, welcome);
+  assert.equal(sent(), 'bc');
+  answer('b');
+  assert.equal(sent(), 'd');
+  answer('c');
+  answer('d');
+  await Promise.all(calls);
+});
+
+test('keys begin anywhere, and go on at 1 after the last one: 0 is none', async (t) => {
+  t.mock.method(crypto, 'getRandomValues', (numbers) => numbers.fill(2n ** 64n - 1n));
+  const server = await scripted((request) => pushed(request));
+  const q = await client(server, { withoutSession: true });
+  for (let n = 0; n < 3; n += 1) await q.push('t', n);
+  assert.deepEqual(server.seen('PUSH').map(({ fields }) => fields.idempotency), [2n ** 128n - 1n, 1n, 2n]);
+  t.mock.restoreAll();
+  const other = await client(server, { withoutSession: true });
+  await other.push('t', 'x');
+  assert.ok(server.seen('PUSH')[3].fields.idempotency > 2n ** 64n);
+});
+
+test('what needs a session is refused without one, before anything is sent', async () => {
+  const server = await scripted(() => ['COUNTED', { jobs: 1n }]);
+  const q = await client(server, { withoutSession: true });
+  for (const call of [() => q.reserve('t'), () => q.subscribe('t'), () => q.leases(), () => new Worker(q, { topics: 't', handler: () => {} })]) {
+    await assert.rejects(async () => call(), (error) => error instanceof UsageError && error.message === 'this client has no session: leave out withoutSession to reserve jobs');
+  }
+  assert.equal(await q.count(), 1n);
+  assert.equal(q.session, 0n);
+  assert.deepEqual(server.requests.map(({ name }) => name), ['HELLO', 'COUNT']);
+});
+
+for (const [withoutSession, sessionGraceMs, pings] of [[true, 12_000, 0], [true, 400, 0], [false, 12_000, 1]]) {
+  test(`PINGs ${withoutSession ? 'without' : 'with'} a session, and a grace of ${sessionGraceMs} ms`, async () => {
+    const server = await scripted(() => ['COUNTED', { jobs: 1n }], { welcome: { heartbeatMs: 3_000, sessionGraceMs } });
+    const clock = new ManualClock();
+    const q = await client(server, { clock, withoutSession });
+    await clock.advance(900);
+    await q.count();
+    await clock.advance(2_900);
+    // It comes behind a PING, if there was one: COUNTED proves nothing of leases.
+    await q.count();
+    assert.equal(server.seen('PING').length, pings);
+    await clock.advance(3_000);
+    await until('the heartbeat', () => server.seen('PING').length === pings + 1);
+  });
+}
 
 test('what is not safe to repeat ends as "outcome unknown"; reads and settles are repeated', async () => {
   const server = await scripted((request, { socket, connection }) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { connect } from 'adjourn';
+import { UsageError, connect } from 'adjourn';
 import { Server } from './support/server.mjs';
 import { until } from './support/until.mjs';
 
@@ -131,4 +131,19 @@ test('leases that outlive their session are settled by another one', async () =>
   await one.close();
   const two = await client(server);
   assert.deepEqual(await two.finish({ id: job.id, fence: job.fence }), [{ error: null }]);
+});
+
+test('a client without a session pushes, looks and ends, and cannot reserve', async () => {
+  const server = await serve();
+  const q = await client(server, { withoutSession: true });
+  assert.equal(q.session, 0n);
+  await q.push('t', 'a');
+  await q.pushMany('t', [{ body: 'b' }, { body: 'c' }]);
+  await server.kill('SIGKILL');
+  const pushed = q.push('t', 'd');
+  await server.run();
+  await pushed;
+  assert.equal(await q.count({ topic: 't' }), 4n);
+  await assert.rejects(q.reserve('t'), UsageError);
+  await q.close();
 });

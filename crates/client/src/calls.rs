@@ -31,7 +31,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects and opens a session. Must be called within a tokio runtime: a task of it keeps the connection.
+    /// Connects and opens a session, unless the configuration says [otherwise](ClientConfig::without_session). Must be called within a tokio runtime: a task of it keeps the connection.
     ///
     /// Fails with [`ClientError::CannotConnect`] when no server answers within
     /// [`connect_timeout_ms`](ClientConfig::connect_timeout_ms), with [`ClientError::Refused`] when one answers but refuses
@@ -397,7 +397,9 @@ impl Drop for Reserving<'_> {
 /// The length field of a PUSH without jobs.
 pub(super) fn push_bytes(topic: &TopicName) -> usize {
     const HEADER_AND_FIELDS: usize = 8 + 8 + 1 + 6;
-    HEADER_AND_FIELDS + topic.as_str().len()
+    // At most: only without a session.
+    const KEY: usize = 16;
+    HEADER_AND_FIELDS + KEY + topic.as_str().len()
 }
 
 /// The bytes that a job adds to it.
@@ -425,14 +427,18 @@ pub(super) fn job_id(result: Option<&PushResult>) -> Result<JobId, ClientError> 
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+    use std::num::NonZeroU128;
+
     use super::*;
-    use adjourn_protocol::RequestId;
+    use adjourn_protocol::{Idempotency, RequestId};
+
     #[test]
     fn the_size_of_a_push_is_known_before_it_is_encoded() {
         let topic: TopicName = "orders".parse().unwrap();
         let jobs = vec![NewJob::new("body").key("key".parse().unwrap()), NewJob::new("")];
+        let idempotency = Some(Idempotency { key: NonZeroU128::MIN, list_jobs: 2 });
         let counted = push_bytes(&topic) + jobs.iter().map(job_bytes).sum::<usize>();
-        let frame_bytes = Request::Push(Push { topic, sequence: 1, jobs, idempotency: None })
+        let frame_bytes = Request::Push(Push { topic, sequence: 0, jobs, idempotency })
             .encode(RequestId(1), &mut bytes::BytesMut::new());
         assert_eq!(counted, frame_bytes - 4);
     }

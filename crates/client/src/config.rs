@@ -19,6 +19,10 @@ pub struct ClientConfig {
     /// Leases run to their deadline whatever happens to this client, even after [`close`](super::Client::close). For
     /// programs that reserve in one process and finish in another.
     pub leases_outlive: bool,
+    /// No session is opened, which would be a commit at the start and one at the end. For programs that push, look and manage
+    /// once and end. Such a client cannot reserve. Each of its pushes has a random
+    /// [key](adjourn_protocol::Idempotency) instead of numbers, under which it is repeated after a lost connection.
+    pub without_session: bool,
     /// The time limit of one attempt to connect, HELLO included, in milliseconds; the first attempts get less while there
     /// are other addresses to try. [`connect`](super::Client::connect) fails after this time; a client that lost its
     /// connection keeps trying.
@@ -44,6 +48,7 @@ impl ClientConfig {
             name: concat!("adjourn-client/", env!("CARGO_PKG_VERSION")).to_owned(),
             token: Secret::default(),
             leases_outlive: false,
+            without_session: false,
             connect_timeout_ms: 5_000,
             request_timeout_ms: 30_000,
             heartbeat_ms: 0,

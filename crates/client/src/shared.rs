@@ -13,7 +13,8 @@ use tokio::time::Instant;
 
 use super::cancelled::Cancelled;
 use super::error::ClientError;
-use super::requests::{Answers, Connection, Limits, Requests};
+use super::requests::limits::Limits;
+use super::requests::{Answers, Connection, Requests};
 use super::ticket::Outcome;
 use crate::requests::feed::Feed;
 use crate::workers::Workers;

@@ -57,7 +57,7 @@ impl Engine {
         let job = &self.jobs[slot];
         self.topics.enter(slot, job);
         self.timers.enter(slot, job);
-        if job.holder() != SessionId(0)
+        if job.holder() != SessionId::NONE
             && let Some(session) = self.sessions.holder(job.holder())
         {
             session.leases.insert((job.id, slot));
@@ -123,7 +123,7 @@ impl Engine {
     fn leave(&mut self, slot: Slot) {
         let job = &self.jobs[slot];
         self.sum.subtract(job.hash());
-        if job.holder() != SessionId(0)
+        if job.holder() != SessionId::NONE
             && let Some(session) = self.sessions.holder(job.holder())
         {
             session.leases.remove(&(job.id, slot));

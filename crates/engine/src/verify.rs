@@ -102,7 +102,7 @@ impl Engine {
                 JobState::Buried => _ = buried.insert(buried_rank_of(job, slot)),
                 JobState::Delayed | JobState::Reserved | JobState::Finished => {}
             }
-            if job.holder() != SessionId(0) {
+            if job.holder() != SessionId::NONE {
                 held.insert((job.holder(), job.id, slot));
             }
             *bytes.entry(job.topic).or_default() += job.counted_bytes();

@@ -90,7 +90,7 @@ pub(super) fn decode_list(reader: &mut Reader<'_>) -> Result<ConnectionList, Dec
     let listed = reader.list::<CONNECTION_FIXED_BYTES>("connections", usize::MAX)?;
     let connections = reader.items(listed, |reader, mut fields| {
         let connection = fields.u64("connection")?;
-        let session = Some(SessionId(fields.u64("session")?)).filter(|session| *session != SessionId(0));
+        let session = Some(SessionId(fields.u64("session")?)).filter(|session| *session != SessionId::NONE);
         let since = Millis(fields.u64("since_ms")?);
         let (leases, subscriptions) = (fields.u32("leases")?, fields.u32("subscriptions")?);
         let reserves = fields.u32("reserves")?;

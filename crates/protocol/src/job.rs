@@ -12,8 +12,6 @@ const NOT_BURIED: u8 = 0;
 const STATE_UNKNOWN: u8 = u8::MAX;
 /// Stands for an unknown time.
 const NEVER: Millis = Millis(0);
-/// Stands for an unknown session.
-const NOBODY: SessionId = SessionId(0);
 
 pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {
     out.put_u32_le(jobs);
@@ -88,7 +86,7 @@ pub(super) fn put_past(history: &JobHistory, out: &mut BytesMut) {
         .u64(known(history.pushed))
         .u64(known(history.reserved_first))
         .u64(known(history.reserved_last))
-        .u64(history.held_by.unwrap_or(NOBODY).0)
+        .u64(history.held_by.unwrap_or(SessionId::NONE).0)
         .write(out);
 }
 
@@ -108,7 +106,7 @@ pub(super) fn decode_past(fields: &mut Fields<'_>) -> Result<JobHistory, DecodeE
         pushed: decode_time(fields, "pushed_ms")?,
         reserved_first: decode_time(fields, "reserved_first_ms")?,
         reserved_last: decode_time(fields, "reserved_last_ms")?,
-        held_by: Some(SessionId(fields.late_u64("held_by")?)).filter(|session| *session != NOBODY),
+        held_by: Some(SessionId(fields.late_u64("held_by")?)).filter(|session| *session != SessionId::NONE),
         ..JobHistory::default()
     })
 }

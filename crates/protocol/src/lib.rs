@@ -39,9 +39,10 @@ pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
-    Response, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings, Totals, Welcome,
+    Response, Resume, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings, Totals,
+    Welcome,
 };
-pub use session::{Hello, MAGIC, Resume, heartbeat_ms, negotiate};
+pub use session::{Hello, MAGIC, heartbeat_ms, negotiate};
 pub use settle::ReleaseKind;
 
 /// The version of the protocol that this code speaks.

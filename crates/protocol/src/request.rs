@@ -414,6 +414,15 @@ impl RequestOpcode {
 }
 
 impl Request {
+    /// True if the connection must have a session for it: it leases jobs, or numbers the jobs that it pushes.
+    pub fn needs_session(&self) -> bool {
+        match self {
+            Self::Reserve(_) | Self::Subscribe(_) | Self::Leases { .. } => true,
+            Self::Push(push) => push.sequence > 0,
+            _ => false,
+        }
+    }
+
     /// Appends the whole frame to `out` and returns how many bytes it took. The caller compares them with the
     /// `frame_bytes_max` of WELCOME before it sends them: a larger frame costs the connection.
     pub fn encode(&self, id: RequestId, out: &mut BytesMut) -> usize {

@@ -308,9 +308,9 @@ pub struct Welcome {
     pub server_name: String,
     /// Which cluster this is: a client that reconnects checks that it is the same.
     pub cluster_id: [u8; 16],
-    /// The session, new or resumed.
+    /// The session, new or resumed; 0 if HELLO asked for none.
     pub session: SessionId,
-    /// What to show when resuming it.
+    /// What to show when resuming it; zeros without one.
     pub secret: SessionSecret,
     /// Whether the session is the one that the client asked to resume.
     pub resumed: bool,
@@ -336,6 +336,22 @@ pub struct Welcome {
     pub members: Vec<Member>,
     /// As in [`Response::Pong`].
     pub clock_ms: u64,
+}
+
+/// The session to resume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Its id.
+    pub session: SessionId,
+    /// Its secret.
+    pub secret: SessionSecret,
+}
+
+impl Welcome {
+    /// What a later HELLO shows to resume the session; `None` without one.
+    pub fn resume(&self) -> Option<Resume> {
+        (self.session != SessionId::NONE).then_some(Resume { session: self.session, secret: self.secret })
+    }
 }
 
 /// One node of the cluster.

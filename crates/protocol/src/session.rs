@@ -5,7 +5,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::decode_error::DecodeError;
 use super::error::{Applied, ErrorCode, ErrorReply};
 use super::field::Field;
-use super::response::{GoingAway, Member, Response, Welcome};
+use super::response::{GoingAway, Member, Response, Resume, Welcome};
 use super::wire::{Fixed, Reader, not_longer, put_list, put_text8, put_text16, shortened};
 use adjourn_types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
 use adjourn_types::{Millis, Secret, SessionId, SessionSecret};
@@ -14,6 +14,7 @@ use adjourn_types::{Millis, Secret, SessionId, SessionSecret};
 pub const MAGIC: [u8; 4] = *b"ADJ1";
 
 const OPTION_LEASES_OUTLIVE: u32 = 1;
+const OPTION_NO_SESSION: u32 = 2;
 const WELCOME_RESUMED: u8 = 1;
 const WELCOME_LEASES_KEPT: u8 = 2;
 const MEMBER_FIXED_BYTES: usize = 10;
@@ -37,15 +38,8 @@ pub struct Hello {
     pub resume: Option<Resume>,
     /// The session's leases run to their deadline when the connection is lost or the session ends.
     pub leases_outlive: bool,
-}
-
-/// The session to resume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resume {
-    /// Its id.
-    pub session: SessionId,
-    /// Its secret.
-    pub secret: SessionSecret,
+    /// If there is none to resume, none is opened: the connection neither reserves jobs nor numbers its pushes.
+    pub without_session: bool,
 }
 
 /// The version for two sides: the newest that both understand, `None` if there is none.
@@ -61,13 +55,15 @@ pub fn heartbeat_ms(wish_ms: u32, usual_ms: u32) -> u32 {
 
 impl Field for Hello {
     fn put(&self, out: &mut BytesMut) {
-        let resume = self.resume.unwrap_or(Resume { session: SessionId(0), secret: SessionSecret([0; 16]) });
-        let options = if self.leases_outlive { OPTION_LEASES_OUTLIVE } else { 0 };
+        let resume =
+            self.resume.unwrap_or(Resume { session: SessionId::NONE, secret: SessionSecret([0; 16]) });
+        let outlive = if self.leases_outlive { OPTION_LEASES_OUTLIVE } else { 0 };
+        let without = if self.without_session { OPTION_NO_SESSION } else { 0 };
         Fixed::<40>::new()
             .array(MAGIC)
             .u16(self.version_min)
             .u16(self.version_max)
-            .u32(options)
+            .u32(outlive | without)
             .u32(self.heartbeat_ms)
             .u64(resume.session.0)
             .array(resume.secret.0)
@@ -93,8 +89,9 @@ impl Field for Hello {
             client_name: reader.text8(usize::MAX, "client_name")?,
             token: reader.bytes16(usize::MAX, "token")?.into(),
             heartbeat_ms,
-            resume: (session != SessionId(0)).then_some(Resume { session, secret }),
+            resume: (session != SessionId::NONE).then_some(Resume { session, secret }),
             leases_outlive: options & OPTION_LEASES_OUTLIVE != 0,
+            without_session: options & OPTION_NO_SESSION != 0,
         })
     }
 

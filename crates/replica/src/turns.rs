@@ -21,7 +21,8 @@ use super::Replica;
 use super::group::work::UNIT_BYTES;
 use super::io::ConnectionId;
 use super::leader::Leader;
-use super::node::connections::{Asked, Asker};
+use super::node::connections::Asker;
+use super::node::request_queue::Asked;
 use adjourn_storage::StorageError;
 
 /// A poll takes no more requests after this much work.

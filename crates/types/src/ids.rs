@@ -62,10 +62,15 @@ pub struct TopicId(pub u32);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence(pub u64);
 
-/// One producer or consumer as the queue knows it. It outlives a connection. 0 stands for no session.
+/// One producer or consumer as the queue knows it. It outlives a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SessionId(pub u64);
+
+impl SessionId {
+    /// No session.
+    pub const NONE: Self = Self(0);
+}
 
 /// The secret that a client must present, beside the id, to resume its session. Comparison takes constant time.
 #[derive(Clone, Copy, Default, Eq)]

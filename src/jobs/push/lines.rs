@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc;
 
 use super::batches::{Batch, BatchLimits, BatchReader};
-use crate::connection::{Leases, ServerArgs, exit_of, failure, goodbye, refusal_text, runtime};
+use crate::connection::{ServerArgs, Session, exit_of, failure, goodbye, refusal_text, runtime};
 use crate::exit::{Exit, Failure};
 use crate::in_flight::InFlight;
 use adjourn_client::Client;
@@ -31,7 +31,7 @@ const REFUSALS_TOLD_MAX: usize = 10;
 pub(super) fn run(server: &ServerArgs, topic: &TopicName, job: &NewJob) -> Result<(), Failure> {
     let progress = progress_bar();
     runtime()?.block_on(async {
-        let client = server.connect(Leases::EndWithIt).await?;
+        let client = server.connect(Session::EndsWithIt).await?;
         let limits = BatchLimits::of(&client.welcome(), job);
         let (sender, batches) = mpsc::channel(BATCHES_WAITING_MAX);
         // The command does not wait for this thread: if the server fails first, the thread may block in a read for ever.

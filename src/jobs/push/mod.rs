@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use bytes::Bytes;
 use clap::{Args, ValueEnum, value_parser};
 
-use crate::connection::{Leases, ServerArgs};
+use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use adjourn_json::values::{backoff, delay_ms, header, time, ttr_ms};
@@ -158,7 +158,7 @@ impl PushArgs {
 }
 
 fn push_one(server: &ServerArgs, topic: &TopicName, job: NewJob) -> Result<(), Failure> {
-    let id = server.with_client(Leases::EndWithIt, async |client| client.push_one(topic, job).await)?;
+    let id = server.with_client(Session::None, async |client| client.push_one(topic, job).await)?;
     print(|out| writeln!(out, "{}", id.0))
 }
 

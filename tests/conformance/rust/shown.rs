@@ -40,7 +40,7 @@ pub(super) fn client_failure(error: &ClientError) -> Failure {
         ClientError::Refused(reply) => (reply.code.name(), reply.retryable()),
         ClientError::ItemRefused { code, .. } => (code.name(), code.retryable()),
         ClientError::CannotConnect { .. } => ("CANNOT_CONNECT", true),
-        ClientError::Address { .. } | ClientError::Tls(_) => ("USAGE", false),
+        ClientError::Address { .. } | ClientError::Tls(_) | ClientError::NoSession => ("USAGE", false),
         ClientError::OutcomeUnknown => ("OUTCOME_UNKNOWN", false),
         ClientError::Timeout { .. } => ("TIMEOUT", true),
         ClientError::Closed => ("CLOSED", false),

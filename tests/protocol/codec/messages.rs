@@ -113,15 +113,16 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
             session: SessionId(session),
             secret: SessionSecret(secret),
         }));
-    (any::<(u16, u16, u32, bool)>(), "[ -~]{0,64}", vec(any::<u8>(), 0..=256), resume).prop_map(
-        |((version_min, version_max, heartbeat_ms, leases_outlive), client_name, token, resume)| Hello {
+    (any::<(u16, u16, u32, [bool; 2])>(), "[ -~]{0,64}", vec(any::<u8>(), 0..=256), resume).prop_map(
+        |((version_min, version_max, heartbeat_ms, options), client_name, token, resume)| Hello {
             version_min,
             version_max,
             client_name,
             token: token.into(),
             heartbeat_ms,
             resume,
-            leases_outlive,
+            leases_outlive: options[0],
+            without_session: options[1],
         },
     )
 }

@@ -398,7 +398,7 @@ fn a_token_is_shown_leases_only_where_it_may_consume() {
     // The token was changed, and may do less from now on.
     let grants = vec!["consume:mine".parse().expect("a grant")];
     let access = Access { token: "shop".to_owned(), grants, ..Access::open() };
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     let client = queue.arrive_with(access, Hello { resume, ..hello() });
     let asked = Request::Leases { after: JobId(0), jobs_max: 9 };
     let Some(Response::Leased(leased)) = queue.ask(client, asked) else { panic!("leases") };

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use adjourn_protocol::{
-    Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, Resume, TopicSet,
-};
+use adjourn_protocol::{Bulk, Change, Hello, NewJob, Push, Request, RequestId, Reserve, Response, TopicSet};
 use adjourn_replica::{ConnectionId, Input, Permit};
 use adjourn_types::limits::{LAPSE_LEASES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
 use adjourn_types::{Fence, Filter, JobId, Lease, PolicyChange, TopicName, TopicPolicy};
@@ -166,7 +164,7 @@ fn a_session_with_many_leases_comes_back_when_it_has_given_them_back() {
     let [producer, consumer] = [1, 2].map(|number| rig.connect(number));
     push_many(&mut rig, producer, "jobs", LEASES, 0);
     let Response::Welcome(welcome) = rig.answer(consumer, 0) else { panic!("no welcome") };
-    let resume = Some(Resume { session: welcome.session, secret: welcome.secret });
+    let resume = welcome.resume();
     rig.subscribe(consumer, 1, u32::try_from(LEASES).expect("few"));
     rig.settle();
     rig.take_all(consumer);

@@ -9,6 +9,7 @@ mod operator;
 mod producer;
 mod steward;
 mod stranger;
+mod web_request;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,6 +28,7 @@ use producer::Producer;
 use steward::Steward;
 pub(super) use steward::Wish;
 use stranger::Stranger;
+use web_request::WebRequest;
 
 /// Every topic. The leases of `brief` may outlive their session, so its jobs have a short time to run.
 pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
@@ -63,6 +65,10 @@ pub(super) trait Role {
     fn drain(&mut self);
     /// Looks at every job, if this client does that.
     fn inspect(&mut self) {}
+    /// Whether its connections have a session. One without does not wait for its WELCOME.
+    fn wants_session(&self) -> bool {
+        true
+    }
     /// Whether its work is done, if this client has an end.
     fn is_done(&self) -> bool {
         true
@@ -186,6 +192,9 @@ impl Client {
         for _ in 0..plan.readers {
             roles.push((Box::new(Operator::reader(plan)), false));
         }
+        for number in 0..plan.web_requests {
+            roles.push((Box::new(WebRequest::new(plan.producers + number, plan)), false));
+        }
         // The last ones.
         for _ in 0..plan.strangers {
             roles.push((Box::new(Stranger::new(plan)), false));
@@ -262,11 +271,14 @@ impl Client {
             client_name: "simulated".to_owned(),
             resume: self.resume,
             leases_outlive: self.leases_outlive,
+            without_session: !self.role.wants_session(),
             ..Hello::default()
         };
-        let id = self.endpoint.send(Request::Hello(hello));
-        // A client may ask before it was welcomed; ours wait, so that each request has a session.
-        debug_assert!(self.endpoint.pending.contains_key(&id));
+        self.endpoint.send(Request::Hello(hello));
+        // A client may ask before it was welcomed; those with a session wait, so that each request has one.
+        if !self.role.wants_session() {
+            self.role.up(&mut self.endpoint, Kept::Nothing);
+        }
         vec![Act::Send(std::mem::take(&mut self.endpoint.outbox))]
     }
 
@@ -320,17 +332,18 @@ impl Client {
         }
         match (&request, response) {
             (Request::Hello(_), Response::Welcome(welcome)) => {
-                let resume = Resume { session: welcome.session, secret: welcome.secret };
                 let kept = match (welcome.resumed, welcome.leases_kept) {
                     (false, _) => Kept::Nothing,
                     (true, false) => Kept::Session,
                     (true, true) => Kept::Leases,
                 };
-                self.resume = Some(resume);
+                self.resume = welcome.resume();
                 self.learn(welcome);
                 self.state = State::Up;
                 self.failures = 0;
-                self.role.up(&mut self.endpoint, kept);
+                if self.role.wants_session() {
+                    self.role.up(&mut self.endpoint, kept);
+                }
             }
             (Request::Hello(_), Response::Error(error)) => {
                 self.hint = error.leader.as_deref().and_then(node_at);

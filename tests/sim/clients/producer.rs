@@ -27,10 +27,17 @@ const MODES: [IfExists; 8] = [
     IfExists::Postpone,
 ];
 
-pub(super) struct Producer {
+/// Who makes the jobs of one client.
+pub(super) struct NewJobs {
     number: u64,
     /// Of the jobs that it made; part of their bodies, so that no two are alike.
     made: u64,
+    calm: bool,
+    pace: Pace,
+}
+
+pub(super) struct Producer {
+    jobs: NewJobs,
     sequence: u64,
     unanswered: BTreeMap<u64, Push>,
     /// When to push again, and what.
@@ -45,8 +52,7 @@ pub(super) struct Producer {
 impl Producer {
     pub(super) fn new(number: u64, plan: &Plan) -> Self {
         Self {
-            number,
-            made: 0,
+            jobs: NewJobs::new(number, plan),
             sequence: 1,
             unanswered: BTreeMap::new(),
             again: Vec::new(),
@@ -60,12 +66,7 @@ impl Producer {
 
     fn push(&mut self, endpoint: &mut Endpoint) {
         let name = *endpoint.random.pick(&TOPICS);
-        let jobs = match endpoint.random.below(20) {
-            0 if !self.calm => endpoint.random.within((30, 120)),
-            0..=5 => endpoint.random.within((2, 6)),
-            _ => 1,
-        };
-        let jobs: Vec<NewJob> = (0..jobs).map(|_| self.job(endpoint, name == BRIEF)).collect();
+        let jobs = self.jobs.list(endpoint, name == BRIEF);
         let protected = self.calm || !endpoint.random.percent(8);
         let push = Push {
             topic: topic(name),
@@ -78,6 +79,22 @@ impl Producer {
             self.unanswered.insert(push.sequence, push.clone());
         }
         endpoint.send(Request::Push(push));
+    }
+}
+
+impl NewJobs {
+    pub(super) fn new(number: u64, plan: &Plan) -> Self {
+        Self { number, made: 0, calm: plan.calm, pace: plan.pace }
+    }
+
+    /// One job, or some.
+    pub(super) fn list(&mut self, endpoint: &mut Endpoint, brief: bool) -> Vec<NewJob> {
+        let jobs = match endpoint.random.below(20) {
+            0 if !self.calm => endpoint.random.within((30, 120)),
+            0..=5 => endpoint.random.within((2, 6)),
+            _ => 1,
+        };
+        (0..jobs).map(|_| self.job(endpoint, brief)).collect()
     }
 
     fn job(&mut self, endpoint: &mut Endpoint, brief: bool) -> NewJob {

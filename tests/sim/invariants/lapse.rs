@@ -44,7 +44,7 @@ impl Invariant for Lapse {
             Seen::Persisted { node, number } if leader == Some(*node) => {
                 self.unwritten.retain(|ordered, _| ordered > number);
             }
-            Seen::Said { response: Response::Welcome(welcome), .. } => {
+            Seen::Said { response: Response::Welcome(welcome), .. } if welcome.resume().is_some() => {
                 self.alone.remove(&welcome.session);
                 self.attached.insert(welcome.session);
             }

@@ -35,10 +35,11 @@ mod stop_ends;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn_protocol::{Delivered, Response};
+use adjourn_protocol::{Delivered, Idempotency, Push, Response};
 use adjourn_replica::Notice;
 
 use adjourn_storage::{EntryKind, LogEntry};
+use adjourn_types::SessionId;
 
 use super::plan::Plan;
 use super::seen::{NodeId, Seen, When};
@@ -91,6 +92,24 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
 /// Whether an entry is for the engine: not the empty one of a new leader, nor a change of membership.
 pub(super) fn has_commands(entry: &LogEntry) -> bool {
     entry.kind == EntryKind::Normal && !entry.data.is_empty()
+}
+
+/// What a job of a push is known by when it is pushed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum JobIdentity {
+    Numbered(SessionId, u64),
+    Keyed(u128),
+}
+
+impl JobIdentity {
+    /// That of a push's nth job, if it has one.
+    fn of(session: Option<SessionId>, push: &Push, nth: u64) -> Option<Self> {
+        match (push.idempotency, session) {
+            (Some(Idempotency { key, .. }), _) => Some(Self::Keyed(key.get() + u128::from(nth))),
+            (None, Some(session)) if push.sequence > 0 => Some(Self::Numbered(session, push.sequence + nth)),
+            _ => None,
+        }
+    }
 }
 
 /// The jobs that an answer delivers.

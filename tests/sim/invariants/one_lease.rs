@@ -220,6 +220,7 @@ impl OneLease {
     ) -> Result<(), String> {
         if let (Some(sent), Some(Request::Hello(hello)), Response::Welcome(welcome)) =
             (sent, request, response)
+            && welcome.resume().is_some()
         {
             let (session, clock) = (welcome.session, (sent, welcome.clock_ms));
             self.clients.insert(connection, Client { session, clock });

@@ -15,6 +15,7 @@ use adjourn_types::{IfExists, JobId, Key, SessionId, TopicName};
 use super::super::clients::topic;
 use super::super::seen::When;
 use super::super::time::Us;
+use super::JobIdentity;
 use super::bulks::Bulks;
 use super::due::{Clocks, Due};
 
@@ -60,10 +61,10 @@ enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Token {
     Asked(ConnectionId, RequestId),
-    /// A job of a push without a sequence number.
+    /// A job of a push that has neither a sequence number nor a key.
     Pushed(ConnectionId, RequestId, u64),
-    /// A job that is pushed again under the same number.
-    Numbered(SessionId, u64),
+    /// A job that is pushed again under the same number or key.
+    Known(JobIdentity),
 }
 
 impl Reasons {
@@ -262,8 +263,8 @@ fn replaces(push: &Push, new: &NewJob) -> Option<TopicKey> {
 }
 
 fn token_of(asker: Asker, push: &Push, nth: u64) -> Token {
-    match asker.session.filter(|_| push.sequence > 0) {
-        Some(session) => Token::Numbered(session, push.sequence + nth),
+    match JobIdentity::of(asker.session, push, nth) {
+        Some(identity) => Token::Known(identity),
         None => Token::Pushed(asker.connection, asker.id, nth),
     }
 }

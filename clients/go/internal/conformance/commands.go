@@ -68,6 +68,7 @@ type command struct {
 	Name          string          `json:"name"`
 	HeartbeatMs   uint32          `json:"heartbeat_ms"`
 	LeasesOutlive bool            `json:"leases_outlive"`
+	Session       *bool           `json:"session"`
 	RequestMs     json.RawMessage `json:"request_timeout_ms"`
 	ConnectMs     json.RawMessage `json:"connect_timeout_ms"`
 	Topic         string          `json:"topic"`
@@ -188,6 +189,9 @@ func (h *harness) connect(c *command) (any, error) {
 	}
 	if c.LeasesOutlive {
 		options = append(options, adjourn.LeasesOutlive())
+	}
+	if c.Session != nil && !*c.Session {
+		options = append(options, adjourn.WithoutSession())
 	}
 	if c.TLS != nil {
 		options = append(options, adjourn.CAFile(c.TLS.CA), adjourn.CertificateFiles(c.TLS.Certificate, c.TLS.Key))

@@ -6,15 +6,16 @@ const Magic = "ADJ1"
 // Version is the version of the protocol that this package speaks.
 const Version = 1
 
-// Marks of WELCOME, and the option of HELLO.
+// Marks of WELCOME, and the options of HELLO.
 const (
 	MarkResumed    = 1
 	MarkLeasesKept = 2
 
 	OptionLeasesOutlive = 1
+	OptionNoSession     = 2
 )
 
-// Hello opens a session or resumes one.
+// Hello opens a session or resumes one, or asks for none.
 type Hello struct {
 	VersionMin  uint16
 	VersionMax  uint16
@@ -40,7 +41,7 @@ func (m *Hello) code(c *coder) {
 	c.u16(&m.VersionMin)
 	c.u16(&m.VersionMax)
 	c.u32(&m.Options)
-	m.Options &= OptionLeasesOutlive
+	m.Options &= OptionLeasesOutlive | OptionNoSession
 	c.u32(&m.HeartbeatMs)
 	c.u64(&m.Session)
 	c.bytes16(&m.Secret)

@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // Pause stops delivery of a topic.
 type Pause struct{ Topic string }
 
@@ -85,6 +90,14 @@ func (*Stats) code(*coder)    {}
 
 // U128 is a number of 16 bytes, little-endian.
 type U128 [16]byte
+
+// Plus is the number that is greater by n; after the highest one comes 0.
+func (v U128) Plus(n uint64) U128 {
+	low, carry := bits.Add64(binary.LittleEndian.Uint64(v[:8]), n, 0)
+	binary.LittleEndian.PutUint64(v[:8], low)
+	binary.LittleEndian.PutUint64(v[8:], binary.LittleEndian.Uint64(v[8:])+carry)
+	return v
+}
 
 func (c *coder) u128(v *U128) { c.bytes16((*[16]byte)(v)) }
 

@@ -401,6 +401,8 @@ final class Client implements Queue
     public function backup(): Backup
     {
         $number = ++$this->backups;
+        // So that its connection lasts when something needs a session meanwhile.
+        $this->session->open();
         $ready = $this->session->call(Opcode::BackupBegin);
 
         // The closure keeps the client, and with it the connection, for as long as the backup is used.

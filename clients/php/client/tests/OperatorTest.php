@@ -78,6 +78,7 @@ final class OperatorTest extends TestCase
     public function testAConnectionIsListedAndClosed(): void
     {
         $other = new Client(new Options(self::$server->address(), clientName: 'victim'));
+        $other->session()->open();
         $other->connect();
         $session = $other->session()->welcome()->session;
         $victim = array_values(array_filter(

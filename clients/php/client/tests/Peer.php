@@ -94,9 +94,16 @@ final class Peer
     public function greet(array $fields = []): Message
     {
         $hello = $this->next();
-        $this->send(Opcode::Welcome, $hello->requestId, self::welcome($fields));
+        $this->welcomeTo($hello, $fields);
 
         return $hello;
+    }
+
+    /** Answers HELLO, without a session if it wants none. */
+    public function welcomeTo(Message $hello, array $fields = []): void
+    {
+        $none = ($hello->fields['options'] & 2) !== 0 ? ['session' => 0, 'secret' => str_repeat("\0", 16)] : [];
+        $this->send(Opcode::Welcome, $hello->requestId, self::welcome($fields + $none));
     }
 
     public function pushed(Message $push, int $job = 1): void

@@ -19,12 +19,96 @@ use Adjourn\JobRef;
 use Adjourn\JobState;
 use Adjourn\NewJob;
 use Adjourn\Options;
+use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\Opcode;
 use PHPUnit\Framework\TestCase;
 
 /** A session against a server that misbehaves as a script says. */
 final class SessionTest extends TestCase
 {
+    public function testAWebRequestNeedsNoSessionAndOneRoundTrip(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            [$hello, $push] = array_map(Codec::decode(...), $peer->frames(fread($peer->stream, 65_536)));
+            $listener->report([$hello->opcode->name, $hello->fields['options'] & 2, $hello->fields['session']]);
+            $listener->report([$push->opcode->name, $push->fields['sequence'], strlen($push->fields['idempotency'])]);
+            $peer->welcomeTo($hello);
+            $peer->pushed($push);
+            $listener->report($peer->next() === null);
+        });
+        $client = new Client($server->address());
+        self::assertSame(1, $client->push('t', 'x')->job);
+        unset($client);
+        self::assertSame(['Hello', 2, 0], $server->report());
+        self::assertSame(['Push', 0, 16], $server->report());
+        self::assertTrue($server->report(), 'There is nothing to say goodbye to.');
+    }
+
+    public function testAPushWithoutASessionIsRepeatedUnderItsKeyWithTheNextHello(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $keys = [];
+            for ($n = 0; $n < 3; ++$n) {
+                $peer = $listener->accept();
+                $hello = $peer->next();
+                $n === 0 || $peer->welcomeTo($hello);
+                $push = $peer->next();
+                $keys[] = bin2hex($push->fields['idempotency']);
+                $n === 2 ? $peer->pushed($push, 4) : $peer->close();
+            }
+            $listener->report(array_unique($keys));
+            $peer->next();
+        });
+        self::assertSame(4, (new Client($server->address()))->push('t', 'x')->job);
+        self::assertCount(1, $server->report());
+    }
+
+    public function testASessionIsOpenedWhenSomethingNeedsIt(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            $peer = $listener->accept();
+            $listener->report($peer->greet()->fields['options'] & 2);
+            $peer->pushed($peer->next());
+            $listener->report($peer->next() === null);
+            $peer = $listener->accept();
+            $listener->report($peer->greet()->fields['options'] & 2);
+            while (($request = $peer->next()) !== null) {
+                $listener->report([$request->opcode->name, $request->fields['sequence'] ?? null]);
+                match ($request->opcode) {
+                    Opcode::Reserve => $peer->send(Opcode::Reserved, $request->requestId, ['jobs' => []]),
+                    Opcode::Push => $peer->pushed($request),
+                    default => $peer->send(Opcode::Done, $request->requestId),
+                };
+            }
+        });
+        $client = new Client($server->address());
+        $client->push('t', 'x');
+        self::assertSame([], $client->reserve('t'));
+        $client->push('t', 'y');
+        unset($client);
+        self::assertSame([2, true, 0], [$server->report(), $server->report(), $server->report()]);
+        self::assertSame([['Reserve', null], ['Push', 1], ['Goodbye', null]], [$server->report(), $server->report(), $server->report()]);
+    }
+
+    public function testManyPushesAreNumbered(): void
+    {
+        $server = new ScriptedServer(static function (Listener $listener): void {
+            while (true) {
+                $peer = $listener->accept();
+                $peer->greet();
+                while (($push = $peer->next()) !== null && $push->opcode === Opcode::Push) {
+                    $listener->report($push->fields['sequence']);
+                    $peer->pushed($push);
+                }
+            }
+        });
+        $client = new Client($server->address());
+        $client->pushMany('t', array_fill(0, 1024, new NewJob('x')));
+        $client->push('t', 'one more');
+        self::assertSame([0, 1], [$server->report(), $server->report()]);
+    }
+
     public function testHelloAndTheFirstPushGoInOnePacketAndTheEndSaysGoodbye(): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
@@ -32,7 +116,7 @@ final class SessionTest extends TestCase
             $first = fread($peer->stream, 65_536);
             $names = [];
             foreach ($peer->frames($first) as $frame) {
-                $message = \Adjourn\Protocol\Codec::decode($frame);
+                $message = Codec::decode($frame);
                 $names[] = $message->opcode->name;
                 $message->opcode === Opcode::Hello
                     ? $peer->send(Opcode::Welcome, $message->requestId, Peer::welcome())
@@ -44,6 +128,7 @@ final class SessionTest extends TestCase
             $peer->send(Opcode::Done, $bye->requestId);
         });
         $client = new Client($server->address());
+        $client->session()->open();
         self::assertSame(1, $client->push('t', 'x')->job);
         unset($client);
         self::assertSame(['Hello', 'Push'], $server->report());
@@ -55,7 +140,7 @@ final class SessionTest extends TestCase
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $hello = $peer->next();
-            foreach (str_split(\Adjourn\Protocol\Codec::encode(Opcode::Welcome, $hello->requestId, Peer::welcome())) as $byte) {
+            foreach (str_split(Codec::encode(Opcode::Welcome, $hello->requestId, Peer::welcome())) as $byte) {
                 $peer->raw($byte);
                 usleep(200);
             }
@@ -84,7 +169,8 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         $client = new Client($server->address());
-        // The session has to be known before the loss: PUSH in the packet of HELLO cannot be repeated.
+        // The session has to be known before the loss: a numbered PUSH in the packet of HELLO cannot be repeated.
+        $client->session()->open();
         $client->session()->submit(Opcode::Ping);
         $client->session()->step($client->session()->clock->nowMs() + 1000);
         self::assertSame(5, $client->pushMany('t', [new NewJob('a'), new NewJob('b')])[0]->job);
@@ -111,6 +197,7 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         $client = new Client($server->address());
+        $client->session()->open();
         $client->push('t', 'first');
         try {
             $client->push('t', 'lost');
@@ -138,6 +225,7 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         $client = new Client(new Options($server->address(), requestTimeoutMs: 5000));
+        $client->session()->open();
         try {
             $client->push('t', 'once');
             self::fail('The outcome is unknown.');
@@ -274,6 +362,7 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         $client = new Client($first->address());
+        $client->session()->open();
         self::assertSame(3, $client->push('t', 'a')->job);
         self::assertSame(4, $client->push('t', 'b')->job);
         self::assertSame(9, $next->report());
@@ -291,6 +380,7 @@ final class SessionTest extends TestCase
             }
         });
         $client = new Client(new Options($server->address(), requestTimeoutMs: 1500));
+        $client->session()->open();
         self::assertSame(3, $client->push('t', 'x')->job);
         self::assertSame([1, 1, 1], [$server->report(), $server->report(), $server->report()]);
         try {
@@ -362,6 +452,7 @@ final class SessionTest extends TestCase
             $peer->next();
         });
         $client = new Client($server->address());
+        $client->session()->open();
         self::assertSame(5, $client->count(new Filter('t')));
         self::assertSame(6, $client->push('t', 'x')->job);
         self::assertSame(['Count', 'Count', 1, 1], [$server->report(), $server->report(), $server->report(), $server->report()]);

@@ -33,7 +33,8 @@ class Connecting:
 
     async def _connect(self) -> Queue:
         session = await open_session(self._config)
-        return Queue(session, codec=self._codec, headers=self._headers)
+        has_session = not self._config.without_session
+        return Queue(session, codec=self._codec, headers=self._headers, has_session=has_session)
 
     def __await__(self) -> Generator[Any, None, Queue]:
         return self._connect().__await__()
@@ -59,6 +60,7 @@ def connect(
     reconnect_wait_max: Duration = 1.0,
     heartbeat: Duration = 0,
     leases_outlive: bool = False,
+    without_session: bool = False,
     codec: Codec = DEFAULT_CODEC,
     headers: HeadersHook | None = None,
     tls: ssl.SSLContext | None = None,
@@ -71,6 +73,10 @@ def connect(
     The first connection is made within `connect_timeout`; a client that lost its connection tries for ever. A call that has no
     answer within `request_timeout` fails, all reconnects included. `heartbeat` 0 takes the server's. With `leases_outlive`
     leases run to their deadline whatever becomes of this client. `headers` gives headers for each push.
+
+    With `without_session` no session is opened, which would be a commit at the start and one at the end: for programs that push,
+    look and manage once and end. Such a client cannot reserve jobs, subscribe or run workers. Each of its pushes has a random key
+    instead of numbers, under which it is repeated after a lost connection.
 
     With `adjourns://` TLS is spoken, and the certificate must be for the host that is dialled. `tls_ca` names the CAs to believe, without
     it those of the system; `tls_cert` and `tls_key` what to show to a server that asks. `tls` takes the place of all three.
@@ -93,6 +99,7 @@ def connect(
         name=name,
         token=secret,
         leases_outlive=leases_outlive,
+        without_session=without_session,
         heartbeat=times.to_seconds(heartbeat, "heartbeat"),
         connect_timeout=times.to_seconds(connect_timeout, "connect_timeout"),
         request_timeout=None if request_timeout is None else times.to_seconds(request_timeout, "request_timeout"),

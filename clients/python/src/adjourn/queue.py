@@ -106,10 +106,18 @@ class Job(HeldJob):
 class Queue:
     """A client of a queue. Made by `adjourn.connect`; safe to use from any task of its event loop."""
 
-    def __init__(self, backend: Backend, *, codec: Codec = DEFAULT_CODEC, headers: HeadersHook | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        codec: Codec = DEFAULT_CODEC,
+        headers: HeadersHook | None = None,
+        has_session: bool = True,
+    ) -> None:
         self.codec = codec
         self._backend = backend
         self._headers = headers
+        self._has_session = has_session
         self._pid = os.getpid()
         self._is_closing = False
         self._leaves_leases = False
@@ -163,6 +171,7 @@ class Queue:
         weights: Sequence[int] = (),
     ) -> list[Job]:
         """Leases jobs that are due; waits up to `wait` for the first. At most an hour."""
+        self._check_session()
         request = rq.Reserve(_checked_topics("reserve", topics), jobs_max, times.to_ms(wait, "wait"), tuple(weights))
         return self._jobs(await self._ask(request, Arrived))
 
@@ -175,6 +184,7 @@ class Queue:
     ) -> Subscription[Job]:
         """Jobs as they become due: `async for job in q.subscribe("emails")`. `credit` is how many to hold at once."""
         self._check_open()
+        self._check_session()
         if not isinstance(credit, int) or credit < 1:
             raise UsageError(f"credit is how many jobs to hold at once, 1 at least, not {credit!r}")
         request = rq.Subscribe(_checked_topics("subscribe", topics), credit, credit_bytes, tuple(weights))
@@ -182,6 +192,7 @@ class Queue:
 
     async def leases(self) -> AsyncIterator[Job]:
         """The jobs that this session holds, whichever call leased them."""
+        self._check_session()
         after, has_more = 0, True
         while has_more:
             page = await self._ask(rq.Leases(after, max(1, self._backend.limits.reserve_jobs_max)), Arrived)
@@ -474,6 +485,11 @@ class Queue:
         """Raises if `close` was called. Jobs that are taken later would be lost at its end, while their handlers run."""
         if self._is_closing:
             raise ClientClosedError
+
+    def _check_session(self) -> None:
+        """Raises if there is no session, to which leases would belong."""
+        if not self._has_session:
+            raise UsageError("this client has no session: leave out without_session to reserve jobs")
 
     async def _ask(self, request: rq.Request, expected: type[R]) -> R:
         if os.getpid() != self._pid:

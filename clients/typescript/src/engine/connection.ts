@@ -205,7 +205,7 @@ export class Connection {
       return Infinity;
     }
     if (engine.state === 'up') {
-      if (now >= pulse.pingDue(engine.leases.proven)) {
+      if (now >= engine.pingDue) {
         pulse.spoke(now);
         wire.write([encodeRequest('PING', pulse.pinged(now), {})]);
       }
@@ -215,7 +215,7 @@ export class Connection {
       pulse.lostAt,
       stuckAt,
       this.drainedBy || Infinity,
-      engine.state === 'up' ? Math.min(pulse.pingDue(engine.leases.proven), pulse.nextMembers) : Infinity,
+      engine.state === 'up' ? Math.min(engine.pingDue, pulse.nextMembers) : Infinity,
     );
   }
 

@@ -3,7 +3,7 @@
 import { AdjournError, CannotConnectError, ProtocolError, refusal } from '../errors.js';
 import { parseAddress, type Config } from '../options.js';
 import { encodeRequest } from '../protocol/frame.js';
-import { VERSION } from '../protocol/limits.js';
+import { LEASES_OUTLIVE, NO_SESSION, VERSION } from '../protocol/limits.js';
 import type { ErrorReply, Welcome } from '../protocol/messages.js';
 import { isNotHere, isResumed } from './answers.js';
 import { HELLO_ID } from './ids.js';
@@ -20,6 +20,7 @@ export interface Link {
 }
 
 export interface Session {
+  /** 0: none. */
   readonly session: bigint;
   readonly secret: Uint8Array;
 }
@@ -122,7 +123,7 @@ function hello(config: Config, session: Session | null): Uint8Array {
     magic: undefined,
     versionMin: VERSION,
     versionMax: VERSION,
-    options: config.leasesOutlive ? 1 : 0,
+    options: (config.leasesOutlive ? LEASES_OUTLIVE : 0) | (config.withoutSession ? NO_SESSION : 0),
     heartbeatMs: config.heartbeatMs,
     ...(session ?? FRESH),
     clientName: config.name,

@@ -27,7 +27,7 @@ import { Leases, heartbeatOf, type Delivery } from './leases.js';
 import type { Open, Waiter } from './open.js';
 import { DONE, afterDeadline, afterEnd, afterLoss, afterRefusal } from './outcome.js';
 import { Pulse } from './pulse.js';
-import { settledBy, waitMsOf } from './repeat.js';
+import { needsSession, settledBy, waitMsOf } from './repeat.js';
 import { Requests, isResponse, type Entry } from './requests.js';
 import { Unseen } from './unseen.js';
 
@@ -58,13 +58,16 @@ export class Engine {
   private readonly unseen = new Unseen();
   private unseenAsk: Open | null = null;
   private knowsCancel = true;
+  /** Whether leases end at their deadline alone. Without a session this client has none. */
+  private readonly outlive: boolean;
 
   constructor(private readonly config: Config, said: number, welcome: Welcome) {
     this.requests = new Requests(config, { wake: () => this.wiring.wake(), wakeAt: (time) => this.wiring.wakeAt(time) });
     this.welcome = welcome;
     this.members = addressesOf(welcome);
-    this.leases = new Leases(said, welcome, config.leasesOutlive);
-    this.pulse = new Pulse(this.now, heartbeatOf(welcome, config.heartbeatMs, config.leasesOutlive));
+    this.outlive = config.leasesOutlive || config.withoutSession;
+    this.leases = new Leases(said, welcome, this.outlive);
+    this.pulse = new Pulse(this.now, heartbeatOf(welcome, config.heartbeatMs, this.outlive));
   }
 
   get now(): number {
@@ -159,6 +162,9 @@ export class Engine {
 
   private enter(entry: Entry): Open {
     if (this.ended) throw this.ended;
+    if (this.config.withoutSession && needsSession(entry.request)) {
+      throw new UsageError('this client has no session: leave out withoutSession to reserve jobs');
+    }
     return this.requests.enter(this.welcome, entry);
   }
 
@@ -217,11 +223,11 @@ export class Engine {
     const other = otherCluster(this.welcome, welcome);
     if (other) throw new WrongClusterError(other.expected, other.found);
     const isSame = isResumed(this.welcome, welcome);
-    const areKept = this.config.leasesOutlive || (isSame && hasKeptLeases(welcome));
+    const areKept = this.outlive || (isSame && hasKeptLeases(welcome));
     if (!isSame) this.renumber();
     if (!areKept) this.forgetJobs();
     this.leases.up(said, welcome, areKept);
-    this.pulse = new Pulse(this.now, heartbeatOf(welcome, this.config.heartbeatMs, this.config.leasesOutlive));
+    this.pulse = new Pulse(this.now, heartbeatOf(welcome, this.config.heartbeatMs, this.outlive));
     this.welcome = welcome;
     this.members = addressesOf(welcome);
     this.reconnects += 1;
@@ -231,16 +237,16 @@ export class Engine {
     this.elsewhere = { leader: '', pauseMs: 0 };
     this.state = 'up';
     if (!areKept) this.unseen.close();
-    else if (this.unseen.consumes && !this.config.leasesOutlive) {
+    else if (this.unseen.consumes && !this.outlive) {
       this.unseen.open();
       this.askForLeases(0n);
     }
     this.wiring.wake();
   }
 
-  /** The session is new: what may have been applied in the old one is not pushed again. */
+  /** The session is new: what may have been applied under numbers of the old one is not pushed again. */
   private renumber(): void {
-    for (const open of this.requests) if (open.isDoubtfulPush) this.finish(open, new OutcomeUnknownError());
+    for (const open of this.requests) if (open.isDoubtfulPush && !open.isKeyed) this.finish(open, new OutcomeUnknownError());
     this.requests.renumber();
   }
 
@@ -437,6 +443,11 @@ export class Engine {
     if (!open.isOnWire) return this.finish(open, error);
     open.waiter.reject(error);
     open.waiter = null;
+  }
+
+  /** When PING is due: for the heartbeat, and with a session to prove that the leases are kept. */
+  get pingDue(): number {
+    return this.pulse.pingDue(this.config.withoutSession ? Infinity : this.leases.proven);
   }
 
   /** When to look again. */

@@ -20,7 +20,7 @@ export class Open {
   /** Copies that were sent and may have been applied. */
   doubts = 0;
   sentAt = 0;
-  /** The number of the first job of a PUSH; 0 while none was given out. */
+  /** The number of the first job of a PUSH; 0 while none was given out. Under a key it is not sent: it shows which pushes are older. */
   sequence = 0n;
   /** Whether it takes a place of those in flight. */
   isCounted = false;
@@ -50,6 +50,11 @@ export class Open {
     return this.request.name === 'PUSH' ? this.request.fields.jobs.length : 0;
   }
 
+  /** Whether it is a push that is known by a key. */
+  get isKeyed(): boolean {
+    return this.request.name === 'PUSH' && this.request.fields.idempotency !== 0n;
+  }
+
   /** Whether it is a push that may have been applied. */
   get isDoubtfulPush(): boolean {
     return this.doubts > 0 && this.request.name === 'PUSH';
@@ -63,7 +68,7 @@ export class Open {
   toSend(now: number): Uint8Array {
     const view = new DataView(this.frame.buffer, this.frame.byteOffset, this.frame.byteLength);
     view.setUint32(ID_AT, this.id, true);
-    if (this.request.name === 'PUSH') view.setBigUint64(PAYLOAD_AT, this.sequence, true);
+    if (this.request.name === 'PUSH') view.setBigUint64(PAYLOAD_AT, this.isKeyed ? 0n : this.sequence, true);
     if (this.request.name === 'RESERVE') {
       view.setBigUint64(PAYLOAD_AT, BigInt(Math.ceil(this.waitLeftMs(Number(this.request.fields.waitMs), now))), true);
     }

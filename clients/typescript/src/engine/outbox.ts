@@ -1,16 +1,22 @@
 /**
  * Requests that wait for their turn, in order, and what bounds those that are under way: how many requests may be
- * unanswered, and over how many sequence numbers the queue remembers the pushes of a session.
+ * unanswered, and over how many jobs the queue remembers the pushes of a session, or those under keys.
  */
 
 import { PRODUCER_WINDOW_MAX } from '../protocol/limits.js';
 import type { Open } from './open.js';
 
+/**
+ * How many jobs of pushes under keys may be unanswered. The queue remembers 65,536 such jobs, of all clients together: were
+ * more of them under way when the connection is lost, it would have forgotten the first ones, and push them again.
+ */
+const KEYED_JOBS_MAX = 8_192;
+
 export class Outbox {
   private line: Open[] = [];
   /** How many of the line have gone. */
   private gone = 0;
-  /** Pushes with numbers, the oldest first. */
+  /** Pushes that were sent, the oldest first. */
   private window: Open[] = [];
   private sequenceNext = 1n;
   private unanswered = 0;
@@ -41,7 +47,7 @@ export class Outbox {
     this.unanswered = 0;
   }
 
-  /** The session is new: its numbers start at 1. */
+  /** The session is new, or there is none: numbers start at 1. */
   renumber(): void {
     this.sequenceNext = 1n;
     this.window = [];
@@ -77,13 +83,13 @@ export class Outbox {
     return true;
   }
 
-  /** Whether a push stays within what the queue remembers of this session. */
+  /** Whether a push stays within what the queue remembers of this session, or of keys. */
   private fitsWindow(open: Open): boolean {
     if (open.jobs === 0) return true;
     while (this.window[0]?.isDone) this.window.shift();
     const oldest = this.window[0];
     if (!oldest || open.sequence !== 0n) return true;
-    return this.sequenceNext + BigInt(open.jobs) - oldest.sequence <= BigInt(PRODUCER_WINDOW_MAX);
+    return this.sequenceNext + BigInt(open.jobs) - oldest.sequence <= BigInt(open.isKeyed ? KEYED_JOBS_MAX : PRODUCER_WINDOW_MAX);
   }
 
   private trim(): void {

@@ -46,7 +46,7 @@ export class Pulse {
     this.spokenAt = now;
   }
 
-  /** When PING is due, given when the last proof was asked for. */
+  /** When PING is due, given when the last proof was asked for; `Infinity` if none is needed. */
   pingDue(proven: number): number {
     return Math.max(Math.min(this.heardAt, this.spokenAt, proven), this.pingedAt) + this.everyMs;
   }

@@ -10,7 +10,7 @@ const CHECKPOINT_MS_MAX = 3_600_000;
 const REPEATABLE = new Set<Request['name']>([
   'PING',
   'GOODBYE',
-  // By its sequence numbers, in the same session.
+  // By its sequence numbers, in the same session, or by its key.
   'PUSH',
   'RESERVE',
   'SUBSCRIBE',
@@ -52,6 +52,11 @@ export function waitMsOf(request: Request): number {
   if (request.name === 'RESERVE') return Number(request.fields.waitMs);
   if (request.name === 'BACKUP_BEGIN') return CHECKPOINT_MS_MAX;
   return ['LIST', 'COUNT', 'BULK', 'PEEK'].includes(request.name) ? BROWSE_MS_MAX : 0;
+}
+
+/** Whether a server refuses it on a connection without a session. */
+export function needsSession(request: Request): boolean {
+  return request.name === 'RESERVE' || request.name === 'SUBSCRIBE' || request.name === 'LEASES';
 }
 
 /** The leases that it settles. */

@@ -39,11 +39,15 @@ export class Requests implements Iterable<Open> {
   private pendingBytes = 0;
   private serial = 0;
   private idNext = 1;
+  /** The key of the next push, if pushes are known by keys: a client without a session has no sequence numbers. */
+  private keyNext: bigint | null;
 
   constructor(
     private readonly config: Config,
     private readonly wiring: Wiring,
-  ) {}
+  ) {
+    this.keyNext = config.withoutSession ? randomKey() : null;
+  }
 
   get size(): number {
     return this.opens.size;
@@ -61,7 +65,8 @@ export class Requests implements Iterable<Open> {
   // --- in and out ------------------------------------------------------------------------------------------------
 
   /** Takes a request in. `limits` are those of the server. */
-  enter(limits: Welcome, { request, waiter, feed, deadline, isFirst = false }: Entry): Open {
+  enter(limits: Welcome, { request: given, waiter, feed, deadline, isFirst = false }: Entry): Open {
+    const request = this.withKey(given);
     const id = this.freeId();
     let frame: Uint8Array;
     try {
@@ -81,6 +86,15 @@ export class Requests implements Iterable<Open> {
     this.wiring.wakeAt(deadline);
     this.wiring.wake();
     return open;
+  }
+
+  /** A push with the key under which it is repeated, if pushes are known by keys. Each of its jobs takes one. */
+  private withKey(request: Request): Request {
+    if (request.name !== 'PUSH' || this.keyNext === null) return request;
+    // 0 stands for no key.
+    const idempotency = this.keyNext || 1n;
+    this.keyNext = BigInt.asUintN(128, idempotency + BigInt(request.fields.jobs.length));
+    return { name: 'PUSH', fields: { ...request.fields, idempotency } };
   }
 
   private freeId(): number {
@@ -197,6 +211,11 @@ export class Requests implements Iterable<Open> {
     }
     return oldest;
   }
+}
+
+function randomKey(): bigint {
+  const [low, high] = crypto.getRandomValues(new BigUint64Array(2));
+  return (high! << 64n) | low!;
 }
 
 /** Whether a call ends with a response; else it ends with an error, or the reason of its signal. */

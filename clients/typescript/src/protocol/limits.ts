@@ -1,6 +1,9 @@
 /** The limits of the protocol that a client needs before it knows a server's own. */
 
 export const VERSION = 1;
+/** `options` of HELLO. */
+export const LEASES_OUTLIVE = 1;
+export const NO_SESSION = 2;
 export const FRAME_HEAD_BYTES = 12;
 /** Bytes that the length field counts although they are no payload. */
 export const COUNTED_HEAD_BYTES = 8;

@@ -4,7 +4,7 @@ import { decodeAttributes, encodeAttributes } from './attributes.js';
 import { DecodeError } from './bytes.js';
 import { ERROR_CODES } from './codes.js';
 import { decodeFilter, encodeFilter } from './filter.js';
-import { DELAY_MS_MAX, RELEASE_NOT_STARTED, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
+import { DELAY_MS_MAX, LEASES_OUTLIVE, NO_SESSION, RELEASE_NOT_STARTED, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
 import { decodeSettings, encodeSettings } from './policy.js';
 import {
   bits,
@@ -182,7 +182,7 @@ export const REQUESTS = {
       magic,
       versionMin: u16,
       versionMax: u16,
-      options: bits(u32, 1),
+      options: bits(u32, LEASES_OUTLIVE | NO_SESSION),
       heartbeatMs: u32,
       session: u64,
       secret: exactly(16),

@@ -11,7 +11,8 @@ import { connect, type Client } from '../client.js';
 import { onlyKnown } from '../known.js';
 import type { ConnectOptions } from '../options.js';
 import { FrameSplitter, decodeRequest, encodeResponse } from '../protocol/frame.js';
-import type { Request, ResponseFields, ResponseName } from '../protocol/messages.js';
+import { NO_SESSION } from '../protocol/limits.js';
+import { REFUSED, type Request, type ResponseFields, type ResponseName } from '../protocol/messages.js';
 import { DecodeError } from '../protocol/bytes.js';
 import type { Transport } from '../transport.js';
 import { ManualClock } from './clock.js';
@@ -39,14 +40,17 @@ interface Peer {
   readonly number: bigint;
   /** By list of topics and weights. */
   readonly turns: Map<string, Turns>;
+  /** 0: none. */
   session: bigint;
   name: string;
 }
 
+type Outcomes = Map<bigint, ResponseFields<'PUSHED'>['results'][number]>;
+
 interface Session {
   readonly secret: Uint8Array;
   /** Results by sequence number. */
-  readonly outcomes: Map<bigint, ResponseFields<'PUSHED'>['results'][number]>;
+  readonly outcomes: Outcomes;
   peer: Peer | null;
 }
 
@@ -65,6 +69,8 @@ export class FakeQueue {
   readonly clock: ManualClock;
   private readonly jobs: Jobs;
   private readonly sessions = new Map<bigint, Session>();
+  /** Results by key. */
+  private readonly keyed: Outcomes = new Map();
   private readonly peers = new Set<Peer>();
   private consumers: Consumer[] = [];
   private lastSession = 0n;
@@ -257,6 +263,8 @@ export class FakeQueue {
   // --- sessions --------------------------------------------------------------------------------------------------
 
   private hello(peer: Peer, fields: Request<'HELLO'>['fields']): Answer {
+    peer.name = fields.clientName;
+    if (fields.session === 0n && fields.options & NO_SESSION) return this.welcome(0, 0n, new Uint8Array(16));
     const known = this.sessions.get(fields.session);
     const isResumed = known !== undefined && known.secret.every((byte, at) => byte === fields.secret[at]);
     const number = isResumed ? fields.session : (this.lastSession += 1n);
@@ -264,15 +272,18 @@ export class FakeQueue {
     session.peer = peer;
     this.sessions.set(number, session);
     peer.session = number;
-    peer.name = fields.clientName;
+    return this.welcome(isResumed ? 3 : 0, number, session.secret);
+  }
+
+  private welcome(marks: number, session: bigint, secret: Uint8Array): Answer {
     return [
       'WELCOME',
       {
         version: 1,
-        marks: isResumed ? 3 : 0,
+        marks,
         clusterId: CLUSTER_ID,
-        session: number,
-        secret: session.secret,
+        session,
+        secret,
         // Time stands still for most of a test: nobody is to be missed meanwhile.
         heartbeatMs: 0,
         sessionGraceMs: 10_000,
@@ -299,14 +310,16 @@ export class FakeQueue {
     return DONE;
   }
 
-  private push(peer: Peer, { sequence, topic, jobs }: Request<'PUSH'>['fields']): Answer {
-    const { outcomes } = this.sessions.get(peer.session)!;
+  private push(peer: Peer, { sequence, topic, jobs, idempotency }: Request<'PUSH'>['fields']): Answer {
+    const outcomes = idempotency > 0n ? this.keyed : this.sessions.get(peer.session)!.outcomes;
+    const first = idempotency || sequence;
     const results = jobs.map((job, at) => {
-      const number = sequence === 0n ? 0n : sequence + BigInt(at);
+      const number = first === 0n ? 0n : first + BigInt(at);
       const known = number > 0n ? outcomes.get(number) : undefined;
       if (known) return known;
       const result = attempt(() => this.jobs.push(topic, job));
-      if (number > 0n) outcomes.set(number, result);
+      // A refused job is remembered by its number alone.
+      if (number > 0n && !(idempotency > 0n && result.outcome === REFUSED)) outcomes.set(number, result);
       return result;
     });
     return ['PUSHED', { results }];

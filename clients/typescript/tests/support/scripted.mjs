@@ -87,7 +87,8 @@ class Scripted {
 }
 
 function usual(request, connection, welcome = {}) {
-  if (request.name === 'HELLO') return ['WELCOME', { ...WELCOME, marks: request.fields.session === 0n ? 0 : 3, ...(typeof welcome === 'function' ? welcome(request, connection) : welcome) }];
+  const none = request.name === 'HELLO' && request.fields.options & 2 ? { session: 0n, secret: new Uint8Array(16) } : {};
+  if (request.name === 'HELLO') return ['WELCOME', { ...WELCOME, marks: request.fields.session === 0n ? 0 : 3, ...none, ...(typeof welcome === 'function' ? welcome(request, connection) : welcome) }];
   if (request.name === 'PING') return ['PONG', { now: 1n, clockMs: 0n }];
   if (request.name === 'GOODBYE') return ['DONE', {}];
   if (request.name === 'CLUSTER_STATUS') return ['ERROR', { ...ERROR, code: 2 }];

@@ -59,6 +59,7 @@ pub(crate) fn hello(config: &ClientConfig, resume: Option<Resume>) -> Hello {
         heartbeat_ms: config.heartbeat_ms,
         resume,
         leases_outlive: config.leases_outlive,
+        without_session: config.without_session,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::requests::heartbeats::Beat;
 use crate::requests::{Connection, Requests};
 use crate::search::{Elsewhere, Search};
 use crate::shared::{ClientState, Handle};
-use adjourn_protocol::{Hello, RequestId, Resume, Welcome};
+use adjourn_protocol::{Hello, RequestId, Welcome};
 use adjourn_transport::WriteHalf;
 use adjourn_transport::tls::Connector;
 use adjourn_types::whole_ms;
@@ -63,7 +63,16 @@ pub(super) async fn open(config: ClientConfig) -> Result<Handle, ClientError> {
     })?;
     let request_timeout =
         (config.request_timeout_ms > 0).then(|| Duration::from_millis(config.request_timeout_ms));
-    let requests = Requests::new(Instant::now(), link.said, welcome, request_timeout, config.leases_outlive);
+    let mut requests = Requests::new(
+        Instant::now(),
+        link.said,
+        welcome,
+        request_timeout,
+        config.leases_outlive || config.without_session,
+    );
+    if config.without_session {
+        requests.push_under_keys(random_key(&config.server)?);
+    }
     let shared = Arc::new(ClientState::new(requests));
     let task = Task { shared: Arc::clone(&shared), tls, config };
     // Made before the task: the runtime may end before it runs the task for the first time.
@@ -84,7 +93,7 @@ async fn first(
     let mut leader = None;
     loop {
         search.begin(leader.take().as_deref(), &[]);
-        let missed = match round(search, tls, &hello(config, None), limit).await {
+        let missed = match round(search, tls, &hello(config, None), limit, false).await {
             Ok(found) => return Ok(found),
             Err(missed) => missed,
         };
@@ -115,12 +124,14 @@ struct Missed {
     elsewhere: Elsewhere,
 }
 
-/// Tries each address once, and the addresses in hints, until the leader is found.
+/// Tries each address once, and the addresses in hints, until the leader is found. `is_again` is true if a server was found
+/// before.
 async fn round(
     search: &mut Search,
     tls: Option<&Connector>,
     hello: &Hello,
     limit: Duration,
+    is_again: bool,
 ) -> Result<(Link, Welcome), Missed> {
     let mut missed = Missed::default();
     while let Some(address) = search.next() {
@@ -134,7 +145,7 @@ async fn round(
                 tracing::debug!(address, "welcomed");
                 return Ok(found);
             }
-            Ok(Err(Attempt::Hopeless(error @ ClientError::Protocol(_)))) if hello.resume.is_some() => {
+            Ok(Err(Attempt::Hopeless(error @ ClientError::Protocol(_)))) if is_again => {
                 // Another program answers at the address for now: the server may come back later.
                 tracing::warn!(address, %error, "cannot connect yet");
             }
@@ -172,6 +183,14 @@ async fn round(
         }
     }
     Err(missed)
+}
+
+/// The key of the first push of a client without a session: no other client may draw the same.
+#[expect(clippy::disallowed_methods, reason = "the client is an edge")]
+fn random_key(server: &str) -> Result<u128, ClientError> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key).map_err(|error| unreachable(server, io::Error::other(error.to_string())))?;
+    Ok(u128::from_le_bytes(key))
 }
 
 fn millis(number: u32) -> Duration {
@@ -351,9 +370,9 @@ impl Task {
             // All redirected clients are told the same pause: the random wait is added to it.
             sleep(waits.wait(rng(), was_answered) + millis(elsewhere.retry_after_ms)).await;
             let welcome = self.shared.welcome();
-            let resume = Resume { session: welcome.session, secret: welcome.secret };
+            let resume = welcome.resume();
             search.begin(elsewhere.leader.as_deref(), &welcome.members);
-            match round(search, self.tls.as_ref(), &hello(&self.config, Some(resume)), limit).await {
+            match round(search, self.tls.as_ref(), &hello(&self.config, resume), limit, true).await {
                 Ok((link, welcome)) => {
                     tracing::info!(resumed = welcome.resumed, "connected again");
                     self.shared

@@ -63,6 +63,9 @@ pub enum ClientError {
     /// connection took over its session.
     #[error("the client is closed: connect a new one")]
     Closed,
+    /// The client was connected without a session, and this call needs one. Nothing was sent.
+    #[error("this client has no session: leave out without_session to reserve jobs")]
+    NoSession,
     /// More than the server takes at once. Nothing was sent.
     #[error("{what} of {found}: the server takes at most {max}. Send less at once")]
     TooLarge {
@@ -160,6 +163,7 @@ impl ClientError {
             | Self::Address { .. }
             | Self::Tls(_)
             | Self::Closed
+            | Self::NoSession
             | Self::TooLarge { .. }
             | Self::WrongCluster { .. } => false,
         }

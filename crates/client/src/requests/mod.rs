@@ -16,11 +16,13 @@ pub(crate) mod answers;
 pub(crate) mod feed;
 pub(crate) mod heartbeats;
 pub(crate) mod leases;
+pub(crate) mod limits;
 pub(crate) mod open_requests;
 pub(crate) mod repeat;
 pub(crate) mod undelivered;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU128;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -31,12 +33,13 @@ use tokio::time::Instant;
 use crate::error::{ClientError, Excess, ProtocolFault};
 use crate::search::Elsewhere;
 use crate::ticket::Outcome;
-use adjourn_protocol::{Request, RequestId, Response, Subscribe, Welcome};
-use adjourn_types::limits::{PRODUCER_WINDOW_MAX, REASON_BYTES_MAX};
+use adjourn_protocol::{Idempotency, Request, RequestId, Response, Subscribe, Welcome};
+use adjourn_types::limits::{IDEMPOTENT_LIST_JOBS_MAX, PRODUCER_WINDOW_MAX};
 use adjourn_types::{Lease, whole_ms};
 use feed::{End, Feed};
 use heartbeats::Heartbeats;
 use leases::{Leases, heartbeat};
+use limits::Limits;
 use open_requests::{OpenRequest, OpenRequests};
 use repeat::Numbers;
 use undelivered::Undelivered;
@@ -45,30 +48,10 @@ use undelivered::Undelivered;
 pub(super) const OWN_ID: RequestId = RequestId(u32::MAX);
 /// The id of the connection's own request for the members.
 pub(super) const MEMBERS_ID: RequestId = RequestId(u32::MAX - 1);
-/// Requests that the connection itself may add to those in flight: the members, and two heartbeats.
-const OWN_REQUESTS: usize = 3;
 /// No request is encoded while this many bytes wait to be written.
 const OUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a frame that its length field does not count.
 const UNCOUNTED_BYTES: usize = 4;
-
-/// The limits in the server's last WELCOME.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_field_names, reason = "the names are those of WELCOME")]
-pub(super) struct Limits {
-    /// Largest length field of a request.
-    pub(super) frame_bytes_max: usize,
-    /// Largest body.
-    pub(super) body_bytes_max: usize,
-    /// Most jobs in a push.
-    pub(super) push_jobs_max: usize,
-    /// Most leases in one request.
-    pub(super) leases_max: usize,
-    /// Most jobs in a reserve.
-    pub(super) reserve_jobs_max: u32,
-    /// Most requests on the wire. Some of the server's maximum is kept for the connection's own requests.
-    in_flight_max: usize,
-}
 
 /// The requests of a client, and the state of its session.
 #[derive(Debug)]
@@ -116,6 +99,8 @@ pub(super) struct LastNumbers {
     pub(super) newest_backup: u64,
     /// The sequence number of the next push.
     sequence: u64,
+    /// The key of the next push, if pushes are known by keys.
+    key: Option<u128>,
 }
 
 /// The connection as the requests see it.
@@ -164,7 +149,7 @@ impl Requests {
             leases: Leases::new(said, &welcome, leases_outlive),
             limits: Limits::of(&welcome),
             welcome: Arc::new(welcome),
-            numbers: LastNumbers { serial: 0, newest_backup: 0, sequence: 1 },
+            numbers: LastNumbers { serial: 0, newest_backup: 0, sequence: 1, key: None },
             timeout,
             looks_at: None,
             leases_outlive,
@@ -173,6 +158,11 @@ impl Requests {
             elsewhere: Elsewhere::default(),
             ended: None,
         }
+    }
+
+    /// Pushes are known by keys from this one on: a client without a session has no sequence numbers.
+    pub(super) fn push_under_keys(&mut self, first: u128) {
+        self.numbers.key = Some(first);
     }
 
     /// The server's limits.
@@ -443,12 +433,20 @@ impl Requests {
     pub(super) fn enter(
         &mut self,
         now: Instant,
-        request: Request,
+        mut request: Request,
         waiter: Option<oneshot::Sender<Outcome>>,
         feed: Option<Arc<Feed>>,
     ) -> Result<RequestId, ClientError> {
         if let Some(error) = &self.ended {
             return Err(error.clone());
+        }
+        if self.numbers.key.is_some() && request.needs_session() {
+            return Err(ClientError::NoSession);
+        }
+        if let Request::Push(push) = &mut request
+            && push.idempotency.is_none()
+        {
+            push.idempotency = self.numbers.next_key(push.jobs.len());
         }
         self.numbers.serial += 1;
         let serial = self.numbers.serial;
@@ -472,15 +470,17 @@ impl Requests {
         Ok(id)
     }
 
-    /// True if the queue still remembers all numbers of a push, with those on the wire.
+    /// True if the queue still remembers all numbers of a push, with those on the wire. It remembers many more jobs under keys
+    /// than may be on the wire, because others push under keys, too.
     fn fits_window(&mut self, numbers: &Numbers) -> bool {
         if numbers.jobs == 0 {
             return true;
         }
-        let end = numbers.first.unwrap_or(self.numbers.sequence) + numbers.jobs;
+        let max = if self.numbers.key.is_some() { IDEMPOTENT_LIST_JOBS_MAX } else { PRODUCER_WINDOW_MAX };
+        let end = numbers.first.unwrap_or(self.numbers.sequence).wrapping_add(numbers.jobs);
         while let Some(&(id, serial, first)) = self.wire.window.front() {
             if self.open.get_mut(id).is_some_and(|open| open.serial == serial && open.on_wire) {
-                return end - first <= PRODUCER_WINDOW_MAX as u64;
+                return end.wrapping_sub(first) <= max as u64;
             }
             self.wire.window.pop_front();
         }
@@ -494,10 +494,15 @@ impl Requests {
             return;
         }
         let Numbers { jobs, first } = open.numbers();
-        if let Request::Push(push) = &mut open.request {
-            push.sequence = first.unwrap_or(self.numbers.sequence);
-            self.numbers.sequence = self.numbers.sequence.max(push.sequence + jobs);
-            self.wire.window.push_back((id, open.serial, push.sequence));
+        if jobs > 0 {
+            let first = first.unwrap_or(self.numbers.sequence);
+            self.wire.window.push_back((id, open.serial, first));
+            if let Request::Push(push) = &mut open.request
+                && push.idempotency.is_none()
+            {
+                push.sequence = first;
+                self.numbers.sequence = self.numbers.sequence.max(first + jobs);
+            }
         }
         self.undelivered.note_request(&open.request);
         let start = self.wire.out.len();
@@ -531,7 +536,7 @@ impl Requests {
         self.numbers.sequence = 1;
         let mut unknown = Vec::new();
         for (id, open) in self.open.iter_mut() {
-            if open.doubtful_push() {
+            if open.doubtful_push() && open.is_numbered() {
                 unknown.push(id);
             } else if let Request::Push(push) = &mut open.request {
                 push.sequence = 0;
@@ -543,50 +548,15 @@ impl Requests {
     }
 }
 
-impl Limits {
-    fn of(welcome: &Welcome) -> Self {
-        let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        Self {
-            frame_bytes_max: size(welcome.frame_bytes_max),
-            body_bytes_max: size(welcome.body_bytes_max),
-            push_jobs_max: size(welcome.push_jobs_max).clamp(1, PRODUCER_WINDOW_MAX),
-            leases_max: size(welcome.leases_max).max(1),
-            reserve_jobs_max: welcome.reserve_jobs_max,
-            in_flight_max: size(welcome.in_flight_max).saturating_sub(OWN_REQUESTS).max(1),
-        }
+impl LastNumbers {
+    /// The key for a push of so many jobs, if pushes are known by keys.
+    fn next_key(&mut self, jobs: usize) -> Option<Idempotency> {
+        let next = self.key.as_mut()?;
+        // 0 stands for no key.
+        let key = NonZeroU128::new(*next).unwrap_or(NonZeroU128::MIN);
+        *next = key.get().wrapping_add(jobs as u128);
+        Some(Idempotency { key, list_jobs: u32::try_from(jobs).unwrap_or(u32::MAX) })
     }
-
-    fn check(&self, request: &Request) -> Result<(), ClientError> {
-        let (what, found, max) = match request {
-            Request::Push(push) => {
-                self.check_bodies(&push.jobs)?;
-                (Excess::Jobs, push.jobs.len(), self.push_jobs_max)
-            }
-            request => (Excess::Leases, request.leases().len(), self.leases_max),
-        };
-        check_reason(request)?;
-        if found > max { Err(ClientError::TooLarge { what, found, max }) } else { Ok(()) }
-    }
-
-    /// Refuses a body over the limit.
-    pub(super) fn check_bodies(&self, jobs: &[adjourn_protocol::NewJob]) -> Result<(), ClientError> {
-        let max = self.body_bytes_max;
-        match jobs.iter().map(|job| job.body.len()).find(|found| *found > max) {
-            Some(found) => Err(ClientError::TooLarge { what: Excess::Body, found, max }),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Refuses a reason over the limit: the server would refuse the whole request.
-fn check_reason(request: &Request) -> Result<(), ClientError> {
-    let (Request::Release { reason: Some(reason), .. } | Request::Bury { reason: Some(reason), .. }) =
-        request
-    else {
-        return Ok(());
-    };
-    let (found, max) = (reason.len(), REASON_BYTES_MAX);
-    if found > max { Err(ClientError::TooLarge { what: Excess::Reason, found, max }) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const FAULTS_MAX: u8 = 3;
 /// without end.
 const CUT_SHORT_MAX: u8 = 16;
 
-/// The sequence numbers of a push.
+/// The numbers of a push.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     /// One number per job, none for other requests.
@@ -90,12 +90,20 @@ impl OpenRequest {
         self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
     }
 
-    /// The sequence numbers that it takes.
+    /// True if it is a push that its sequence numbers are to tell from others, not a key.
+    pub(crate) fn is_numbered(&self) -> bool {
+        matches!(&self.request, Request::Push(push) if push.idempotency.is_none())
+    }
+
+    /// The numbers that it takes: sequence numbers, or those of its key.
     pub(crate) fn numbers(&self) -> Numbers {
         match &self.request {
             Request::Push(push) => {
                 let jobs = u64::try_from(push.jobs.len()).unwrap_or(u64::MAX);
-                Numbers { jobs, first: (push.sequence != 0).then_some(push.sequence) }
+                let of_key = |key: u128| u64::try_from(key & u128::from(u64::MAX)).unwrap_or_default();
+                let of_session = Some(push.sequence).filter(|sequence| *sequence != 0);
+                let first = push.idempotency.map(|push| of_key(push.key.get())).or(of_session);
+                Numbers { jobs, first }
             }
             _ => Numbers { jobs: 0, first: None },
         }

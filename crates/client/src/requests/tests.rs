@@ -159,6 +159,24 @@ fn numbers_follow_the_jobs_and_start_at_one() {
 }
 
 #[test]
+fn jobs_under_keys_wait_while_many_are_unanswered() {
+    const MOST: usize = 4_096;
+    let none = || Welcome { session: SessionId::NONE, frame_bytes_max: u32::MAX, ..welcome() };
+    let mut client = Client::new(none());
+    // The numbers of the keys pass 2^64 in the second push.
+    client.requests.push_under_keys(u128::from(u64::MAX) - MOST as u128 - 9);
+    let _calls = [client.push(MOST), client.push(MOST), client.push(MOST), client.push(1)];
+    assert_eq!(client.sequences(), [0, 0]);
+    client.answer(2, pushed(MOST as u64));
+    assert_eq!(client.sequences(), [], "the first one may be repeated");
+    client.reconnect(none());
+    assert_eq!(client.sequences(), [0]);
+    client.answer(1, pushed(MOST as u64));
+    assert_eq!(client.sequences(), [0, 0]);
+    assert!(matches!(client.requests.accept(client.now, reserve(1)), Err(ClientError::NoSession)));
+}
+
+#[test]
 fn answers_in_any_order_end_the_right_call() {
     let mut client = Client::new(welcome());
     let (first, second) = (client.push(1), client.push(2));

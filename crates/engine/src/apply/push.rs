@@ -30,7 +30,7 @@ impl<S: JobStore> Applier<'_, S> {
         topic: &str,
         jobs: &[NewJob<'_>],
     ) -> Result<Vec<PushOutcome>, Reject> {
-        if session == SessionId(0) || sequence == 0 {
+        if session == SessionId::NONE || sequence == 0 {
             return self.in_topic(topic, |applier, topic| {
                 jobs.iter().map(|job| applier.push_one(topic, job)).collect()
             });

@@ -84,7 +84,7 @@ impl<S: JobStore> Applier<'_, S> {
         bytes_max: u64,
     ) -> Result<Outcome, Reject> {
         let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
-        let holder = if live.leases_outlive { SessionId(0) } else { session };
+        let holder = if live.leases_outlive { SessionId::NONE } else { session };
         let granting =
             Granting { session, holder, jobs_max, bytes_max, grants: Vec::new(), bytes: 0, gone: 0 };
         Ok(match topics {

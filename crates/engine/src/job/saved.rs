@@ -161,7 +161,7 @@ impl SavedJob {
             due,
             since: 0,
             fence: Fence(0),
-            holder: SessionId(0),
+            holder: SessionId::NONE,
             priority: PRIORITY_DEFAULT,
             ttr_ms: TTR_MS_DEFAULT,
             attempts: 0,

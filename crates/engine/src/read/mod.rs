@@ -402,7 +402,7 @@ impl Engine {
         if let Some(past) = job.past() {
             history.reserved_first = wall(past.reserved_first);
             history.reserved_last = wall(past.reserved_last);
-            history.held_by = (past.held_by != SessionId(0)).then_some(past.held_by);
+            history.held_by = (past.held_by != SessionId::NONE).then_some(past.held_by);
             history.reason = past.reason.as_deref().map(str::to_owned);
         }
         history

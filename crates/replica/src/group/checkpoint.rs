@@ -321,6 +321,7 @@ impl Group {
             if let Some(backup) = pinned.clone() {
                 let Asker { connection, request } = asker;
                 self.checkpoints.backups.push(Output::Backup { connection, request, backup });
+                node.connections.answered(asker);
             } else {
                 let text = "the files of the backup could not be opened: the server's log says why";
                 node.connections.refuse(asker, ErrorReply::new(ErrorCode::Busy, text));

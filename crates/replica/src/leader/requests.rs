@@ -30,6 +30,7 @@ impl Leader {
         let session = match (phase, &request) {
             (Phase::Open(session), _) => session,
             (_, Request::Hello(hello)) => return self.hello(node, group, asker, hello),
+            (Phase::WithoutSession, _) => return self.request_without_session(node, group, asker, request),
             (Phase::Silent | Phase::Opening, _) => {
                 let error =
                     ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first, and wait for its answer");
@@ -44,7 +45,25 @@ impl Leader {
         self.request_of(node, group, session, asker, request);
     }
 
-    /// Handles a request of a connection that has a session.
+    /// Handles a request of a connection that has opened no session.
+    fn request_without_session(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        request: Request,
+    ) {
+        if request.needs_session() {
+            let text = "this connection has no session: connect again, and say HELLO without the option *no session*";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, text));
+        }
+        match request {
+            Request::Goodbye => node.connections.end_without_session(asker),
+            request => self.request_of(node, group, SessionId::NONE, asker, request),
+        }
+    }
+
+    /// Handles a request of a connection whose HELLO was answered, and its session if it has one.
     fn request_of(
         &mut self,
         node: &mut Node,

@@ -80,6 +80,11 @@ impl Leader {
         one.client_name.clone_from(&hello.client_name);
         let secret = one.secret;
         let Some(resume) = hello.resume else {
+            if hello.without_session {
+                one.phase = Phase::WithoutSession;
+                let secret = SessionSecret::default();
+                return say_welcome(node, group, asker, SessionId::NONE, secret, Resumed::No);
+            }
             return self.open(node, group, asker, secret, hello.leases_outlive);
         };
         let token = node.connections.access(asker.connection).map(|access| access.token.clone());
@@ -264,32 +269,10 @@ impl Leader {
             node.closes.push(before);
         }
         let access = node.connections.access(asker.connection);
-        if let Some(access) = access.as_ref().filter(|_| resumed != Resumed::No) {
-            self.token_limits.resumed(access, session);
+        if let Some(access) = access.filter(|_| resumed != Resumed::No) {
+            self.token_limits.resumed(&access, session);
         }
-        let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(node.config.body_bytes_max);
-        let one = node.connections.one(asker.connection);
-        let (wish_ms, in_flight_max) = one.map_or((0, 0), |one| (one.heartbeat_wish_ms, one.in_flight_max));
-        let welcome = Welcome {
-            version: adjourn_protocol::VERSION,
-            server_name: node.config.server_name.clone(),
-            cluster_id: node.config.cluster_id,
-            session,
-            secret,
-            resumed: resumed != Resumed::No,
-            leases_kept: resumed == Resumed::WithLeases,
-            heartbeat_ms: heartbeat_ms(wish_ms, node.config.heartbeat_ms),
-            session_grace_ms: narrow(node.config.session_grace_ms),
-            frame_bytes_max: narrow(node.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
-            body_bytes_max: narrow(body_bytes_max),
-            push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
-            leases_max: narrow(limits::LEASES_MAX),
-            reserve_jobs_max: limits::RESERVE_JOBS_MAX,
-            in_flight_max,
-            members: group.state.members_for_clients(node),
-            clock_ms: node.clock_ms(),
-        };
-        node.connections.send(asker, Response::Welcome(Box::new(welcome)));
+        say_welcome(node, group, asker, session, secret, resumed);
     }
 
     /// Answers the long polls of a connection without jobs, and ends its subscriptions with an error.
@@ -323,7 +306,7 @@ impl Leader {
         }
         let session = match phase {
             Phase::Open(session) => Some(session),
-            Phase::Silent | Phase::Ended => None,
+            Phase::Silent | Phase::WithoutSession | Phase::Ended => None,
             Phase::Opening => {
                 // Its session is in flight through the log, and cannot be ended here.
                 let opening = "its HELLO is not answered yet: try again";
@@ -369,6 +352,41 @@ impl Node {
         self.connections.refuse(asker, error);
         self.closes.push(asker.connection);
     }
+}
+
+/// Answers a HELLO.
+fn say_welcome(
+    node: &mut Node,
+    group: &Group,
+    asker: Asker,
+    session: SessionId,
+    secret: SessionSecret,
+    resumed: Resumed,
+) {
+    let access = node.connections.access(asker.connection);
+    let body_bytes_max = access.map_or(0, |access| access.body_bytes_max).min(node.config.body_bytes_max);
+    let one = node.connections.one(asker.connection);
+    let (wish_ms, in_flight_max) = one.map_or((0, 0), |one| (one.heartbeat_wish_ms, one.in_flight_max));
+    let welcome = Welcome {
+        version: adjourn_protocol::VERSION,
+        server_name: node.config.server_name.clone(),
+        cluster_id: node.config.cluster_id,
+        session,
+        secret,
+        resumed: resumed != Resumed::No,
+        leases_kept: resumed == Resumed::WithLeases,
+        heartbeat_ms: heartbeat_ms(wish_ms, node.config.heartbeat_ms),
+        session_grace_ms: narrow(node.config.session_grace_ms),
+        frame_bytes_max: narrow(node.config.body_bytes_max + limits::FRAME_OVERHEAD_BYTES_MAX),
+        body_bytes_max: narrow(body_bytes_max),
+        push_jobs_max: narrow(limits::PUSH_JOBS_MAX),
+        leases_max: narrow(limits::LEASES_MAX),
+        reserve_jobs_max: limits::RESERVE_JOBS_MAX,
+        in_flight_max,
+        members: group.state.members_for_clients(node),
+        clock_ms: node.clock_ms(),
+    };
+    node.connections.send(asker, Response::Welcome(Box::new(welcome)));
 }
 
 /// How much of a session was resumed.

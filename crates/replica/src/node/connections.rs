@@ -5,9 +5,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::push_parts::PushParts;
+use super::request_queue::{Asked, Batch, RequestQueue};
 use crate::account::{HeldMemory, MemoryAccount, MemoryShare};
 use crate::io::{Arrival, ConnectionId, Output, Permit};
-use adjourn_protocol::{ErrorReply, GoingAway, Kind, Request, RequestId, Response};
+use adjourn_protocol::{ErrorReply, GoingAway, Request, RequestId, Response};
 use adjourn_types::{Access, Millis, SessionId, SessionSecret};
 
 /// A share with less room than this is nearly used up, in bytes.
@@ -46,6 +47,10 @@ pub(crate) struct Connection {
     /// there is no room by then, and before later reads, so that each read is answered eventually.
     resumed: Option<RequestId>,
     requests: RequestQueue,
+    /// How many of its requests are not answered yet.
+    unanswered: usize,
+    /// The GOODBYE of a connection without a session: it is answered last.
+    goodbye: Option<RequestId>,
     /// True if the client is gone and some of its requests remain.
     is_left: bool,
 }
@@ -60,74 +65,6 @@ struct Outbox {
     answers: u32,
     /// Bytes sent and not reported as written.
     unwritten_bytes: usize,
-}
-
-/// The requests of a connection that are not taken up yet.
-#[derive(Debug, Default)]
-struct RequestQueue {
-    /// Waiting requests, in the batches in which they arrived.
-    batches: VecDeque<Batch>,
-    /// A push before these that is proposed in parts.
-    parts: Option<PushParts>,
-    /// The permit of a batch whose last request is being taken up.
-    permit: Option<Permit>,
-    /// True if the connection is waiting in `askers`.
-    is_in_line: bool,
-}
-
-impl RequestQueue {
-    /// True if a request waits for its turn. Behind a proposed part of a push, requests wait for it to be applied.
-    fn is_waiting(&self) -> bool {
-        self.parts.as_ref().map_or(!self.batches.is_empty(), |parts| !parts.is_under_way())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.batches.is_empty() && self.parts.is_none()
-    }
-
-    /// The first request, or the rest of a push.
-    fn take(&mut self) -> Option<Asked> {
-        if let Some(parts) = self.parts.take() {
-            return Some(Asked::Rest(parts));
-        }
-        self.permit = None;
-        let first = self.batches.front_mut()?;
-        let (request, asked) = first.requests.next()?;
-        if first.requests.as_slice().is_empty() {
-            self.permit = self.batches.pop_front().map(|batch| batch.permit);
-        }
-        Some(Asked::Request(request, asked))
-    }
-
-    /// The caller of the next request, if that is the first one of a batch of another caller.
-    fn take_caller(&mut self) -> Option<Arc<str>> {
-        self.batches.front_mut().filter(|_| self.parts.is_none())?.from.take()
-    }
-
-    /// Drops requests that matter only to the client.
-    fn keep_what_outlives(&mut self) {
-        for batch in &mut self.batches {
-            let requests: Vec<_> = batch.requests.by_ref().filter(|(_, request)| outlives(request)).collect();
-            batch.requests = requests.into_iter();
-        }
-        self.batches.retain(|batch| !batch.requests.as_slice().is_empty());
-    }
-}
-
-/// A request to be taken up.
-#[derive(Debug)]
-pub(crate) enum Asked {
-    Request(RequestId, Request),
-    /// The rest of a push.
-    Rest(PushParts),
-}
-
-#[derive(Debug)]
-struct Batch {
-    from: Option<Arc<str>>,
-    requests: std::vec::IntoIter<(RequestId, Request)>,
-    /// Returned when the last of the requests was taken up.
-    permit: Permit,
 }
 
 impl Connection {
@@ -146,6 +83,8 @@ pub(crate) enum Phase {
     Opening,
     /// It belongs to a session.
     Open(SessionId),
+    /// Its HELLO was answered, and asked for no session.
+    WithoutSession,
     /// After GOODBYE, or after another connection took over its session.
     Ended,
 }
@@ -189,6 +128,8 @@ impl Connections {
         let share = self.account.share(&access, &address);
         let connection = Connection {
             outbox: Outbox { responses: Vec::new(), memory: share.nothing(), answers: 0, unwritten_bytes: 0 },
+            unanswered: 0,
+            goodbye: None,
             share,
             secret,
             access,
@@ -234,6 +175,7 @@ impl Connections {
         permit: Permit,
     ) {
         let Some(connection) = self.all.get_mut(&id).filter(|_| !requests.is_empty()) else { return };
+        connection.unanswered += requests.len();
         connection.requests.batches.push_back(Batch { from, requests: requests.into_iter(), permit });
         self.line_up(id);
     }
@@ -337,7 +279,7 @@ impl Connections {
     pub(crate) fn session_of(&self, id: ConnectionId) -> Option<SessionId> {
         match self.all.get(&id)?.phase {
             Phase::Open(session) => Some(session),
-            Phase::Silent | Phase::Opening | Phase::Ended => None,
+            Phase::Silent | Phase::Opening | Phase::WithoutSession | Phase::Ended => None,
         }
     }
 
@@ -504,6 +446,30 @@ impl Connections {
                 self.resumable.insert(asker.connection);
             }
         }
+        self.answered(asker);
+    }
+
+    /// Notes that a request is answered: by [`Self::send`], or by the driver.
+    pub(crate) fn answered(&mut self, asker: Asker) {
+        let Some(connection) = self.all.get_mut(&asker.connection) else { return };
+        debug_assert!(connection.unanswered > 0, "each request is answered once");
+        connection.unanswered = connection.unanswered.saturating_sub(1);
+        if connection.unanswered == 1
+            && let Some(request) = connection.goodbye.take()
+        {
+            self.send(Asker { request, ..asker }, Response::Done);
+        }
+    }
+
+    /// Answers the GOODBYE of a connection without a session, once all its other requests are answered.
+    pub(crate) fn end_without_session(&mut self, goodbye: Asker) {
+        let Some(connection) = self.all.get_mut(&goodbye.connection) else { return };
+        connection.phase = Phase::Ended;
+        if connection.unanswered > 1 {
+            connection.goodbye = Some(goodbye.request);
+        } else {
+            self.send(goodbye, Response::Done);
+        }
     }
 
     /// As [`Self::send`], for an unsolicited response about a request.
@@ -540,21 +506,6 @@ impl Connections {
             outputs.push(Output::Send { connection, responses, answers, memory });
         }
     }
-}
-
-/// True if a request is carried out even if its client is gone and gets no answer.
-fn outlives(request: &Request) -> bool {
-    let is_of_client = matches!(
-        request,
-        Request::Hello(_)
-            | Request::Reserve(_)
-            | Request::Subscribe(_)
-            | Request::Credit { .. }
-            | Request::Unsubscribe { .. }
-            | Request::Cancel { .. }
-            | Request::BackupBegin
-    );
-    request.opcode().kind() != Kind::Read && !is_of_client
 }
 
 #[cfg(test)]

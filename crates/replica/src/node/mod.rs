@@ -4,6 +4,7 @@ pub(crate) mod connections;
 mod memory;
 pub(crate) mod peers;
 pub(crate) mod push_parts;
+pub(crate) mod request_queue;
 
 use crate::io::{ConnectionId, Notice, Now, Output, ReplicaConfig};
 use crate::node::connections::Connections;

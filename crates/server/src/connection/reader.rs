@@ -247,6 +247,10 @@ impl<'a> Reader<'a> {
         self.gauge.asked(taken);
         client.took(taken);
         let frame_room = if taken > 0 { self.frame_room.take() } else { None };
+        // First: a client may close once a GOODBYE among the requests is answered.
+        if !batch.answers.is_empty() {
+            self.outbox.answer(batch.answers).map_err(|_| End::Gone)?;
+        }
         if !batch.requests.is_empty() {
             let permit = self.share.hand_over(batch.bytes, frame_room).await;
             let (connection, requests) = (self.connection, batch.requests);
@@ -255,9 +259,6 @@ impl<'a> Reader<'a> {
             let core = &self.config.core;
             let sent = if is_brief { core.send_brief(message) } else { core.send(message) };
             sent.map_err(|_| End::Stopped)?;
-        }
-        if !batch.answers.is_empty() {
-            self.outbox.answer(batch.answers).map_err(|_| End::Gone)?;
         }
         end.map(|()| starved)
     }

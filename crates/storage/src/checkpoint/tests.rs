@@ -94,7 +94,7 @@ impl Queue {
     fn push_to(&mut self, topic: &str, jobs: usize, delay_ms: u64, body_bytes: usize) {
         let body = vec![7; body_bytes];
         let jobs = vec![new_job(delay_ms, &body); jobs];
-        self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
+        self.apply(Command::Push { session: SessionId::NONE, sequence: 0, topic, jobs });
     }
 
     fn apply(&mut self, command: Command<'_>) -> Outcome {
@@ -411,7 +411,7 @@ fn spilled_jobs_with_large_bodies_are_loaded_a_few_at_a_time() {
 #[expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
 fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
     let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
-    let (topic, session, sequence) = ("t", SessionId(0), 0);
+    let (topic, session, sequence) = ("t", SessionId::NONE, 0);
     let keys: Vec<String> = (0..200).map(|key| format!("key {key}")).collect();
     let jobs: Vec<NewJob<'_>> = keys
         .iter()

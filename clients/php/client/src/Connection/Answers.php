@@ -248,6 +248,6 @@ final class Answers
     {
         $this->search->hint($reply->leader);
         $this->search->pause($reply->retryAfterMs);
-        $link->drain();
+        $link->drain('the server sent this client away');
     }
 }

@@ -71,7 +71,7 @@ final class Call
         return match ($this->opcode) {
             // Under the key there may be another job meanwhile, which the caller of `cancel` does not want either.
             Opcode::Delete => isset($this->fields['ref']['job']) || ($this->fields['may_repeat'] ?? false),
-            Opcode::Push => $this->isNumbered(),
+            Opcode::Push => $this->isNumbered() || isset($this->fields['idempotency']),
             default => $this->opcode->isRepeatable(),
         };
     }
@@ -98,6 +98,15 @@ final class Call
     public function isNumbered(): bool
     {
         return $this->opcode === Opcode::Push && $this->fields['sequence'] !== 0;
+    }
+
+    /** PUSH: is known by a random key from now on, if it has no numbers yet. */
+    public function drawKey(): void
+    {
+        if ($this->isNumbered() && $this->firstNumber === null) {
+            $this->fields['sequence'] = 0;
+            $this->fields['idempotency'] = random_bytes(16);
+        }
     }
 
     /** @param array<string, mixed> $answer */

@@ -27,6 +27,8 @@ final class Calls
     public array $open = [];
     /** Of the server, as far as it is known. */
     public Limits $limits;
+    /** Whether connections have a session, which numbers pushes. Without one, keys tell whether a push is a repeated one. */
+    public bool $haveSession = false;
     /** No call waits for longer than until then. */
     public int $latestMs = PHP_INT_MAX;
     /** How long a call may take at most, because the process is to end; null: as long as its time-out says. */
@@ -52,6 +54,18 @@ final class Calls
     {
         foreach ($this->open as $call) {
             if ($call->isOnWire) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Whether a push under a key waits that may have been applied: sent again, it has a certain outcome. */
+    public function haveDoubtfulPush(): bool
+    {
+        foreach ($this->open as $call) {
+            if ($call->mayBeApplied && isset($call->fields['idempotency'])) {
                 return true;
             }
         }
@@ -137,7 +151,7 @@ final class Calls
     }
 
     /** Puts what may be sent into the output. */
-    public function send(Wire $wire, int $now): void
+    public function send(Wire $wire, int $now, bool $onlyRepeatable = false): void
     {
         $inFlight = 0;
         $waiting = 0;
@@ -164,6 +178,12 @@ final class Calls
                 continue;
             }
             if ($call->opcode === Opcode::Reserve && ++$waiting > intdiv($this->limits->inFlightMax, 2)) {
+                continue;
+            }
+            if (!$this->haveSession) {
+                $call->drawKey();
+            }
+            if ($onlyRepeatable && !$call->isRepeatable()) {
                 continue;
             }
             if ($call->isNumbered() && !$this->number($call, $oldest)) {

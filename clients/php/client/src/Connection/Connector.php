@@ -18,9 +18,12 @@ final class Connector
     private const WAIT_MS_MAX = 500;
     /** A wait for a socket may end this much before its time. */
     private const EARLY_MS_MAX = 1;
+    private const REPEATS_MAX = 10;
 
     private readonly Greeting $greeting;
     private int $dialAtMs = 0;
+    /** Rounds in which nobody answered, for a push that may have been applied. */
+    private int $repeats = 0;
 
     public function __construct(
         private readonly Options $options,
@@ -72,6 +75,8 @@ final class Connector
             }
             $this->search->answered($address);
             if ($reply instanceof Welcomed) {
+                $this->repeats = 0;
+
                 return $reply;
             }
             $wasAnswered = true;
@@ -85,8 +90,10 @@ final class Connector
             }
         }
         $this->pause();
-        if ($last === null && !$wasAnswered && !$mayStillAnswer && $error !== null) {
-            // A first connection fails in the first round in which each address had its whole time: the address may be wrong.
+        $repeats = $this->calls->haveDoubtfulPush() && ++$this->repeats <= self::REPEATS_MAX;
+        if ($last === null && !$wasAnswered && !$mayStillAnswer && $error !== null && !$repeats) {
+            // A first connection fails in the first round in which each address had its whole time: the address may be wrong. But a
+            // push under a key that may have been applied is worth a few more.
             $this->calls->failAll($error);
         }
         foreach ($this->calls->open as $call) {
@@ -102,17 +109,19 @@ final class Connector
     {
         $wire = new Wire($this->dialer->dial($address, max(1, $untilMs - $this->clock->nowMs())));
         $said = $this->clock->nowMs();
-        $wire->queue($this->greeting->hello($last));
-        if ($last === null && $this->search->isAlone()) {
-            // A new session: what waits goes in the same packet. It is refused if HELLO is. A member that does not answer would
-            // leave its outcome unknown, although another one may answer.
-            $this->calls->send($wire, $said);
+        $wire->queue($this->greeting->hello($last, $this->calls->haveSession));
+        if ($last === null && ($this->search->isAlone() || !$this->calls->haveSession)) {
+            // No session, or a new one: what waits goes in the same packet. It is refused if HELLO is. A member that does not answer
+            // would leave the outcome of what cannot be repeated unknown, although another one may answer.
+            $this->calls->send($wire, $said, onlyRepeatable: !$this->search->isAlone());
         }
         $reply = null;
         $garbled = null;
         try {
             $reply = $this->greeting->await($wire, $untilMs);
         } catch (Malformed $garbled) {
+            // It knows no PUSH.
+            $wire->sentBytes = 0;
             throw new ProtocolError("$address does not speak this protocol: {$garbled->getMessage()}", $garbled);
         } finally {
             // Also if a signal handler has thrown, perhaps before the sent bytes were counted.

@@ -12,6 +12,9 @@ use Adjourn\Protocol\Opcode;
 /** HELLO and its answer. */
 final readonly class Greeting
 {
+    private const LEASES_OUTLIVE = 1;
+    private const NO_SESSION = 2;
+
     public function __construct(
         private Options $options,
         private Clock $clock,
@@ -39,13 +42,13 @@ final readonly class Greeting
     }
 
     /** The frame. */
-    public function hello(?Welcome $last): string
+    public function hello(?Welcome $last, bool $wantsSession): string
     {
         return Codec::encode(Opcode::Hello, Calls::HELLO_ID, [
             'magic' => 'ADJ1',
             'version_min' => 1,
             'version_max' => 1,
-            'options' => $this->options->leasesOutlive ? 1 : 0,
+            'options' => ($this->options->leasesOutlive ? self::LEASES_OUTLIVE : 0) | ($wantsSession ? 0 : self::NO_SESSION),
             'heartbeat_ms' => $this->options->heartbeatMs,
             'session' => $last?->session ?? 0,
             'secret' => $last?->secret ?? str_repeat("\0", 16),

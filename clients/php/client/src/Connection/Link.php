@@ -14,6 +14,7 @@ final class Link
 
     private readonly Pulse $pulse;
     private ?int $drainUntilMs = null;
+    private string $drainWhy = '';
 
     /** @param bool $needsProof whether leases are lost without answers of the leader */
     public function __construct(
@@ -34,9 +35,10 @@ final class Link
     }
 
     /** Nothing new is sent. The connection ends when the answers to what was sent have come, or do not come. */
-    public function drain(): void
+    public function drain(string $why, int $msMax = self::DRAIN_MS_MAX): void
     {
-        $this->drainUntilMs ??= $this->clock->nowMs() + self::DRAIN_MS_MAX;
+        $this->drainUntilMs ??= $this->clock->nowMs() + $msMax;
+        $this->drainWhy = $why;
     }
 
     public function isDraining(): bool
@@ -113,7 +115,7 @@ final class Link
     private function giveUpAt(): array
     {
         if ($this->drainUntilMs !== null) {
-            return ['ms' => $this->calls->hasOnWire() ? $this->drainUntilMs : 0, 'why' => 'the server sent this client away'];
+            return ['ms' => $this->calls->hasOnWire() ? $this->drainUntilMs : 0, 'why' => $this->drainWhy];
         }
         $first = ['ms' => $this->pulse->lostAtMs(), 'why' => 'nothing came for too long'];
         foreach ($this->calls->open as $call) {

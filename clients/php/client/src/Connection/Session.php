@@ -17,7 +17,8 @@ use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
 
 /**
- * One session over as many connections as it takes. Calls wait here until they are answered.
+ * One session over as many connections as it takes. Calls wait here until they are answered. The session is opened when
+ * something needs it: until then connections have none, and pushes are known by keys.
  *
  * Nothing runs in the background: the session sends, receives and reconnects while a caller waits in `await` or calls
  * `step`. A signal handler may call `step`, too: it returns at once if it interrupted the session. Fibers may share a
@@ -30,6 +31,10 @@ final class Session
     private const STEP_MS_MAX = 500;
     private const CANCEL_MS_MAX = 2000;
     private const GRACE_MS_MIN = 400;
+    /** The queue remembers a limited number of keys: a client that pushes more jobs than this opens a session, and numbers them. */
+    private const KEYED_JOBS_MAX = 1024;
+    /** Longer than any call takes. */
+    private const LONG_MS = 86_400_000;
     /** GOING_AWAY: another connection has resumed the session. */
     private const TAKEN = 3;
     /** GOING_AWAY: an operator has closed the connection. */
@@ -48,6 +53,7 @@ final class Session
     /** Another process has resumed the session: this client does not take it back when its connection ends. */
     private bool $isTaken = false;
     private bool $consumes = false;
+    private int $pushedJobs = 0;
     private bool $isBusy = false;
     /** The fiber that is at work, if it is one. */
     private ?\Fiber $busyFiber = null;
@@ -63,6 +69,16 @@ final class Session
         $this->search = new Search($options->addresses, $options->reconnectWaitMaxMs);
         $this->leases = new LeaseClock();
         $this->begin();
+    }
+
+    /** From now on connections have a session. One that has none ends when it is answered. */
+    public function open(): void
+    {
+        if ($this->calls->haveSession) {
+            return;
+        }
+        $this->calls->haveSession = true;
+        $this->link?->drain('a session is needed', self::LONG_MS);
     }
 
     public function limits(): Limits
@@ -109,6 +125,10 @@ final class Session
             $this->step($this->clock->nowMs() + self::STEP_MS_MAX);
         }
         $this->consumes = $this->consumes || $opcode === Opcode::Reserve || $opcode === Opcode::Subscribe;
+        $this->pushedJobs += $opcode === Opcode::Push ? count($fields['jobs']) : 0;
+        if ($this->consumes || $opcode === Opcode::Leases || $this->pushedJobs > self::KEYED_JOBS_MAX) {
+            $this->open();
+        }
 
         return $this->calls->add($opcode, $fields, $timeoutMs);
     }
@@ -168,6 +188,7 @@ final class Session
             throw $this->end;
         }
         $this->consumes = true;
+        $this->open();
         $this->feeds->add($feed);
         $until = $this->clock->nowMs() + $this->options->requestTimeoutMs;
         while (!$feed->stands && $feed->error === null) {
@@ -246,7 +267,8 @@ final class Session
     /** Says GOODBYE if there is a connection. Always ends, at the latest after `timeoutMs`. */
     public function close(int $timeoutMs, bool $saysGoodbye = true): void
     {
-        if ($saysGoodbye && $this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
+        $hasToSay = $this->welcome?->session !== 0 || $this->calls->open !== [];
+        if ($saysGoodbye && $hasToSay && $this->pid === getmypid() && $this->end === null && $this->isConnected() && !$this->isBusy()) {
             $until = $this->clock->nowMs() + $timeoutMs;
             foreach ($this->calls->open as $waiting) {
                 // GOODBYE ends the wait of a RESERVE. Other calls are answered as always.
@@ -322,7 +344,7 @@ final class Session
             $this->isTaken = true;
         }
         $this->search->pause($fields['reason'] === self::DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
-        $link->drain();
+        $link->drain('the server sent this client away');
     }
 
     private function welcomed(Welcomed $connected): void
@@ -340,12 +362,16 @@ final class Session
         $this->calls->limits = $welcome->limits;
         $this->search->learn($welcome->members);
         $this->search->found($welcome->isResumed);
-        $hasGrace = !$areOutliving && $welcome->heartbeatMs > 0;
+        $hasGrace = !$areOutliving && $welcome->session !== 0 && $welcome->heartbeatMs > 0;
         $grace = $hasGrace ? max($welcome->graceMs, self::GRACE_MS_MIN) : null;
         $areKept = $areOutliving || $welcome->areLeasesKept;
         $this->leases->welcomed($connected->saidMs, $grace, $areKept, $welcome->clockMs);
         ++$this->connections;
         $this->link = new Link($connected->wire, $welcome, $grace, !$areOutliving, $this->calls, $this->leases, $this->clock);
+        if ($this->calls->haveSession && $welcome->session === 0) {
+            // Something needs a session since HELLO was said.
+            $this->link->drain('a session is needed', self::LONG_MS);
+        }
         if ($isAgain) {
             $this->options->logger->info('adjourn: connected again', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
         }
@@ -448,6 +474,7 @@ final class Session
         $this->isBusy = false;
         $this->isTaken = false;
         $this->consumes = false;
+        $this->pushedJobs = 0;
         $this->begin();
     }
 }

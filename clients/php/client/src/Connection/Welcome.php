@@ -10,6 +10,7 @@ final readonly class Welcome
     /** @param list<string> $members client addresses */
     private function __construct(
         public string $clusterId,
+        /** 0: none */
         public int $session,
         public string $secret,
         public bool $isResumed,

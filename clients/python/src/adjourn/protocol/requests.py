@@ -53,6 +53,7 @@ from .wire import U8, U16, MalformedFrame, Reader, Writer, encode_text, pack
 _LEASE = struct.Struct("<QQ")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NO_SECRET = bytes(16)
+_LEASES_OUTLIVE, _NO_SESSION = 1, 2
 
 __all__ = [
     "BackupBegin",
@@ -113,6 +114,7 @@ class Hello(Request):
     session: int = 0
     secret: bytes = _NO_SECRET
     leases_outlive: bool = False
+    without_session: bool = False
     version_min: int = VERSION
     version_max: int = VERSION
 
@@ -124,7 +126,7 @@ class Hello(Request):
             MAGIC,
             self.version_min,
             self.version_max,
-            int(self.leases_outlive),
+            bool(self.leases_outlive) * _LEASES_OUTLIVE | bool(self.without_session) * _NO_SESSION,
             self.heartbeat_ms,
             self.session,
             self.secret,
@@ -137,9 +139,8 @@ class Hello(Request):
         magic, least, most, options, heartbeat_ms, session, secret = r.unpack(cls._FIXED, "HELLO")
         if magic != MAGIC:
             raise MalformedFrame("HELLO without the magic")
-        return cls(
-            r.text8("client_name"), r.bytes16("token"), heartbeat_ms, session, secret, bool(options & 1), least, most
-        )
+        marks = bool(options & _LEASES_OUTLIVE), bool(options & _NO_SESSION)
+        return cls(r.text8("client_name"), r.bytes16("token"), heartbeat_ms, session, secret, *marks, least, most)
 
 
 @request(0x02, "PING")

@@ -142,7 +142,7 @@ class Call:
         if isinstance(self.request, rq.Delete):
             return self.request.job.job is not None or self.request.may_repeat
         if isinstance(self.request, rq.Push):
-            return self.request.sequence != 0
+            return self.request.sequence != 0 or self.request.idempotency != 0
         return isinstance(self.request, _REPEATABLE)
 
     @property

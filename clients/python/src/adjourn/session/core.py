@@ -5,7 +5,7 @@
                   +---- down ----+--> outcome unknown (not safe to repeat, session lost)
 
 Requests are sent in the order in which they came. Promised: a push is sent under new numbers only if no copy of it can have
-been applied.
+been applied. Without a session, a push has a key instead of numbers, under which it is sent again whatever became of its copies.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import math
 from collections import deque
 from dataclasses import replace
 from enum import Enum
@@ -41,6 +42,10 @@ log = logging.getLogger("adjourn")
 _OWN_REQUESTS = 2
 _OUT_BYTES_MAX = 1 << 20
 _UNCOUNTED_BYTES = 4
+_KEYS = 1 << 128
+# The queue remembers 65,536 jobs with keys, for all clients, and pushes one that it has forgotten a second time. So few of them
+# may need a repeat at once: one PUSH, of 4,096 jobs at most, always fits.
+_KEYED_JOBS_MAX = 8_192
 
 
 class Link(Enum):
@@ -54,7 +59,12 @@ class Link(Enum):
 class Core:
     """The state of one session."""
 
-    def __init__(self, now: float, said: float, welcome: Welcome, *, timeout: float | None, outlive: bool) -> None:
+    def __init__(
+        self, now: float, said: float, welcome: Welcome, *, timeout: float | None, outlive: bool, key: int | None = None
+    ) -> None:
+        """`key`, of a client without a session, is that of its first push."""
+        # Without a session there are no leases that could end with it.
+        outlive = outlive or key is not None
         self.welcome = welcome
         self.members = welcome.members
         self.link = Link.UP
@@ -78,9 +88,12 @@ class Core:
         self._line: deque[int] = deque()
         self._later: list[tuple[float, int]] = []
         self._numbered: dict[int, int] = {}
+        self._keyed: dict[int, int] = {}
+        self._keyed_jobs = 0
         self._in_flight = 0
         self._next_id = 1
         self._next_sequence = 1
+        self._next_key = key
 
     def submit(
         self,
@@ -94,7 +107,7 @@ class Core:
         """Takes a request in. It is sent as soon as its turn comes. Returns its id."""
         if self.ended is not None:
             raise self.ended.with_traceback(None)
-        call = Call(request, now, future, feed, is_own=is_own)
+        call = Call(self._with_key(request), now, future, feed, is_own=is_own)
         if self._timeout is not None and future is not None:
             call.deadline = now + self._timeout + call.wait
         request_id = self._free_id()
@@ -234,7 +247,7 @@ class Core:
             return None
         loss = self.pulse.loss(now, self._oldest())
         if loss is None:
-            ping = self.pulse.ping_due(now, self.leases.proven)
+            ping = self.pulse.ping_due(now, self._proven)
             if ping is not None:
                 self.out += encode(ping, rq.Ping())
             if self.link is Link.UP and self.pulse.members_due(now):
@@ -248,7 +261,7 @@ class Core:
 
     def next_tick(self, now: float) -> float:
         """When to call `tick` again."""
-        times = [self.pulse.next_look(now, self.leases.proven, self._oldest())]
+        times = [self.pulse.next_look(now, self._proven, self._oldest())]
         times += [when for when in (self.leases.ends_at(),) if when is not None]
         times += [self._later[0][0]] if self._later else []
         return min(times) if self.link is not Link.DOWN else min([now + 0.5, *times[1:]])
@@ -297,6 +310,19 @@ class Core:
             for call in self.open.values()
         )
 
+    @property
+    def _proven(self) -> float:
+        """Since when a heartbeat has to prove that the leases are held: never without a session."""
+        return self.leases.proven if self._next_key is None else math.inf
+
+    def _with_key(self, request: rq.Request) -> rq.Request:
+        """Without a session, a push takes the next key; the next one goes on behind its jobs. 0 would be none."""
+        if self._next_key is None or not isinstance(request, rq.Push) or request.idempotency:
+            return request
+        key = self._next_key or 1
+        self._next_key = (key + len(request.jobs)) % _KEYS
+        return replace(request, sequence=0, idempotency=key)
+
     def _forget_jobs(self) -> list[rq.LeaseRef]:
         found = []
         for call in self.open.values():
@@ -314,7 +340,7 @@ class Core:
             self._remove(request_id)
             return
         request = call.request
-        if isinstance(request, rq.Push) and request.sequence == 0:
+        if isinstance(request, rq.Push) and not request.sequence and not request.idempotency:
             request = replace(request, sequence=self._next_sequence)
         try:
             frame = encode(request_id, _as_sent(now, call, request))
@@ -326,9 +352,12 @@ class Core:
             self.finish(request_id, self._too_large(call, len(frame)))
             return
         call.request = request
-        if isinstance(request, rq.Push):
+        if isinstance(request, rq.Push) and request.sequence:
             self._numbered.setdefault(request_id, request.sequence)
             self._next_sequence = max(self._next_sequence, request.sequence + len(request.jobs))
+        elif isinstance(request, rq.Push) and request_id not in self._keyed:
+            self._keyed[request_id] = len(request.jobs)
+            self._keyed_jobs += len(request.jobs)
         if isinstance(request, (rq.Reserve, rq.Subscribe)):
             self.unseen.consumes = True
             ping = self.pulse.consumes(now)
@@ -351,6 +380,9 @@ class Core:
         return RequestTimeoutError(self._timeout or 0.0, applied)
 
     def _fits_window(self, request_id: int, push: rq.Push) -> bool:
+        if push.idempotency:
+            # A repeat is counted already.
+            return request_id in self._keyed or self._keyed_jobs + len(push.jobs) <= _KEYED_JOBS_MAX
         if not self._numbered:
             return True
         oldest = next(iter(self._numbered.values()))
@@ -362,7 +394,7 @@ class Core:
         self._next_sequence = 1
         self._numbered.clear()
         for request_id, call in list(self.open.items()):
-            if isinstance(call.request, rq.Push):
+            if isinstance(call.request, rq.Push) and not call.request.idempotency:
                 if call.doubts > 0:
                     self.finish(request_id, OutcomeUnknownError())
                 else:
@@ -383,6 +415,7 @@ class Core:
         call = self.open.pop(request_id, None)
         if call is not None:
             self._numbered.pop(request_id, None)
+            self._keyed_jobs -= self._keyed.pop(request_id, 0)
             self._leave_wire(call)
         return call
 

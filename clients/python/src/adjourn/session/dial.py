@@ -42,9 +42,9 @@ class Missed:
 
 
 async def round_of(
-    connect: Connect, search: Search, hello: Hello, limit: float, hint: str, members: Iterable[str]
+    connect: Connect, search: Search, hello: Hello, limit: float, hint: str, members: Iterable[str], *, is_again: bool
 ) -> Link | Missed:
-    """Tries each address once, and the leaders that the servers name."""
+    """Tries each address once, and the leaders that the servers name. `is_again`: a queue was found before."""
     search.begin(hint, members)
     missed = Missed()
     while (address := search.next()) is not None:
@@ -68,8 +68,8 @@ async def round_of(
             return link
         missed.error = link if isinstance(link, AdjournError) else refused(link)
         if isinstance(link, AdjournError):
-            # Where a session began, something else may answer for now; a queue may answer there again.
-            missed.is_hopeless = hello.session == 0
+            # Where a queue was, something else may answer for now; a queue may answer there again.
+            missed.is_hopeless = not is_again
             if missed.is_hopeless:
                 return missed
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ class Config:
     name: str
     token: bytes = b""
     leases_outlive: bool = False
+    without_session: bool = False
     heartbeat: float = 0.0
     connect_timeout: float = 5.0
     request_timeout: float | None = 30.0
@@ -58,7 +60,12 @@ class Session:
         self._loop = asyncio.get_running_loop()
         now = clock.now()
         self._core = Core(
-            now, link.said, link.welcome, timeout=config.request_timeout, outlive=config.leases_outlive
+            now,
+            link.said,
+            link.welcome,
+            timeout=config.request_timeout,
+            outlive=config.leases_outlive,
+            key=secrets.randbits(128) if config.without_session else None,
         )
         self._core.leases.on_loss = self._all_lost
         self._connection: Connection = link.connection
@@ -343,17 +350,18 @@ class Session:
             await self._pause(pause + waits.wait())
             if core.ended is not None and not core.open:
                 return core.ended
-            welcome = core.welcome
-            hello = _hello(config, welcome)
+            hello = _hello(config, None if config.without_session else core.welcome)
             members = [member.address for member in core.members]
-            found = await self._ticking(round_of(config.connect, self._search, hello, config.connect_timeout, hint, members))
+            search = round_of(config.connect, self._search, hello, config.connect_timeout, hint, members, is_again=True)
+            found = await self._ticking(search)
             if isinstance(found, Missed):
                 if found.is_hopeless and found.error is not None:
                     return found.error
                 hint, pause = found.leader, found.pause
                 continue
             self._connection = found.connection
-            log.info("connected; session %s", "resumed" if found.welcome.resumed else "is new")
+            unresumed = "is new" if found.welcome.session else "is not wanted"
+            log.info("connected; session %s", "resumed" if found.welcome.resumed else unresumed)
             try:
                 core.up(clock.now(), found.said, found.welcome)
             except AdjournError as error:
@@ -393,7 +401,8 @@ async def _first_link(config: Config, search: Search, missed: list[AdjournError]
     waits = Backoff(config.reconnect_wait_max)
     hint = ""
     while True:
-        found = await round_of(config.connect, search, _hello(config, None), config.connect_timeout, hint, ())
+        hello = _hello(config, None)
+        found = await round_of(config.connect, search, hello, config.connect_timeout, hint, (), is_again=False)
         if isinstance(found, Link):
             return found
         error = found.error or CannotConnectError("no address answered")
@@ -414,6 +423,7 @@ def _hello(config: Config, welcome: Welcome | None) -> Hello:
         session=welcome.session if welcome else 0,
         secret=welcome.secret if welcome else bytes(16),
         leases_outlive=config.leases_outlive,
+        without_session=config.without_session,
     )
 
 

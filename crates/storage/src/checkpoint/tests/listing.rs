@@ -91,7 +91,7 @@ fn filled() -> Queue {
             let body = vec![7; 100];
             let key = key.as_ref().map(String::as_bytes);
             let jobs = vec![NewJob { due, key, ..new_job(0, &body) }];
-            queue.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
+            queue.apply(Command::Push { session: SessionId::NONE, sequence: 0, topic, jobs });
         }
         let granted = queue.apply(Command::Reserve {
             session,

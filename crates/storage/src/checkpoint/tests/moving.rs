@@ -12,7 +12,7 @@ impl Queue {
     fn push_keyed(&mut self, topics: &[&str], delay_ms: u64) {
         for topic in topics {
             let jobs = vec![NewJob { key: Some(b"k"), ..new_job(delay_ms, b"x") }];
-            self.apply(Command::Push { session: SessionId(0), sequence: 0, topic, jobs });
+            self.apply(Command::Push { session: SessionId::NONE, sequence: 0, topic, jobs });
         }
     }
 

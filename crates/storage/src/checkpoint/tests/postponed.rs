@@ -7,7 +7,7 @@ const KEY: &[u8] = b"k";
 
 fn postponed(body: &[u8]) -> Command<'_> {
     let job = NewJob { key: Some(KEY), if_exists: IfExists::Postpone, ..new_job(60_000, body) };
-    Command::Push { session: SessionId(0), sequence: 0, topic: "t", jobs: vec![job] }
+    Command::Push { session: SessionId::NONE, sequence: 0, topic: "t", jobs: vec![job] }
 }
 
 fn body(queue: &mut Queue) -> Vec<u8> {

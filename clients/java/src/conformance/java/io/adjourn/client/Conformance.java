@@ -211,7 +211,8 @@ public final class Conformance {
     }
 
     private CompletableFuture<Map<String, Object>> connect(Json c) {
-        ClientBuilder builder = Client.builder().token(c.bytes("token")).leasesOutlive(Boolean.TRUE.equals(c.get("leases_outlive")));
+        ClientBuilder builder = Client.builder().token(c.bytes("token")).leasesOutlive(Boolean.TRUE.equals(c.get("leases_outlive")))
+                .withoutSession(Boolean.FALSE.equals(c.get("session")));
         c.texts("addresses").forEach(builder::address);
         if (c.has("tls")) {
             Json tls = c.object("tls");

@@ -41,6 +41,7 @@ public final class AsyncClient {
 
     /** As {@link Client#leases}. */
     public CompletableFuture<List<Job>> leases() {
+        exchange.needSession();
         return handOver(leases(0, exchange.limits().reserveJobsMax(), new ArrayList<>(), true));
     }
 

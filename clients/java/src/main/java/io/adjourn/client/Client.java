@@ -27,9 +27,10 @@ import java.util.stream.StreamSupport;
  * A session with an Adjourn queue. Thread-safe; one for the whole program is enough. It finds the leader by itself, reconnects
  * for ever, and resumes its session; calls only take longer meanwhile.
  *
- * <p>When the connection is lost, pushes are repeated under the same sequence numbers, so that the queue accepts each once;
- * reads, {@code finish}, {@code release}, {@code touch}, {@code bury}, {@code delete} by id, {@code pause} and {@code resume}
- * are repeated because that does no harm. Everything else that was sent ends with {@link OutcomeUnknownException}.
+ * <p>When the connection is lost, pushes are repeated under the same sequence numbers, or keys without a session, so that the
+ * queue accepts each once; reads, {@code finish}, {@code release}, {@code touch}, {@code bury}, {@code delete} by id,
+ * {@code pause} and {@code resume} are repeated because that does no harm. Everything else that was sent ends with
+ * {@link OutcomeUnknownException}.
  *
  * <p>A call waits for its answer at most for the builder's {@code requestTimeout}. All errors are {@link AdjournException}s.
  */
@@ -197,7 +198,8 @@ public final class Client implements AutoCloseable {
         return jobs;
     }
 
-    private static Request.Reserve reserveRequest(List<TopicShare> topics, int jobsMax, Duration wait) {
+    private Request.Reserve reserveRequest(List<TopicShare> topics, int jobsMax, Duration wait) {
+        exchange.needSession();
         if (wait.compareTo(WAIT_MAX) > 0) {
             throw new UsageException("a reserve waits for " + WAIT_MAX + " at most, not for " + wait);
         }
@@ -222,6 +224,7 @@ public final class Client implements AutoCloseable {
 
     /** As {@link #subscribe(String, int)} for up to 64 topics, and at most so many bytes of bodies at once. */
     public Subscription subscribe(List<TopicShare> topics, int creditJobs, long creditBytes) {
+        exchange.needSession();
         Subscription subscription = new Subscription(this, exchange, creditJobs);
         Exchange.Call call = exchange.subscribe(new Request.Subscribe(creditJobs, creditBytes, TopicShare.names(topics),
                 TopicShare.weights(topics)), subscription.feed());

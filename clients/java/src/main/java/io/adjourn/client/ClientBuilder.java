@@ -25,6 +25,7 @@ public final class ClientBuilder {
     private byte[] token = new byte[0];
     private Duration heartbeat = Duration.ZERO;
     private boolean leasesOutlive;
+    private boolean withoutSession;
     private Duration requestTimeout = Duration.ofSeconds(30);
     private Duration connectTimeout = Duration.ofSeconds(5);
     private UnaryOperator<NewJob> onPush = UnaryOperator.identity();
@@ -95,6 +96,16 @@ public final class ClientBuilder {
         return this;
     }
 
+    /**
+     * No session is opened, which would be a commit at the start and one at the end: for programs that push, look and manage once and
+     * end. Such a client cannot reserve. Each of its pushes has a random key instead of numbers, under which it is repeated after a
+     * lost connection.
+     */
+    public ClientBuilder withoutSession(boolean without) {
+        withoutSession = without;
+        return this;
+    }
+
     /** How long a call waits for its answer, reconnects included; 30 seconds without it. */
     public ClientBuilder requestTimeout(Duration timeout) {
         requestTimeout = timeout;
@@ -120,7 +131,7 @@ public final class ClientBuilder {
             throw new UsageException("a client needs an address");
         }
         Session session = new Session(new SessionConfig(servers.addresses(), name, token, heartbeat, leasesOutlive,
-                requestTimeout, connectTimeout, new TcpDialer(tls())));
+                withoutSession, requestTimeout, connectTimeout, new TcpDialer(tls())));
         session.start();
         return new Client(session, onPush);
     }

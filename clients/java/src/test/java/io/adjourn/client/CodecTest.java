@@ -48,7 +48,8 @@ class CodecTest {
                 new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")))),
                 new Request.Reserve(5000, 10, List.of("orders"), List.of()), finish, new Request.Plain(Opcode.PING),
                 new Request.Plain(Opcode.GOODBYE), hello,
-                new Request.Hello(1, 1, 1, 5000, 9, secret(), "cli", utf8("sesame")), new Request.Plain(Opcode.GOODBYE),
+                new Request.Hello(1, 1, 1, 5000, 9, secret(), "cli", utf8("sesame")),
+                new Request.Plain(Opcode.GOODBYE), new Request.Hello(1, 1, 2, 0, 0, new byte[16], "web", NONE),
                 new Request.Plain(Opcode.PING)));
         r.add(new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")),
                 new PushJob(NEW_YEAR, 10, 30_000, 1, 2, "order 17",
@@ -119,6 +120,14 @@ class CodecTest {
             seen.add(requests.get(i).opcode());
         }
         assertEquals(Arrays.stream(Opcode.values()).filter(opcode -> opcode.number() < 0x80).count(), seen.size());
+    }
+
+    @Test
+    void theLengthOfAPushIsKnownBeforeItIsEncoded() {
+        PushJob job = new PushJob(0, 0, 0, 0, 0, "key", NONE, utf8("body"));
+        FrameWriter out = new FrameWriter();
+        new Request.Push(0, "orders", List.of(job, job)).withKey(secret()).encodeFrame(1, out);
+        assertEquals(out.size() - 4, Request.Push.frameBytes("orders") + 2 * job.frameBytes());
     }
 
     @Test

@@ -98,6 +98,17 @@ class OperationsTest {
     }
 
     @Test
+    void aClientWithoutASessionPushesAndLooks() {
+        try (Client once = Client.builder().address(server.address()).withoutSession(true).connect()) {
+            once.pushAll("once", List.of(NewJob.text("a"), NewJob.text("b")));
+            assertTrue(once.push("once", NewJob.text("c")).id() > 0);
+            assertEquals(3, once.count(Filter.topic("once")));
+            assertThrows(UsageException.class, () -> once.reserve("once", 1, WAIT));
+        }
+        assertEquals(3, client.reserve("once", 5, WAIT).size());
+    }
+
+    @Test
     void aBatchAboveTheLimitsIsSplit() {
         List<NewJob> jobs = IntStream.range(0, 5_000).mapToObj(i -> NewJob.of(new byte[300])).toList();
         List<PushResult> results = client.pushAll("batch", jobs);

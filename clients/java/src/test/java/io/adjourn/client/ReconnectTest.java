@@ -19,8 +19,17 @@ class ReconnectTest {
 
     @Test
     void noPushIsLostOrDoubledWhenTheServerIsKilled() throws Exception {
-        try (TestServer server = new TestServer();
-                Client client = Client.builder().address(server.address()).requestTimeout(Duration.ofSeconds(60)).connect()) {
+        pushWhileTheServerIsKilled(false);
+    }
+
+    @Test
+    void noPushUnderAKeyIsLostOrDoubledWhenTheServerIsKilled() throws Exception {
+        pushWhileTheServerIsKilled(true);
+    }
+
+    private static void pushWhileTheServerIsKilled(boolean withoutSession) throws Exception {
+        try (TestServer server = new TestServer(); Client client = Client.builder().address(server.address())
+                .requestTimeout(Duration.ofSeconds(60)).withoutSession(withoutSession).connect()) {
             List<CompletableFuture<PushResult>> pushes = new ArrayList<>();
             for (int round = 0; round < 3; round++) {
                 for (int i = 0; i < 400; i++) {

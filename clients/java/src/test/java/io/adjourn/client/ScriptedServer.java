@@ -75,6 +75,8 @@ final class ScriptedServer implements Closeable {
     static final class Peer {
         private final DataInputStream in;
         private final OutputStream out;
+        /** How many came. */
+        int pings;
 
         Peer(Socket socket) throws IOException {
             in = new DataInputStream(socket.getInputStream());
@@ -89,6 +91,7 @@ final class ScriptedServer implements Closeable {
                 int id = rest[4] & 0xff | (rest[5] & 0xff) << 8 | (rest[6] & 0xff) << 16;
                 Request request = new Request(rest[0] & 0xff, id, java.util.Arrays.copyOfRange(rest, 8, length));
                 if (request.is(Opcode.PING)) {
+                    pings++;
                     send(Opcode.PONG, id, body -> body.u64(1).u64(1));
                 } else if (!request.is(Opcode.CLUSTER_STATUS)) {
                     return request;
@@ -106,9 +109,13 @@ final class ScriptedServer implements Closeable {
 
         /** Answers HELLO. Marks: 1 resumed, 2 leases kept. */
         Request welcome(long session, int marks) throws IOException {
+            return welcome(session, marks, 400, 2_000);
+        }
+
+        Request welcome(long session, int marks, int heartbeatMs, int graceMs) throws IOException {
             Request hello = next(Opcode.HELLO);
             send(Opcode.WELCOME, hello.id, body -> body.u16(1).u8(marks).raw(new byte[16]).u64(session).raw(new byte[16])
-                    .u32(400).u32(2_000).u32(100_000).u32(90_000).u32(100).u32(100).u32(100).u32(100).text8("script").list(10, 0).u64(1));
+                    .u32(heartbeatMs).u32(graceMs).u32(100_000).u32(90_000).u32(100).u32(100).u32(100).u32(100).text8("script").list(10, 0).u64(1));
             return hello;
         }
 

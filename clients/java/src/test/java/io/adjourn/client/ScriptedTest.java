@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** What the client does with a server that misbehaves, stalls or refuses. */
@@ -67,6 +68,81 @@ class ScriptedTest {
             assertEquals(Applied.UNKNOWN, unknown.applied());
             assertEquals(50, client.push("t", NewJob.text("b")).id());
             assertEquals(1, seen.get("number"));
+            client.close(Duration.ofMillis(1));
+        }
+    }
+
+    @Test
+    void aClientWithoutASessionRepeatsItsPushesUnderTheirKeys() throws IOException {
+        List<List<Long>> before = new CopyOnWriteArrayList<>();
+        List<List<Long>> after = new CopyOnWriteArrayList<>();
+        try (ScriptedServer server = new ScriptedServer(peer -> {
+            before.add(wishes(peer.welcome(0, 0)));
+            before.add(numberAndKey(peer.next(Opcode.PUSH)));
+            before.add(numberAndKey(peer.next(Opcode.PUSH)));
+        }, peer -> {
+            after.add(wishes(peer.welcome(0, 0)));
+            ScriptedServer.Request first = peer.next(Opcode.PUSH);
+            ScriptedServer.Request second = peer.next(Opcode.PUSH);
+            after.addAll(List.of(numberAndKey(first), numberAndKey(second)));
+            peer.pushed(second.id(), 43);
+            peer.pushed(first.id(), 41, 42);
+            peer.untilEnd();
+        }); Client client = withoutSession(server.address()).connect()) {
+            CompletableFuture<List<PushResult>> two = client.pushAllAsync("t", List.of(NewJob.text("a"), NewJob.text("b")));
+            CompletableFuture<PushResult> one = client.pushAsync("t", NewJob.text("c"));
+            assertEquals(List.of(41L, 42L), two.join().stream().map(PushResult::id).toList());
+            assertEquals(43, one.join().id());
+            assertEquals(before, after);
+            assertEquals(List.of(2L, 0L, 0L, 0L), before.get(0), "no session is asked for");
+            List<Long> first = before.get(1);
+            List<Long> second = before.get(2);
+            assertEquals(List.of(0L, 0L), List.of(first.get(0), second.get(0)), "no numbers");
+            assertEquals(first.get(1) + 2, second.get(1), "each job has a key");
+            client.close(Duration.ofMillis(1));
+        }
+    }
+
+    private static ClientBuilder withoutSession(String address) {
+        return Client.builder().address(address).requestTimeout(Duration.ofSeconds(20)).withoutSession(true);
+    }
+
+    /** Of a HELLO without a wish for heartbeats: its options, its session and the secret. */
+    private static List<Long> wishes(ScriptedServer.Request hello) {
+        return List.of(hello.u64(8), hello.u64(16), hello.u64(24), hello.u64(32));
+    }
+
+    /** Of a PUSH that ends with a key. */
+    private static List<Long> numberAndKey(ScriptedServer.Request push) {
+        int length = push.payload().length;
+        return List.of(push.u64(0), push.u64(length - 16), push.u64(length - 8));
+    }
+
+    @Test
+    void aClientWithoutASessionRefusesWhatNeedsLeasesAtOnce() {
+        // Nobody listens there.
+        try (Client client = withoutSession("127.0.0.1:1").build()) {
+            UsageException refused = assertThrows(UsageException.class, () -> client.reserve("t", 1, Duration.ofSeconds(1)));
+            assertEquals("this client has no session: leave out withoutSession to reserve jobs", refused.getMessage());
+            assertThrows(UsageException.class, () -> client.reserveAsync(List.of(TopicShare.of("t")), 1, Duration.ZERO));
+            assertThrows(UsageException.class, () -> client.subscribe("t", 1));
+            assertThrows(UsageException.class, client::leases);
+            assertThrows(UsageException.class, () -> client.async().leases());
+            assertThrows(UsageException.class, () -> Worker.builder(client).topic("t").handler(job -> { }).start());
+            client.close(Duration.ofMillis(1));
+        }
+    }
+
+    @Test
+    void aClientWithoutASessionSendsHeartbeatsOnly() throws Exception {
+        try (ScriptedServer server = new ScriptedServer(peer -> {
+            peer.welcome(0, 0, 10_000, 400);
+            ScriptedServer.Request push = peer.next(Opcode.PUSH);
+            peer.pushed(push.id(), peer.pings);
+            peer.untilEnd();
+        }); Client client = withoutSession(server.address()).connect()) {
+            Thread.sleep(400);
+            assertEquals(0, client.push("t", NewJob.text("x")).id(), "no PING for the sake of leases");
             client.close(Duration.ofMillis(1));
         }
     }

@@ -19,6 +19,10 @@ public interface Exchange {
     record Limits(long frameBytesMax, long bodyBytesMax, int pushJobsMax, int leasesMax, int reserveJobsMax) {
     }
 
+    /** Throws UsageException if there is no session, which could hold leases. */
+    default void needSession() {
+    }
+
     /** Hands a request over. Waits while too much is under way, unless {@code mayWait} is false. */
     Call submit(Request request, Duration timeout, boolean mayWait);
 

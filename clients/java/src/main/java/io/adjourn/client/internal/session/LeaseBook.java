@@ -73,6 +73,7 @@ final class LeaseBook {
         return true;
     }
 
+    /** When the leases were shown to be kept last; the largest number if nothing has to show it. */
     long proven() {
         return outlive ? Long.MAX_VALUE : proven;
     }

@@ -11,9 +11,11 @@ import io.adjourn.client.RequestTimeoutException;
 import io.adjourn.client.ServerException;
 import io.adjourn.client.UsageException;
 import io.adjourn.client.internal.wire.FieldTooLongException;
+import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -41,6 +43,11 @@ final class Requests {
     private static final long CHECKPOINT_MAX = 3_600 * SECOND;
     /** Sequence numbers that may be unanswered. */
     private static final long WINDOW = 16_384;
+    /**
+     * Jobs with keys that may be sent and not answered. The queue remembers 65,536 of them, of all clients, and cannot tell a key
+     * that it has forgotten from a new one: a repeat of more jobs than that would push the first ones a second time.
+     */
+    private static final int KEYED_JOBS_MAX = 8_192;
     private static final int OPEN_MAX = 16_384;
     private static final long OPEN_BYTES_MAX = 64L << 20;
     private static final long GIVE_BACK_MAX = 60 * SECOND;
@@ -61,11 +68,24 @@ final class Requests {
     private long openBytes;
     private int lastId;
     private long nextSequence = 1;
+    /** Pushes have keys, and no numbers. */
+    private final boolean hasKeys;
+    /** The halves of the next key. */
+    long nextKeyLow;
+    long nextKeyHigh;
+    /** Jobs with keys that were sent on the present connection and are not answered. */
+    private int keyedJobs;
 
-    Requests(Guard guard, Ticker ticker, Wire wire) {
+    Requests(Guard guard, Ticker ticker, Wire wire, boolean hasKeys) {
         this.guard = guard;
         this.ticker = ticker;
         this.wire = wire;
+        this.hasKeys = hasKeys;
+        if (hasKeys) {
+            SecureRandom random = new SecureRandom();
+            nextKeyLow = random.nextLong();
+            nextKeyHigh = random.nextLong();
+        }
     }
 
     // ---- what is open
@@ -141,9 +161,26 @@ final class Requests {
             // The server releases what it holds when it gets the request.
             backup = null;
         }
+        if (hasKeys && call.request instanceof Request.Push push) {
+            call.request = push.withKey(takeKey(push.jobs().size()));
+        }
         enter(call);
         line.add(call);
         pump();
+    }
+
+    /** A key for the first of these jobs; the others have those that follow. */
+    byte[] takeKey(int jobs) {
+        if (nextKeyLow == 0 && nextKeyHigh == 0) {
+            // 0 stands for no key.
+            nextKeyLow = 1;
+        }
+        byte[] key = new FrameWriter(16).u64(nextKeyLow).u64(nextKeyHigh).toBytes();
+        nextKeyLow += jobs;
+        if (Long.compareUnsigned(nextKeyLow, jobs) < 0) {
+            nextKeyHigh++;
+        }
+        return key;
     }
 
     private void enter(Open call) {
@@ -208,12 +245,15 @@ final class Requests {
     }
 
     private boolean fitsWindow(Request.Push push) {
-        return push.sequence() != 0 || numbered.isEmpty() || nextSequence + push.jobs().size() - numbered.firstKey() <= WINDOW;
+        if (push.hasKey()) {
+            return keyedJobs == 0 || keyedJobs + push.jobs().size() <= KEYED_JOBS_MAX;
+        }
+        return push.isKnown() || numbered.isEmpty() || nextSequence + push.jobs().size() - numbered.firstKey() <= WINDOW;
     }
 
     private void send(Open call) {
         long now = ticker.now();
-        if (call.request instanceof Request.Push push && push.sequence() == 0) {
+        if (call.request instanceof Request.Push push && !push.isKnown()) {
             call.request = push.withSequence(nextSequence);
             numbered.put(nextSequence, call);
             nextSequence += push.jobs().size();
@@ -247,6 +287,7 @@ final class Requests {
         call.doubts++;
         call.counts = true;
         wire.inFlight++;
+        keyedJobs += keyedJobs(call);
         guard.changed.signalAll();
     }
 
@@ -265,6 +306,7 @@ final class Requests {
         line.clear();
         later.clear();
         backup = null;
+        keyedJobs = 0;
         all().forEach(this::afterLoss);
         line.addAll(open.values());
     }
@@ -287,12 +329,12 @@ final class Requests {
         }
     }
 
-    /** The session is a new one: numbers start at 1 again. */
+    /** The session is a new one, or there is none: numbers start at 1 again. */
     void renumber() {
         nextSequence = 1;
         numbered.clear();
         for (Open call : List.copyOf(open.values())) {
-            if (call.request instanceof Request.Push push) {
+            if (call.request instanceof Request.Push push && !push.hasKey()) {
                 if (call.doubts > 0) {
                     fail(call, new OutcomeUnknownException("the session was forgotten before the push was answered"));
                 } else {
@@ -441,7 +483,12 @@ final class Requests {
         if (call.counts) {
             call.counts = false;
             wire.inFlight--;
+            keyedJobs -= keyedJobs(call);
         }
+    }
+
+    private static int keyedJobs(Open call) {
+        return call.request instanceof Request.Push push && push.hasKey() ? push.jobs().size() : 0;
     }
 
     /** No new ones are taken, and long polls end. */

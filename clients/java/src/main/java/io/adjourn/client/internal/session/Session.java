@@ -5,6 +5,7 @@ import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
 import io.adjourn.client.ConnectionException;
 import io.adjourn.client.Lease;
+import io.adjourn.client.UsageException;
 import io.adjourn.client.WrongClusterException;
 import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.Opcode;
@@ -57,8 +58,8 @@ public final class Session implements Exchange {
     public Session(SessionConfig config) {
         this.config = config;
         this.wire = new Wire(guard, ticker, config.addresses());
-        this.requests = new Requests(guard, ticker, wire);
-        this.leases = new LeaseBook(ticker, config.leasesOutlive());
+        this.requests = new Requests(guard, ticker, wire, config.withoutSession());
+        this.leases = new LeaseBook(ticker, config.leasesOutlive() || config.withoutSession());
         this.answers = new Answers(guard, ticker, wire, requests, leases);
         this.timer = new ScheduledThreadPoolExecutor(1, task -> daemon(task, "adjourn-timer"));
         timer.setRemoveOnCancelPolicy(true);
@@ -80,6 +81,13 @@ public final class Session implements Exchange {
     }
 
     // ---- what callers ask for
+
+    @Override
+    public void needSession() {
+        if (config.withoutSession()) {
+            throw new UsageException("this client has no session: leave out withoutSession to reserve jobs");
+        }
+    }
 
     @Override
     public Call submit(Request request, Duration timeout, boolean mayWait) {
@@ -294,7 +302,9 @@ public final class Session implements Exchange {
         guard.lock();
         try {
             Response.Welcome known = wire.welcome();
-            return new Request.Hello(1, 1, config.leasesOutlive() ? 1 : 0, (int) config.heartbeat().toMillis(),
+            int options = (config.leasesOutlive() ? Request.Hello.LEASES_OUTLIVE : 0)
+                    | (config.withoutSession() ? Request.Hello.NO_SESSION : 0);
+            return new Request.Hello(1, 1, options, (int) config.heartbeat().toMillis(),
                     known == null ? 0 : known.session(), known == null ? new byte[16] : known.secret(), config.name(), config.token());
         } finally {
             guard.unlock();

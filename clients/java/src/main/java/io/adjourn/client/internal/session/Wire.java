@@ -269,8 +269,8 @@ final class Wire {
     }
 
     private long pingDue(long proven) {
-        long every = Math.max(HEARTBEAT_MIN,
-                Math.min(heartbeat(), Integer.toUnsignedLong(welcome.sessionGraceMs()) * MS / 4));
+        long grace = proven == Long.MAX_VALUE ? Long.MAX_VALUE : Integer.toUnsignedLong(welcome.sessionGraceMs()) * MS;
+        long every = Math.max(HEARTBEAT_MIN, Math.min(heartbeat(), grace / 4));
         return Math.max(Math.min(Math.min(heard, spoken), proven), pinged) + every;
     }
 

@@ -16,12 +16,12 @@ public sealed interface Request {
 
     void encode(FrameWriter out);
 
-    /** Whether carrying it out twice does no more than carrying it out once. A push needs its sequence for that. */
+    /** Whether carrying it out twice does no more than carrying it out once. A push needs its sequence or a key for that. */
     default boolean repeatable() {
         return switch (opcode()) {
             case PING, GOODBYE, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE, RESUME,
                     TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS -> true;
-            case PUSH -> ((Push) this).sequence() != 0;
+            case PUSH -> ((Push) this).isKnown();
             case DELETE -> ((Delete) this).job() instanceof JobRef.Id;
             default -> false;
         };
@@ -47,6 +47,11 @@ public sealed interface Request {
     /** HELLO. */
     record Hello(int versionMin, int versionMax, int options, int heartbeatMs, long session, byte[] secret, String clientName,
             byte[] token) implements Request {
+        /** Options: leases run to their deadline whatever happens to the session. */
+        public static final int LEASES_OUTLIVE = 1;
+        /** Options: no session is opened. */
+        public static final int NO_SESSION = 2;
+
         @Override
         public Opcode opcode() {
             return Opcode.HELLO;
@@ -85,13 +90,26 @@ public sealed interface Request {
             this(sequence, topic, jobs, NO_KEY);
         }
 
-        /** What the length of a PUSH without a job is. */
+        /** What the length of a PUSH without a job is, with a key. */
         public static int frameBytes(String topic) {
-            return 8 + 8 + 1 + FrameWriter.utf8(topic).length + 6;
+            return 8 + 8 + 1 + FrameWriter.utf8(topic).length + 6 + NO_KEY.length;
         }
 
         public Push withSequence(long number) {
             return new Push(number, topic, jobs, idempotency);
+        }
+
+        public Push withKey(byte[] key) {
+            return new Push(0, topic, jobs, key);
+        }
+
+        public boolean hasKey() {
+            return !Arrays.equals(idempotency, NO_KEY);
+        }
+
+        /** The queue knows a repeat of it. */
+        public boolean isKnown() {
+            return sequence != 0 || hasKey();
         }
 
         @Override
@@ -109,7 +127,7 @@ public sealed interface Request {
                         .u16(FrameWriter.length(job.attributes.length, 0xffff)).u32(job.body.length)
                         .raw(key).raw(job.attributes).raw(job.body);
             }
-            if (!Arrays.equals(idempotency, NO_KEY)) {
+            if (hasKey()) {
                 out.raw(idempotency);
             }
         }
