@@ -169,6 +169,34 @@ func TestKeyedJobsUnderWayAreBounded(t *testing.T) {
 	sent("after the last one's answer", [4]bool{false, true, true, false})
 }
 
+func TestARefusedPushIsRepeatedBeforeOneThatWaitsForItsNumbers(t *testing.T) {
+	s := newSession(newConfig(nil))
+	welcome := &wire.Welcome{Session: 1, InFlightMax: 100, FrameBytesMax: 1 << 20, PushJobsMax: 1 << 20}
+	if err := s.up(&link{}, welcome, start); err != nil {
+		t.Fatal(err)
+	}
+	var calls [5]*call
+	for i := range calls {
+		c, err := s.start(&wire.Push{Topic: "t", Jobs: make([]wire.NewJob, 4096)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[i] = c
+	}
+	if calls[4].onWire {
+		t.Fatal("the fifth push does not fit into the window")
+	}
+	busy := &wire.Error{Code: uint16(ErrBusy), Marks: wire.MarkRetryable}
+	s.locked(func(now time.Time) { s.received(now, wire.Frame{ID: calls[0].id, Opcode: busy.Opcode()}, busy, nil) })
+	s.locked(func(now time.Time) {
+		s.retryDelayed(calls[0].retryAt, func(time.Time) {})
+		s.pump(now)
+	})
+	if !calls[0].onWire || calls[4].onWire {
+		t.Errorf("on the wire: the first push %v, the fifth %v", calls[0].onWire, calls[4].onWire)
+	}
+}
+
 func TestAServerThatAnswersOnlyHeartbeatsIsStuck(t *testing.T) {
 	s := newSession(newConfig(nil))
 	s.welcome = &wire.Welcome{HeartbeatMs: 3000, SessionGraceMs: 10_000, InFlightMax: 100, FrameBytesMax: 1 << 20}

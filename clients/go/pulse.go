@@ -131,8 +131,10 @@ func (s *session) stuckAt() (time.Time, bool) {
 	return latest(oldest, s.pulse.moved).Add(s.pulse.answer), true
 }
 
-// retryDelayed puts calls in line again whose time has come.
+// retryDelayed puts calls in line again whose time has come, before those that were not sent yet: a push behind them may wait for
+// their numbers.
 func (s *session) retryDelayed(now time.Time, sooner func(time.Time)) {
+	var due []*call
 	waiting := s.delayed[:0]
 	for _, c := range s.delayed {
 		switch {
@@ -142,13 +144,14 @@ func (s *session) retryDelayed(now time.Time, sooner func(time.Time)) {
 			sooner(c.retryAt)
 		default:
 			c.retryAt = time.Time{}
-			s.line = append(s.line, c)
+			due = append(due, c)
 		}
 	}
 	for i := len(waiting); i < len(s.delayed); i++ {
 		s.delayed[i] = nil
 	}
 	s.delayed = waiting
+	s.line = append(due, s.line...)
 }
 
 func earliest(times ...time.Time) time.Time {
