@@ -216,11 +216,11 @@ fn a05_a_session_with_its_secret_and_without_rights() {
     let (mut shop, welcome) = scene.greet(&scene.shop, None);
     push(&mut shop, "shop.a", 0);
     let leases = reserve(&mut shop, "shop.a");
-    let resume = Resume { session: welcome.session, secret: welcome.secret };
-    let (mut thief, told) = scene.greet(&scene.thief, Some(resume));
+    let resume = welcome.resume();
+    let (mut thief, told) = scene.greet(&scene.thief, resume);
     assert!(!told.resumed && told.session != welcome.session);
     assert_eq!(finish(&mut thief, leases.clone()), [false]);
-    let (mut shop, _) = scene.greet(&scene.shop, Some(resume));
+    let (mut shop, _) = scene.greet(&scene.shop, resume);
     assert_eq!(finish(&mut shop, leases), [true]);
 }
 
@@ -347,8 +347,7 @@ fn a14_a_flood_of_sessions() {
         matches!(client.receive(), Some((_, Response::Welcome(_))))
     });
     assert_eq!(opened.count(), 20);
-    let resume = Resume { session: welcome.session, secret: welcome.secret };
-    let (mut shop, told) = scene.greet(&scene.shop, Some(resume));
+    let (mut shop, told) = scene.greet(&scene.shop, welcome.resume());
     assert!(told.leases_kept && told.session != SessionId(0));
     assert_eq!(finish(&mut shop, leases), [true]);
 }

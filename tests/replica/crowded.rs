@@ -9,8 +9,7 @@ mod turns;
 mod without_session;
 
 use adjourn_protocol::{
-    Delivered, ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Resume,
-    Subscribe,
+    Delivered, ErrorCode, Hello, JobRef, NewJob, Push, Request, RequestId, Reserve, Response, Subscribe,
 };
 use adjourn_replica::{ConnectionId, Input, Permit};
 use adjourn_types::limits::{DUE_PER_ENTRY_MAX, LEASES_MAX};
@@ -281,7 +280,7 @@ fn a_session_lives_while_one_of_two_that_resumed_it_speaks_for_it() {
     let mut rig = Rig::new();
     let first = rig.connect(1);
     let Response::Welcome(welcome) = rig.answer(first, 0) else { panic!("no welcome") };
-    let resume = Resume { session: welcome.session, secret: welcome.secret };
+    let resume = welcome.resume();
     rig.replica.handle(rig.at, Input::Disconnected { connection: first });
     rig.pass(3_100);
     rig.settle();
@@ -289,12 +288,12 @@ fn a_session_lives_while_one_of_two_that_resumed_it_speaks_for_it() {
     // It has lapsed. Two resume it, and the later one is gone before that is applied.
     let [stays, goes] = [2, 3].map(|number| rig.open(number));
     for connection in [stays, goes] {
-        rig.ask(connection, 0, Request::Hello(Hello { resume: Some(resume), ..hello() }));
+        rig.ask(connection, 0, Request::Hello(Hello { resume, ..hello() }));
     }
     rig.replica.handle(rig.at, Input::Disconnected { connection: goes });
     rig.settle();
     let Response::Welcome(welcome) = rig.answer(stays, 0) else { panic!("no welcome") };
-    assert_eq!((welcome.resumed, welcome.session), (true, resume.session));
+    assert_eq!((welcome.resumed, Some(welcome.session)), (true, resume.map(|resume| resume.session)));
     rig.pass(3_100);
     rig.settle();
 

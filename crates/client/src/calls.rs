@@ -31,7 +31,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects and opens a session, unless the configuration says [otherwise](ClientConfig::without_session). Must be called within a tokio runtime: a task of it keeps the connection.
+    /// Connects and opens a session, unless the configuration says [otherwise](ClientConfig::without_session). Must be called
+    /// within a tokio runtime: a task of it keeps the connection.
     ///
     /// Fails with [`ClientError::CannotConnect`] when no server answers within
     /// [`connect_timeout_ms`](ClientConfig::connect_timeout_ms), with [`ClientError::Refused`] when one answers but refuses
@@ -397,7 +398,7 @@ impl Drop for Reserving<'_> {
 /// The length field of a PUSH without jobs.
 pub(super) fn push_bytes(topic: &TopicName) -> usize {
     const HEADER_AND_FIELDS: usize = 8 + 8 + 1 + 6;
-    // At most: only without a session.
+    // Only pushes without a session have one.
     const KEY: usize = 16;
     HEADER_AND_FIELDS + KEY + topic.as_str().len()
 }

@@ -59,7 +59,7 @@ impl Rig {
 
     fn session(&self, connection: ConnectionId) -> Resume {
         match self.answer(connection, 0) {
-            Response::Welcome(welcome) => Resume { session: welcome.session, secret: welcome.secret },
+            Response::Welcome(welcome) => welcome.resume().expect("a session"),
             other => panic!("{other:?}"),
         }
     }

@@ -44,8 +44,6 @@ pub(super) struct Producer {
     again: Vec<(Us, u64)>,
     next_push: Us,
     window: usize,
-    calm: bool,
-    pace: Pace,
     draining: bool,
 }
 
@@ -58,8 +56,6 @@ impl Producer {
             again: Vec::new(),
             next_push: 0,
             window: 8,
-            calm: plan.calm,
-            pace: plan.pace,
             draining: false,
         }
     }
@@ -67,7 +63,7 @@ impl Producer {
     fn push(&mut self, endpoint: &mut Endpoint) {
         let name = *endpoint.random.pick(&TOPICS);
         let jobs = self.jobs.list(endpoint, name == BRIEF);
-        let protected = self.calm || !endpoint.random.percent(8);
+        let protected = self.jobs.calm || !endpoint.random.percent(8);
         let push = Push {
             topic: topic(name),
             sequence: if protected { self.sequence } else { 0 },
@@ -168,7 +164,7 @@ impl Role for Producer {
         }
         if !self.draining && self.next_push <= endpoint.now && self.unanswered.len() < self.window {
             self.push(endpoint);
-            self.next_push = endpoint.now + self.pace.stretched(endpoint.random.within((MS, 120 * MS)));
+            self.next_push = endpoint.now + self.jobs.pace.stretched(endpoint.random.within((MS, 120 * MS)));
             if endpoint.random.percent(3) {
                 self.next_push += endpoint.random.within((SECOND, 4 * SECOND));
             }

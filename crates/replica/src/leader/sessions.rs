@@ -268,8 +268,9 @@ impl Leader {
             node.connections.say_goodbye(before, message, GoingAway::SessionTakenOver);
             node.closes.push(before);
         }
-        let access = node.connections.access(asker.connection);
-        if let Some(access) = access.filter(|_| resumed != Resumed::No) {
+        if resumed != Resumed::No
+            && let Some(access) = node.connections.access(asker.connection)
+        {
             self.token_limits.resumed(&access, session);
         }
         say_welcome(node, group, asker, session, secret, resumed);

@@ -454,21 +454,22 @@ impl Connections {
         let Some(connection) = self.all.get_mut(&asker.connection) else { return };
         debug_assert!(connection.unanswered > 0, "each request is answered once");
         connection.unanswered = connection.unanswered.saturating_sub(1);
-        if connection.unanswered == 1
-            && let Some(request) = connection.goodbye.take()
-        {
-            self.send(Asker { request, ..asker }, Response::Done);
-        }
+        self.answer_goodbye(asker.connection);
     }
 
     /// Answers the GOODBYE of a connection without a session, once all its other requests are answered.
     pub(crate) fn end_without_session(&mut self, goodbye: Asker) {
         let Some(connection) = self.all.get_mut(&goodbye.connection) else { return };
         connection.phase = Phase::Ended;
-        if connection.unanswered > 1 {
-            connection.goodbye = Some(goodbye.request);
-        } else {
-            self.send(goodbye, Response::Done);
+        connection.goodbye = Some(goodbye.request);
+        self.answer_goodbye(goodbye.connection);
+    }
+
+    fn answer_goodbye(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.all.get_mut(&id).filter(|one| one.unanswered == 1)
+            && let Some(request) = connection.goodbye.take()
+        {
+            self.send(Asker { connection: id, request }, Response::Done);
         }
     }
 

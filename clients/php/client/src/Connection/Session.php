@@ -78,7 +78,7 @@ final class Session
             return;
         }
         $this->calls->haveSession = true;
-        $this->link?->drain('a session is needed', self::LONG_MS);
+        $this->leaveForSession();
     }
 
     public function limits(): Limits
@@ -285,6 +285,14 @@ final class Session
 
     // One connection
 
+    /** Ends a connection without a session once it is answered. */
+    private function leaveForSession(): void
+    {
+        if ($this->welcome?->session === 0) {
+            $this->link?->drain('a session is needed', self::LONG_MS);
+        }
+    }
+
     private function carry(Link $link, int $now, int $untilMs): void
     {
         $link->look($now);
@@ -368,9 +376,9 @@ final class Session
         $this->leases->welcomed($connected->saidMs, $grace, $areKept, $welcome->clockMs);
         ++$this->connections;
         $this->link = new Link($connected->wire, $welcome, $grace, !$areOutliving, $this->calls, $this->leases, $this->clock);
-        if ($this->calls->haveSession && $welcome->session === 0) {
-            // Something needs a session since HELLO was said.
-            $this->link->drain('a session is needed', self::LONG_MS);
+        if ($this->calls->haveSession) {
+            // Perhaps something needs it since HELLO was said.
+            $this->leaveForSession();
         }
         if ($isAgain) {
             $this->options->logger->info('adjourn: connected again', ['server' => $welcome->serverName, 'resumed' => $welcome->isResumed]);
