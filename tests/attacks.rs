@@ -51,8 +51,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use adjourn_protocol::{
-    Bulk, Change, ErrorCode, Hello, Idempotency, JobRef, List, NewJob, Push, PushResult, Request, Reserve,
-    Response, Resume, TopicSet, Welcome,
+    Advance, Bulk, Change, ErrorCode, Hello, Idempotency, JobRef, List, NewJob, Push, PushResult, Request,
+    Reserve, Response, Resume, TopicSet, Welcome,
 };
 use adjourn_types::limits::{IDEMPOTENT_PUSHES_MAX, LEASES_MAX, PUSH_JOBS_MAX};
 use adjourn_types::{
@@ -324,6 +324,7 @@ fn a13_what_only_an_operator_may() {
     for request in [
         Request::Connections { after: 0, connections_max: 9 },
         Request::Disconnect { connection: 1, ends_session: true },
+        Request::Advance(Advance::By(1)),
         Request::ClusterAdd { address: "127.0.0.1:1".to_owned() },
         Request::ClusterRemove { node: 1 },
         Request::ClusterTransfer { node: 0 },

@@ -9,6 +9,7 @@ mod examples;
 mod hostile;
 mod php_delayqueue;
 mod rig;
+mod test_clock;
 mod tokens;
 mod watch;
 

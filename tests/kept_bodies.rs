@@ -58,7 +58,7 @@ pub(crate) fn reference(place: u32, record: &Record<'_>) -> BodyRef {
 
 /// The job that a peek shows, found a few jobs at a time.
 pub(crate) fn peek(engine: &Engine, topic: TopicId, store: &mut KeptBodies) -> Option<JobView> {
-    let mut listing = Listing::first_delayed(topic);
+    let mut listing = Listing::first_delayed(Some(topic));
     loop {
         let Ok(found) = engine.peek(&mut listing, &mut 3, store);
         match found {

@@ -4,6 +4,7 @@ pub(crate) mod descriptors;
 pub(crate) mod files_of_server;
 pub(crate) mod logging;
 pub(crate) mod memory;
+mod ports;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
 use crate::exit::{Exit, Failure};
+use crate::output::show;
 use adjourn_call_backs::CallBacksError;
 use adjourn_http::Http;
 use adjourn_replica::ReplayError;
@@ -24,12 +26,15 @@ Examples:
   adjourn serve --data /var/lib/adjourn
   adjourn serve --listen 10.0.0.5:7440 --tls-cert node-1.pem --tls-key node-1.key --tokens-file tokens.toml
   adjourn serve --config /etc/adjourn.toml --log-format json
+  adjourn serve --memory --clock manual --listen 127.0.0.1:0 --http-listen 127.0.0.1:0
 
 Clients on other machines reach it only with TLS (`adjourn cert`) and tokens (`adjourn token`), or with --insecure.
 
 A flag overrides the environment, the environment the file, the file the default. adjourn.example.toml documents
 every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
-second signal ends it at once. On SIGHUP it reads the file of tokens anew.";
+second signal ends it at once. On SIGHUP it reads the file of tokens anew.
+
+With --memory it writes no file, and prints one line on standard output when it serves: its addresses, as JSON.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]
@@ -89,10 +94,15 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
     let alerts = adjourn_alerts::Prepared::read(&config).map_err(|error| Failure::new(Exit::Usage, error))?;
     let started = async {
         let http = Http::reserve(&config).await.map_err(failure)?;
+        let in_memory = config.memory;
         let running = Server::start(config).await.map_err(failure)?;
+        let ports = ports::line(&running, &http);
         let call_backs = call_backs.start(&running, &http.addresses()).map_err(not_calling)?;
         let alerts = alerts.start(&running, call_backs.clone());
         http.serve(&running, call_backs.clone(), alerts).map_err(failure)?;
+        if in_memory {
+            show(ports);
+        }
         Ok::<_, Failure>((running, call_backs))
     };
     let (mut running, call_backs) = tokio::select! {

@@ -178,9 +178,11 @@ impl Prepared {
         let own = [Some(running.address()), running.peer_address()].into_iter().flatten();
         client.never_call(own.chain(http.iter().copied()).collect());
         let local = running.local();
-        let folder = local.call_backs_folder();
-        let log = Log::open(&folder, config.log_bytes, wall)
-            .map_err(|source| CallBacksError::Log { folder: folder.clone(), source })?;
+        let log = match local.call_backs_folder() {
+            Some(folder) => Log::open(&folder, config.log_bytes, wall)
+                .map_err(|source| CallBacksError::Log { folder, source })?,
+            None => Log::none(wall),
+        };
         let access = Arc::new(Access { token: NAME.to_owned(), ..Access::open() });
         let shared = CallBacksState {
             settler: Settler::start(local.clone(), Arc::clone(&access)),

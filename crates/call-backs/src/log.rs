@@ -25,7 +25,8 @@ const SHOWN_MAX: usize = 1000;
 /// A handle of the log.
 #[derive(Debug)]
 pub(super) struct Log {
-    writer: SyncSender<Order>,
+    /// The thread that writes; `None` if no attempts are kept.
+    writer: Option<SyncSender<Order>>,
     left_out: AtomicU64,
     clock: fn() -> Millis,
 }
@@ -42,11 +43,17 @@ impl Log {
         let pieces = Pieces::in_folder(folder, bytes_max, clock)?;
         let (writer, orders) = sync_channel(WAITING_MAX);
         thread::Builder::new().name("attempts".to_owned()).spawn(move || run(pieces, &orders))?;
-        Ok(Self { writer, left_out: AtomicU64::new(0), clock })
+        Ok(Self { writer: Some(writer), left_out: AtomicU64::new(0), clock })
+    }
+
+    /// The log of a server that writes no files: it keeps nothing.
+    pub(super) fn none(clock: fn() -> Millis) -> Self {
+        Self { writer: None, left_out: AtomicU64::new(0), clock }
     }
 
     pub(super) fn write(&self, attempt: Attempt) {
-        if let Err(TrySendError::Full(_)) = self.writer.try_send(Order::Write(Box::new(attempt))) {
+        let Some(writer) = &self.writer else { return };
+        if let Err(TrySendError::Full(_)) = writer.try_send(Order::Write(Box::new(attempt))) {
             self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -79,10 +86,11 @@ impl Log {
 
     /// The places of a job's lines.
     fn find(&self, job: JobId) -> io::Result<Vec<Found>> {
+        let Some(writer) = &self.writer else { return Ok(Vec::new()) };
         let (asker, answer) = sync_channel(1);
         // The writer may be gone.
         let gone = || io::Error::other("the log of attempts is closed");
-        self.writer.send(Order::Find(job, asker)).map_err(|_| gone())?;
+        writer.send(Order::Find(job, asker)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
     }
 }

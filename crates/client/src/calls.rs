@@ -9,9 +9,9 @@ use super::error::{ClientError, ProtocolFault};
 use super::shared::{ClientState, Handle};
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use adjourn_protocol::{
-    Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult, ReleaseKind,
-    Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport, TopicSet, TopicSettings,
-    Welcome,
+    Advance, Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult,
+    ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport, TopicSet,
+    TopicSettings, Welcome,
 };
 use adjourn_types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
@@ -278,6 +278,15 @@ impl Client {
     /// Checks that the server answers. Returns its wall clock.
     pub async fn ping(&self) -> Result<Millis, ClientError> {
         self.ask(Request::Ping).await
+    }
+
+    /// Moves the clock of a server for tests (`adjourn serve --memory --clock manual`). When this returns, everything that is
+    /// due by the new time is carried out: jobs are ready, and leases have ended. Returns the server's wall clock.
+    ///
+    /// [`ErrorCode::Unsupported`] if the server's clock is that of its machine, [`ErrorCode::NotFound`] if no job is
+    /// delayed to whose due time it could move.
+    pub async fn advance(&self, advance: Advance) -> Result<Millis, ClientError> {
+        self.ask(Request::Advance(advance)).await
     }
 
     /// Stops all workers, as [`Worker::stop`](super::Worker::stop) does, then ends the session after earlier requests are

@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 
 use adjourn_json::values::{self, ValueError};
+use adjourn_protocol::Advance;
 use adjourn_types::{Backoff, Key, Millis, NameError, TopicName, When};
 
 /// A type of value that is written as text, or also as a number.
@@ -37,6 +38,8 @@ pub(crate) struct Field<K: Kind>(pub K::Value);
 
 /// A delay: how long from now.
 pub(crate) enum Delay {}
+/// How far a test moves the clock.
+pub(crate) enum ClockStep {}
 /// A time to run.
 pub(crate) enum Ttr {}
 /// How long to wait.
@@ -68,6 +71,21 @@ impl Kind for Delay {
 
     fn of_number(number: u64) -> Option<u64> {
         values::delay_of(number).ok()
+    }
+}
+
+impl Kind for ClockStep {
+    type Value = Advance;
+    type Error = ValueError;
+    const EXPECTED: &'static str = "a duration such as \"15m\", or milliseconds, or \"next\"";
+    const EXAMPLE: &'static str = "15m";
+
+    fn of_text(text: &str) -> Result<Advance, ValueError> {
+        if text == "next" { Ok(Advance::ToNext) } else { values::delay_ms(text).map(Advance::By) }
+    }
+
+    fn of_number(number: u64) -> Option<Advance> {
+        values::delay_of(number).ok().map(Advance::By)
     }
 }
 

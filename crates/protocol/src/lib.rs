@@ -3,6 +3,7 @@
 //! It does no IO, reads no clock, and has no state of a queue. `protocol.md` is this module's specification; a test
 //! parses every frame in it and checks it against this code.
 
+mod advance;
 mod answer;
 mod backup;
 mod browse;
@@ -25,6 +26,7 @@ mod session;
 mod settle;
 mod wire;
 
+pub use advance::Advance;
 pub use answer::{Changed, Counted, Kicked, Page, Step};
 pub use browse::{Bulk, Change, List};
 pub use connections::{ConnectionList, ConnectionReport};

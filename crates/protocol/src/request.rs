@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use bytes::BytesMut;
 
 use super::RequestId;
+use super::advance::Advance;
 use super::browse::{Bulk, List};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
@@ -365,6 +366,8 @@ requests! {
         /// The topic that is asked for.
         topic: TopicName,
     }
+    /// Moves the clock of a server for tests. Answered when everything that is due by then is carried out.
+    Advance = 0x59, "ADVANCE" -> Pong, Own, Unsafe, [Admin], [Invalid, Busy, Unreadable, NotFound] (advance: Advance)
 
     /// Asks for a backup of the state as it is now, to be read over this connection.
     BackupBegin = 0x60, "BACKUP_BEGIN" -> BackupReady, Own, Unsafe, [Admin], [Busy, DiskFull]

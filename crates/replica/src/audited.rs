@@ -1,6 +1,6 @@
 //! What the audit log records of requests.
 
-use adjourn_protocol::{Bulk, Change, JobRef, Request, Subject, TopicSet};
+use adjourn_protocol::{Advance, Bulk, Change, JobRef, Request, Subject, TopicSet};
 use adjourn_types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
 /// Whether a request changes more than single jobs.
@@ -15,6 +15,8 @@ pub(super) fn about(request: &mut Request) -> String {
         Request::List(list) => of_filter(&list.filter),
         Request::Count(filter) => of_filter(filter),
         Request::Bulk(bulk) => of_bulk(bulk),
+        Request::Advance(Advance::By(by_ms)) => format!("clock by {by_ms} ms"),
+        Request::Advance(Advance::ToNext) => "clock to the next job".to_owned(),
         Request::Disconnect { connection, .. } => format!("connection {connection}"),
         Request::ClusterAdd { address } => address.clone(),
         Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),

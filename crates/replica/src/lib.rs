@@ -180,6 +180,12 @@ impl Replica {
         self.group.applied.0
     }
 
+    /// The queue's monotonic clock as of the last [`Self::poll`], in microseconds: leases end by it. It is the driver's,
+    /// unless it is [manual](Recovery::with_manual_clock).
+    pub fn clock_us(&self) -> u64 {
+        self.node.queue_us
+    }
+
     /// The wall clock that decides which jobs are due, in microseconds, as of the last [`Self::poll`].
     pub fn wall_us(&self) -> u64 {
         self.group.state.clock.wall_us()
@@ -222,11 +228,14 @@ impl Replica {
             }
         }
         self.answer_reads();
-        let Self { node, group, .. } = self;
+        let Self { node, group, leader, .. } = self;
         outputs.extend(group.take_wanted());
         outputs.extend(group.take_members());
         group.prepare(loaded);
         group.note_memory(node);
+        if let Some(leader) = leader {
+            leader.end_advances(node, group);
+        }
         group.step_checkpoint(node, outputs)?;
         outputs.extend(group.checkpoints.take_backups());
         outputs.extend(group.take_cut());
@@ -253,6 +262,7 @@ impl Replica {
     fn lead(&mut self) {
         let Self { node, group, leader, .. } = self;
         if let Some(leader) = leader {
+            leader.advance_to_found(node, group);
             leader.lapse_sessions(node, group);
         }
         if group.is_keep_due(node) {
@@ -302,7 +312,7 @@ impl Replica {
     fn look_at_clocks(&mut self, now: Now) {
         let Self { node, group, leader, .. } = self;
         node.look_at_clocks(now);
-        let Some(by_ms) = group.state.clock.advance(now) else { return };
+        let Some(by_ms) = group.state.clock.advance(node.queue_now()) else { return };
         let Some(by_ms) = group.believed_step_ms(node, leader.is_some(), by_ms) else { return };
         group.state.clock.adopt(by_ms);
         node.notices.push(Notice::ClockStepped { by_ms });

@@ -39,6 +39,7 @@ pub struct Recovery {
     peers: Peers,
     /// Set if a part of a member's state could not be read. Then no more entries are applied.
     lost: Option<StorageError>,
+    has_manual_clock: bool,
 }
 
 /// Why a log cannot be replayed.
@@ -99,6 +100,7 @@ impl Recovery {
             tail: VecDeque::new(),
             peers: Peers::default(),
             lost: None,
+            has_manual_clock: false,
         };
         if let Some(Restored { number, base, voters, learners, next_chunk, engine, records, lost }) = restored
         {
@@ -112,6 +114,12 @@ impl Recovery {
             recovery.lost = lost;
         }
         recovery
+    }
+
+    /// The queue's clock begins at that of the driver and stands still: only ADVANCE moves it. For a single node.
+    #[must_use]
+    pub fn with_manual_clock(self) -> Self {
+        Self { has_manual_clock: true, ..self }
     }
 
     /// Checks that the checkpoint needs no higher feature level than configured. [`Self::replay`] checks the entries.
@@ -209,12 +217,12 @@ impl Recovery {
         let (stamp, clock_offset_ms) = self.clock_at_end();
         let mut raft = self.group();
         raft.campaign_if_sole();
-        let mut clock = LeaderClock::new(now, stamp, clock_offset_ms);
+        let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
+        let mut node = Node::new(config, peers, now, self.has_manual_clock);
+        let mut clock = LeaderClock::new(node.queue_now(), stamp, clock_offset_ms);
         if raft.is_alone() {
             clock.catch_up(now.wall);
         }
-        let Self { config, engine, records, checkpoints, applied, peers, lost, .. } = self;
-        let mut node = Node::new(config, peers, now);
         let mut group = Group {
             raft,
             state: State { engine, records, clock },

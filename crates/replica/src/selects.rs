@@ -11,15 +11,16 @@ pub(super) fn select_job(job: &JobRef) -> JobSelect<'_> {
     }
 }
 
-pub(super) fn at_least(due: When) -> When {
+/// A due time that is not before the requested one; `lag_ms` is [`Node::stamp_lag_ms`](super::node::Node::stamp_lag_ms).
+pub(super) fn at_least(due: When, lag_ms: u64) -> When {
     match due {
-        When::After(delay_ms) => When::After(at_least_ms(delay_ms)),
+        When::After(delay_ms) => When::After(at_least_ms(delay_ms, lag_ms)),
         When::At(_) => due,
     }
 }
 
-/// Lengthens a delay by 1 ms, so that it is never shorter than requested: it counts from the stamp, in whole milliseconds,
-/// which can be almost 1 ms older than the request.
-pub(super) fn at_least_ms(delay_ms: u64) -> u64 {
-    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(1) }
+/// Lengthens a delay by what the stamp from which it counts may be older than the request, so that it is never shorter than
+/// requested.
+pub(super) fn at_least_ms(delay_ms: u64, lag_ms: u64) -> u64 {
+    if delay_ms == 0 { 0 } else { delay_ms.saturating_add(lag_ms) }
 }

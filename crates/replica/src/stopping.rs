@@ -27,6 +27,7 @@ impl Replica {
         self.group.refuse_backups(&mut self.node, &stopping());
         if let Some(leader) = &mut self.leader {
             leader.passes.refuse_all(&mut self.node);
+            leader.advances.refuse_all(&mut self.node, &stopping());
         }
         for connection in self.node.connections.ids() {
             self.node.connections.say_goodbye(connection, STOPPING, GoingAway::Stopping);

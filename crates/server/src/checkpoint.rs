@@ -48,7 +48,7 @@ pub(super) struct CheckpointThread<F: Folder> {
     whose: Whose,
     under_way: Option<UnderWay<F>>,
     /// No other process may open the directory before this thread has ended.
-    _lock: DirectoryLock,
+    _lock: Option<DirectoryLock>,
 }
 
 /// The owner of the data in a directory.
@@ -85,7 +85,7 @@ impl<F: Folder> CheckpointThread<F> {
         core: CoreMailbox,
         disk: DiskHandle,
         clock: Clock,
-        lock: DirectoryLock,
+        lock: Option<DirectoryLock>,
         whose: Whose,
     ) -> Self {
         Self { folder, core, disk, clock, whose, under_way: None, _lock: lock }

@@ -1,7 +1,11 @@
-//! The only place of the server that reads the machine's clocks.
+//! The only place of the server that reads the machine's clocks; and the queue's clock, which a test may move.
+//! `docs/design/time.md` says what goes by which. Both are one, unless the server runs with `--clock manual`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::config::ClockChoice;
 use adjourn_replica::Now;
 use adjourn_types::{Millis, whole_ms};
 
@@ -29,7 +33,47 @@ impl Clock {
     }
 }
 
-/// The wall clock.
+/// The clocks of a node: the machine's, and that of the queue. Copies agree.
+#[derive(Clone, Debug)]
+pub(super) struct NodeClock {
+    machine: Clock,
+    /// If only ADVANCE moves the queue's clock: what the replica has shown last, in microseconds.
+    manual_us: Option<Arc<AtomicU64>>,
+}
+
+impl NodeClock {
+    /// The clocks of a node with this machine's.
+    pub(super) fn new(machine: Clock, choice: ClockChoice) -> Self {
+        Self { machine, manual_us: (choice == ClockChoice::Manual).then(Arc::default) }
+    }
+
+    /// The time on both of the machine's clocks.
+    pub(super) fn now(&self) -> Now {
+        self.machine.now()
+    }
+
+    /// Time since the machine's clock was started.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.machine.elapsed()
+    }
+
+    /// The replica shows the queue's clock, before its answers of that time are sent.
+    pub(super) fn show_queue(&self, clock_us: u64) {
+        if let Some(manual_us) = &self.manual_us {
+            manual_us.store(clock_us, Ordering::Release);
+        }
+    }
+
+    /// The queue's monotonic clock, by which leases end, in milliseconds: rounded up, so that no lease seems to last longer.
+    pub(super) fn queue_ms(&self) -> u64 {
+        match &self.manual_us {
+            None => whole_ms(self.machine.elapsed()) + 1,
+            Some(manual_us) => manual_us.load(Ordering::Acquire).div_ceil(1000),
+        }
+    }
+}
+
+/// The machine's wall clock.
 #[expect(clippy::disallowed_methods, reason = "the server's edge: time enters here")]
 pub fn wall() -> Millis {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

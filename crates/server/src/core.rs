@@ -17,7 +17,7 @@ use tracing::{error, info, warn};
 
 use super::audit::Audit;
 use super::checkpoint::ToCheckpoint;
-use super::clock::Clock;
+use super::clock::NodeClock;
 use super::disk::{DiskHandle, Persisted, ToDisk};
 use super::mailbox::{Actor, Mailbox, Runner};
 use super::outbox::{Gone, Outbox, ToBackup};
@@ -89,7 +89,7 @@ pub(super) struct Core {
     peers: Option<Peers>,
     /// The number of checkpoint fetches ordered so far.
     fetches: u64,
-    clock: Clock,
+    clock: NodeClock,
     audit: Audit,
     stages: Stages,
     /// The wall clock by which jobs are due, when the last turn that applied entries had ended.
@@ -184,7 +184,7 @@ impl Core {
         disk: DiskHandle,
         checkpoint: Sender<ToCheckpoint>,
         peers: Option<Peers>,
-        clock: Clock,
+        clock: NodeClock,
         audit: Audit,
         readiness: oneshot::Sender<()>,
     ) -> Self {
@@ -197,9 +197,9 @@ impl Core {
             durable: 0,
             peers,
             fetches: 0,
-            clock,
             audit,
             stages: Stages::new(clock.elapsed()),
+            clock,
             wall: Duration::ZERO,
             next_unreadable: Duration::ZERO,
             readiness: Some(readiness),
@@ -328,6 +328,7 @@ impl Core {
         let is_watched = self.events.receiver_count() > 0;
         self.replica.watch_jobs(is_watched);
         self.replica.poll(now, outputs);
+        self.clock.show_queue(self.replica.clock_us());
         if is_watched {
             for event in self.replica.take_job_events() {
                 // The last watcher may have gone meanwhile.

@@ -35,6 +35,7 @@ mod ports;
 mod rate;
 mod stages;
 mod start;
+pub mod testing;
 mod threads;
 pub mod tokens;
 mod unauthenticated;
@@ -57,13 +58,13 @@ pub use accepted::{Accepted, ConnectionHold};
 pub use adjourn_engine::{JobEvent, JobEventKind};
 pub use adjourn_replica::{CalledBack, HeldMemory, MemoryShare, OBSERVED_TOPICS_MAX, Observation};
 use adjourn_replica::{Input, MemoryAccount, ReplayError};
-use adjourn_storage::folder::SpareFolder;
+use adjourn_storage::folder::{Folder, SpareFolder};
 use adjourn_storage::{DiskStorage, StorageError};
 use adjourn_transport::tls::{Acceptor, Members, TlsError};
 use audit::{Audit, Auditor};
 use checkpoint::{CheckpointThread, ToCheckpoint, Whose};
-use clock::Clock;
 pub use clock::wall;
+use clock::{Clock, NodeClock};
 use config::{Config, ConfigError};
 use connection::{ConnectionConfig, ConnectionNumbers, InputRoom};
 pub use core::Observed;
@@ -76,7 +77,7 @@ pub use ports::Port;
 use ports::{Ports, listen};
 pub use rate::Rate;
 pub use stages::{BOUNDS_US, Buckets};
-use start::{Origin, Recovered};
+use start::{Opened, Origin, Recovered};
 use threads::Threads;
 use tokens::{TokenError, Tokens};
 use unauthenticated::Addresses;
@@ -167,7 +168,7 @@ pub enum ServerError {
 pub struct Server;
 
 impl Server {
-    /// Opens the data directory and serves it. A node that stays alone can be used when this returns; any other one
+    /// Opens the data directory, or memory, and serves it. A node that stays alone can be used when this returns; any other one
     /// listens by then, and reports the leader. Needs a tokio runtime of several threads.
     pub async fn start(config: Config) -> Result<Running, ServerError> {
         if !config.grace_fits_heartbeat() {
@@ -179,14 +180,19 @@ impl Server {
                  session_grace_ms, or lower heartbeat_ms"
             );
         }
+        config.check_memory()?;
         // Addresses come first: a mistake there should not cost the time of a recovery.
         let ports = Ports::reserve(&config).await?;
         let gate = Gate::read(&config)?;
         let clock = Clock::start();
         let origin = origin(&config, gate.members.clone()).await?;
+        if config.memory {
+            let recovered = start::recover(&config, &ports.addresses, Opened::in_memory()?, clock)?;
+            return launch(&config, ports, gate, recovered, clock).await;
+        }
         let recovering = tokio::task::spawn_blocking({
             let (config, addresses) = (config.clone(), ports.addresses.clone());
-            move || start::recover(&config, &addresses, origin, clock)
+            move || start::recover(&config, &addresses, Opened::on_disk(&config, origin)?, clock)
         });
         let recovered = recovering.await.map_err(|_| ServerError::Panicked("recovery"))??;
         launch(&config, ports, gate, recovered, clock).await
@@ -211,7 +217,7 @@ impl Gate {
 
 /// The origin of an empty data directory: a node that joins asks the configured members.
 async fn origin(config: &Config, tls: Option<Arc<Members>>) -> Result<Origin, ServerError> {
-    if DiskStorage::is_founded(&config.data) {
+    if config.memory || DiskStorage::is_founded(&config.data) {
         return Ok(Origin::Founds);
     }
     if config.join.is_empty() {
@@ -235,7 +241,8 @@ pub struct Running {
     connections: Arc<ConnectionConfig>,
     /// The connections to the other members, if there may be some.
     passage: Option<Passage>,
-    data: PathBuf,
+    /// The data directory; `None` in memory.
+    data: Option<PathBuf>,
 }
 
 /// After a stop, connections have this long to read their last answers.
@@ -251,7 +258,7 @@ impl Running {
 
     /// Access to the queue for other services in this process.
     pub fn local(&self) -> Local {
-        Local::new(Arc::clone(&self.connections), self.passage.clone(), &self.data)
+        Local::new(Arc::clone(&self.connections), self.passage.clone(), self.data.as_deref())
     }
 
     /// The address for other nodes, if there is one.
@@ -323,16 +330,14 @@ impl Drop for Running {
 }
 
 /// Starts the threads with a recovered state, then admits clients: on a node that stays alone, when it leads.
-async fn launch(
+async fn launch<F: Folder>(
     config: &Config,
     ports: Ports,
     gate: Gate,
-    recovered: Recovered,
+    recovered: Recovered<F>,
     clock: Clock,
 ) -> Result<Running, ServerError> {
-    let Recovered { storage, recovery, own, memory } = recovered;
-    let incoming = SpareFolder::new(storage.incoming(), config.disk_free_min_bytes / 2);
-    let places = SnapshotFiles { file: config.data.join("incoming.pull"), incoming };
+    let Recovered { opened, recovery, own, memory } = recovered;
     let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
     if Handle::current().metrics().num_workers() > 1 {
@@ -343,11 +348,13 @@ async fn launch(
     let alone = ports.peers.is_none();
     let Gate { clients, members, tokens } = gate;
     let (callers, arriving) = tokio::sync::mpsc::channel(callers::WAITING_MAX);
-    let peers = ports.peers.zip(config.peer_listen.as_ref()).map(|(reserved, address)| {
+    let reachable = ports.peers.zip(config.peer_listen.as_ref()).zip(opened.incoming.clone());
+    let peers = reachable.map(|((reserved, address), incoming)| {
+        let incoming = SpareFolder::new(incoming, config.disk_free_min_bytes / 2);
         let options = peers::Options {
-            cluster_id: storage.cluster_id(),
+            cluster_id: opened.identity.cluster_id,
             own,
-            places,
+            places: SnapshotFiles { file: config.data.join("incoming.pull"), incoming },
             tls: members,
             core: to_core.clone(),
             checkpoint: channels.to_checkpoint.clone(),
@@ -361,15 +368,17 @@ async fn launch(
     let peers = peers.transpose()?;
     let passage = peers.as_ref().map(Peers::passage);
     let (audit, auditor) = open_audit_log(config)?;
-    let to_audit = audit.clone();
-    let threads = start_threads(config, storage, clock, channels, move |runner, to_disk, to_checkpoint| {
+    let (to_audit, node_clock) = (audit.clone(), NodeClock::new(clock, config.clock));
+    let core_clock = node_clock.clone();
+    let threads = start_threads(config, opened, clock, channels, move |runner, to_disk, to_checkpoint| {
         let replica = recovery.start(clock.now());
-        let core = Core::new(replica, to_disk, to_checkpoint, peers, clock, to_audit, signal_ready);
+        let core = Core::new(replica, to_disk, to_checkpoint, peers, core_clock, to_audit, signal_ready);
         runner.run(Box::new(core));
     })?;
     threads.spawn_apart("audit", move || auditor.run())?;
     tell_of_memory(&memory, to_core.clone());
-    let connections = Arc::new(connection_config(config, &to_core, clients, &tokens, audit, memory, clock));
+    let connections =
+        Arc::new(connection_config(config, &to_core, clients, &tokens, audit, memory, node_clock));
     let mut running = Running {
         address: ports.address,
         peer_address: ports.peer_address,
@@ -378,7 +387,7 @@ async fn launch(
         threads,
         connections: Arc::clone(&connections),
         passage,
-        data: config.data.clone(),
+        data: (!config.memory).then(|| config.data.clone()),
     };
     if alone {
         running.until_served(ready).await?;
@@ -406,7 +415,7 @@ fn connection_config(
     tokens: &Arc<Tokens>,
     audit: Audit,
     memory: MemoryAccount,
-    clock: Clock,
+    clock: NodeClock,
 ) -> ConnectionConfig {
     ConnectionConfig {
         core: core.clone(),
@@ -447,22 +456,21 @@ impl Channels {
 }
 
 /// Starts the disk thread and the checkpoint thread, and one that runs `core`.
-fn start_threads(
+fn start_threads<F: Folder>(
     config: &Config,
-    storage: DiskStorage,
+    opened: Opened<F>,
     clock: Clock,
     channels: Channels,
     core: impl FnOnce(CoreRunner, DiskHandle, Sender<ToCheckpoint>) + Send + 'static,
 ) -> Result<Threads, ServerError> {
-    let (chunks, lock) = (storage.chunks().clone(), storage.lock());
-    let whose = Whose { cluster_id: storage.cluster_id(), node: config.node };
+    let Opened { storage, chunks, identity, lock, .. } = opened;
+    let whose = Whose { cluster_id: identity.cluster_id, node: config.node };
     let Channels { to_core, runner, to_checkpoint, checkpoint_orders } = channels;
     let mut threads = Threads::new();
     let (chores, chore_thread) = Chores::new();
     let watch_memory = config.memory_max_bytes > 0;
     let free_min_bytes = config.disk_free_min_bytes;
-    let (to_disk, disk) =
-        Disk::start(Box::new(storage), to_core.clone(), clock, free_min_bytes, watch_memory, chores);
+    let (to_disk, disk) = Disk::start(storage, to_core.clone(), clock, free_min_bytes, watch_memory, chores);
     let chores_lock = lock.clone();
     threads.spawn("chores", move || {
         // It may work in the directory after the disk thread has ended.

@@ -43,7 +43,7 @@ use super::peers::Passage;
 use super::ports::Port;
 use super::tokens::AdmittedClient;
 use leader_clock::LeaderClock;
-use leases::{clock_ms, leases_of, release};
+use leases::{leases_of, release};
 use member::{Line, UNASKED};
 use taker::Taker;
 use waiting::{Asker, Waiting};
@@ -71,8 +71,8 @@ pub struct Local {
     config: Arc<ConnectionConfig>,
     /// To the leader, if another member leads.
     passage: Option<Passage>,
-    /// The data directory.
-    data: Arc<Path>,
+    /// The data directory; `None` in memory.
+    data: Option<Arc<Path>>,
     watchers: Arc<Watchers>,
     sessions: Arc<Sessions>,
 }
@@ -122,8 +122,14 @@ pub struct Answering {
 
 impl Local {
     /// Sessions with the core of this configuration, or with the member that leads.
-    pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: &Path) -> Self {
-        Self { config, passage, data: data.into(), watchers: Arc::default(), sessions: Arc::default() }
+    pub(super) fn new(config: Arc<ConnectionConfig>, passage: Option<Passage>, data: Option<&Path>) -> Self {
+        Self {
+            config,
+            passage,
+            data: data.map(Into::into),
+            watchers: Arc::default(),
+            sessions: Arc::default(),
+        }
     }
 
     /// Accepts connections at a port until the server stops. Each is served in a task of its own.
@@ -146,9 +152,9 @@ impl Local {
         self.config.stopping.clone()
     }
 
-    /// The folder of the log of call-backs.
-    pub fn call_backs_folder(&self) -> PathBuf {
-        self.data.join(CALL_BACKS)
+    /// The folder of the log of call-backs; `None` if this server writes no files.
+    pub fn call_backs_folder(&self) -> Option<PathBuf> {
+        Some(self.data.as_ref()?.join(CALL_BACKS))
     }
 
     /// How long an accepted connection's first request may take to be complete, and any that was begun.
@@ -419,7 +425,7 @@ impl LocalSession {
     /// Sets the remaining time of each lease in an answer, as of now, and gives back jobs whose lease may be over.
     fn age(&self, answer: &mut Response) {
         let now_ms = match &self.way {
-            Way::Core { config, .. } => clock_ms(config),
+            Way::Core { config, .. } => config.clock.queue_ms(),
             Way::Member(_, clock) => clock.now_ms_at_most(),
         };
         self.give_back(answer.age(now_ms));

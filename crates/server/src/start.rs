@@ -1,24 +1,99 @@
-//! From a data directory to a running replica: recovery of the stored state.
+//! From stored data to a running replica: recovery of the state.
 
 use tracing::info;
 
 use super::clock::Clock;
-use super::config::Config;
+use super::config::{ClockChoice, Config};
 use super::{ServerError, entropy};
 use adjourn_replica::{MemoryAccount, PeerInfo, Recovery, Replica, ReplicaConfig};
-use adjourn_storage::{DiskStorage, OpenOptions, Storage};
+use adjourn_storage::folder::{DiskFolder, Folder, SimulatedFolder};
+use adjourn_storage::{
+    self as storage, DirectoryLock, DiskStorage, OpenOptions, Restored, SimulatedDisk, Storage,
+};
 use adjourn_types::{Member, whole_ms};
 
-/// The content of a data directory.
-pub(super) struct Recovered {
+/// What a node starts with.
+pub(super) struct Recovered<F: Folder> {
     /// The log and the files beside it.
-    pub(super) storage: DiskStorage,
+    pub(super) opened: Opened<F>,
     /// The state.
     pub(super) recovery: Recovery,
     /// The description of the node for others.
     pub(super) own: PeerInfo,
     /// The memory that clients use beside the state.
     pub(super) memory: MemoryAccount,
+}
+
+/// The data of a node: in a data directory, or in memory.
+pub(super) struct Opened<F: Folder> {
+    /// The log.
+    pub(super) storage: Box<dyn Storage + Send>,
+    /// The folder of checkpoints.
+    pub(super) chunks: F,
+    pub(super) identity: Identity,
+    /// Keeps other processes away.
+    pub(super) lock: Option<DirectoryLock>,
+    /// Where checkpoints of other members are assembled, if there can be any.
+    pub(super) incoming: Option<DiskFolder>,
+    /// The data found in the log.
+    found: storage::Recovered,
+    /// The newest checkpoint, until the recovery takes it.
+    restored: Option<Restored>,
+}
+
+/// Whose data it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Identity {
+    /// The cluster that the data belongs to.
+    pub(super) cluster_id: [u8; 16],
+    /// This copy of the data.
+    pub(super) storage_id: [u8; 16],
+    /// True if the cluster began here.
+    pub(super) founder: bool,
+}
+
+impl Opened<DiskFolder> {
+    /// Opens the data directory, or founds it.
+    pub(super) fn on_disk(config: &Config, origin: Origin) -> Result<Self, ServerError> {
+        let mut storage = DiskStorage::open(&OpenOptions {
+            path: config.data.clone(),
+            node: config.node,
+            // Used only for a new directory.
+            cluster_id: match origin {
+                Origin::Founds => entropy::draw()?,
+                Origin::Joins { cluster_id } => cluster_id,
+            },
+            storage_id: entropy::draw()?,
+            founder: matches!(origin, Origin::Founds),
+        })?;
+        Ok(Self {
+            chunks: storage.chunks().clone(),
+            identity: Identity {
+                cluster_id: storage.cluster_id(),
+                storage_id: storage.storage_id(),
+                founder: storage.is_founder(),
+            },
+            lock: Some(storage.lock()),
+            incoming: Some(storage.incoming()),
+            found: storage.recovered(),
+            restored: storage.take_restored(),
+            storage: Box::new(storage),
+        })
+    }
+}
+
+impl Opened<SimulatedFolder> {
+    /// A new cluster of one node, whose data is gone when the process ends. No file is read or written.
+    pub(super) fn in_memory() -> Result<Self, ServerError> {
+        let identity = Identity { cluster_id: entropy::draw()?, storage_id: entropy::draw()?, founder: true };
+        let chunks = SimulatedFolder::new(0);
+        chunks.complete_install()?;
+        let disk = SimulatedDisk::of_server(identity.cluster_id, identity.storage_id);
+        let storage = disk.open_beside(&chunks, None)?;
+        let found = storage.recovered();
+        let storage = Box::new(storage);
+        Ok(Self { storage, chunks, identity, lock: None, incoming: None, found, restored: None })
+    }
 }
 
 /// The addresses that a node tells others.
@@ -42,32 +117,22 @@ pub(super) enum Origin {
     },
 }
 
-/// Opens the data directory, or founds it, loads the newest checkpoint and replays the log after it. Blocks on the
-/// disk, for seconds if the queue is long.
-pub(super) fn recover(
+/// Loads the newest checkpoint and replays the log after it. Blocks on the disk, for seconds if the queue is long.
+pub(super) fn recover<F: Folder>(
     config: &Config,
     addresses: &Addresses,
-    origin: Origin,
+    mut opened: Opened<F>,
     clock: Clock,
-) -> Result<Recovered, ServerError> {
+) -> Result<Recovered<F>, ServerError> {
     let begun = clock.elapsed();
-    let mut storage = DiskStorage::open(&OpenOptions {
-        path: config.data.clone(),
-        node: config.node,
-        // Used only for a new directory.
-        cluster_id: match origin {
-            Origin::Founds => entropy::draw()?,
-            Origin::Joins { cluster_id } => cluster_id,
-        },
-        storage_id: entropy::draw()?,
-        founder: matches!(origin, Origin::Founds),
-    })?;
-    let recovered = storage.recovered();
     let memory = MemoryAccount::within(config.memory_max_bytes, config.body_bytes_max);
-    let replica_config = replica_config(config, addresses, &storage, memory.clone())?;
-    let mut recovery = Replica::recover(replica_config, recovered, storage.take_restored());
+    let replica_config = replica_config(config, addresses, opened.identity, memory.clone())?;
+    let mut recovery = Replica::recover(replica_config, opened.found, opened.restored.take());
+    if config.clock == ClockChoice::Manual {
+        recovery = recovery.with_manual_clock();
+    }
     let mut refused = recovery.check_feature_level().err();
-    storage.replay(recovery.first_index(), &mut |entry| {
+    opened.storage.replay(recovery.first_index(), &mut |entry| {
         if refused.is_none() {
             refused = recovery.replay(entry).err();
         }
@@ -77,35 +142,36 @@ pub(super) fn recover(
         return Err(ServerError::Replay { data: config.data.clone(), source: refused });
     }
     let took_ms = whole_ms(clock.elapsed().saturating_sub(begun));
+    let data = if config.memory { "(in memory)".to_owned() } else { config.data.display().to_string() };
     info!(
         version = env!("CARGO_PKG_VERSION"),
-        data = %config.data.display(),
-        index = recovered.last_index,
+        data,
+        index = opened.found.last_index,
         jobs = recovery.jobs(),
         took_ms,
         "recovered"
     );
     let member = Member {
         node: config.node,
-        storage_id: storage.storage_id(),
+        storage_id: opened.identity.storage_id,
         peer_address: addresses.peer.clone(),
         client_address: addresses.client.clone(),
     };
     let own = PeerInfo { member, feature_level_max: config.feature_level_max };
-    Ok(Recovered { storage, recovery, own, memory })
+    Ok(Recovered { opened, recovery, own, memory })
 }
 
 fn replica_config(
     config: &Config,
     addresses: &Addresses,
-    storage: &DiskStorage,
+    identity: Identity,
     memory: MemoryAccount,
 ) -> Result<ReplicaConfig, ServerError> {
     Ok(ReplicaConfig {
         node: config.node,
-        cluster_id: storage.cluster_id(),
-        storage_id: storage.storage_id(),
-        founder: storage.is_founder(),
+        cluster_id: identity.cluster_id,
+        storage_id: identity.storage_id,
+        founder: identity.founder,
         entropy: entropy::draw()?,
         server_name: config.server_name.clone(),
         client_address: addresses.client.clone(),

@@ -1,10 +1,11 @@
 //! Threads that end early.
 
+use super::config::ClockChoice;
 use super::disk::ToDisk;
 use super::*;
 use adjourn_engine::Engine;
 use adjourn_replica::CheckpointOrder;
-use adjourn_storage::{CheckpointBegin, OpenOptions};
+use adjourn_storage::CheckpointBegin;
 use adjourn_types::GroupId;
 
 /// How a node ends whose core does this. All its threads end.
@@ -12,14 +13,12 @@ async fn end_of(
     core: impl FnOnce(CoreRunner, DiskHandle, Sender<ToCheckpoint>) + Send + 'static,
 ) -> Result<(), ServerError> {
     let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("data");
-    let options = OpenOptions { path, node: 1, cluster_id: [1; 16], storage_id: [2; 16], founder: true };
-    let storage = DiskStorage::open(&options).expect("founded");
-    let config = Config::default();
+    let config = Config { data: directory.path().join("data"), ..Config::default() };
+    let opened = Opened::on_disk(&config, Origin::Founds).expect("founded");
     let clock = Clock::start();
     let channels = Channels::new(clock);
     let to_core = channels.to_core.clone();
-    let threads = start_threads(&config, storage, clock, channels, core).expect("started");
+    let threads = start_threads(&config, opened, clock, channels, core).expect("started");
     running(&to_core, threads).ended().await
 }
 
@@ -33,7 +32,7 @@ fn running(core: &CoreMailbox, threads: Threads) -> Running {
         &tokens,
         audit,
         MemoryAccount::default(),
-        Clock::start(),
+        NodeClock::new(Clock::start(), ClockChoice::Real),
     );
     Running {
         address: SocketAddr::from(([127, 0, 0, 1], 1)),
@@ -43,7 +42,7 @@ fn running(core: &CoreMailbox, threads: Threads) -> Running {
         threads,
         connections: Arc::new(connections),
         passage: None,
-        data: "data".into(),
+        data: None,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It follows the same [rules](super::durable) as the real disk, and stores the same bytes; only the device is
 //! simulated. It is a [`SimulatedFolder`] with the log in it, where a file takes the place of a sled database. A seed and
-//! the armed faults determine what the device does, so a run can be repeated to the byte.
+//! the armed faults determine what the device does, so a run can be repeated to the byte. Without faults it is the memory in
+//! which a server for tests keeps its data.
 //!
 //! If a process dies while the power stays on ([`SimulatedStorage::kill`]), nothing readable is lost, and nothing more
 //! becomes durable: a power cut after the next start can still lose it.
@@ -31,7 +32,16 @@ const SIZE: JournalSize = JournalSize { file_bytes: 32 << 10, files_max: 3 };
 #[derive(Clone)]
 pub struct SimulatedDisk {
     folder: SimulatedFolder,
+    founding: Founding,
     free_bytes: u64,
+}
+
+/// How the directory was founded.
+#[derive(Clone, Copy)]
+struct Founding {
+    root: LogBase,
+    storage_id: [u8; 16],
+    size: JournalSize,
 }
 
 /// A device in use.
@@ -42,8 +52,18 @@ pub struct SimulatedStorage {
 impl SimulatedDisk {
     /// A device with a directory that was just founded. `seed` decides what its power cuts leave.
     pub fn new(seed: u64) -> Self {
-        let disk = Self { folder: SimulatedFolder::new(seed), free_bytes: 1 << 40 };
-        let founded = Log::create(disk.place(), ROOT, Vote::default());
+        Self::founded(seed, Founding { root: ROOT, storage_id: STORAGE_ID, size: SIZE })
+    }
+
+    /// A device for a server that keeps its data in memory: of this cluster, and with a journal as large as on a disk.
+    pub fn of_server(cluster_id: [u8; 16], storage_id: [u8; 16]) -> Self {
+        let (root, size) = (LogBase::root(cluster_id), JournalSize::default());
+        Self::founded(0, Founding { root, storage_id, size })
+    }
+
+    fn founded(seed: u64, founding: Founding) -> Self {
+        let disk = Self { folder: SimulatedFolder::new(seed), founding, free_bytes: 1 << 40 };
+        let founded = Log::create(disk.place(), founding.root, Vote::default());
         founded.unwrap_or_else(|error| unreachable!("nothing is armed: {error}"));
         disk
     }
@@ -73,7 +93,7 @@ impl SimulatedDisk {
         base: Option<LogBase>,
         chunks: Option<SimulatedFolder>,
     ) -> Result<SimulatedStorage, StorageError> {
-        let (log, found) = Log::open(self.place(), base.unwrap_or(ROOT))?;
+        let (log, found) = Log::open(self.place(), base.unwrap_or(self.founding.root))?;
         let device = Device { disk: self, chunks };
         Ok(SimulatedStorage { durable: Durable::new(device, log, found, &path())? })
     }
@@ -83,8 +103,8 @@ impl SimulatedDisk {
             path: path(),
             folder: self.folder.clone(),
             archive: FileArchive(self.folder.clone()),
-            storage_id: STORAGE_ID,
-            size: SIZE,
+            storage_id: self.founding.storage_id,
+            size: self.founding.size,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU64, NonZeroU128};
 
 use adjourn_protocol::{
-    Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
+    Advance, Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
     ErrorCode, ErrorReply, GoingAway, Hello, Idempotency, JobRef, JobReport, Leased, List, Member,
     MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
     StageReport, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
@@ -193,6 +193,10 @@ fn about_a_topic() -> impl Strategy<Value = Request> {
     ]
 }
 
+fn advance() -> impl Strategy<Value = Advance> {
+    prop_oneof![(0..=DELAY_MS_MAX).prop_map(Advance::By), Just(Advance::ToNext)]
+}
+
 fn credit(subscription: u32, credit_jobs: u32, credit_bytes: u64) -> Request {
     Request::Credit { subscription, credit_jobs, credit_bytes }
 }
@@ -262,6 +266,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
             .prop_map(|(after, connections_max)| Request::Connections { after, connections_max }),
         any::<(u64, bool)>()
             .prop_map(|(connection, ends_session)| Request::Disconnect { connection, ends_session }),
+        advance().prop_map(Request::Advance),
         Just(Request::BackupBegin),
         (any::<u64>(), 1..=BACKUP_READ_BYTES_MAX)
             .prop_map(|(offset, bytes)| Request::BackupRead { offset, bytes }),

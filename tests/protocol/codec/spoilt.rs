@@ -3,8 +3,8 @@
 use std::num::NonZeroU128;
 
 use adjourn_protocol::{
-    Bulk, Change, Hello, Idempotency, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve, Subscribe,
-    TopicSet,
+    Advance, Bulk, Change, Hello, Idempotency, JobRef, List, NewJob, Push, ReleaseKind, Request, Reserve,
+    Subscribe, TopicSet,
 };
 use adjourn_types::limits::{
     BULK_JOBS_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DEDUPE_RETENTION_MS_MAX,
@@ -163,6 +163,7 @@ pub(super) fn spoilt() -> impl Strategy<Value = Request> {
             let due = if is_time { When::At(Millis(delay_ms)) } else { When::After(delay_ms) };
             Request::Reschedule { due, job, if_version: None }
         }),
+        around(DELAY_MS_MAX).prop_map(|by_ms| Request::Advance(Advance::By(by_ms))),
         settling(),
         of_many(),
         topic_set(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use adjourn_protocol::{
-    Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve,
-    Response, Resume, StatsReport, Subscribe, TopicSet,
+    Advance, Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode,
+    Reserve, Response, Resume, StatsReport, Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
@@ -85,6 +85,7 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::TopicSet => Request::TopicSet(TopicSet { topic, change: Box::default() }),
         Of::TopicDelete => Request::TopicDelete { topic },
         Of::TopicShow => Request::TopicShow { topic },
+        Of::Advance => Request::Advance(Advance::By(1)),
         Of::BackupBegin => Request::BackupBegin,
         Of::BackupRead => Request::BackupRead { offset: 0, bytes: 1 },
         Of::BackupEnd => Request::BackupEnd,

@@ -335,7 +335,7 @@ impl<S: JobStore> JobPass<'_, S> {
             return Ok(listed);
         }
         // The job that was found is gone, and another one may be first now.
-        *self.listing = Listing::first_delayed(id);
+        *self.listing = Listing::first_delayed(Some(id));
         Ok(Listed::NotYet)
     }
 }

@@ -121,11 +121,11 @@ impl<W> Listing<W> {
         Some(Self::of(filter, topic, Goal::Count { jobs: 0 }, ListOrder::Due, None))
     }
 
-    /// Finds the delayed job of a topic that is due first.
-    pub fn first_delayed(topic: TopicId) -> Self {
+    /// Finds the delayed job of a topic, or of all topics, that is due first.
+    pub fn first_delayed(topic: Option<TopicId>) -> Self {
         let filter = Filter { states: States::of([JobState::Delayed]), ..Filter::default() };
         let goal = Goal::Page { jobs_left: 1 };
-        let mut listing = Self::of(filter, Some(topic), goal, ListOrder::Due, None);
+        let mut listing = Self::of(filter, topic, goal, ListOrder::Due, None);
         listing.page.looks_left = usize::MAX;
         listing
     }

@@ -11,6 +11,7 @@ mod list;
 mod new_job;
 mod push;
 mod server;
+mod test_clock;
 mod topics;
 mod version;
 
@@ -62,6 +63,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(server::transfer))
         .routes(routes!(server::connections))
         .routes(routes!(server::disconnect))
+        .routes(routes!(test_clock::show, test_clock::advance))
 }
 
 /// The answer of a route.

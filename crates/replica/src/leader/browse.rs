@@ -19,7 +19,7 @@ use adjourn_engine::{Engine, Listed, Listing};
 use adjourn_protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
 use adjourn_storage::{StorageError, Walk};
 use adjourn_types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
-use adjourn_types::{Filter, ListOrder, Position, Right, TopicId};
+use adjourn_types::{Filter, ListOrder, Millis, Position, Right, TopicId};
 
 /// Jobs that all passes may look at in one turn.
 const LOOKS_PER_TURN: usize = 65_536;
@@ -44,6 +44,8 @@ pub(crate) struct Passes {
     kept: VecDeque<Kept>,
     /// Passes over topics.
     pub(super) topics: TopicPasses,
+    /// The results of [`Purpose::NextDue`], until the clock follows them.
+    found_due: Vec<(Asker, Option<Millis>)>,
 }
 
 /// A pass whose page has ended. Its connection is expected to ask for the next page with the current cursor.
@@ -85,6 +87,10 @@ pub(super) enum Purpose {
     Count {
         asker: Asker,
     },
+    /// The delayed job that is due first, for an ADVANCE.
+    NextDue {
+        asker: Asker,
+    },
     Bulk {
         asker: Asker,
         bulk: Box<Bulk>,
@@ -95,16 +101,17 @@ pub(super) enum Purpose {
 }
 
 impl Passes {
-    /// True if a pass is running or waiting.
+    /// True if a pass is running or waiting, or its result is.
     pub(super) fn are_any(&self) -> bool {
-        !self.queue.is_empty() || self.topics.are_any()
+        !self.queue.is_empty() || self.topics.are_any() || !self.found_due.is_empty()
     }
 
     /// Drops every pass. Returns the requests that wait for an answer.
     pub(super) fn take_askers(&mut self) -> Vec<Asker> {
         self.kept.clear();
         let over_jobs = self.queue.drain(..).flat_map(|pass| pass.purpose.askers());
-        over_jobs.chain(self.topics.take_askers()).collect()
+        let found = self.found_due.drain(..).map(|(asker, _)| asker);
+        over_jobs.chain(self.topics.take_askers()).chain(found).collect()
     }
 
     /// The number of this connection's passes, running or waiting.
@@ -182,7 +189,10 @@ impl Purpose {
                 askers.retain(is_there);
                 !askers.is_empty()
             }
-            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => is_there(asker),
+            Self::List { asker, .. }
+            | Self::Count { asker }
+            | Self::NextDue { asker }
+            | Self::Bulk { asker, .. } => is_there(asker),
         }
     }
 
@@ -190,16 +200,20 @@ impl Purpose {
     fn connection(&self) -> Option<ConnectionId> {
         match self {
             Self::Peek { askers, .. } => askers.first().map(|asker| asker.connection),
-            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => {
-                Some(asker.connection)
-            }
+            Self::List { asker, .. }
+            | Self::Count { asker }
+            | Self::NextDue { asker }
+            | Self::Bulk { asker, .. } => Some(asker.connection),
         }
     }
 
     fn askers(self) -> Vec<Asker> {
         match self {
             Self::Peek { askers, .. } => askers,
-            Self::List { asker, .. } | Self::Count { asker } | Self::Bulk { asker, .. } => vec![asker],
+            Self::List { asker, .. }
+            | Self::Count { asker }
+            | Self::NextDue { asker }
+            | Self::Bulk { asker, .. } => vec![asker],
         }
     }
 }
@@ -207,7 +221,7 @@ impl Purpose {
 impl Passes {
     /// Shows the next job of a topic: at once if one is ready, else when a pass has found it.
     pub(super) fn peek(&mut self, node: &mut Node, group: &mut Group, asker: Asker, topic: TopicId) {
-        let mut listing = Listing::first_delayed(topic);
+        let mut listing = Listing::first_delayed(Some(topic));
         let found = group.state.engine.peek(&mut listing, &mut 0, &mut group.state.records);
         if !matches!(found, Ok(Listed::NotYet)) {
             return group.show(node, asker, &found);
@@ -289,6 +303,16 @@ impl Passes {
         } else {
             node.connections.send(asker, Response::Counted { jobs: 0 });
         }
+    }
+
+    /// Finds when the next delayed job is due, of all topics. [`Self::take_found_due`] has the result.
+    pub(super) fn find_next_due(&mut self, node: &mut Node, asker: Asker) {
+        self.begin(node, asker, Listing::first_delayed(None), Purpose::NextDue { asker });
+    }
+
+    /// Takes when the next delayed job is due, for each asker; `None` if there is none.
+    pub(super) fn take_found_due(&mut self) -> Vec<(Asker, Option<Millis>)> {
+        std::mem::take(&mut self.found_due)
     }
 
     pub(super) fn begin(&mut self, node: &mut Node, asker: Asker, listing: Listing<Walk>, purpose: Purpose) {
@@ -400,11 +424,14 @@ impl Passes {
                         }
                     }
                 }
-                (
-                    Purpose::List { asker, .. } | Purpose::Count { asker } | Purpose::Bulk { asker, .. },
-                    Err(error),
-                ) => {
-                    group.unreadable(node, *asker, &error);
+                (Purpose::NextDue { asker }, Ok(listed)) => {
+                    self.found_due.push((*asker, due_of(&listed)));
+                    return None;
+                }
+                (_, Err(error)) => {
+                    for asker in pass.purpose.askers() {
+                        group.unreadable(node, asker, &error);
+                    }
                     return None;
                 }
                 (Purpose::Count { .. }, Ok(Listed::Job(_))) => {}
@@ -435,10 +462,15 @@ impl Passes {
                 let is_proposed = propose(node, group, proposals, asker, cursor, &bulk, &found);
                 (asker.connection, bulk.filter, is_proposed)
             }
-            Purpose::Peek { .. } | Purpose::Count { .. } => return,
+            Purpose::Peek { .. } | Purpose::Count { .. } | Purpose::NextDue { .. } => return,
         };
         if has_more && is_shown {
             self.keep(connection, filter, listing, &group.state.engine);
         }
     }
+}
+
+/// When the job that a pass has found is due.
+fn due_of(listed: &Listed) -> Option<Millis> {
+    if let Listed::Job(view) = listed { Some(view.due) } else { None }
 }

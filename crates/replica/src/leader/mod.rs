@@ -4,6 +4,7 @@
 //! It begins when an entry of the node's own term is applied, and ends when the node no longer leads: then all waiting
 //! clients are told where to go.
 
+mod advance;
 mod browse;
 mod bulk;
 mod changes;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::group::Group;
 use crate::io::{ConnectionId, Notice};
+use crate::leader::advance::Advances;
 use crate::leader::browse::Passes;
 use crate::leader::changes::Changes;
 use crate::leader::proposals::{Proposals, Reply};
@@ -68,6 +70,7 @@ pub(super) struct Leader {
     /// Leases that this leader gives back because their jobs did not reach their consumer.
     pub(super) given_back: BTreeSet<Lease>,
     pub(super) changes: Changes,
+    pub(super) advances: Advances,
     pub(super) next_housekeeping_us: u64,
     /// No entry is proposed before this time: while a checkpoint lags, entries are kept apart.
     pub(super) next_proposal_us: u64,
@@ -89,6 +92,7 @@ impl Leader {
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
             changes: Changes::default(),
+            advances: Advances::default(),
             next_housekeeping_us: node.now_us,
             next_proposal_us: node.now_us,
         };
@@ -140,6 +144,7 @@ impl Leader {
         self.answer_lost(node, group, proposed, &unknown);
         let not_proposed = gathered.into_iter().chain(ends.map(|(_, reply)| reply)).collect();
         self.answer_lost(node, group, not_proposed, &elsewhere);
+        self.advances.refuse_all(node, &elsewhere);
         let reads = std::mem::take(&mut self.reads).all().map(|(asker, _)| asker);
         for asker in reads.chain(self.passes.take_askers()).collect::<Vec<_>>() {
             node.connections.refuse(asker, elsewhere.clone());
@@ -205,7 +210,7 @@ impl Leader {
         let reads = self.reads.any_ready(group.applied.0);
         // A BULK finds its jobs after the entries of its turn were proposed.
         let commands = self.proposals.any_waiting() && self.may_propose(node, group);
-        reads || commands || self.passes.are_any()
+        reads || commands || self.passes.are_any() || self.may_go_on_advancing(node, group)
     }
 
     /// True if another request can be taken now.
@@ -216,7 +221,8 @@ impl Leader {
 
     /// When there is work to do if no event comes before, on the monotonic clock.
     pub(super) fn next_wake_us(&self, node: &Node, group: &mut Group) -> u64 {
-        let ends = [self.graces.next_end_us(), self.waiters.next_deadline_us(node.now_us)];
+        let grace_us = self.graces.next_end_us().map(|end_us| node.wakes_at_us(end_us));
+        let ends = [grace_us, self.waiters.next_deadline_us(node.now_us)];
         let mut wake_us = ends.into_iter().flatten().fold(self.changes.next_keep_us(group), u64::min);
         if group.log.in_flight.len() < WRITES_IN_FLIGHT_MAX {
             let is_held_back = self.next_proposal_us > node.now_us;
@@ -236,10 +242,10 @@ impl Leader {
         let housekeeping_us = if group.may_keep_house(node) { self.next_housekeeping_us } else { u64::MAX };
         let mut timer_us = if group.state.engine.is_overdue(stamp) { housekeeping_us } else { u64::MAX };
         if let Some(free) = group.state.engine.next_free(stamp, |topic| self.waiters.in_line(topic)) {
-            timer_us = timer_us.min(group.state.clock.elapsed_at(free));
+            timer_us = timer_us.min(node.wakes_at_us(group.state.clock.elapsed_at(free)));
         }
         if let Some(deadline) = group.state.engine.next_deadline_after(stamp) {
-            let fires_us = group.state.clock.elapsed_at(deadline);
+            let fires_us = node.wakes_at_us(group.state.clock.elapsed_at(deadline));
             let waited_for = self.waiters.any_in_line();
             timer_us = timer_us.min(if waited_for { fires_us } else { fires_us.max(housekeeping_us) });
         }

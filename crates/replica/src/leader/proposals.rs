@@ -63,6 +63,8 @@ pub(super) struct Proposal {
 
 #[derive(Debug, Default)]
 struct Gathering {
+    /// Its stamp, if the clock was moved since; otherwise it gets that of the moment at which it is taken.
+    stamp: Option<Millis>,
     builder: EntryBuilder,
     replies: Vec<Reply>,
     work: u64,
@@ -154,12 +156,21 @@ impl Proposals {
             let proposal = Proposal { replies: vec![Reply::Nobody], bytes, ..Proposal::default() };
             return (builder.finish(self.stamp), proposal);
         }
-        self.stamp = stamp;
         let mut oldest = self.full.pop_front().unwrap_or_else(|| std::mem::take(&mut self.gathering));
+        let stamp = oldest.stamp.unwrap_or(stamp);
+        self.stamp = stamp;
         let data = oldest.builder.finish(stamp);
         let bytes = data.len().saturating_sub(HEADER_BYTES);
         let Gathering { replies, work, since_us, .. } = oldest;
         (data, Proposal { replies, bytes, work, since_us })
+    }
+
+    /// The clock is about to be moved: the waiting commands came before that, and get the stamp of now.
+    pub(super) fn stamp_waiting(&mut self, stamp: Millis) {
+        if !self.gathering.replies.is_empty() {
+            self.full.push_back(std::mem::take(&mut self.gathering));
+        }
+        self.full.iter_mut().for_each(|waiting| _ = waiting.stamp.get_or_insert(stamp));
     }
 
     /// Notes that an entry was proposed.
@@ -257,6 +268,21 @@ mod tests {
         assert_eq!(proposal.replies.len(), 1);
         let (bytes, _) = proposals.take_entry(Millis(9));
         assert_eq!(Entry::decode(&bytes), Ok(Entry { stamp: Millis(9), commands: vec![finish(2)] }));
+        assert!(!proposals.any_waiting());
+    }
+
+    #[test]
+    fn commands_that_waited_when_the_clock_was_moved_keep_the_time_before() {
+        let mut proposals = Proposals::default();
+        proposals.add(&finish(1), 1, Reply::Nobody, 0);
+        proposals.stamp_waiting(Millis(5));
+        proposals.stamp_waiting(Millis(7));
+        proposals.add(&finish(2), 1, Reply::Nobody, 0);
+        for (stamp, job) in [(5, 1), (9, 2)] {
+            let (bytes, _) = proposals.take_entry(Millis(9));
+            let expected = Entry { stamp: Millis(stamp), commands: vec![finish(job)] };
+            assert_eq!(Entry::decode(&bytes), Ok(expected));
+        }
         assert!(!proposals.any_waiting());
     }
 

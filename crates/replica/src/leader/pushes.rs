@@ -90,9 +90,9 @@ impl Leader {
     /// Proposes as many of the remaining jobs as fit into one command.
     fn propose_part(&mut self, node: &mut Node, group: &Group, mut parts: PushParts) {
         let PushParts { asker, session, ref push, .. } = parts;
-        let first = parts.results.len();
+        let (first, lag_ms) = (parts.results.len(), node.stamp_lag_ms());
         let jobs = push.jobs.iter().skip(first).map(|job| NewJob {
-            due: at_least(job.due),
+            due: at_least(job.due, lag_ms),
             priority: job.priority,
             ttr_ms: job.ttr_ms,
             if_exists: job.if_exists,

@@ -115,6 +115,7 @@ impl Leader {
             Request::ClusterTransfer { node: number } => {
                 self.changes.transfer(node, group, asker, number);
             }
+            Request::Advance(advance) => self.advance(node, group, asker, advance),
             Request::BackupBegin => group.begin_backup(asker),
             // The server answers these two itself for a connection that has a backup.
             Request::BackupRead { .. } => {
@@ -294,7 +295,8 @@ impl Leader {
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
             Request::Release { leases, kind, reason } => {
-                release(leases.clone(), *kind, self.affordable(node, reason.as_deref()))
+                let reason = self.affordable(node, reason.as_deref());
+                release(leases.clone(), *kind, reason, node.stamp_lag_ms())
             }
             Request::Touch { leases, ttr_ms } => Command::Touch { leases: leases.clone(), ttr_ms: *ttr_ms },
             Request::Bury { leases, reason } => {
@@ -303,7 +305,7 @@ impl Leader {
             Request::Delete(reference) => Command::Delete { job: select_job(reference) },
             Request::Reschedule { job, due, if_version } => Command::Reschedule {
                 job: select_job(job),
-                due: at_least(*due),
+                due: at_least(*due, node.stamp_lag_ms()),
                 version: if_version.map(NonZeroU64::get),
             },
             Request::RunNow(reference) => Command::RunNow { job: select_job(reference) },
@@ -368,12 +370,12 @@ impl Replica {
     }
 }
 
-fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: &str) -> Command<'_> {
+fn release(leases: Vec<Lease>, kind: ReleaseKind, reason: &str, lag_ms: u64) -> Command<'_> {
     let (delay_ms, attempted) = match kind {
         ReleaseKind::Backoff => (None, true),
-        ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms)), true),
+        ReleaseKind::After(delay_ms) => (Some(at_least_ms(delay_ms, lag_ms)), true),
         ReleaseKind::NotStarted => (None, false),
-        ReleaseKind::Parked(delay_ms) => (Some(at_least_ms(delay_ms)), false),
+        ReleaseKind::Parked(delay_ms) => (Some(at_least_ms(delay_ms, lag_ms)), false),
     };
     Command::Release { leases, delay_ms, attempted, reason }
 }

@@ -20,7 +20,7 @@ use adjourn_types::{SessionId, SessionSecret, limits};
 /// A client whose session is refused should wait at least this long, in milliseconds.
 const SESSION_FULL_MS: u64 = 1000;
 
-/// The grace of sessions without a connection. A session lapses when its grace ends, unless a client resumes it.
+/// The grace of sessions without a connection, on the queue's clock. A session lapses when its grace ends, unless a client resumes it.
 #[derive(Debug, Default)]
 pub(crate) struct Graces {
     ends_us: BTreeMap<SessionId, u64>,
@@ -46,8 +46,8 @@ impl Graces {
     }
 
     /// Takes the sessions whose grace is over.
-    fn take_ended(&mut self, now_us: u64) -> Vec<SessionId> {
-        let over = self.by_end.iter().take_while(|(end_us, _)| *end_us <= now_us);
+    fn take_ended(&mut self, queue_us: u64) -> Vec<SessionId> {
+        let over = self.by_end.iter().take_while(|(end_us, _)| *end_us <= queue_us);
         let over: Vec<SessionId> = over.map(|(_, session)| *session).collect();
         for session in &over {
             self.end(*session);
@@ -55,7 +55,7 @@ impl Graces {
         over
     }
 
-    /// When the next grace ends.
+    /// When the next grace ends, on the queue's clock.
     pub(super) fn next_end_us(&self) -> Option<u64> {
         self.by_end.first().map(|(end_us, _)| *end_us)
     }
@@ -64,7 +64,7 @@ impl Graces {
 impl Leader {
     /// Starts the grace of a session, unless it has a connection.
     pub(super) fn start_grace(&mut self, node: &Node, session: SessionId) {
-        let end_us = node.now_us + node.config.session_grace_ms * 1000;
+        let end_us = node.queue_us + node.config.session_grace_ms * 1000;
         self.graces.start(&node.connections, session, end_us);
     }
 
@@ -129,7 +129,7 @@ impl Leader {
 
     /// Proposes the lapse of sessions whose grace is over.
     pub(crate) fn lapse_sessions(&mut self, node: &Node, group: &Group) {
-        for session in self.graces.take_ended(node.now_us) {
+        for session in self.graces.take_ended(node.queue_us) {
             debug_assert!(
                 !node.connections.is_attached(session),
                 "whoever speaks for a session ends its grace"

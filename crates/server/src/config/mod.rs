@@ -5,6 +5,7 @@
 //! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
 mod call_backs;
+mod in_memory;
 mod tls;
 mod value;
 
@@ -19,8 +20,8 @@ use adjourn_types::{FEATURE_LEVEL, RetryDefaults};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
 pub use value::{
-    Attempts, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError, Waits, Within,
-    ZoneName,
+    Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError,
+    Waits, Within, ZoneName,
 };
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
@@ -31,6 +32,10 @@ const HEARTBEATS_PER_GRACE: u64 = 3;
 pub struct Config {
     /// The data directory.
     pub data: PathBuf,
+    /// True to keep the data in memory, and nothing on a disk. Not a key: no file should cost a server its data.
+    pub memory: bool,
+    /// The queue's clock. Not a key either.
+    pub clock: ClockChoice,
     /// Address that clients connect to, `HOST:PORT`; port 0 lets the system choose.
     pub listen: String,
     /// Address that clients are told to connect to; `None` for the one listened on.
@@ -137,6 +142,14 @@ pub struct Settings {
     /// Data directory; created if it does not exist
     #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// Keep the data in memory, for tests and trials: no file is written, and everything is gone at the end
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[serde(skip)]
+    pub memory: Option<bool>,
+    /// Clock of the queue: `real`, or `manual` with --memory: it stands still until a test moves it
+    #[arg(long, value_name = "CLOCK")]
+    #[serde(skip)]
+    pub clock: Option<ClockChoice>,
     /// Address that clients connect to
     #[arg(long, env = "ADJOURN_LISTEN", value_name = "HOST:PORT")]
     pub listen: Option<HostPort>,
@@ -324,6 +337,15 @@ pub enum ConfigError {
         "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
     )]
     Nameless,
+    /// The time of data that stays must pass.
+    #[error("--clock manual is for a server in memory: say --memory too, or leave --clock out")]
+    ManualClockOnDisk,
+    /// A server in memory has no directory, writes no file and stays alone.
+    #[error("{key} needs a disk or other nodes, and --memory has neither: leave out {key}, or --memory")]
+    NotInMemory {
+        /// The key that is set.
+        key: &'static str,
+    },
     /// Files that belong together are not all named.
     #[error("{set} needs {missing}: set both, or none")]
     Incomplete {
@@ -338,6 +360,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data: PathBuf::from("adjourn-data"),
+            memory: false,
+            clock: ClockChoice::Real,
             listen: "127.0.0.1:7440".to_owned(),
             client_address: None,
             http_listen: None,
@@ -394,10 +418,14 @@ impl Config {
     /// The configuration from `flags` (the command line over the environment) and, below them, the file.
     pub fn load(file: Option<&Path>, flags: Settings) -> Result<Self, ConfigError> {
         let mut config = Self::default();
-        if let Some(path) = file {
-            config.apply(Settings::read(path)?);
+        let in_file = file.map(Settings::read).transpose()?.unwrap_or_default();
+        if flags.memory == Some(true) {
+            in_file.check_memory()?;
+            flags.check_memory()?;
         }
+        config.apply(in_file);
         config.apply(flags);
+        config.check_memory()?;
         if config.php_delayqueue_listen.is_some()
             && config.tokens_file.is_some()
             && config.dialects_token.is_none()
@@ -420,6 +448,8 @@ impl Config {
         self.call_backs.apply(&mut settings);
         let Settings { data, listen, client_address, node, server_name, .. } = settings;
         set(&mut self.data, data);
+        set(&mut self.memory, settings.memory);
+        set(&mut self.clock, settings.clock);
         set(&mut self.listen, listen.map(|listen| listen.0));
         set(&mut self.client_address, client_address.map(|address| address.0));
         set(&mut self.http_listen, settings.http_listen.map(|listen| listen.0));

@@ -72,6 +72,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// What moves the queue's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockChoice {
+    /// The machine.
+    Real,
+    /// Tests: it stands still until ADVANCE.
+    Manual,
+}
+
 /// Why a single value is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
@@ -111,6 +120,9 @@ pub enum ValueError {
     /// Not a form.
     #[error("expected text or json, found {0:?}")]
     LogFormat(String),
+    /// Not a clock.
+    #[error("expected real or manual, found {0:?}")]
+    Clock(String),
     /// Not a rule for call-backs.
     #[error("expected allowlist, public_only or open, found {0:?}")]
     Egress(String),
@@ -282,6 +294,18 @@ impl FromStr for LogFormat {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
             _ => Err(ValueError::LogFormat(text.to_owned())),
+        }
+    }
+}
+
+impl FromStr for ClockChoice {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text {
+            "real" => Ok(Self::Real),
+            "manual" => Ok(Self::Manual),
+            _ => Err(ValueError::Clock(text.to_owned())),
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::audit::Audit;
-use super::clock::Clock;
+use super::clock::NodeClock;
 use super::core::{CoreMailbox, ToCore};
 use super::outbox::{Gauge, Inbox, Outbox};
 use super::peers::Callers;
@@ -51,7 +51,7 @@ pub(super) struct ConnectionConfig {
     /// The numbers of connections.
     pub(super) numbers: ConnectionNumbers,
     /// The clock by which the core tells when leases end.
-    pub(super) clock: Clock,
+    pub(super) clock: NodeClock,
     /// For the handshake of TLS; `None` serves plain connections.
     pub(super) tls: Option<Acceptor>,
     /// The rate limit of TLS handshakes.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tokio::net::TcpListener;
 
+use super::super::clock::Clock;
+use super::super::config::ClockChoice;
 use super::super::core::CoreRunner;
 use super::super::mailbox;
 use super::super::tokens::SecretHash;
@@ -32,7 +34,7 @@ impl Rig {
         let config = ConnectionConfig {
             core,
             numbers: ConnectionNumbers::new(),
-            clock: Clock::start(),
+            clock: NodeClock::new(Clock::start(), ClockChoice::Real),
             tls: None,
             handshakes: Rate::new(1000),
             tokens: Tokens::read(tokens).expect("tokens"),

@@ -12,7 +12,6 @@ use super::ConnectionConfig;
 use adjourn_protocol::{RequestId, Response};
 use adjourn_replica::{ConnectionId, HeldMemory, Input};
 use adjourn_transport::WriteHalf;
-use adjourn_types::whole_ms;
 
 /// Messages taken from the outbox at once.
 const MESSAGES_MAX: usize = 256;
@@ -100,7 +99,7 @@ impl<'a> Writer<'a> {
         let bytes = response.weight_bytes();
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
-        let unsent = response.age(whole_ms(self.config.clock.elapsed()) + 1);
+        let unsent = response.age(self.config.clock.queue_ms());
         if !unsent.is_empty() {
             self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }

@@ -2,22 +2,16 @@
 
 use std::time::Duration;
 
-use super::super::connection::ConnectionConfig;
 use super::Local;
 use adjourn_protocol::{Delivered, ReleaseKind, Request, Response};
-use adjourn_types::{Lease, whole_ms};
+use adjourn_types::Lease;
 
 impl Local {
     /// The remaining time of a lease that this core granted. It has run since the grant, however long the job was on its
     /// way.
     pub fn lease_left(&self, job: &Delivered) -> Duration {
-        Duration::from_millis(job.left_ms(clock_ms(&self.config)))
+        Duration::from_millis(job.left_ms(self.config.clock.queue_ms()))
     }
-}
-
-/// The server's monotonic clock, in milliseconds, rounded up.
-pub(super) fn clock_ms(config: &ConnectionConfig) -> u64 {
-    whole_ms(config.clock.elapsed()) + 1
 }
 
 /// The leases of the jobs in a response that reaches no caller.

@@ -99,11 +99,12 @@ impl Local {
         resident_bytes()
     }
 
-    /// Free space on the device of the data, in bytes; `None` if the system does not answer in time.
+    /// Free space on the device of the data, in bytes; `None` if the system does not answer in time, or the data is in
+    /// memory.
     pub async fn disk_free_bytes(&self) -> Option<u64> {
+        let data = Arc::clone(self.data.as_ref()?);
         let asked = async {
             let mut asking = self.watchers.disk_free.lock().await;
-            let data = Arc::clone(&self.data);
             let ask = move || statvfs(&*data).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
             let answer = asking.get_or_insert_with(|| spawn_blocking(ask)).await;
             *asking = None;

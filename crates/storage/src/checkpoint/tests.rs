@@ -103,7 +103,7 @@ impl Queue {
 
     /// The next job of a topic, searched for a few jobs at a time.
     fn peek(&mut self, topic: TopicId) -> Result<Listed, StorageError> {
-        let mut listing = Listing::first_delayed(topic);
+        let mut listing = Listing::first_delayed(Some(topic));
         loop {
             let found = self.engine.peek(&mut listing, &mut 1, &mut self.records)?;
             if found != Listed::NotYet {
