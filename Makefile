@@ -94,6 +94,11 @@ sim:
 mutants:
 	@$(CARGO) test --quiet --locked --test mutants
 
+## generate: write what follows from schema/: the codecs of the clients, the server's own, the tables of protocol.md
+.PHONY: generate
+generate:
+	@$(CARGO) run --quiet --locked --package adjourn-generate
+
 ## fmt: format every file
 .PHONY: fmt
 fmt:

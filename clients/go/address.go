@@ -4,12 +4,13 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/adjourn/adjourn-go/internal/wire"
 )
 
 const (
-	scheme      = "adjourn://"
-	tlsScheme   = "adjourns://"
-	defaultPort = "7440"
+	scheme    = "adjourn://"
+	tlsScheme = "adjourns://"
 )
 
 // parseAddresses takes adjourn://host:port[,host:port], the same with adjourns:// for TLS, or without a scheme. The scheme of
@@ -38,7 +39,7 @@ func parseAddresses(text string) (addresses []string, secure bool, err error) {
 		}
 		host, port, err := net.SplitHostPort(one)
 		if err != nil {
-			host, port, err = net.SplitHostPort(one + ":" + defaultPort)
+			host, port, err = net.SplitHostPort(one + ":" + strconv.Itoa(wire.PortDefault))
 		}
 		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || strings.ContainsAny(host, "/@?#") {
 			return nil, false, usage("the address %q is not host:port", one)

@@ -41,7 +41,7 @@ func (s *session) received(now time.Time, frame wire.Frame, m wire.Message, malf
 }
 
 func (s *session) answered(now time.Time, c *call, m wire.Message) {
-	if got, want := m.Opcode(), answeredBy(c.req.Opcode()); got != want {
+	if got, want := m.Opcode(), c.req.Opcode().Answer(); got != want {
 		s.finish(c, nil, c.failure(&ProtocolError{Cause: fmt.Errorf("%v answers %v", got, c.req.Opcode())}))
 		return
 	}
@@ -53,7 +53,7 @@ func (s *session) answered(now time.Time, c *call, m wire.Message) {
 	case *wire.Reserved:
 		s.unseen.came(m.Jobs)
 		if s.leases.areOver() {
-			s.giveBack(leasesOf(m.Jobs), wire.DelayNotStarted)
+			s.giveBack(leasesOf(m.Jobs), wire.ReleaseNotStarted)
 			m.Jobs = nil
 		}
 		if s.waitsOn(now, c, m.Jobs) {
@@ -84,7 +84,7 @@ func (s *session) subscriptionAnswer(now time.Time, c *call, m wire.Message) {
 	case *wire.Deliver:
 		s.unseen.came(m.Jobs)
 		if c.sub.left || s.leases.areOver() {
-			s.giveBack(leasesOf(m.Jobs), wire.DelayNotStarted)
+			s.giveBack(leasesOf(m.Jobs), wire.ReleaseNotStarted)
 			return
 		}
 		s.feed(now, c.sub, m.Jobs)
@@ -172,9 +172,9 @@ func (s *session) unasked(now time.Time, m wire.Message) {
 	case *wire.GoingAway:
 		s.cfg.logf("adjourn: the server is about to close the connection: %s (reason %d)", m.Message, m.Reason)
 		switch m.Reason {
-		case wire.AwayTakenOver:
+		case wire.GoingAwaySessionTakenOver:
 			s.takenOver()
-		case wire.AwayDisconnected:
+		case wire.GoingAwayDisconnected:
 			if s.where.pause < disconnectedPause {
 				s.where.pause = disconnectedPause
 			}

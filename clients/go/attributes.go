@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // Header is one header of a job. Names may repeat.
@@ -59,17 +60,6 @@ func (a *Attributes) setHeader(name, value string) {
 	a.Headers = append(a.Headers, Header{name, value})
 }
 
-// BackoffKind is how the waits of a backoff grow.
-type BackoffKind uint8
-
-// The kinds.
-const (
-	BackoffFixed       BackoffKind = 0
-	BackoffLinear      BackoffKind = 1
-	BackoffExponential BackoffKind = 2
-	BackoffList        BackoffKind = 3
-)
-
 // Backoff is how long a job waits after a failed attempt. Make one with FixedBackoff and its kin.
 type Backoff struct {
 	Kind BackoffKind
@@ -117,7 +107,7 @@ func (b *Backoff) toWire() (*wire.Backoff, error) {
 	}
 	waits := len(w.WaitsMs)
 	fits := b.Kind == BackoffFixed && waits == 1 || (b.Kind == BackoffLinear || b.Kind == BackoffExponential) && waits == 2 ||
-		b.Kind == BackoffList && waits >= 1 && waits <= 32
+		b.Kind == BackoffList && waits >= 1 && waits <= limits.BackoffListMax
 	if !fits || b.JitterPercent > 100 {
 		return nil, usage("a backoff of kind %d with %d waits and %d percent of jitter", b.Kind, waits, b.JitterPercent)
 	}
@@ -145,13 +135,13 @@ func (a *Attributes) toWire() (w wire.Attributes, err error) {
 	case a.ExpiresAfter > 0 && !a.ExpiresAt.IsZero():
 		return w, usage("an expiry both after a time and at a time")
 	case a.ExpiresAfter > 0:
-		w.Expires = &wire.Expires{Kind: wire.DueAfter, Ms: durationMs(a.ExpiresAfter)}
+		w.Expires = &wire.Expiry{Kind: wire.DueKindAfter, Ms: durationMs(a.ExpiresAfter)}
 	case !a.ExpiresAt.IsZero():
 		at, err := wallMs(a.ExpiresAt, "ExpiresAt")
 		if err != nil {
 			return w, err
 		}
-		w.Expires = &wire.Expires{Kind: wire.DueAt, Ms: at}
+		w.Expires = &wire.Expiry{Kind: wire.DueKindAt, Ms: at}
 	}
 	if w.Backoff, err = a.Backoff.toWire(); err != nil {
 		return w, err
@@ -173,7 +163,7 @@ func (a *Attributes) toWire() (w wire.Attributes, err error) {
 	}
 	w.ScheduleReference = a.ScheduleReference
 	for _, u := range a.Unknown {
-		w.Unknown = append(w.Unknown, wire.Attribute(u))
+		w.Unknown = append(w.Unknown, wire.UnknownElement(u))
 	}
 	return w, nil
 }
@@ -191,7 +181,7 @@ func attributesOf(w *wire.Attributes) Attributes {
 	for _, h := range w.Headers {
 		a.Headers = append(a.Headers, Header(h))
 	}
-	if e := w.Expires; e != nil && e.Kind == wire.DueAfter {
+	if e := w.Expires; e != nil && e.Kind == wire.DueKindAfter {
 		a.ExpiresAfter = millis(e.Ms)
 	} else if e != nil {
 		a.ExpiresAt = wallTime(e.Ms)

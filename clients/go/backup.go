@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 const (
-	// The most bytes that one request reads of a backup.
-	backupReadBytesMax = 1 << 20
 	// The number of reads that a BackupReader has under way at once.
 	backupReadsAhead = 4
 )
@@ -103,7 +102,7 @@ func (r *backupReader) Read(p []byte) (int, error) {
 
 func (r *backupReader) next() ([]byte, error) {
 	for len(r.reads) < backupReadsAhead && r.asked < r.b.Bytes {
-		n := int64(backupReadBytesMax)
+		n := int64(limits.BackupReadBytesMax)
 		if left := r.b.Bytes - r.asked; left < n {
 			n = left
 		}
@@ -123,8 +122,8 @@ func (r *backupReader) next() ([]byte, error) {
 }
 
 func (b *Backup) startRead(offset int64, n int) (*call, error) {
-	if offset < 0 || n < 1 || n > backupReadBytesMax {
-		return nil, usage("%d bytes from the offset %d on: read 1 to %d, from 0 on", n, offset, backupReadBytesMax)
+	if offset < 0 || n < 1 || n > limits.BackupReadBytesMax {
+		return nil, usage("%d bytes from the offset %d on: read 1 to %d, from 0 on", n, offset, limits.BackupReadBytesMax)
 	}
 	return b.start(&wire.BackupRead{Offset: uint64(offset), Bytes: uint32(n)})
 }

@@ -162,7 +162,7 @@ func TestABackupThatNobodyWaitsForIsReleased(t *testing.T) {
 		close(begun)
 		get, _ := p.next() // the caller has left
 		p.say(id, &wire.BackupReady{Bytes: 100})
-		p.say(get, &wire.Job{Job: 1, Topic: "t"})
+		p.say(get, &wire.Job{Shown: wire.Shown{Job: 1, Topic: "t"}})
 		if m := second(p.next()); m == nil || m.Opcode() != wire.OpBackupEnd {
 			t.Errorf("%T", m)
 		}
@@ -183,12 +183,5 @@ func TestABackupThatNobodyWaitsForIsReleased(t *testing.T) {
 	case <-released:
 	case <-testContext(t).Done():
 		t.Error("the server still holds it")
-	}
-}
-
-func TestTheQueueInMemoryHasNoBackups(t *testing.T) {
-	q := adjourntest.NewQueue(t).Client()
-	if _, err := q.Backup(testContext(t)); !errors.Is(err, adjourn.ErrUnsupported) {
-		t.Errorf("%v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // Filter is what jobs must meet; the zero value of a field is no condition, and the zero Filter matches every job.
@@ -51,7 +52,9 @@ func (f *Filter) toWire() (w wire.Filter, err error) {
 			*bound.to = &ms
 		}
 	}
-	w.KeyPrefix = []byte(f.KeyPrefix)
+	if f.KeyPrefix != "" {
+		w.KeyPrefix = []byte(f.KeyPrefix)
+	}
 	w.AttemptsMin, w.AttemptsMax = f.AttemptsMin, f.AttemptsMax
 	if f.Buried != NotBuried {
 		buried := uint8(f.Buried)
@@ -62,16 +65,6 @@ func (f *Filter) toWire() (w wire.Filter, err error) {
 	}
 	return w, nil
 }
-
-// Order is the order of a list.
-type Order uint8
-
-// The orders.
-const (
-	OrderDue Order = 0
-	OrderID  Order = 1
-	OrderKey Order = 2 // without the jobs that have no key
-)
 
 // ListOptions say how to list. The zero value is a good one.
 type ListOptions struct {
@@ -90,7 +83,7 @@ type ListOptions struct {
 type Jobs struct {
 	q    *Client
 	req  wire.List
-	page []wire.ListedJob
+	page []wire.Listed
 	at   int
 	last bool
 	err  error
@@ -101,12 +94,12 @@ func (q *Client) List(filter Filter, options ListOptions) *Jobs {
 	it := &Jobs{q: q}
 	it.req.Filter, it.err = filter.toWire()
 	it.req.Order = uint8(options.Order)
-	it.req.JobsMax = uint32(clamp(options.PageJobs, 0, 1024))
+	it.req.JobsMax = uint32(clamp(options.PageJobs, 0, limits.ListJobsMax))
 	if options.PageJobs == 0 {
 		it.req.JobsMax = 256
 	}
 	if options.Bodies {
-		it.req.Marks = wire.MarkBodies
+		it.req.Marks = wire.ListMarkBodies
 	}
 	return it
 }
@@ -134,7 +127,7 @@ func (it *Jobs) Next(ctx context.Context) bool {
 // Job is the job that Next went to.
 func (it *Jobs) Job() *JobInfo {
 	listed := &it.page[it.at]
-	info := infoOf(&listed.Job)
+	info := infoOf(&listed.Shown, &listed.Past)
 	info.BodyBytes = int(listed.BodyBytes)
 	return info
 }
@@ -163,21 +156,21 @@ type BulkChange struct {
 }
 
 // DeleteJobs removes jobs, also from consumers unless the filter excludes them.
-func DeleteJobs() BulkChange { return BulkChange{change: wire.BulkDelete} }
+func DeleteJobs() BulkChange { return BulkChange{change: wire.ChangeDelete} }
 
 // KickJobs makes buried jobs ready.
-func KickJobs() BulkChange { return BulkChange{change: wire.BulkKick} }
+func KickJobs() BulkChange { return BulkChange{change: wire.ChangeKick} }
 
 // RunJobsNow makes delayed jobs ready.
-func RunJobsNow() BulkChange { return BulkChange{change: wire.BulkRunNow} }
+func RunJobsNow() BulkChange { return BulkChange{change: wire.ChangeRunNow} }
 
 // RescheduleJobs makes jobs due at a time.
 func RescheduleJobs(at time.Time) BulkChange {
-	return BulkChange{change: wire.BulkReschedule, due: at}
+	return BulkChange{change: wire.ChangeReschedule, due: at}
 }
 
 // MoveJobs puts jobs into another topic.
-func MoveJobs(to string) BulkChange { return BulkChange{change: wire.BulkMove, to: to} }
+func MoveJobs(to string) BulkChange { return BulkChange{change: wire.ChangeMove, to: to} }
 
 // BulkSteps changes jobs step by step, each step durable on its own.
 type BulkSteps struct {
@@ -198,9 +191,9 @@ type BulkSteps struct {
 //	err := steps.Err()
 func (q *Client) Bulk(change BulkChange, filter Filter) *BulkSteps {
 	steps := &BulkSteps{q: q}
-	steps.req = wire.Bulk{JobsMax: 1024, Change: change.change, To: change.to}
+	steps.req = wire.Bulk{JobsMax: limits.BulkJobsMax, Change: change.change, To: change.to}
 	steps.req.Filter, steps.err = filter.toWire()
-	if change.change == wire.BulkReschedule && steps.err == nil {
+	if change.change == wire.ChangeReschedule && steps.err == nil {
 		steps.req.DueMs, steps.err = wallMs(change.due, "the due time")
 	}
 	return steps
@@ -214,7 +207,7 @@ func (b *BulkSteps) ContinueAt(cursor []byte) *BulkSteps {
 
 // StepJobs bounds how many jobs one step changes; without it 1,024.
 func (b *BulkSteps) StepJobs(max int) *BulkSteps {
-	b.req.JobsMax = uint32(clamp(max, 1, 1024))
+	b.req.JobsMax = uint32(clamp(max, 1, limits.BulkJobsMax))
 	return b
 }
 

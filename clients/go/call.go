@@ -41,7 +41,7 @@ func (c *call) wait() time.Duration {
 	switch m := c.req.(type) {
 	case *wire.Reserve:
 		return millis(m.WaitMs)
-	case *wire.List, *wire.Count, *wire.Bulk, *wire.Peek:
+	case *wire.List, *wire.Count, *wire.Bulk, *wire.Peek, *wire.Advance:
 		return browseMax
 	case *wire.BackupBegin:
 		return checkpointMax
@@ -52,16 +52,14 @@ func (c *call) wait() time.Duration {
 // repeatable says whether carrying it out twice does no more than carrying it out once: a push by its numbers
 // or its key, what settles by its fence, the others by what they are.
 func (c *call) repeatable() bool {
-	switch m := c.req.(type) {
-	case *wire.Push:
+	switch c.req.Opcode().Repeat() {
+	case wire.RepeatSafe:
 		return true
-	case *wire.Delete:
-		return m.JobKind == wire.ByID // under the key there may be another job meanwhile
-	case *wire.Reserve, *wire.Subscribe, *wire.Finish, *wire.Release, *wire.Touch, *wire.Bury,
-		*wire.Pause, *wire.Resume, *wire.Goodbye, *wire.Ping, *wire.TopicSet:
-		return true
+	case wire.RepeatSafeByID:
+		deletion, is := c.req.(*wire.Delete)
+		return is && deletion.Ref.JobKind == wire.JobKindID
 	}
-	return c.isRead()
+	return false
 }
 
 func (c *call) isRead() bool {
@@ -166,49 +164,6 @@ func (c *call) settles(lease wire.Lease) bool {
 		}
 	}
 	return false
-}
-
-// answeredBy is the opcode of its answer.
-func answeredBy(op wire.Opcode) wire.Opcode {
-	switch op {
-	case wire.OpPing:
-		return wire.OpPong
-	case wire.OpPush:
-		return wire.OpPushed
-	case wire.OpReserve:
-		return wire.OpReserved
-	case wire.OpLeases:
-		return wire.OpLeased
-	case wire.OpFinish, wire.OpRelease, wire.OpTouch, wire.OpBury:
-		return wire.OpSettled
-	case wire.OpGet, wire.OpPeek:
-		return wire.OpJob
-	case wire.OpDelete, wire.OpReschedule, wire.OpRunNow, wire.OpKick:
-		return wire.OpChanged
-	case wire.OpKickMany:
-		return wire.OpKicked
-	case wire.OpList:
-		return wire.OpJobs
-	case wire.OpCount:
-		return wire.OpCounted
-	case wire.OpBulk:
-		return wire.OpBulked
-	case wire.OpTopics:
-		return wire.OpTopicCounts
-	case wire.OpStats:
-		return wire.OpQueueStats
-	case wire.OpConnections:
-		return wire.OpConnectionList
-	case wire.OpTopicShow:
-		return wire.OpTopicSettings
-	case wire.OpBackupBegin:
-		return wire.OpBackupReady
-	case wire.OpBackupRead:
-		return wire.OpBackupData
-	case wire.OpClusterStatus:
-		return wire.OpClusterReport
-	}
-	return wire.OpDone
 }
 
 // items are how many results its answer has to have; -1 for any number.

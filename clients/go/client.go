@@ -122,10 +122,11 @@ type Info struct {
 	Session      uint64 // 0: there is none
 	Heartbeat    time.Duration
 	SessionGrace time.Duration
-	BodyBytesMax int
-	PushJobsMax  int
-	LeasesMax    int
-	Members      []string
+	// The limits of this server. Package limits has those that are the same for all.
+	FrameBytesMax, BodyBytesMax            int
+	PushJobsMax, LeasesMax, ReserveJobsMax int
+	InFlightMax                            int
+	Members                                []string
 	// Connected says whether there is a connection now, Connections how many there have been.
 	Connected   bool
 	Connections int
@@ -137,8 +138,9 @@ func (q *Client) Info() Info {
 	defer q.s.mu.Unlock()
 	w := q.s.welcome
 	return Info{
-		ServerName: w.ServerName, ClusterID: w.ClusterId, Session: w.Session,
+		ServerName: w.ServerName, ClusterID: w.ClusterID, Session: w.Session,
 		Heartbeat: millis(uint64(w.HeartbeatMs)), SessionGrace: millis(uint64(w.SessionGraceMs)),
+		FrameBytesMax: int(w.FrameBytesMax), ReserveJobsMax: int(w.ReserveJobsMax), InFlightMax: int(w.InFlightMax),
 		BodyBytesMax: int(w.BodyBytesMax), PushJobsMax: q.s.pushJobsMax(), LeasesMax: q.s.leasesMax(),
 		Members:   append([]string(nil), q.s.members...),
 		Connected: q.s.state == linkUp, Connections: q.s.links,

@@ -6,63 +6,21 @@ import "fmt"
 // whether an error carries it.
 type Code uint16
 
-// The codes of the protocol. A newer server may send others: decide about them by [Error.Retryable] and
-// [Error.Applied].
-const (
-	ErrMalformed        Code = 1
-	ErrUnsupported      Code = 2
-	ErrTooLarge         Code = 3
-	ErrUnauthorised     Code = 4
-	ErrInvalid          Code = 5
-	ErrNotLeader        Code = 16
-	ErrNoLeader         Code = 17
-	ErrBusy             Code = 18
-	ErrDiskFull         Code = 19
-	ErrStopping         Code = 20
-	ErrUnreadable       Code = 21
-	ErrPaused           Code = 32
-	ErrQuota            Code = 33
-	ErrStaleLease       Code = 34
-	ErrKeyExists        Code = 35
-	ErrNotFound         Code = 36
-	ErrReserved         Code = 37
-	ErrWrongState       Code = 38
-	ErrSessionUnknown   Code = 39
-	ErrOutcomeUnknown   Code = 40
-	ErrExpiresBeforeDue Code = 41
-	ErrSequenceReused   Code = 42
-	ErrChanged          Code = 43
-)
+type codeEntry struct {
+	name, meaning, remedy string
+	retryable             bool
+}
 
-var codeNames = map[Code]string{
-	ErrMalformed:        "MALFORMED",
-	ErrUnsupported:      "UNSUPPORTED",
-	ErrTooLarge:         "TOO_LARGE",
-	ErrUnauthorised:     "UNAUTHORISED",
-	ErrInvalid:          "INVALID",
-	ErrNotLeader:        "NOT_LEADER",
-	ErrNoLeader:         "NO_LEADER",
-	ErrBusy:             "BUSY",
-	ErrDiskFull:         "DISK_FULL",
-	ErrStopping:         "STOPPING",
-	ErrUnreadable:       "UNREADABLE",
-	ErrPaused:           "PAUSED",
-	ErrQuota:            "QUOTA",
-	ErrStaleLease:       "STALE_LEASE",
-	ErrKeyExists:        "KEY_EXISTS",
-	ErrNotFound:         "NOT_FOUND",
-	ErrReserved:         "RESERVED",
-	ErrWrongState:       "WRONG_STATE",
-	ErrSessionUnknown:   "SESSION_UNKNOWN",
-	ErrOutcomeUnknown:   "OUTCOME_UNKNOWN",
-	ErrExpiresBeforeDue: "EXPIRES_BEFORE_DUE",
-	ErrSequenceReused:   "SEQUENCE_REUSED",
-	ErrChanged:          "CHANGED",
+func (c Code) entry() codeEntry {
+	if int(c) < len(codes) {
+		return codes[c]
+	}
+	return codeEntry{}
 }
 
 // Name is the name of the code in protocol.md, or UNKNOWN.
 func (c Code) Name() string {
-	if name, known := codeNames[c]; known {
+	if name := c.entry().name; name != "" {
 		return name
 	}
 	return "UNKNOWN"
@@ -70,17 +28,17 @@ func (c Code) Name() string {
 
 // Error is the name, with the number of a code that this version does not know.
 func (c Code) Error() string {
-	if name, known := codeNames[c]; known {
+	if name := c.entry().name; name != "" {
 		return name
 	}
 	return fmt.Sprintf("UNKNOWN (code %d)", uint16(c))
 }
 
+// Meaning says what is wrong; "" of a code that this version does not know.
+func (c Code) Meaning() string { return c.entry().meaning }
+
+// Remedy says what to do; "" of a code that this version does not know.
+func (c Code) Remedy() string { return c.entry().remedy }
+
 // Retryable says whether the same request may succeed later, as it is.
-func (c Code) Retryable() bool {
-	switch c {
-	case ErrNotLeader, ErrNoLeader, ErrBusy, ErrDiskFull, ErrStopping, ErrPaused:
-		return true
-	}
-	return false
-}
+func (c Code) Retryable() bool { return c.entry().retryable }

@@ -72,19 +72,55 @@ func TestTheProgramsOnThePages(t *testing.T) {
 	}
 }
 
-func runProgram(t *testing.T, name, code, prints string) {
+// The page's test of the page's code passes, and fails if the code is wrong.
+func TestTheTestOnThePage(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, block := range strings.Split(string(text), "\n```") {
+		if strings.HasPrefix(block, "go\npackage reminders\n") {
+			files = append(files, strings.TrimPrefix(block, "go\n"))
+		}
+	}
+	if len(files) != 2 {
+		t.Fatalf("%d files on the page", len(files))
+	}
+	for _, c := range []struct{ code, says string }{
+		{files[0], "ok"},
+		{strings.ReplaceAll(files[0], "24*time.Hour", "23*time.Hour"), "no job was pushed to \"reminders\" with key \"order-17\", delay 24h0m0s"},
+		{strings.ReplaceAll(files[0], "return send(r.Order)", "return nil"), "the reminder was not sent once"},
+	} {
+		test := exec.Command("go", "test")
+		test.Dir = moduleOf(t, "reminders", map[string]string{"reminders.go": c.code, "reminders_test.go": files[1]})
+		said, err := test.CombinedOutput()
+		if (err == nil) != (c.says == "ok") || !strings.Contains(string(said), c.says) {
+			t.Errorf("%v\n%s", err, said)
+		}
+	}
+}
+
+// moduleOf is the folder of a module with these files, which takes this client from here.
+func moduleOf(t *testing.T, name string, files map[string]string) string {
 	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	module := "module " + name + "\n\ngo 1.19\n\nrequire github.com/adjourn/adjourn-go v0.1.0\n\nreplace github.com/adjourn/adjourn-go => " + here + "\n"
-	for file, text := range map[string]string{"go.mod": module, "main.go": code} {
+	files["go.mod"] = "module " + name + "\n\ngo 1.19\n\nrequire github.com/adjourn/adjourn-go v0.1.0\n\nreplace github.com/adjourn/adjourn-go => " + here + "\n"
+	for file, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return folder
+}
+
+func runProgram(t *testing.T, name, code, prints string) {
+	t.Helper()
+	folder := moduleOf(t, name, map[string]string{"main.go": code})
 	build := exec.Command("go", "build", "-o", name, ".")
 	build.Dir = folder
 	if text, err := build.CombinedOutput(); err != nil {

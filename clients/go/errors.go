@@ -161,7 +161,7 @@ func usage(format string, args ...any) error {
 func refusal(e *wire.Error) *Error {
 	return &Error{
 		Code:       Code(e.Code),
-		Retryable:  e.Marks&wire.MarkRetryable != 0,
+		Retryable:  e.Marks&wire.ErrorMarkRetryable != 0,
 		Applied:    Outcome(e.Applied),
 		RetryAfter: millis(uint64(e.RetryAfterMs)),
 		Leader:     e.Leader,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
 	"testing"
 	"time"
 
@@ -14,22 +15,36 @@ import (
 	"github.com/adjourn/adjourn-go/adjourntest"
 )
 
-// connect stands for adjourn.Dial(ctx, "adjourn://127.0.0.1:7440"): the examples run on a queue in memory.
+// connect stands for adjourn.Dial(ctx, "adjourn://127.0.0.1:7440"): each example runs on a server of its own.
 func connect(options ...adjourn.Option) (q *adjourn.Client, queue *adjourntest.Queue) {
-	queue = adjourntest.NewQueue(noTest{})
-	q, err := adjourn.Dial(context.Background(), "in-memory:1", append(options, adjourn.UseDialer(queue))...)
+	queue = adjourntest.Start(&examples)
+	q, err := adjourn.Dial(context.Background(), queue.Addr(), options...)
 	if err != nil {
 		log.Fatal(err)
 	}
 	return q, queue
 }
 
-// noTest is a test that cannot fail: examples have none.
-type noTest struct{ testing.TB }
+// noTest stands for the test of an example, which has none. Its servers run until all tests have ended.
+type noTest struct {
+	testing.TB
+	cleanups []func()
+}
 
-func (noTest) Helper()                   {}
-func (noTest) Cleanup(func())            {}
-func (noTest) Errorf(f string, a ...any) { log.Fatalf(f, a...) }
+var examples noTest
+
+func (*noTest) Helper()                   {}
+func (n *noTest) Cleanup(end func())      { n.cleanups = append(n.cleanups, end) }
+func (*noTest) Fatal(a ...any)            { log.Fatal(a...) }
+func (*noTest) Fatalf(f string, a ...any) { log.Fatalf(f, a...) }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, end := range examples.cleanups {
+		end()
+	}
+	os.Exit(code)
+}
 
 func ExampleClient_Push() {
 	ctx := context.Background()
@@ -179,6 +194,37 @@ func ExampleClient_SetTopic() {
 	// Output: 10m0s <nil>
 }
 
+func ExampleClient_SetTopic_callBack() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	url, timeout := "https://shop.example.com/due/{key}", 10*time.Second
+	if err := q.SetTopic(ctx, "orders", adjourn.Policy{CallBack: &url, CallBackTimeout: &timeout}); err != nil {
+		log.Fatal(err)
+	}
+	topic, err := q.Topic(ctx, "orders")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(*topic.Policy.CallBack, *topic.Policy.CallBackTimeout)
+	// Output: https://shop.example.com/due/{key} 10s
+}
+
+func ExampleClient_PushOnce() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	key := adjourn.IdempotencyKeyOf("checkout-17")
+	for i := 0; i < 2; i++ {
+		fmt.Println(q.PushOnce(ctx, key, "emails", "hello"))
+	}
+	fmt.Println(q.Count(ctx, adjourn.Filter{Topic: "emails"}))
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+	// 1 <nil>
+}
+
 // A trace goes on in the worker: its context comes from the header of the job.
 func ExampleOnPush() {
 	type key struct{}
@@ -232,7 +278,7 @@ func ExampleClient_Backup() {
 	fmt.Printf("%d jobs, %d bytes, %x\n", backup.Jobs, backup.Bytes, hash.Sum(nil))
 }
 
-// The queue in memory has a clock of its own.
+// The clock of a server for tests stands still until the test moves it.
 func ExampleClient_Reserve() {
 	ctx := context.Background()
 	q, queue := connect()

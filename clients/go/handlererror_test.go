@@ -38,7 +38,7 @@ func handledWith(t *testing.T, q *adjourn.Client, result func() error) *adjourn.
 }
 
 func TestAnErrorWithoutATextSettlesItsJob(t *testing.T) {
-	q := adjourntest.NewQueue(t).Client()
+	q := adjourntest.Start(t).Dial()
 	var none *addressError
 	for _, c := range []struct {
 		name   string
@@ -66,7 +66,7 @@ func TestAnErrorWithoutATextSettlesItsJob(t *testing.T) {
 
 func TestARetryWithAnImpossibleDelayWaitsForTheBackoff(t *testing.T) {
 	warnings := make(chan string, 99)
-	q := adjourntest.NewQueue(t).Client(adjourn.Logf(func(format string, args ...any) {
+	q := adjourntest.Start(t).Dial(adjourn.Logf(func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); strings.Contains(line, "warning") {
 			warnings <- line
 		}

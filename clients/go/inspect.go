@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // JobRef names one job.
 type JobRef struct{ ref wire.JobRef }
 
 // ByID names a job by the queue's id.
-func ByID(id JobID) JobRef { return JobRef{wire.JobRef{JobKind: wire.ByID, Job: uint64(id)}} }
+func ByID(id JobID) JobRef { return JobRef{wire.JobRef{JobKind: wire.JobKindID, Job: uint64(id)}} }
 
 // ByKey names a job by its topic and key.
 func ByKey(topic, key string) JobRef {
-	return JobRef{wire.JobRef{JobKind: wire.ByKey, Topic: topic, Key: key}}
+	return JobRef{wire.JobRef{JobKind: wire.JobKindKey, Topic: topic, Key: key}}
 }
 
 func (r JobRef) check() error {
-	if r.ref.JobKind == wire.ByID {
+	if r.ref.JobKind == wire.JobKindID {
 		if r.ref.Job == 0 {
 			return usage("0 is no job")
 		}
@@ -32,45 +33,6 @@ func (r JobRef) check() error {
 		return usage("%v", err)
 	}
 	return nil
-}
-
-// State is the state of a job. A newer server may send others than these; their String is "unknown".
-type State uint8
-
-// The states.
-const (
-	Delayed  State = wire.StateDelayed
-	Ready    State = wire.StateReady
-	Reserved State = wire.StateReserved
-	Buried   State = wire.StateBuried
-	Finished State = wire.StateFinished
-)
-
-func (s State) String() string {
-	names := [...]string{"delayed", "ready", "reserved", "buried", "finished"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return "unknown"
-}
-
-// BuriedReason is why a job is buried. A newer server may send others than these; their String is "unknown".
-type BuriedReason uint8
-
-// The reasons.
-const (
-	NotBuried      BuriedReason = 0
-	BuriedByWorker BuriedReason = 1
-	AttemptsUsedUp BuriedReason = 2
-	TooLate        BuriedReason = 3
-)
-
-func (r BuriedReason) String() string {
-	names := [...]string{"not buried", "buried by a worker", "attempts used up", "too late"}
-	if int(r) < len(names) {
-		return names[r]
-	}
-	return "unknown"
 }
 
 // JobInfo shows a job. Times that did not happen or are not known are zero.
@@ -98,15 +60,17 @@ type JobInfo struct {
 	// Reason is the last one given with a release or a bury.
 	Reason     string
 	FinishedAt time.Time
+	// Version is new after each change of the job; 0 if it is not known. Lists do not show it.
+	Version uint64
 }
 
-func infoOf(j *wire.Job) *JobInfo {
+func infoOf(j *wire.Shown, past *wire.Past) *JobInfo {
 	return &JobInfo{
 		ID: JobID(j.Job), State: State(j.State), Buried: BuriedReason(j.Buried), Topic: j.Topic, Key: j.Key,
 		Priority: j.Priority, Attempts: j.Attempts, Due: wallTime(j.DueMs), TTR: millis(uint64(j.TtrMs)),
 		LeaseLeft: millis(uint64(j.TtrLeftMs)), Body: j.Body, BodyBytes: len(j.Body), Attributes: attributesOf(&j.Attributes),
-		PushedAt: wallTime(j.PushedMs), ReservedFirstAt: wallTime(j.ReservedFirstMs), ReservedLastAt: wallTime(j.ReservedLastMs),
-		HeldBy: j.HeldBy, Reason: j.Reason, FinishedAt: wallTime(j.FinishedMs),
+		PushedAt: wallTime(past.PushedMs), ReservedFirstAt: wallTime(past.ReservedFirstMs), ReservedLastAt: wallTime(past.ReservedLastMs),
+		HeldBy: past.HeldBy, Reason: past.Reason,
 	}
 }
 
@@ -116,7 +80,7 @@ func (q *Client) Get(ctx context.Context, job JobRef) (*JobInfo, error) {
 	if err := job.check(); err != nil {
 		return nil, err
 	}
-	return q.show(ctx, &wire.Get{JobRef: job.ref})
+	return q.show(ctx, &wire.Get{Ref: job.ref})
 }
 
 // Peek shows the next job of a topic without reserving it: the first ready one, else the first delayed one. The error
@@ -130,7 +94,9 @@ func (q *Client) show(ctx context.Context, req wire.Message) (*JobInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return infoOf(answer), nil
+	info := infoOf(&answer.Shown, &answer.Past)
+	info.FinishedAt, info.Version = wallTime(answer.FinishedMs), answer.Version
+	return info, nil
 }
 
 // Change is what became of one job.
@@ -139,39 +105,56 @@ type Change struct {
 	Due time.Time
 	// State is the new state; for a deleted job, the one before.
 	State State
+	// Version is that of the job after the change; of a deleted job, the one before. 0 if it is not known.
+	Version uint64
 }
 
 // Delete removes a job in any state, even from a consumer.
 func (q *Client) Delete(ctx context.Context, job JobRef) (Change, error) {
-	return q.change(ctx, job, &wire.Delete{JobRef: job.ref})
+	return q.change(ctx, job, &wire.Delete{Ref: job.ref})
 }
 
+// RescheduleOption is an option of [Client.Reschedule] and [Client.RescheduleAt].
+type RescheduleOption struct{ ifVersion uint64 }
+
+// IfVersion changes the job only if it still has this version, which [JobInfo] and [Change] show. Otherwise the error is
+// [ErrChanged].
+func IfVersion(version uint64) RescheduleOption { return RescheduleOption{ifVersion: version} }
+
 // Reschedule makes a delayed or ready job due after a delay.
-func (q *Client) Reschedule(ctx context.Context, job JobRef, delay time.Duration) (Change, error) {
+func (q *Client) Reschedule(ctx context.Context, job JobRef, delay time.Duration, options ...RescheduleOption) (Change, error) {
 	kind, ms, err := dueOf(delay, time.Time{})
 	if err != nil {
 		return Change{}, err
 	}
-	return q.change(ctx, job, &wire.Reschedule{DueKind: kind, DueMs: ms, JobRef: job.ref})
+	return q.reschedule(ctx, job, kind, ms, options)
 }
 
 // RescheduleAt makes a delayed or ready job due at a time.
-func (q *Client) RescheduleAt(ctx context.Context, job JobRef, at time.Time) (Change, error) {
+func (q *Client) RescheduleAt(ctx context.Context, job JobRef, at time.Time, options ...RescheduleOption) (Change, error) {
 	ms, err := wallMs(at, "the due time")
 	if err != nil {
 		return Change{}, err
 	}
-	return q.change(ctx, job, &wire.Reschedule{DueKind: wire.DueAt, DueMs: ms, JobRef: job.ref})
+	return q.reschedule(ctx, job, wire.DueKindAt, ms, options)
+}
+
+func (q *Client) reschedule(ctx context.Context, job JobRef, kind uint8, ms uint64, options []RescheduleOption) (Change, error) {
+	req := &wire.Reschedule{DueKind: kind, DueMs: ms, Ref: job.ref}
+	for _, option := range options {
+		req.IfVersion = option.ifVersion
+	}
+	return q.change(ctx, job, req)
 }
 
 // RunNow makes a delayed job ready.
 func (q *Client) RunNow(ctx context.Context, job JobRef) (Change, error) {
-	return q.change(ctx, job, &wire.RunNow{JobRef: job.ref})
+	return q.change(ctx, job, &wire.RunNow{Ref: job.ref})
 }
 
 // Kick makes a buried job ready; its attempts start at 0 again.
 func (q *Client) Kick(ctx context.Context, job JobRef) (Change, error) {
-	return q.change(ctx, job, &wire.Kick{JobRef: job.ref})
+	return q.change(ctx, job, &wire.Kick{Ref: job.ref})
 }
 
 func (q *Client) change(ctx context.Context, job JobRef, req wire.Message) (Change, error) {
@@ -182,7 +165,7 @@ func (q *Client) change(ctx context.Context, job JobRef, req wire.Message) (Chan
 	if err != nil {
 		return Change{}, err
 	}
-	return Change{ID: JobID(answer.Job), Due: wallTime(answer.DueMs), State: State(answer.State)}, nil
+	return Change{ID: JobID(answer.Job), Due: wallTime(answer.DueMs), State: State(answer.State), Version: answer.Version}, nil
 }
 
 // KickMany makes up to max buried jobs of a topic ready, and returns how many: fewer than max if no more are buried.
@@ -190,7 +173,7 @@ func (q *Client) change(ctx context.Context, job JobRef, req wire.Message) (Chan
 func (q *Client) KickMany(ctx context.Context, topic string, max int) (int, error) {
 	kicked := 0
 	for kicked < max {
-		step := clamp(max-kicked, 1, 4096)
+		step := clamp(max-kicked, 1, limits.KickJobsMax)
 		answer, err := ask[*wire.Kicked](ctx, q, &wire.KickMany{JobsMax: uint32(step), Topic: topic})
 		if err != nil {
 			return kicked, err

@@ -104,11 +104,8 @@ func isProof(m wire.Message) bool {
 		return len(m.Jobs) > 0
 	case *wire.Deliver:
 		return len(m.Jobs) > 0
-	case *wire.Pong, *wire.Pushed, *wire.Settled, *wire.Job, *wire.Changed, *wire.Kicked, *wire.Leased,
-		*wire.TopicCounts, *wire.QueueStats, *wire.ConnectionList:
-		return true
 	}
-	return false
+	return m.Opcode().IsProof()
 }
 
 // look compares both clocks of the machine. The monotonic one may stand still while the machine sleeps: after a sleep

@@ -161,7 +161,7 @@ func TestKeyedJobsUnderWayAreBounded(t *testing.T) {
 	sent("on the next connection", [4]bool{true, true, false, false})
 	answer(0, &wire.Pushed{Results: make([]wire.PushResult, jobs[0])})
 	sent("after an answer", [4]bool{false, true, true, false})
-	answer(1, &wire.Error{Code: uint16(ErrBusy), Marks: wire.MarkRetryable})
+	answer(1, &wire.Error{Code: uint16(ErrBusy), Marks: wire.ErrorMarkRetryable})
 	sent("after a refusal", [4]bool{false, false, true, true})
 	s.locked(func(time.Time) { s.retryDelayed(calls[1].retryAt, func(time.Time) {}) })
 	sent("when the refused one is due", [4]bool{false, false, true, true})
@@ -186,7 +186,7 @@ func TestARefusedPushIsRepeatedBeforeOneThatWaitsForItsNumbers(t *testing.T) {
 	if calls[4].onWire {
 		t.Fatal("the fifth push does not fit into the window")
 	}
-	busy := &wire.Error{Code: uint16(ErrBusy), Marks: wire.MarkRetryable}
+	busy := &wire.Error{Code: uint16(ErrBusy), Marks: wire.ErrorMarkRetryable}
 	s.locked(func(now time.Time) { s.received(now, wire.Frame{ID: calls[0].id, Opcode: busy.Opcode()}, busy, nil) })
 	s.locked(func(now time.Time) {
 		s.retryDelayed(calls[0].retryAt, func(time.Time) {})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 const (
@@ -84,7 +85,7 @@ func greet(l *link, hello *wire.Hello) (*wire.Welcome, time.Time, error) {
 	if _, err := l.conn.Write(out); err != nil {
 		return nil, said, err
 	}
-	frame, _, err := wire.ReadFrame(l.reader, wire.ResponseBytesMax, nil)
+	frame, _, err := wire.ReadFrame(l.reader, limits.ResponseBytesMax, nil)
 	if errors.Is(err, wire.ErrMalformed) {
 		return nil, said, &ProtocolError{Cause: err}
 	}
@@ -97,7 +98,7 @@ func greet(l *link, hello *wire.Hello) (*wire.Welcome, time.Time, error) {
 	}
 	switch m := m.(type) {
 	case *wire.Welcome:
-		if m.Version != wire.Version {
+		if m.Version != wire.ProtocolVersion {
 			return nil, said, &ProtocolError{Cause: fmt.Errorf("version %d", m.Version)}
 		}
 		return m, said, nil
@@ -111,15 +112,15 @@ func greet(l *link, hello *wire.Hello) (*wire.Welcome, time.Time, error) {
 
 func (s *session) hello() *wire.Hello {
 	hello := &wire.Hello{
-		VersionMin: wire.Version, VersionMax: wire.Version,
+		VersionMin: wire.ProtocolVersion, VersionMax: wire.ProtocolVersion,
 		HeartbeatMs: uint32(durationMs(s.cfg.heartbeat)),
 		ClientName:  s.cfg.name, Token: s.cfg.token,
 	}
 	if s.cfg.leasesOutlive {
-		hello.Options |= wire.OptionLeasesOutlive
+		hello.Options |= wire.HelloOptionLeasesOutlive
 	}
 	if s.cfg.withoutSession {
-		hello.Options |= wire.OptionNoSession
+		hello.Options |= wire.HelloOptionNoSession
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +169,7 @@ func (s *session) read(l *link) {
 	for {
 		var frame wire.Frame
 		var err error
-		frame, scratch, err = wire.ReadFrame(reader, wire.ResponseBytesMax, scratch)
+		frame, scratch, err = wire.ReadFrame(reader, limits.ResponseBytesMax, scratch)
 		if err != nil {
 			if errors.Is(err, wire.ErrMalformed) {
 				err = &ProtocolError{Cause: err}

@@ -34,7 +34,7 @@ func TestUnknownStatesAreShownAsUnknown(t *testing.T) {
 	address, _ := scripted(t, func(p *peer) {
 		p.welcome(nil)
 		id, _ := p.next()
-		p.say(id, &wire.Job{Job: 42, Topic: "t", State: 9, Buried: 8})
+		p.say(id, &wire.Job{Shown: wire.Shown{Job: 42, Topic: "t", State: 9, Buried: 8}})
 		id, _ = p.next()
 		p.say(id, &wire.Changed{Job: 42, State: 9})
 		p.serve()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // Connection is a client that is connected to the leader.
@@ -30,7 +31,7 @@ func (q *Client) Connections(ctx context.Context) ([]Connection, error) {
 	var all []Connection
 	after := uint64(0)
 	for {
-		page, err := ask[*wire.ConnectionList](ctx, q, &wire.Connections{After: after, ConnectionsMax: 256})
+		page, err := ask[*wire.ConnectionList](ctx, q, &wire.Connections{After: after, ConnectionsMax: limits.ConnectionsListedMax})
 		if err != nil {
 			return nil, err
 		}
@@ -40,10 +41,10 @@ func (q *Client) Connections(ctx context.Context) ([]Connection, error) {
 			all = append(all, Connection{
 				ID: c.Connection, Session: c.Session, Since: wallTime(c.SinceMs), Leases: c.Leases, Subscriptions: c.Subscriptions,
 				Reserves: c.Reserves, CreditJobs: c.CreditJobs, CreditBytes: c.CreditBytes, UnsentBytes: c.UnsentBytes,
-				Address: c.Address, Name: c.ClientName, Topics: c.Topics, MoreTopics: c.Marks&wire.MarkMore != 0,
+				Address: c.Address, Name: c.ClientName, Topics: c.Topics, MoreTopics: c.Marks&wire.ConnectionMarkMoreTopics != 0,
 			})
 		}
-		if page.Marks&wire.MarkMore == 0 || len(page.Connections) == 0 {
+		if page.Marks&wire.PageMarkMore == 0 || len(page.Connections) == 0 {
 			return all, nil
 		}
 	}
@@ -53,20 +54,34 @@ func (q *Client) Connections(ctx context.Context) ([]Connection, error) {
 func (q *Client) Disconnect(ctx context.Context, connection uint64, endSession bool) error {
 	req := &wire.Disconnect{Connection: connection}
 	if endSession {
-		req.Options = wire.OptionEndSession
+		req.Options = wire.DisconnectOptionEndsSession
 	}
 	return q.done(ctx, req)
 }
 
-// Role is what a member does.
-type Role uint8
+// Advance moves the clock of a server for tests by d, rounded up to whole milliseconds, and returns its new time. Once it
+// returns, everything that is due by then is carried out: jobs are ready, leases have ended, expired jobs are dropped. Only
+// a server with --memory --clock manual has such a clock; any other refuses with [ErrUnsupported].
+func (q *Client) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
+	if d < 0 {
+		return time.Time{}, usage("the clock does not go back by %v", -d)
+	}
+	return q.advance(ctx, &wire.Advance{Step: wire.StepBy, ByMs: durationMs(d)})
+}
 
-// The roles. A newer server may have more: they come as its numbers.
-const (
-	Learner Role = wire.RoleLearner
-	Voter   Role = wire.RoleVoter
-	Leader  Role = wire.RoleLeader
-)
+// AdvanceToNext is [Client.Advance] to the time at which the next delayed job of all topics is due. Without a delayed job
+// the error is [ErrNotFound], and the clock stays.
+func (q *Client) AdvanceToNext(ctx context.Context) (time.Time, error) {
+	return q.advance(ctx, &wire.Advance{Step: wire.StepToNext})
+}
+
+func (q *Client) advance(ctx context.Context, req *wire.Advance) (time.Time, error) {
+	pong, err := ask[*wire.Pong](ctx, q, req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return wallTime(pong.Now), nil
+}
 
 // Member is a node of the cluster as another one sees it. A nil field is not known.
 type Member struct {
@@ -101,7 +116,7 @@ func (q *Client) Cluster(ctx context.Context) (*Cluster, error) {
 		return nil, err
 	}
 	cluster := &Cluster{
-		Node: r.Node, ClusterID: r.ClusterId, Leader: r.Leader, Term: r.Term, Last: r.Last, Commit: r.Commit, FeatureLevel: r.FeatureLevel,
+		Node: r.Node, ClusterID: r.ClusterID, Leader: r.Leader, Term: r.Term, Last: r.Last, Commit: r.Commit, FeatureLevel: r.FeatureLevel,
 	}
 	for i := range r.Members {
 		cluster.Members = append(cluster.Members, memberOf(&r.Members[i]))
@@ -109,23 +124,23 @@ func (q *Client) Cluster(ctx context.Context) (*Cluster, error) {
 	return cluster, nil
 }
 
-func memberOf(m *wire.ClusterMember) Member {
+func memberOf(m *wire.Node) Member {
 	member := Member{
-		Node: m.Node, Role: Role(m.Role), Connected: m.Marks&wire.MemberConnected != 0, Audited: m.Audited,
+		Node: m.Node, Role: Role(m.Role), Connected: m.Marks&wire.NodeMarkConnected != 0, Audited: m.Audited,
 		PeerAddress: m.PeerAddress, ClientAddress: m.ClientAddress,
 	}
-	if m.Marks&wire.MemberMatchedKnown != 0 {
+	if m.Marks&wire.NodeMarkMatched != 0 {
 		member.Matched = &m.Matched
 	}
-	if m.Marks&wire.MemberAppliedKnown != 0 {
+	if m.Marks&wire.NodeMarkApplied != 0 {
 		member.Applied = &m.Applied
 	}
-	if m.Marks&wire.MemberAheadKnown != 0 {
+	if m.Marks&wire.NodeMarkAhead != 0 {
 		ahead := time.Duration(m.AheadMs) * time.Millisecond
 		member.ClockAhead = &ahead
 	}
-	if m.Marks&wire.MemberComparedKnown != 0 {
-		same := m.Marks&wire.MemberSameState != 0
+	if m.Marks&wire.NodeMarkCompared != 0 {
+		same := m.Marks&wire.NodeMarkSameState != 0
 		member.SameState = &same
 	}
 	return member

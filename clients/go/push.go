@@ -6,18 +6,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
-)
-
-// IfExists says what a push does if a job with its key exists.
-type IfExists uint8
-
-// What a push does then.
-const (
-	Reject     IfExists = 0 // refuses the new job with ErrKeyExists
-	Keep       IfExists = 1 // keeps the old job and returns its id
-	Replace    IfExists = 2 // takes its place, unless it is reserved
-	ReplaceAny IfExists = 3 // takes its place, even if it is reserved
-	Postpone   IfExists = 4 // changes the old job and its due time
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // NewJob is a job to push. Only the body is needed.
@@ -104,18 +93,6 @@ func PostponeMax(d time.Duration) PushOption { return func(j *NewJob) { j.Postpo
 // WithHeader adds a header.
 func WithHeader(name, value string) PushOption { return func(j *NewJob) { j.SetHeader(name, value) } }
 
-// PushOutcome is what became of a pushed job.
-type PushOutcome uint8
-
-// The outcomes.
-const (
-	Pushed    PushOutcome = wire.OutcomePushed
-	Kept      PushOutcome = wire.OutcomeKept
-	Replaced  PushOutcome = wire.OutcomeReplaced
-	Refused   PushOutcome = wire.OutcomeRefused
-	Postponed PushOutcome = wire.OutcomePostponed
-)
-
 // PushResult is what became of one job of a batch.
 type PushResult struct {
 	Outcome PushOutcome
@@ -143,26 +120,17 @@ func (q *Client) Push(ctx context.Context, topic string, body any, options ...Pu
 // result and does not affect the others. More than fits into one request is sent as several; err is the first that
 // failed as a whole, and its jobs have it as their Err.
 func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) (results []PushResult, err error) {
-	if err := wire.CheckTopic(topic); err != nil {
-		return nil, usage("%v", err)
-	}
-	encoded := make([]wire.NewJob, len(jobs))
-	for i := range jobs {
-		job := jobs[i]
-		job.Headers = append([]Header(nil), job.Headers...)
-		for _, hook := range q.s.cfg.pushHooks {
-			hook(ctx, topic, &job)
-		}
-		if encoded[i], err = job.toWire(q.s.cfg.codec); err != nil {
-			return nil, err
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	encoded, err := q.encoded(ctx, topic, jobs)
+	if err != nil {
 		return nil, err
+	}
+	ofKey := 0
+	if q.s.cfg.withoutSession {
+		ofKey = keyBytes
 	}
 	var parts []*wire.Push
 	for len(encoded) > 0 {
-		n := q.fitting(topic, encoded)
+		n := q.fitting(topic, encoded, ofKey)
 		parts = append(parts, &wire.Push{Topic: topic, Jobs: encoded[:n:n]})
 		encoded = encoded[n:]
 	}
@@ -186,6 +154,25 @@ func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) (re
 	return results, err
 }
 
+// encoded are the jobs as they go on the wire, after the hooks.
+func (q *Client) encoded(ctx context.Context, topic string, jobs []NewJob) (encoded []wire.NewJob, err error) {
+	if err := wire.CheckTopic(topic); err != nil {
+		return nil, usage("%v", err)
+	}
+	encoded = make([]wire.NewJob, len(jobs))
+	for i := range jobs {
+		job := jobs[i]
+		job.Headers = append([]Header(nil), job.Headers...)
+		for _, hook := range q.s.cfg.pushHooks {
+			hook(ctx, topic, &job)
+		}
+		if encoded[i], err = job.toWire(q.s.cfg.codec); err != nil {
+			return nil, err
+		}
+	}
+	return encoded, ctx.Err()
+}
+
 func pushResults(jobs int, answer *wire.Pushed, failed error) []PushResult {
 	results := make([]PushResult, jobs)
 	for i := range results {
@@ -202,15 +189,12 @@ func pushResults(jobs int, answer *wire.Pushed, failed error) []PushResult {
 	return results
 }
 
-// fitting is how many of the jobs fit into one request, at least one.
-func (q *Client) fitting(topic string, jobs []wire.NewJob) int {
+// fitting is how many of the jobs fit into one request with so many bytes of a key, at least one.
+func (q *Client) fitting(topic string, jobs []wire.NewJob, ofKey int) int {
 	q.s.mu.Lock()
 	jobsMax, bytesMax := q.s.pushJobsMax(), int(q.s.welcome.FrameBytesMax)
 	q.s.mu.Unlock()
-	bytes := wire.HeaderBytes + 8 + 1 + len(topic) + 6
-	if q.s.cfg.withoutSession {
-		bytes += len(wire.U128{})
-	}
+	bytes := wire.HeaderBytes + 8 + 1 + len(topic) + 6 + ofKey
 	for n := range jobs {
 		bytes += jobs[n].Size()
 		if n > 0 && (n == jobsMax || bytes > bytesMax) {
@@ -234,7 +218,7 @@ func (j *NewJob) toWire(codec Codec) (w wire.NewJob, err error) {
 	if w.Attributes, err = j.Attributes.toWire(); err != nil {
 		return w, err
 	}
-	w.Body, w.Key, w.IfExists, w.Priority = body, j.Key, uint8(j.IfExists), wire.PriorityUnsaid
+	w.Body, w.Key, w.IfExists, w.Priority = body, j.Key, uint8(j.IfExists), limits.PriorityUnsaid
 	if j.Priority != nil {
 		w.Priority = *j.Priority
 	}
@@ -265,10 +249,10 @@ func dueOf(delay time.Duration, at time.Time) (kind uint8, ms uint64, err error)
 	case delay < 0:
 		return 0, 0, usage("a delay of %v", delay)
 	case at.IsZero():
-		return wire.DueAfter, durationMs(delay), nil
+		return wire.DueKindAfter, durationMs(delay), nil
 	case delay > 0:
 		return 0, 0, usage("a job is due after a delay or at a time, not both")
 	}
 	ms, err = wallMs(at, "At")
-	return wire.DueAt, ms, err
+	return wire.DueKindAt, ms, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // ReserveRequest says which jobs to take.
@@ -44,8 +45,8 @@ func (q *Client) Reserve(ctx context.Context, r ReserveRequest) ([]*Job, error) 
 }
 
 func checkTopics(topics []string, weights []uint16) error {
-	if len(topics) == 0 || len(topics) > 64 {
-		return usage("%d topics: name 1 to 64", len(topics))
+	if len(topics) == 0 || len(topics) > limits.ReserveTopicsMax {
+		return usage("%d topics: name 1 to %d", len(topics), limits.ReserveTopicsMax)
 	}
 	for _, topic := range topics {
 		if err := wire.CheckTopic(topic); err != nil {
@@ -117,7 +118,7 @@ func (q *Client) Leases(ctx context.Context) ([]*Job, error) {
 			return nil, err
 		}
 		jobs = append(jobs, q.jobs(answer.Jobs)...)
-		if answer.Marks&wire.MarkMore == 0 {
+		if answer.Marks&wire.PageMarkMore == 0 {
 			return jobs, nil
 		}
 		if n := len(answer.Jobs); n > 0 {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	adjourn "github.com/adjourn/adjourn-go"
+	"github.com/adjourn/adjourn-go/internal/serverside"
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // peer is the server's end of a connection, played by the test.
@@ -52,11 +54,11 @@ func scripted(t testing.TB, scripts ...func(p *peer)) (address string, connectio
 // next is the next request but heartbeats and questions for the members, which are answered; nil at the end.
 func (p *peer) next() (uint32, wire.Message) {
 	for {
-		frame, _, err := wire.ReadFrame(p.conn, wire.ResponseBytesMax, nil)
+		frame, _, err := wire.ReadFrame(p.conn, limits.ResponseBytesMax, nil)
 		if err != nil {
 			return 0, nil
 		}
-		m, err := frame.Message()
+		m, err := serverside.Request(frame)
 		if err != nil || m == nil {
 			p.t.Errorf("the client sent %v: %v", frame.Opcode, err)
 			return 0, nil
@@ -73,7 +75,7 @@ func (p *peer) next() (uint32, wire.Message) {
 }
 
 func (p *peer) say(id uint32, m wire.Message) {
-	frame, err := wire.Append(nil, id, m)
+	frame, err := serverside.Append(nil, id, m)
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -102,14 +104,14 @@ func (p *peer) welcome(change func(w *wire.Welcome)) *wire.Hello {
 		return &wire.Hello{}
 	}
 	w := &wire.Welcome{
-		Version: 1, ClusterId: [16]byte{1}, Session: 9, Secret: [16]byte{7}, HeartbeatMs: 3000, SessionGraceMs: 10_000,
+		Version: 1, ClusterID: [16]byte{1}, Session: 9, Secret: [16]byte{7}, HeartbeatMs: 3000, SessionGraceMs: 10_000,
 		FrameBytesMax: 1_114_112, BodyBytesMax: 1 << 20, PushJobsMax: 4096, LeasesMax: 4096, ReserveJobsMax: 1024, InFlightMax: 1024,
 		ClockMs: 1,
 	}
 	switch {
 	case hello.Session == 9:
-		w.Marks = wire.MarkResumed | wire.MarkLeasesKept
-	case hello.Options&wire.OptionNoSession != 0:
+		w.Marks = wire.WelcomeMarkResumed | wire.WelcomeMarkLeasesKept
+	case hello.Options&wire.HelloOptionNoSession != 0:
 		w.Session, w.Secret = 0, [16]byte{}
 	}
 	if change != nil {
@@ -135,7 +137,7 @@ func (p *peer) serve() {
 			}
 			p.say(id, pushed)
 		case *wire.Get:
-			p.say(id, &wire.Job{Job: m.Job, Topic: "t"})
+			p.say(id, &wire.Job{Shown: wire.Shown{Job: m.Ref.Job, Topic: "t"}})
 		default:
 			p.say(id, &wire.Done{})
 		}
@@ -231,7 +233,7 @@ func TestASessionThatWasTakenOverIsNotTakenBack(t *testing.T) {
 	address, connections := scripted(t, func(p *peer) {
 		p.welcome(nil)
 		p.next()
-		p.say(0, &wire.GoingAway{Message: "taken over", Reason: wire.AwayTakenOver})
+		p.say(0, &wire.GoingAway{Message: "taken over", Reason: wire.GoingAwaySessionTakenOver})
 	})
 	q, ctx := dialScripted(t, address), testContext(t)
 	if _, err := q.Push(ctx, "t", ""); !errors.Is(err, adjourn.ErrOutcomeUnknown) || !errors.Is(err, adjourn.ErrSessionTaken) {
@@ -255,7 +257,7 @@ func TestAnotherClusterIsAnotherQueue(t *testing.T) {
 		p.welcome(nil)
 		p.next()
 	}, func(p *peer) {
-		p.welcome(func(w *wire.Welcome) { w.ClusterId = [16]byte{2} })
+		p.welcome(func(w *wire.Welcome) { w.ClusterID = [16]byte{2} })
 		if _, m := p.next(); m != nil {
 			t.Errorf("the other queue got %T", m)
 		}
@@ -435,7 +437,7 @@ func TestTheLeaderThatAServerNamesIsTried(t *testing.T) {
 	})
 	follower, _ := scripted(t, func(p *peer) {
 		id, _ := p.next()
-		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNotLeader), Marks: wire.MarkRetryable, Leader: leader})
+		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNotLeader), Marks: wire.ErrorMarkRetryable, Leader: leader})
 		p.next()
 	})
 	must[adjourn.JobID](t)(dialScripted(t, follower).Push(testContext(t), "t", ""))
@@ -451,7 +453,7 @@ func TestRefusedElsewhereIsSentElsewhere(t *testing.T) {
 	old, _ := scripted(t, func(p *peer) {
 		p.welcome(nil)
 		id, _ := p.next()
-		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNotLeader), Marks: wire.MarkRetryable, Leader: next, RetryAfterMs: 10})
+		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNotLeader), Marks: wire.ErrorMarkRetryable, Leader: next, RetryAfterMs: 10})
 		p.next()
 	})
 	q, ctx := dialScripted(t, old), testContext(t)
@@ -521,6 +523,69 @@ func TestTheNextHandlerNeedNotWaitForTheAnswerToFinish(t *testing.T) {
 	case <-second:
 	case <-testContext(t).Done():
 		t.Fatal("the second handler waits for the answer to the first FINISH")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The server may still hold a lease that the client gave up: it is given back once the handler has returned.
+func TestALeaseThatCouldNotBeExtendedIsGivenBack(t *testing.T) {
+	touches, sub := 0, uint32(0)
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		job := wire.Delivered{Job: 1, Fence: 1, Attempts: 1, TtrLeftMs: 300, Topic: "t"}
+		for {
+			id, m := p.next()
+			switch m := m.(type) {
+			case nil:
+				return
+			case *wire.Subscribe:
+				sub = id
+				p.say(id, &wire.Subscribed{})
+				p.say(id, &wire.Deliver{Jobs: []wire.Delivered{job}})
+			case *wire.Touch:
+				touches++
+				p.say(id, &wire.Error{Code: uint16(adjourn.ErrInvalid)})
+			case *wire.Release:
+				if len(m.Leases) != 1 || m.Leases[0] != (wire.Lease{Job: 1, Fence: 1}) {
+					t.Errorf("%+v is released", m.Leases)
+				}
+				p.say(id, &wire.Settled{Results: make([]wire.SettleResult, len(m.Leases))})
+				job.Fence, job.Attempts, job.TtrLeftMs = 2, 2, 60_000
+				p.say(sub, &wire.Deliver{Jobs: []wire.Delivered{job}})
+			case *wire.Finish:
+				if len(m.Leases) != 1 || m.Leases[0] != (wire.Lease{Job: 1, Fence: 2}) || touches == 0 {
+					t.Errorf("%+v is finished, after %d touches", m.Leases, touches)
+				}
+				p.say(id, &wire.Settled{Results: make([]wire.SettleResult, len(m.Leases))})
+			default:
+				p.say(id, &wire.Done{})
+			}
+		}
+	})
+	q, ctx := dialScripted(t, address), testContext(t)
+	why, attempts := make(chan error, 1), make(chan uint32, 2)
+	stop := run(t, q.Worker("t", func(ctx context.Context, job *adjourn.Job) error {
+		attempts <- job.Attempts
+		if job.Attempts == 1 {
+			<-ctx.Done()
+			why <- adjourn.Cause(ctx)
+		}
+		return nil
+	}))
+	for want := uint32(1); want <= 2; want++ {
+		select {
+		case got := <-attempts:
+			if got != want {
+				t.Errorf("attempt %d", got)
+			}
+		case <-ctx.Done():
+			t.Fatalf("attempt %d never came", want)
+		}
+	}
+	if err := <-why; err != adjourn.ErrLeaseExpired {
+		t.Errorf("%v", err)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

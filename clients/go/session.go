@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 const (
 	// Numbers of pushed jobs that the queue remembers of one session.
-	producerWindow = 16_384
+	producerWindow = limits.ProducerWindowMax
 	// Jobs of pushes under keys that are sent and not answered. The queue remembers 65,536 such jobs for all clients, and
 	// cannot tell a key that it has forgotten from a new one: with more under way, the repeats after a lost connection
 	// could be pushed a second time.
-	keyedWindow = 8_192
+	keyedWindow = limits.IdempotentListJobsMax
 	// Nothing more is encoded while this many bytes wait to be written.
 	outBytesMax = 1 << 20
 	// Places in in_flight_max that are kept for what the session asks itself.
@@ -162,7 +163,7 @@ func (s *session) endedError() error {
 // accept takes a request in; it is sent when its turn comes.
 func (s *session) accept(now time.Time, req wire.Message, sub *Subscription) *call {
 	s.serial++
-	if push, is := req.(*wire.Push); is && s.cfg.withoutSession {
+	if push, is := req.(*wire.Push); is && s.cfg.withoutSession && push.Idempotency == (wire.U128{}) {
 		push.Idempotency = s.nextKey(len(push.Jobs))
 	}
 	c := &call{serial: s.serial, req: req, sub: sub, accepted: now, sent: now, done: make(chan struct{})}
@@ -322,7 +323,7 @@ func (s *session) finish(c *call, resp wire.Message, err error) {
 		s.endFeed(c.sub, err)
 	}
 	if reserved, is := resp.(*wire.Reserved); is && !c.awaited {
-		s.giveBack(leasesOf(reserved.Jobs), wire.DelayNotStarted)
+		s.giveBack(leasesOf(reserved.Jobs), wire.ReleaseNotStarted)
 	}
 	close(c.done)
 }
@@ -479,8 +480,8 @@ func (s *session) up(l *link, w *wire.Welcome, said time.Time) (err error) {
 		}
 		if first := s.welcome == nil; first {
 			s.leases = newLeaseClock(said, w, s.cfg.keepsLeases())
-		} else if s.welcome.ClusterId != w.ClusterId {
-			err = &WrongClusterError{Expected: s.welcome.ClusterId, Found: w.ClusterId}
+		} else if s.welcome.ClusterID != w.ClusterID {
+			err = &WrongClusterError{Expected: s.welcome.ClusterID, Found: w.ClusterID}
 			return
 		} else {
 			s.resume(w, said)
@@ -498,8 +499,8 @@ func (s *session) up(l *link, w *wire.Welcome, said time.Time) (err error) {
 }
 
 func (s *session) resume(w *wire.Welcome, said time.Time) {
-	resumed := w.Marks&wire.MarkResumed != 0 && w.Session == s.welcome.Session
-	kept := s.cfg.keepsLeases() || resumed && w.Marks&wire.MarkLeasesKept != 0
+	resumed := w.Marks&wire.WelcomeMarkResumed != 0 && w.Session == s.welcome.Session
+	kept := s.cfg.keepsLeases() || resumed && w.Marks&wire.WelcomeMarkLeasesKept != 0
 	if !resumed {
 		s.hellosGivenUp = 0
 		s.renumber()
@@ -579,6 +580,6 @@ func (s *session) end(cause error) {
 func (s *session) presume(now time.Time) {
 	if s.welcome != nil && s.ended == nil && s.leases.presume(now) {
 		s.cfg.logf("adjourn: no answer for as long as the server keeps leases: they are presumed lost")
-		s.giveBack(s.forgetFeeds(), wire.DelayNotStarted)
+		s.giveBack(s.forgetFeeds(), wire.ReleaseNotStarted)
 	}
 }

@@ -6,18 +6,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
-const (
-	reasonBytesMax = 1024
-	delayMax       = 10 * 365 * 24 * time.Hour
-)
+const delayMax = limits.DelayMsMax * time.Millisecond
 
 // ReleaseHow says when a released job is attempted again. The zero value follows the job's backoff.
 type ReleaseHow struct {
 	after      time.Duration
 	isAfter    bool
 	notStarted bool
+	isParked   bool
 }
 
 // WithBackoff: the attempt failed, the job waits as its backoff says.
@@ -29,16 +28,22 @@ func After(d time.Duration) ReleaseHow { return ReleaseHow{after: d, isAfter: tr
 // NotStarted: no attempt is counted, and the job is ready at once.
 func NotStarted() ReleaseHow { return ReleaseHow{notStarted: true} }
 
+// Parked: the work was not started, and is not to start before d is over; no attempt is counted. d is 0 to ten years.
+func Parked(d time.Duration) ReleaseHow { return ReleaseHow{after: d, isParked: true} }
+
 func releaseOf(how ReleaseHow, reason string, leases []wire.Lease) (*wire.Release, error) {
-	req := &wire.Release{DelayMs: wire.DelayBackoff, Leases: leases, Reason: reason}
+	req := &wire.Release{DelayMs: wire.ReleaseByBackoff, Leases: leases, Reason: reason}
 	switch {
 	case how.notStarted:
-		req.DelayMs = wire.DelayNotStarted
-	case how.isAfter:
+		req.DelayMs = wire.ReleaseNotStarted
+	case how.isAfter, how.isParked:
 		if how.after < 0 || how.after > delayMax {
 			return nil, usage("a release after %v: a delay is 0 to ten years", how.after)
 		}
 		req.DelayMs = durationMs(how.after)
+		if how.isParked {
+			req.DelayMs += wire.ReleaseParked
+		}
 	}
 	return req, nil
 }
@@ -55,10 +60,10 @@ func shortened(text string) string {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
 	}
-	if len(text) <= reasonBytesMax {
+	if len(text) <= limits.ReasonBytesMax {
 		return text
 	}
-	end := reasonBytesMax
+	end := limits.ReasonBytesMax
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // ErrUnsubscribed is returned by Next of a subscription that was ended.
@@ -53,8 +54,8 @@ func (q *Client) Subscribe(ctx context.Context, r SubscribeRequest) (*Subscripti
 	if r.CreditBytes == 0 {
 		r.CreditBytes = creditBytesDefault
 	}
-	if r.CreditJobs < 1 || r.CreditJobs > 65_536 || r.CreditBytes < 1 || r.CreditBytes > 256<<20 {
-		return nil, usage("credit for %d jobs and %d bytes: give 1 to 65536, and up to 256 MiB", r.CreditJobs, r.CreditBytes)
+	if r.CreditJobs < 1 || r.CreditJobs > limits.CreditJobsMax || r.CreditBytes < 1 || r.CreditBytes > limits.CreditBytesMax {
+		return nil, usage("credit for %d jobs and %d bytes: give 1 to %d, and up to %d", r.CreditJobs, r.CreditBytes, limits.CreditJobsMax, limits.CreditBytesMax)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (j *Job) isHeld(now time.Time) bool {
 
 // AddCredit adds credit, also for the time after a reconnect. It cannot be taken back.
 func (sub *Subscription) AddCredit(ctx context.Context, jobs int, bytes int64) error {
-	if jobs < 0 || bytes < 0 || jobs > 65_536 || bytes > 256<<20 {
+	if jobs < 0 || bytes < 0 || jobs > limits.CreditJobsMax || bytes > limits.CreditBytesMax {
 		return usage("more credit for %d jobs and %d bytes", jobs, bytes)
 	}
 	c, err := sub.s.start(&wire.Credit{Subscription: sub.call.id, CreditJobs: uint32(jobs), CreditBytes: uint64(bytes)}, nil)
@@ -151,8 +152,8 @@ func (sub *Subscription) AddCredit(ctx context.Context, jobs int, bytes int64) e
 	sub.s.locked(func(time.Time) {
 		req := sub.call.req.(*wire.Subscribe)
 		more := *req
-		more.CreditJobs = uint32(clamp(int(req.CreditJobs)+jobs, 0, 65_536))
-		more.CreditBytes = uint64(clamp(int(req.CreditBytes)+int(bytes), 0, 256<<20))
+		more.CreditJobs = uint32(clamp(int(req.CreditJobs)+jobs, 0, limits.CreditJobsMax))
+		more.CreditBytes = uint64(clamp(int(req.CreditBytes)+int(bytes), 0, limits.CreditBytesMax))
 		sub.call.req = &more
 		sub.max = 2 * int(more.CreditJobs)
 	})
@@ -191,7 +192,7 @@ func (sub *Subscription) leave() {
 		} else {
 			sub.s.finish(sub.call, nil, nil)
 		}
-		sub.s.giveBack(held, wire.DelayNotStarted)
+		sub.s.giveBack(held, wire.ReleaseNotStarted)
 	})
 }
 
@@ -219,7 +220,7 @@ func (s *session) feed(now time.Time, sub *Subscription, delivered []wire.Delive
 			sub.watch(now, job.waitUntil())
 		}
 	}
-	s.giveBack(excess, wire.DelayNotStarted)
+	s.giveBack(excess, wire.ReleaseNotStarted)
 	signal(sub.news)
 }
 
@@ -250,7 +251,7 @@ func (sub *Subscription) giveUp(now time.Time) {
 		}
 	}
 	sub.jobs = kept
-	sub.s.giveBack(late, wire.DelayNotStarted)
+	sub.s.giveBack(late, wire.ReleaseNotStarted)
 }
 
 // waitUntil is how long the job waits in memory at most.

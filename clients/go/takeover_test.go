@@ -17,7 +17,7 @@ func pushThenTakenOver(p *peer) {
 			p.t.Errorf("%+v", m)
 		}
 	}
-	p.say(0, &wire.GoingAway{Message: "taken over", Reason: wire.AwayTakenOver})
+	p.say(0, &wire.GoingAway{Message: "taken over", Reason: wire.GoingAwaySessionTakenOver})
 }
 
 func TestAClientComesBackOnceForEachHelloThatItGaveUp(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAClientComesBackOnceForEachHelloThatItGaveUp(t *testing.T) {
 func TestAHelloThatWasAnsweredOrNamedAnotherSessionIsNotCounted(t *testing.T) {
 	refuses := func(p *peer) {
 		id, _ := p.next()
-		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNoLeader), Marks: wire.MarkRetryable})
+		p.say(id, &wire.Error{Code: uint16(adjourn.ErrNoLeader), Marks: wire.ErrorMarkRetryable})
 	}
 	for name, scripts := range map[string][]func(p *peer){
 		"answered with a refusal": {refuses, func(p *peer) {

@@ -2,6 +2,7 @@ package adjourn
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
@@ -68,7 +69,7 @@ func topicsOf(topics []wire.TopicCount) []TopicCounts {
 	counts := make([]TopicCounts, 0, len(topics))
 	for i := range topics {
 		t := &topics[i]
-		counts = append(counts, TopicCounts{Topic: t.Topic, Paused: t.Marks&wire.MarkPaused != 0, Totals: totalsOf(&t.Totals)})
+		counts = append(counts, TopicCounts{Topic: t.Topic, Paused: t.Marks&wire.TopicMarkPaused != 0, Totals: totalsOf(&t.Totals)})
 	}
 	return counts
 }
@@ -110,66 +111,16 @@ func (q *Client) DeleteTopic(ctx context.Context, topic string) error {
 	return q.done(ctx, &wire.TopicDelete{Topic: topic})
 }
 
-// LateAction is what happens to late jobs.
-type LateAction uint8
-
-// The actions.
-const (
-	LateRate   LateAction = 0 // Value jobs per second come due
-	LateSpread LateAction = 1 // they come due within Value milliseconds
-	LateBury   LateAction = 2
-	LateDrop   LateAction = 3
-)
-
-// Late says what happens to a job that was due longer than After ago.
+// Late says what happens to a job that was due longer than After ago. Value belongs to the action: for [LateRate], how many
+// such jobs come due in a second; for [LateSpread], within how many milliseconds they do; else 0.
 type Late struct {
 	After  time.Duration
 	Action LateAction
 	Value  uint64
 }
 
-// Policy is what a topic decides for its jobs. A nil field is not set.
-type Policy struct {
-	TTR          *time.Duration
-	Priority     *uint32
-	AttemptsMax  *uint32
-	Backoff      *Backoff
-	ExpiresAfter *time.Duration
-	JobsMax      *uint64
-	BytesMax     *uint64
-	BodyBytesMax *uint32
-	LeasesMax    *uint32
-	// RatePerSecond bounds deliveries.
-	RatePerSecond *uint32
-	Late          *Late
-	// DeadLetters is the topic that takes the jobs that would be buried.
-	DeadLetters *string
-	// Remember is how long finished jobs are remembered that do not say it.
-	Remember *time.Duration
-}
-
-// Setting names a field of a [Policy].
-type Setting uint16
-
-// The settings.
-const (
-	SettingTTR           Setting = wire.SetTtr
-	SettingPriority      Setting = wire.SetPriority
-	SettingAttemptsMax   Setting = wire.SetAttempts
-	SettingBackoff       Setting = wire.SetBackoff
-	SettingExpiresAfter  Setting = wire.SetExpiresAfter
-	SettingJobsMax       Setting = wire.SetJobsMax
-	SettingBytesMax      Setting = wire.SetBytesMax
-	SettingBodyBytesMax  Setting = wire.SetBodyMax
-	SettingLeasesMax     Setting = wire.SetLeasesMax
-	SettingRatePerSecond Setting = wire.SetRate
-	SettingLate          Setting = wire.SetLate
-	SettingDeadLetters   Setting = wire.SetDeadLetters
-	SettingRemember      Setting = wire.SetRemember
-)
-
 // SetTopic sets what is not nil in the policy and takes the settings in unset away; all others stay as they are. The
-// topic is created if it is new.
+// topic is created if it is new. An empty text is [ErrUsage]: to take a setting away, name it in unset.
 func (q *Client) SetTopic(ctx context.Context, topic string, set Policy, unset ...Setting) error {
 	settings, err := set.toWire()
 	if err != nil {
@@ -186,7 +137,10 @@ type TopicInfo struct {
 	Jobs   uint64
 	Bytes  uint64
 	Paused bool
+	// Policy has the server's defaults for retries where the topic does not set them.
 	Policy Policy
+	// AttemptsOfServer and BackoffOfServer say that AttemptsMax and Backoff are such defaults.
+	AttemptsOfServer, BackoffOfServer bool
 }
 
 // Topic shows a topic. Without it the error is [ErrNotFound].
@@ -195,63 +149,67 @@ func (q *Client) Topic(ctx context.Context, topic string) (*TopicInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TopicInfo{Jobs: a.Jobs, Bytes: a.Bytes, Paused: a.Marks&wire.MarkPaused != 0, Policy: policyOf(&a.Settings)}, nil
+	return &TopicInfo{
+		Jobs: a.Jobs, Bytes: a.Bytes, Paused: a.Marks&wire.SettingsMarkPaused != 0, Policy: policyOf(&a.Settings),
+		AttemptsOfServer: a.Marks&wire.SettingsMarkAttemptsOfServer != 0, BackoffOfServer: a.Marks&wire.SettingsMarkBackoffOfServer != 0,
+	}, nil
 }
 
-func (p *Policy) toWire() (w wire.Settings, err error) {
-	if p.TTR != nil {
-		ms, err := ttrMs(*p.TTR)
-		if err != nil {
-			return w, err
-		}
-		w.TtrMs = &ms
+func (l *Late) toWire() (*wire.Late, error) {
+	if l == nil {
+		return nil, nil
 	}
-	if w.Backoff, err = p.Backoff.toWire(); err != nil {
-		return w, err
+	if l.After < 0 {
+		return nil, usage("a negative duration")
 	}
-	for _, d := range []struct {
-		from *time.Duration
-		to   **uint64
-	}{{p.ExpiresAfter, &w.ExpiresAfterMs}, {p.Remember, &w.RememberMs}} {
-		if d.from != nil {
-			if *d.from < 0 {
-				return w, usage("a negative duration")
-			}
-			ms := durationMs(*d.from)
-			*d.to = &ms
-		}
-	}
-	if l := p.Late; l != nil {
-		if l.After < 0 {
-			return w, usage("a negative duration")
-		}
-		w.Late = &wire.Late{AfterMs: durationMs(l.After), Action: uint8(l.Action), Value: l.Value}
-	}
-	w.Priority, w.AttemptsMax, w.JobsMax, w.BytesMax = p.Priority, p.AttemptsMax, p.JobsMax, p.BytesMax
-	w.BodyMax, w.LeasesMax, w.Rate, w.DeadLetters = p.BodyBytesMax, p.LeasesMax, p.RatePerSecond, p.DeadLetters
-	return w, nil
+	return &wire.Late{AfterMs: durationMs(l.After), Action: uint8(l.Action), Value: l.Value}, nil
 }
 
-func policyOf(w *wire.Settings) Policy {
-	p := Policy{
-		Priority: w.Priority, AttemptsMax: w.AttemptsMax, Backoff: backoffOf(w.Backoff), JobsMax: w.JobsMax, BytesMax: w.BytesMax,
-		BodyBytesMax: w.BodyMax, LeasesMax: w.LeasesMax, RatePerSecond: w.Rate, DeadLetters: w.DeadLetters,
-		ExpiresAfter: optionalDuration(w.ExpiresAfterMs), Remember: optionalDuration(w.RememberMs),
+func lateOf(w *wire.Late) *Late {
+	if w == nil {
+		return nil
 	}
-	if w.TtrMs != nil {
-		ttr := millis(uint64(*w.TtrMs))
-		p.TTR = &ttr
-	}
-	if w.Late != nil {
-		p.Late = &Late{After: millis(w.Late.AfterMs), Action: LateAction(w.Late.Action), Value: w.Late.Value}
-	}
-	return p
+	return &Late{After: millis(w.AfterMs), Action: LateAction(w.Action), Value: w.Value}
 }
 
-func optionalDuration(ms *uint64) *time.Duration {
+// optionalText is a setting that is a text; nil if it is not set. An empty one is refused, as an empty value takes the setting
+// away.
+func optionalText(setting string, text *string) (*string, error) {
+	if text != nil && *text == "" {
+		return nil, usage("%[1]s is empty: to take the setting away, pass Setting%[1]s to SetTopic", setting)
+	}
+	return text, nil
+}
+
+// optionalMs64 is a setting that is a duration; nil if it is not set.
+func optionalMs64(d *time.Duration) (*uint64, error) {
+	if d == nil {
+		return nil, nil
+	}
+	if *d < 0 {
+		return nil, usage("a negative duration")
+	}
+	ms := durationMs(*d)
+	return &ms, nil
+}
+
+// optionalMs32 is the same for a setting of 32 bits.
+func optionalMs32(d *time.Duration) (*uint32, error) {
+	if d == nil {
+		return nil, nil
+	}
+	ms := durationMs(*d)
+	if *d < 0 || ms > math.MaxUint32 {
+		return nil, usage("a duration of %v", *d)
+	}
+	short := uint32(ms)
+	return &short, nil
+}
+
+func optionalDuration[T uint32 | uint64](ms *T) *time.Duration {
 	if ms == nil {
 		return nil
 	}
-	d := millis(*ms)
+	d := millis(uint64(*ms))
 	return &d
 }

@@ -95,10 +95,10 @@ func (s *session) leased(now time.Time, c *call, m *wire.Leased) {
 	}
 	if len(lost) > 0 {
 		s.cfg.logf("adjourn: %d jobs that never arrived over the lost connection are given back", len(lost))
-		s.giveBack(lost, wire.DelayNotStarted)
+		s.giveBack(lost, wire.ReleaseNotStarted)
 	}
 	s.finish(c, m, nil)
-	if m.Marks&wire.MarkMore == 0 {
+	if m.Marks&wire.PageMarkMore == 0 {
 		s.unseen.close()
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // Handler works on one job. The job is finished if it returns nil, and released with the error as its reason if it
@@ -108,7 +110,7 @@ func (q *Client) Worker(topic string, handler Handler, options ...WorkerOption) 
 		q: q, cfg: cfg, handler: handler,
 		started: make(chan struct{}), ready: make(chan struct{}), stopping: make(chan struct{}),
 		kill: make(chan struct{}), finished: make(chan struct{}),
-		slots: make(chan struct{}, clamp(cfg.concurrency, 1, 65_536)),
+		slots: make(chan struct{}, clamp(cfg.concurrency, 1, limits.CreditJobsMax)),
 	}
 }
 
@@ -144,7 +146,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		stopTaking()
 	}()
 	sub, err := w.q.Subscribe(taking, SubscribeRequest{
-		Topics: w.cfg.topics, Weights: w.cfg.weights, CreditJobs: clamp(w.cfg.concurrency+w.cfg.prefetch, 1, 65_536),
+		Topics: w.cfg.topics, Weights: w.cfg.weights, CreditJobs: clamp(w.cfg.concurrency+w.cfg.prefetch, 1, limits.CreditJobsMax),
 	})
 	if err != nil {
 		if taking.Err() != nil && errors.Is(err, context.Canceled) {

@@ -1,11 +1,19 @@
 //! Frames through the server's own codec, from JSON and to JSON.
 
-use adjourn_protocol::{DecodeError, ErrorCode, Frame, FrameDecoder, Request, Response};
+use std::collections::BTreeSet;
+
+use adjourn_generate as schema;
+use adjourn_generate::Side;
+use adjourn_protocol::{
+    ANY_REQUEST, DecodeError, ErrorCode, Frame, FrameDecoder, GoingAway, Repeat, Request, RequestOpcode,
+    Response, ResponseOpcode, Role,
+};
 use adjourn_types::limits::BODY_BYTES_CEILING;
+use adjourn_types::{BuryReason, IfExists, JobState, ListOrder, Right, Setting};
 use bytes::BytesMut;
 use serde_json::{Value, json};
 
-use super::layout::{Side, layouts};
+use super::schema::schema;
 use super::wire::{self, Newer};
 
 /// Why the codec refuses a frame: the code that the server would answer, and a text.
@@ -56,15 +64,82 @@ fn frame_of(bytes: &[u8]) -> Result<Frame, Refused> {
     frame.ok_or_else(|| (ErrorCode::Malformed, "not one whole frame".to_owned()))
 }
 
-/// Every frame that the codec knows has a layout, and the other way round.
-pub(crate) fn layouts_are_complete() -> Result<(), String> {
-    use adjourn_protocol::{RequestOpcode, ResponseOpcode};
-    let requests = RequestOpcode::ALL.iter().map(|known| (Side::Request, *known as u8, known.name()));
-    let responses = ResponseOpcode::ALL.iter().map(|known| (Side::Response, *known as u8, known.name()));
-    let known: Vec<_> = requests.chain(responses).collect();
-    let listed: Vec<_> = layouts().iter().map(|one| (one.side, one.opcode, one.name.as_str())).collect();
-    let missing = known.iter().filter(|one| !listed.contains(one));
-    let foreign = listed.iter().filter(|one| !known.contains(one));
-    let wrong: Vec<_> = missing.chain(foreign).collect();
-    if wrong.is_empty() { Ok(()) } else { Err(format!("conformance/frames.txt and the codec: {wrong:?}")) }
+/// What the schema says of requests, responses, errors and settings is what the codec knows.
+pub(crate) fn is_as_the_schema_says() -> Result<(), String> {
+    let requests = RequestOpcode::ALL.iter().map(|known| {
+        let refusals: Vec<&str> = known.refusals().iter().map(|code| code.name()).collect();
+        let right = known.right().map(Right::name);
+        let repeat = match known.repeat() {
+            Repeat::Safe => schema::Repeat::Safe,
+            Repeat::SafeById => schema::Repeat::SafeById,
+            Repeat::Unsafe => schema::Repeat::Unsafe,
+        };
+        format!(
+            "{} {} {:?} {repeat:?} {right:?} {} {refusals:?}",
+            *known as u8,
+            known.name(),
+            known.answer().name(),
+            known.level()
+        )
+    });
+    let said = schema().requests.iter().map(|frame| {
+        let answer = frame.answer.as_deref().unwrap_or_default();
+        let (repeat, right) = (frame.repeat, frame.right.as_deref());
+        format!(
+            "{} {} {answer:?} {repeat:?} {right:?} {} {:?}",
+            frame.opcode, frame.name, frame.level, frame.errors
+        )
+    });
+    same("requests", requests, said)?;
+    let responses = ResponseOpcode::ALL.iter().map(|known| format!("{} {}", *known as u8, known.name()));
+    same(
+        "responses",
+        responses,
+        schema().responses.iter().map(|frame| format!("{} {}", frame.opcode, frame.name)),
+    )?;
+    let errors = ErrorCode::ALL.iter().map(|code| {
+        let is_for_any = ANY_REQUEST.contains(code);
+        format!("{} {code} {} {is_for_any}", *code as u16, code.retryable())
+    });
+    let said = schema()
+        .errors
+        .iter()
+        .map(|code| format!("{} {} {} {}", code.number, code.name, code.is_retryable, code.is_for_any));
+    same("errors", errors, said)?;
+    choices()?;
+    let settings = Setting::ALL.iter().map(|setting| format!("{} {setting}", *setting as u16));
+    let said = schema().settings.iter();
+    same(
+        "settings",
+        settings,
+        said.map(|one| format!("{} {}", one.tag, one.cli.as_deref().unwrap_or_default())),
+    )
+}
+
+/// The enums have the numbers that the schema gives to its choices.
+fn choices() -> Result<(), String> {
+    let known: [(&str, fn(u8) -> bool); 6] = [
+        ("if_exists", |number| IfExists::from_u8(number).is_some()),
+        ("state", |number| JobState::from_u8(number).is_some()),
+        ("buried", |number| number == 0 || BuryReason::from_u8(number - 1).is_some()),
+        ("order", |number| ListOrder::from_u8(number).is_some()),
+        ("role", |number| Role::from_u8(number).is_some()),
+        ("going_away", |number| GoingAway::from_u8(number) as u8 == number),
+    ];
+    for (name, is_known) in known {
+        let choice = schema().choices.iter().find(|choice| choice.name == name);
+        let said = choice.iter().flat_map(|choice| &choice.values).map(|value| value.number.to_string());
+        same(name, (0..=u8::MAX).filter(|number| is_known(*number)).map(|number| number.to_string()), said)?;
+    }
+    Ok(())
+}
+
+fn same(
+    what: &str,
+    known: impl Iterator<Item = String>,
+    said: impl Iterator<Item = String>,
+) -> Result<(), String> {
+    let (known, said): (BTreeSet<String>, BTreeSet<String>) = (known.collect(), said.collect());
+    let only_here: Vec<_> = known.symmetric_difference(&said).collect();
+    if only_here.is_empty() { Ok(()) } else { Err(format!("the codec's {what} and schema/: {only_here:?}")) }
 }

@@ -1,11 +1,11 @@
 //! The level codec: every vector, and every way to cut a response short.
 
+use adjourn_generate::Side;
 use serde_json::{Value, json};
 
 use super::clients::Client;
 use super::codec;
 use super::harness::Harness;
-use super::layout::Side;
 use super::matching::differs;
 use super::vectors::{read, side_of};
 use super::wire::{base64_of, bytes_of};

@@ -5,10 +5,10 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
+use adjourn_generate::Side;
 use serde_json::{Value, json};
 
 use super::harness::PATIENCE;
-use super::layout::Side;
 use super::matching::differs;
 use super::wire::{self, Newer};
 

@@ -10,7 +10,6 @@ mod codec;
 mod codec_checks;
 mod fake;
 mod harness;
-mod layout;
 mod matching;
 mod nodes;
 #[path = "../cluster/ports.rs"]
@@ -21,6 +20,7 @@ mod proxy;
 mod rig;
 mod rust;
 mod scenarios;
+mod schema;
 mod server_rig;
 mod site;
 mod soak;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use super::harness::PATIENCE;
-use super::layout::{Side, by_name};
+use super::schema::by_name;
+use adjourn_generate::Side;
 
 /// Bytes of a frame before its opcode.
 const LENGTH_BYTES: usize = 4;
@@ -115,7 +116,7 @@ impl Proxy {
     /// Lies in wait for the next frame of this name.
     pub(crate) fn trap(&self, frame: &str, act: &str) -> Result<(), String> {
         let found = [Side::Request, Side::Response].into_iter().find_map(|side| by_name(side, frame));
-        let layout = found.ok_or_else(|| format!("no frame {frame}"))?;
+        let known = found.ok_or_else(|| format!("no frame {frame}"))?;
         let act = match act {
             "cut" => Act::Cut,
             "cut-behind" => Act::CutBehind,
@@ -124,7 +125,7 @@ impl Proxy {
             "silence" => Act::Silence,
             other => return Err(format!("the proxy cannot {other}")),
         };
-        self.control.state().trap = Some(Trap { side: layout.side, opcode: layout.opcode, act });
+        self.control.state().trap = Some(Trap { side: known.side, opcode: known.opcode, act });
         Ok(())
     }
 }

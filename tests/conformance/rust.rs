@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjourn_client::{Client, ClientConfig, ClientError, Subscription, Worker, WorkerConfig};
+use adjourn_generate::Side;
 use adjourn_protocol::{Delivered, ReleaseKind, Request, Response};
 use adjourn_types::Lease;
 use serde_json::{Value, json};
@@ -21,7 +22,6 @@ use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use super::codec;
-use super::layout::Side;
 use super::wire::{base64_of, bytes_of};
 use shown::{Failure, client_failure, delivered_json, report_json, request_of, results_json};
 
@@ -348,6 +348,7 @@ async fn release(
     let kind = match text(command, "how") {
         "not_started" => ReleaseKind::NotStarted,
         "after" => ReleaseKind::After(number(command, "delay_ms")),
+        "parked" => ReleaseKind::Parked(number(command, "delay_ms")),
         _ => ReleaseKind::Backoff,
     };
     if reason.is_empty() {

@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use adjourn_generate::Side;
 use serde_json::{Value, json};
 
 use super::codec;
-use super::layout::{Side, layouts};
 use super::matching::differs;
+use super::schema::frames;
 use super::wire::{self, Newer, base64_of, bytes_of};
 
 /// One file of vectors.
@@ -28,16 +29,16 @@ pub(crate) fn side_of(vector: &Value) -> Side {
 
 /// Compares every file with what the codec makes of it, or writes it.
 pub(crate) fn check() -> Result<(), String> {
-    codec::layouts_are_complete()?;
+    codec::is_as_the_schema_says()?;
     let (requests, responses) = (read("requests"), read("responses"));
     let shown: BTreeSet<(&str, &str)> = requests
         .iter()
         .chain(&responses)
         .filter_map(|vector| Some((vector["side"].as_str()?, vector["frame"]["opcode"].as_str()?)))
         .collect();
-    for layout in layouts() {
-        if !shown.contains(&(layout.side.name(), layout.name.as_str())) {
-            return Err(format!("no vector of {}", layout.name));
+    for frame in frames() {
+        if !shown.contains(&(frame.side.name(), frame.name.as_str())) {
+            return Err(format!("no vector of {}", frame.name));
         }
     }
     settle("requests", requests.iter().map(plain))?;

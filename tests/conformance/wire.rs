@@ -1,12 +1,13 @@
-//! Frames as bytes and as JSON, by their [layout](super::layout).
+//! Frames as bytes and as JSON, by the [schema](super::schema).
 //!
-//! Whatever the layout allows is written, also what the codec would refuse: so the fake server can send it.
+//! Whatever the schema's types allow is written, also what the codec would refuse: so the fake server can send it.
 
+use adjourn_generate::{Field, Item, Kind, Record, Side};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::layout::{Field, Kind, Layout, Side, by_name, by_opcode};
+use super::schema::{by_name, by_opcode, schema};
 use super::tagged::{self, number_json, read_number};
 
 const HEADER_BYTES: usize = 12;
@@ -47,12 +48,12 @@ struct Reader<'a>(&'a [u8]);
 /// A whole frame of this JSON.
 pub(crate) fn write(side: Side, frame: &Value, newer: Newer) -> Result<Vec<u8>, Fault> {
     let name = frame["opcode"].as_str().unwrap_or_default();
-    let layout = by_name(side, name).ok_or_else(|| Fault::Unknown(name.to_owned()))?;
-    let mut writer = Writer { out: vec![0, 0, 0, 0, layout.opcode, newer.flags, 0, newer.flags], newer };
+    let known = by_name(side, name).ok_or_else(|| Fault::Unknown(name.to_owned()))?;
+    let mut writer = Writer { out: vec![0, 0, 0, 0, known.opcode, newer.flags, 0, newer.flags], newer };
     writer.number(4, read_number(&frame["request_id"])?);
-    let mut pieces = Vec::new();
-    writer.fields(&layout.fields, &frame["fields"], &mut pieces)?;
-    writer.out.extend(pieces);
+    for field in &known.fields {
+        writer.field(field, &frame["fields"])?;
+    }
     writer.out.extend(std::iter::repeat_n(0xA5, newer.trailing));
     let length = u32::try_from(writer.out.len() - 4).map_err(|_| Fault::Value("the length"))?;
     writer.out.splice(..4, length.to_le_bytes());
@@ -64,12 +65,15 @@ pub(crate) fn read(side: Side, bytes: &[u8]) -> Result<Value, Fault> {
     let header = bytes.get(..HEADER_BYTES).ok_or(Fault::Short("the end of the header"))?;
     let id = number_json(4, header.get(8..).unwrap_or_default());
     let opcode = header.get(4).copied().unwrap_or_default();
-    let Some(Layout { name, fields, .. }) = by_opcode(side, opcode) else {
+    let Some(frame) = by_opcode(side, opcode) else {
         return Ok(json!({ "request_id": id, "opcode": opcode, "fields": {} }));
     };
     let mut reader = Reader(bytes.get(HEADER_BYTES..).unwrap_or_default());
-    let fields = reader.group(fields, None)?;
-    Ok(json!({ "request_id": id, "opcode": name, "fields": fields }))
+    let mut fields = Map::new();
+    for field in &frame.fields {
+        reader.field(field, &mut fields)?;
+    }
+    Ok(json!({ "request_id": id, "opcode": frame.name, "fields": fields }))
 }
 
 impl Writer {
@@ -77,62 +81,64 @@ impl Writer {
         put_number(&mut self.out, width, number);
     }
 
-    fn fields(&mut self, fields: &[Field], object: &Value, pieces: &mut Vec<u8>) -> Result<(), Fault> {
-        for field in fields {
-            let value = if field.name.is_empty() { object } else { &object[field.name.as_str()] };
-            match &field.kind {
-                Kind::Magic => self.out.extend(b"ADJ1"),
-                Kind::Number(width) => self.number(*width, read_number(value)?),
-                Kind::Signed => {
-                    let number = value.as_str().map_or(Ok(0), str::parse::<i64>);
-                    let number = number.map_err(|_| Fault::Value("a signed number"))?;
-                    self.out.extend(number.to_le_bytes());
+    /// A field that stands in `object` under its name.
+    fn field(&mut self, field: &Field, object: &Value) -> Result<(), Fault> {
+        let value = &object[field.name.as_str()];
+        match &field.kind {
+            Kind::Magic => self.out.extend(b"ADJ1"),
+            Kind::Reference => self.reference(object)?,
+            Kind::List(item) => self.list(item, value, field.is_late)?,
+            Kind::Part(record) => {
+                let pieces = self.fixed(schema().record(record), object)?;
+                self.out.extend(pieces);
+            }
+            Kind::Object(record) => {
+                for field in &schema().record(record).fields {
+                    self.field(field, value)?;
                 }
-                Kind::Id => {
-                    let mut id = bytes_of(value)?;
-                    id.resize(16, 0);
-                    self.out.extend(id);
-                }
-                Kind::Text(width) => {
-                    let text = value.as_str().unwrap_or_default().as_bytes().to_vec();
-                    self.piece(*width, text, field, pieces);
-                }
-                Kind::Bytes(width) => self.piece(*width, bytes_of(value)?, field, pieces),
-                Kind::Tagged(elements) => self.piece(2, tagged::write(*elements, value)?, field, pieces),
-                Kind::Pieces => self.out.append(pieces),
-                Kind::Reference => self.reference(object)?,
-                Kind::Texts => {
-                    let texts = value.as_array().map(Vec::as_slice).unwrap_or_default();
-                    self.number(1, texts.len() as u128);
-                    for text in texts {
-                        let text = text.as_str().unwrap_or_default();
-                        put_number(pieces, 1, text.len() as u128);
-                        pieces.extend(text.bytes());
-                    }
-                }
-                Kind::List(item) => self.list(item, value, field.is_late)?,
-                Kind::Object(fields) => self.fields(fields, value, pieces)?,
+            }
+            kind => {
+                let (head, piece) = halves(kind, value)?;
+                self.out.extend(head);
+                self.out.extend(piece);
             }
         }
         Ok(())
     }
 
-    fn piece(&mut self, width: usize, bytes: Vec<u8>, field: &Field, pieces: &mut Vec<u8>) {
-        self.number(width, bytes.len() as u128);
-        if field.is_piece { pieces.extend(bytes) } else { self.out.extend(bytes) }
+    /// The fixed part of a record. Returns the pieces that belong behind it.
+    fn fixed(&mut self, record: &Record, object: &Value) -> Result<Vec<u8>, Fault> {
+        let mut pieces = Vec::new();
+        for field in &record.fields {
+            let (head, piece) = halves(&field.kind, &object[field.name.as_str()])?;
+            self.out.extend(head);
+            pieces.extend(piece);
+        }
+        Ok(pieces)
     }
 
-    fn list(&mut self, item: &[Field], items: &Value, is_late: bool) -> Result<(), Fault> {
+    fn list(&mut self, item: &Item, items: &Value, is_late: bool) -> Result<(), Fault> {
         let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
         // A list that may be absent is absent when it is empty.
         if items.is_empty() && is_late {
             return Ok(());
         }
-        self.number(2, (fixed_bytes(item) + self.newer.fixed) as u128);
+        let fixed_bytes = match item {
+            Item::Record(record) => schema().record(record).fixed_bytes(),
+            Item::Text => 1,
+            Item::Number => 2,
+        };
+        self.number(2, (fixed_bytes + self.newer.fixed) as u128);
         self.number(4, items.len() as u128);
         for value in items {
-            let mut pieces = Vec::new();
-            self.fields(item, value, &mut pieces)?;
+            let pieces = match item {
+                Item::Record(record) => self.fixed(schema().record(record), value)?,
+                plain => {
+                    let (head, piece) = halves(&plain_kind(plain), value)?;
+                    self.out.extend(head);
+                    piece
+                }
+            };
             self.out.extend(std::iter::repeat_n(0xA5, self.newer.fixed));
             self.out.extend(pieces);
         }
@@ -155,6 +161,44 @@ impl Writer {
     }
 }
 
+/// What stands in a fixed part for a value, and the bytes that belong behind it.
+fn halves(kind: &Kind, value: &Value) -> Result<(Vec<u8>, Vec<u8>), Fault> {
+    let mut head = Vec::new();
+    let (width, piece) = match kind {
+        Kind::Number(width) => {
+            put_number(&mut head, *width, read_number(value)?);
+            return Ok((head, Vec::new()));
+        }
+        Kind::Signed => {
+            let number = value.as_str().map_or(Ok(0), str::parse::<i64>);
+            let number = number.map_err(|_| Fault::Value("a signed number"))?;
+            return Ok((number.to_le_bytes().to_vec(), Vec::new()));
+        }
+        Kind::Id => {
+            let mut id = bytes_of(value)?;
+            id.resize(16, 0);
+            return Ok((id, Vec::new()));
+        }
+        Kind::Texts => {
+            let texts = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            put_number(&mut head, 1, texts.len() as u128);
+            let mut pieces = Vec::new();
+            for text in texts {
+                let text = text.as_str().unwrap_or_default();
+                put_number(&mut pieces, 1, text.len() as u128);
+                pieces.extend(text.bytes());
+            }
+            return Ok((head, pieces));
+        }
+        Kind::Text(width) => (*width, value.as_str().unwrap_or_default().as_bytes().to_vec()),
+        Kind::Bytes(width) => (*width, bytes_of(value)?),
+        Kind::Tagged(elements) => (2, tagged::write(*elements, value)?),
+        other => panic!("not in one place: {other:?}"),
+    };
+    put_number(&mut head, width, piece.len() as u128);
+    Ok((head, piece))
+}
+
 impl<'a> Reader<'a> {
     fn take(&mut self, bytes: usize, name: &str) -> Result<&'a [u8], Fault> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or_else(|| Fault::Cut(name.to_owned()))?;
@@ -167,71 +211,82 @@ impl<'a> Reader<'a> {
         usize::try_from(number).map_err(|_| Fault::Value("a length"))
     }
 
-    /// The fields of a frame, or of an item whose fixed part stands apart.
-    fn group(&mut self, fields: &[Field], fixed: Option<&'a [u8]>) -> Result<Value, Fault> {
-        let mut object = Map::new();
-        let mut waiting: Vec<(&Field, usize)> = Vec::new();
-        let mut fixed = fixed.map(Reader);
-        for field in fields {
-            if matches!(field.kind, Kind::Pieces) {
-                self.pieces(&mut waiting, &mut object)?;
-                continue;
+    /// Reads a field into `object`, under its name.
+    fn field(&mut self, field: &Field, object: &mut Map<String, Value>) -> Result<(), Fault> {
+        let value = match &field.kind {
+            Kind::Magic => return self.take(4, "magic").map(|_| ()),
+            Kind::Reference => return self.reference(object),
+            Kind::Part(record) => {
+                let record = schema().record(record);
+                let fixed = self.take(record.fixed_bytes(), &field.name)?;
+                return self.record(record, fixed, object);
             }
-            let reader = fixed.as_mut().unwrap_or(self);
-            let absent = field.is_late && reader.0.is_empty();
-            let value = match &field.kind {
-                kind if absent => default_of(kind),
-                kind if field.is_piece => {
-                    let width = match kind {
-                        Kind::Text(width) | Kind::Bytes(width) => *width,
-                        Kind::Texts => 1,
-                        _ => 2,
-                    };
-                    waiting.push((field, reader.length(width, &field.name)?));
-                    continue;
+            kind if field.is_late && self.0.is_empty() => default_of(kind),
+            Kind::Object(record) => {
+                let mut inner = Map::new();
+                for field in &schema().record(record).fields {
+                    self.field(field, &mut inner)?;
                 }
-                Kind::Reference => {
-                    reader.reference(&mut object)?;
-                    continue;
-                }
-                kind => reader.value(kind, &field.name)?,
-            };
-            if field.name.is_empty() && !matches!(field.kind, Kind::Magic) {
-                return Ok(value);
+                Value::Object(inner)
             }
-            if !field.name.is_empty() {
-                object.insert(field.name.clone(), value);
-            }
-        }
-        self.pieces(&mut waiting, &mut object)?;
-        // A list of texts or numbers.
-        Ok(object.remove("").unwrap_or(Value::Object(object)))
+            Kind::List(item) => self.list(item, &field.name)?,
+            kind => self.value(kind, &field.name)?,
+        };
+        object.insert(field.name.clone(), value);
+        Ok(())
     }
 
-    fn pieces(
+    /// Reads a record whose fixed part stands apart into `object`; the pieces come next.
+    fn record(
         &mut self,
-        waiting: &mut Vec<(&Field, usize)>,
+        record: &Record,
+        fixed: &'a [u8],
         object: &mut Map<String, Value>,
     ) -> Result<(), Fault> {
-        for (field, length) in waiting.drain(..) {
-            let value = if matches!(field.kind, Kind::Texts) {
+        let mut fixed = Reader(fixed);
+        let mut waiting: Vec<(&Field, usize)> = Vec::new();
+        for field in &record.fields {
+            if field.is_piece() {
+                waiting.push((field, fixed.length(field.fixed_bytes(), &field.name)?));
+            } else {
+                fixed.field(field, object)?;
+            }
+        }
+        for (field, length) in waiting {
+            let value = if field.kind == Kind::Texts {
                 let texts = (0..length).map(|_| self.value(&Kind::Text(1), &field.name));
                 Value::Array(texts.collect::<Result<_, _>>()?)
             } else {
-                let bytes = self.take(length, &field.name)?;
-                content(&field.kind, bytes)?
+                content(&field.kind, self.take(length, &field.name)?)?
             };
             object.insert(field.name.clone(), value);
         }
         Ok(())
     }
 
+    fn list(&mut self, item: &Item, name: &str) -> Result<Value, Fault> {
+        let (fixed, count) = (self.length(2, name)?, self.length(4, name)?);
+        let mut items = Vec::new();
+        for _ in 0..count {
+            let fixed = self.take(fixed, name)?;
+            items.push(match item {
+                Item::Record(record) => {
+                    let mut object = Map::new();
+                    self.record(schema().record(record), fixed, &mut object)?;
+                    Value::Object(object)
+                }
+                Item::Number => Reader(fixed).value(&Kind::Number(2), name)?,
+                Item::Text => {
+                    let length = Reader(fixed).length(1, name)?;
+                    content(&Kind::Text(1), self.take(length, name)?)?
+                }
+            });
+        }
+        Ok(Value::Array(items))
+    }
+
     fn value(&mut self, kind: &Kind, name: &str) -> Result<Value, Fault> {
         Ok(match kind {
-            Kind::Magic => {
-                self.take(4, "magic")?;
-                Value::Null
-            }
             Kind::Number(width) => number_json(*width, self.take(*width, name)?),
             Kind::Signed => {
                 let bits = u64::try_from(number_of(self.take(8, name)?)).unwrap_or_default();
@@ -246,17 +301,7 @@ impl<'a> Reader<'a> {
                 let length = self.length(2, name)?;
                 content(kind, self.take(length, name)?)?
             }
-            Kind::List(item) => {
-                let (fixed, count) = (self.length(2, name)?, self.length(4, name)?);
-                let mut items = Vec::new();
-                for _ in 0..count {
-                    let fixed = self.take(fixed, name)?;
-                    items.push(self.group(item, Some(fixed))?);
-                }
-                Value::Array(items)
-            }
-            Kind::Object(fields) => self.group(fields, None)?,
-            Kind::Pieces | Kind::Reference | Kind::Texts => Value::Null,
+            other => panic!("no single value: {other:?}"),
         })
     }
 
@@ -271,6 +316,11 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// What the items of a plain list are.
+fn plain_kind(item: &Item) -> Kind {
+    if *item == Item::Number { Kind::Number(2) } else { Kind::Text(1) }
 }
 
 fn content(kind: &Kind, bytes: &[u8]) -> Result<Value, Fault> {
@@ -288,18 +338,6 @@ fn default_of(kind: &Kind) -> Value {
         Kind::List(_) => json!([]),
         _ => json!(""),
     }
-}
-
-/// Bytes of the fixed part of an item.
-fn fixed_bytes(fields: &[Field]) -> usize {
-    let bytes = fields.iter().map(|field| match &field.kind {
-        Kind::Number(width) | Kind::Text(width) | Kind::Bytes(width) => *width,
-        Kind::Signed => 8,
-        Kind::Tagged(_) => 2,
-        Kind::Texts => 1,
-        other => panic!("no field of an item: {other:?}"),
-    });
-    bytes.sum()
 }
 
 pub(super) fn put_number(out: &mut Vec<u8>, width: usize, number: u128) {

@@ -18,7 +18,7 @@ use list::Mutant;
 /// The number of mutants tried when none is named.
 const TRIED: usize = 6;
 /// What a build needs of the tree.
-const COPIED: [&str; 11] = [
+const COPIED: [&str; 12] = [
     "Cargo.lock",
     "Cargo.toml",
     "README.md",
@@ -28,6 +28,7 @@ const COPIED: [&str; 11] = [
     "cluster",
     "crates",
     "protocol.md",
+    "schema",
     "src",
     "tests",
 ];

@@ -8,9 +8,9 @@ mod spoilt;
 use std::num::NonZeroU128;
 
 use adjourn_protocol::{
-    DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader, GoingAway, Idempotency,
-    JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, StatsReport,
-    Subscribe, frame,
+    Bulk, Change, DecodeError, ErrorCode, ErrorReply, Frame, FrameDecoder, FrameError, FrameHeader,
+    GoingAway, Idempotency, JobReport, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Reserve,
+    Response, StatsReport, Subscribe, frame,
 };
 use adjourn_types::limits::{
     ATTRIBUTES_BYTES_MAX, BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, CONNECTIONS_LISTED_MAX,
@@ -242,6 +242,7 @@ fn absent(request: &Request) -> &'static [u8] {
         Request::Push(Push { idempotency: None, .. }) => &[0; 20],
         Request::Push(_) => &[0; 4],
         Request::Reschedule { if_version: None, .. } => &[0; 8],
+        Request::Bulk(Bulk { change, .. }) if !matches!(change, Change::Move { .. }) => &[0],
         _ => &[],
     }
 }
@@ -444,7 +445,7 @@ fn each_bad_field_has_its_code() {
     let attributes_bytes = u16::try_from(attributes.len()).expect("short");
     let fixed = job_fixed(0, 0, 0, attributes_bytes, 0);
     assert_eq!(code(b"a", &fixed, &attributes), Some(ErrorCode::TooLarge));
-    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 0, u32::MAX), b""), Some(ErrorCode::TooLarge));
+    assert_eq!(code(b"a", &job_fixed(0, 0, 0, 0, u32::MAX), b""), Some(ErrorCode::Malformed));
     assert_eq!(code(b"a", &job_fixed(0, 0, 0, 0, 2), b"b"), Some(ErrorCode::Malformed));
     let newer = [job_fixed(0, 0, 1, 0, 1), vec![0xAA; 5]].concat();
     assert_eq!(code(b"a", &newer, b"kb"), None, "a longer fixed part");

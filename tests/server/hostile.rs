@@ -115,11 +115,14 @@ fn requests_may_follow_hello_at_once_whatever_their_size() {
 fn a_frame_that_makes_no_sense_costs_nothing_but_its_answer() {
     let (_data, node, _watcher) = watched();
     let mut client = Raw::greeted(node.address);
+    // A PUSH of one job to a topic whose name is too long.
+    let push = [&[0; 8][..], &[200], &[b'a'; 200], &[26, 0, 1, 0, 0, 0], &[0; 26]].concat();
     for (opcode, payload, code) in [
         (0xEE, &b""[..], ErrorCode::Unsupported),
         (0x00, b"", ErrorCode::Unsupported),
         (0x10, b"", ErrorCode::Malformed),
-        (0x10, &[0xFF; 40], ErrorCode::TooLarge),
+        (0x10, &[0xFF; 40], ErrorCode::Malformed),
+        (0x10, &push, ErrorCode::TooLarge),
     ] {
         let length = u32::try_from(payload.len()).expect("small") + 8;
         client.send_bytes(&frame(length, opcode, 77, payload));

@@ -19,8 +19,19 @@ const CONTENTS_FROM_BYTES: usize = 64 << 10;
 const CONTENTS: &str = "## Contents";
 const GLOSSARY: &str = "docs/words.md";
 /// Folders of the repository that documents name paths in.
-const FOLDERS: [&str; 10] =
-    ["src", "crates", "tests", "docs", "benches", "clients", "cluster", "conformance", "examples", "fuzz"];
+const FOLDERS: [&str; 11] = [
+    "src",
+    "crates",
+    "schema",
+    "tests",
+    "docs",
+    "benches",
+    "clients",
+    "cluster",
+    "conformance",
+    "examples",
+    "fuzz",
+];
 
 /// Every link inside the repository leads to a file, and to a heading if it names one.
 pub(super) fn links(text: &Text, root: &Path) -> Vec<Finding> {

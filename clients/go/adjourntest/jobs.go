@@ -1,272 +1,196 @@
 package adjourntest
 
 import (
-	"sort"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	adjourn "github.com/adjourn/adjourn-go"
-	"github.com/adjourn/adjourn-go/internal/wire"
 )
 
-// Finished jobs are shown by their id for this long.
-const finishedFor = time.Minute
+// idleMax is how long WaitIdle waits, on the machine's clock.
+const idleMax = 10 * time.Second
 
-type job struct {
-	id         uint64
-	topic      string
-	key        string
-	priority   uint32
-	ttr        time.Duration
-	attributes wire.Attributes
-	body       []byte
-
-	state    uint8
-	buried   uint8
-	due      time.Time
-	order    time.Time // the due time that counts among ready jobs
-	expires  time.Time
-	attempts uint32
-	fence    uint64
-	deadline time.Time
-	session  *session
-	holder   *waiter
-	reason   string
-
-	pushed, reservedFirst, reservedLast, finished time.Time
-	forget                                        time.Time
-	keyed                                         bool // it is found by its key
+// Match is a condition on a job, for [Queue.AssertPushed] and [Queue.AssertNotPushed].
+type Match struct {
+	what string
+	fits func(job *adjourn.JobInfo) bool
 }
 
-func span(ms uint64) time.Duration { return time.Duration(ms) * time.Millisecond }
-
-func ms(t time.Time) uint64 {
-	if t.IsZero() {
-		return 0
-	}
-	return uint64(t.UnixMilli())
+// Key matches the job with this key.
+func Key(key string) Match {
+	return Match{fmt.Sprintf("key %q", key), func(job *adjourn.JobInfo) bool { return job.Key == key }}
 }
 
-func (f *Queue) sorted() []*job {
-	jobs := make([]*job, 0, len(f.jobs))
-	for _, j := range f.jobs {
-		jobs = append(jobs, j)
-	}
-	sort.Slice(jobs, func(a, b int) bool { return jobs[a].id < jobs[b].id })
-	return jobs
+// Body matches jobs with this body: bytes and strings as they are, anything else as JSON of the same value.
+func Body(body any) Match {
+	return Match{fmt.Sprintf("body %+v", body), func(job *adjourn.JobInfo) bool { return isBody(body, job.Body) }}
 }
 
-func (f *Queue) byKey(topic, key string) *job {
-	for _, j := range f.jobs {
-		if j.keyed && j.topic == topic && j.key == key {
-			return j
-		}
+func isBody(want any, got []byte) bool {
+	switch want := want.(type) {
+	case []byte:
+		return bytes.Equal(want, got)
+	case string:
+		return want == string(got)
 	}
+	encoded, err := json.Marshal(want)
+	if err != nil {
+		return false
+	}
+	var left, right any
+	return json.Unmarshal(encoded, &left) == nil && json.Unmarshal(got, &right) == nil && reflect.DeepEqual(left, right)
+}
+
+// Delay matches jobs that are due so long after they were pushed.
+func Delay(d time.Duration) Match {
+	delay := (d + time.Millisecond - 1).Truncate(time.Millisecond) // as a push rounds it
+	return Match{fmt.Sprintf("delay %v", d), func(job *adjourn.JobInfo) bool { return job.Due.Sub(job.PushedAt) == delay }}
+}
+
+// Where matches jobs for which fits returns true.
+func Where(fits func(job *adjourn.JobInfo) bool) Match { return Match{"what Where looks for", fits} }
+
+// AssertPushed fails the test unless a job of the topic meets all matches, and returns the first such job, with its body. It
+// looks at all jobs that the queue still has. A finished job is gone, unless it was pushed with [adjourn.Remember].
+func (f *Queue) AssertPushed(topic string, matches ...Match) *adjourn.JobInfo {
+	f.t.Helper()
+	jobs := f.jobs(adjourn.Filter{Topic: topic, States: everyState})
+	if found := matching(jobs, matches); len(found) > 0 {
+		return found[0]
+	}
+	f.t.Fatalf("no job was pushed to %q%s\n%s", topic, with(matches), f.described(jobs, f.gone(topic, jobs)))
 	return nil
 }
 
-// settleClock does what the clock asks for.
-func (f *Queue) settleClock() {
-	for _, j := range f.sorted() {
-		if j.state == wire.StateReserved && !f.now.Before(j.deadline) {
-			f.attemptFailed(j, nil)
+// AssertNotPushed fails the test if a job of the topic meets all matches; without matches, if any was pushed to it, even
+// one that is gone by now. With matches it fails also if jobs of the topic are gone, as it cannot look at them.
+//
+// The queue forgets a topic, with its counts, at its next change after the topic has been without jobs for 10 minutes of
+// queue time, unless the topic has a policy or is paused. The check then no longer sees that jobs were pushed to it.
+func (f *Queue) AssertNotPushed(topic string, matches ...Match) {
+	f.t.Helper()
+	jobs := f.jobs(adjourn.Filter{Topic: topic, States: everyState})
+	gone := f.gone(topic, jobs)
+	if found := matching(jobs, matches); len(found) > 0 {
+		f.t.Fatalf("a job was pushed to %q%s\n%s", topic, with(matches), f.described(found, 0))
+	}
+	if gone > 0 && len(matches) > 0 {
+		f.t.Fatalf("a job may have been pushed to %q%s: %d of the topic are gone\n%s", topic, with(matches), gone, f.described(jobs, gone))
+	}
+	if gone > 0 {
+		f.t.Fatalf("%d jobs were pushed to %q, and are gone by now", gone, topic)
+	}
+}
+
+// Pending are the jobs of a topic that are delayed, ready or reserved, with their bodies and due times, in the order in
+// which they are due.
+func (f *Queue) Pending(topic string) []*adjourn.JobInfo {
+	f.t.Helper()
+	return f.jobs(adjourn.Filter{Topic: topic, States: []adjourn.State{adjourn.Delayed, adjourn.Ready, adjourn.Reserved}})
+}
+
+// AssertEmpty fails the test if the queue has a job, in any topic and any state but Finished.
+func (f *Queue) AssertEmpty() {
+	f.t.Helper()
+	if jobs := f.jobs(adjourn.Filter{}); len(jobs) > 0 {
+		f.t.Fatalf("the queue is not empty\n%s", f.described(jobs, 0))
+	}
+}
+
+// WaitIdle waits until no job is ready or reserved: the workers have settled everything that is due. The test fails if
+// that takes longer than ten seconds.
+func (f *Queue) WaitIdle() {
+	f.t.Helper()
+	due := adjourn.Filter{States: []adjourn.State{adjourn.Ready, adjourn.Reserved}}
+	for deadline := time.Now().Add(idleMax); ; time.Sleep(time.Millisecond) {
+		n, err := f.client().Count(context.Background(), due)
+		f.check("count the jobs", err)
+		if n == 0 {
+			return
 		}
-		if j.state == wire.StateDelayed && !f.now.Before(j.due) {
-			j.state, j.order = wire.StateReady, j.due
-		}
-		if j.state != wire.StateReserved && j.state != wire.StateFinished && !j.expires.IsZero() && !f.now.Before(j.expires) {
-			f.topic(j.topic).totals.Expired++
-			delete(f.jobs, j.id)
-		}
-		if j.state == wire.StateFinished && !f.now.Before(j.forget) {
-			delete(f.jobs, j.id)
+		if time.Now().After(deadline) {
+			f.t.Fatalf("jobs are still ready or reserved after %v\n%s", idleMax, f.described(f.jobs(due), 0))
 		}
 	}
 }
 
-// attemptFailed ends a lease without FINISH. A delay takes the place of the backoff.
-func (f *Queue) attemptFailed(j *job, delayMs *uint64) {
-	f.leaseEnds(j)
-	if most := j.attributes.AttemptsMax; most != nil && j.attempts >= *most {
-		f.bury(j, uint8(adjourn.AttemptsUsedUp))
-		return
+var everyState = []adjourn.State{adjourn.Delayed, adjourn.Ready, adjourn.Reserved, adjourn.Buried, adjourn.Finished}
+
+func (f *Queue) jobs(filter adjourn.Filter) (jobs []*adjourn.JobInfo) {
+	f.t.Helper()
+	list := f.client().List(filter, adjourn.ListOptions{Order: adjourn.OrderDue, Bodies: true})
+	for list.Next(context.Background()) {
+		jobs = append(jobs, list.Job())
 	}
-	wait := backoff(j.attributes.Backoff, j.attempts)
-	if delayMs != nil {
-		wait = span(*delayMs)
-	}
-	if wait == 0 {
-		j.state = wire.StateReady
-		return
-	}
-	j.state, j.due = wire.StateDelayed, f.now.Add(wait)
+	f.check("list the jobs", list.Err())
+	return jobs
 }
 
-// backoff is the wait after failed attempt n, without jitter.
-func backoff(b *wire.Backoff, n uint32) time.Duration {
-	if b == nil || n == 0 {
-		return 0
-	}
-	at := func(i int) time.Duration { return span(uint64(b.WaitsMs[i])) }
-	wait := at(0)
-	switch b.Kind {
-	case 1:
-		wait *= time.Duration(n)
-	case 2:
-		for i := uint32(1); i < n && wait < at(1); i++ {
-			wait *= 2
-		}
-	case 3:
-		i := int(n) - 1
-		if i >= len(b.WaitsMs) {
-			i = len(b.WaitsMs) - 1
-		}
-		return at(i)
-	}
-	if b.Kind != 0 && wait > at(1) {
-		wait = at(1)
-	}
-	return wait
-}
-
-func (f *Queue) finish(j *job) {
-	f.leaseEnds(j)
-	f.topic(j.topic).totals.Finished++
-	j.state, j.finished, j.forget = wire.StateFinished, f.now, f.now.Add(finishedFor)
-	if r := j.attributes.DedupeRetentionMs; r != nil && *r > 0 {
-		j.forget = f.now.Add(span(*r))
-		return
-	}
-	j.keyed, j.key, j.body, j.attributes = false, "", nil, wire.Attributes{}
-}
-
-func (f *Queue) push(s *session, m *wire.Push) wire.Message {
-	pushed := &wire.Pushed{}
-	results, first := s.results, wire.U128{}.Plus(m.Sequence)
-	if m.Sequence == 0 {
-		results, first = f.keyed, m.Idempotency
-	}
-	for i := range m.Jobs {
-		number := first.Plus(uint64(i))
-		result, known := results[number]
-		if !known {
-			result = f.pushOne(m.Topic, &m.Jobs[i])
-		}
-		if m.Sequence != 0 || result.Outcome != wire.OutcomeRefused {
-			results[number] = result
-		}
-		pushed.Results = append(pushed.Results, result)
-	}
-	return pushed
-}
-
-func refused(code adjourn.Code, job uint64) wire.PushResult {
-	return wire.PushResult{Outcome: wire.OutcomeRefused, Code: uint16(code), Job: job}
-}
-
-func (f *Queue) pushOne(topic string, n *wire.NewJob) wire.PushResult {
-	t := f.topic(topic)
-	j := f.newJob(topic, t, n)
-	if !j.expires.IsZero() && j.expires.Before(j.due) {
-		return refused(adjourn.ErrExpiresBeforeDue, 0)
-	}
-	outcome := uint8(wire.OutcomePushed)
-	old := f.byKey(topic, n.Key)
-	if n.Key != "" && old != nil {
-		switch {
-		case n.IfExists == uint8(adjourn.Reject):
-			return refused(adjourn.ErrKeyExists, old.id)
-		case n.IfExists == uint8(adjourn.Keep):
-			return wire.PushResult{Outcome: wire.OutcomeKept, Job: old.id}
-		case old.state == wire.StateReserved && n.IfExists != uint8(adjourn.ReplaceAny):
-			return refused(adjourn.ErrReserved, old.id)
-		case n.IfExists == uint8(adjourn.Postpone) && old.state <= wire.StateReady:
-			old.postpone(j)
-			f.settleClock()
-			return wire.PushResult{Outcome: wire.OutcomePostponed, Job: old.id}
-		}
-		outcome = wire.OutcomeReplaced
-	} else {
-		old = nil
-	}
-	if code := f.quota(topic, t, n.Body, old); code != 0 {
-		return refused(code, 0)
-	}
-	if old != nil {
-		f.drop(old)
-	}
-	f.last.job++
-	j.id = f.last.job
-	f.jobs[j.id] = j
-	t.totals.Pushed++
-	f.settleClock()
-	return wire.PushResult{Outcome: outcome, Job: j.id}
-}
-
-// postpone takes what a new push says.
-func (j *job) postpone(n *job) {
-	j.body, j.attributes, j.priority, j.ttr, j.expires = n.body, n.attributes, n.priority, n.ttr, n.expires
-	j.state, j.due = wire.StateDelayed, n.due
-	if most := n.attributes.PostponeMaxMs; most != nil && *most > 0 {
-		if last := j.pushed.Add(span(*most)); j.due.After(last) {
-			j.due = last
+// gone is how many jobs were pushed to the topic and are not listed: finished, deleted or expired ones.
+func (f *Queue) gone(topic string, listed []*adjourn.JobInfo) int {
+	f.t.Helper()
+	topics, err := f.client().Topics(context.Background())
+	f.check("count the jobs", err)
+	for i := range topics {
+		if counts := &topics[i]; counts.Topic == topic {
+			gone := int(counts.Finished + counts.Deleted + counts.Expired)
+			for _, job := range listed {
+				if job.State == adjourn.Finished {
+					gone--
+				}
+			}
+			return gone
 		}
 	}
+	return 0
 }
 
-func (f *Queue) newJob(topic string, t *topic, n *wire.NewJob) *job {
-	j := &job{
-		topic: topic, key: n.Key, keyed: n.Key != "", priority: n.Priority, ttr: span(uint64(n.TtrMs)), attributes: n.Attributes, body: n.Body,
-		pushed: f.now, due: f.now.Add(span(n.DueMs)), state: wire.StateDelayed,
-	}
-	if n.DueKind == wire.DueAt {
-		j.due = f.wall(n.DueMs)
-	}
-	policy := &t.settings
-	if j.priority == wire.PriorityUnsaid {
-		j.priority = 1024
-		if policy.Priority != nil {
-			j.priority = *policy.Priority
+func matching(jobs []*adjourn.JobInfo, matches []Match) (found []*adjourn.JobInfo) {
+next:
+	for _, job := range jobs {
+		for _, match := range matches {
+			if !match.fits(job) {
+				continue next
+			}
 		}
+		found = append(found, job)
 	}
-	if j.ttr == 0 {
-		j.ttr = time.Minute
-		if policy.TtrMs != nil {
-			j.ttr = span(uint64(*policy.TtrMs))
+	return found
+}
+
+func with(matches []Match) string {
+	var all []string
+	for _, match := range matches {
+		all = append(all, match.what)
+	}
+	if all == nil {
+		return ""
+	}
+	return " with " + strings.Join(all, ", ")
+}
+
+func (f *Queue) described(jobs []*adjourn.JobInfo, gone int) string {
+	f.t.Helper()
+	now := f.Now()
+	var text strings.Builder
+	for _, job := range jobs {
+		fmt.Fprintf(&text, "  job %d in %q: %v", job.ID, job.Topic, job.State)
+		if job.Key != "" {
+			fmt.Fprintf(&text, ", key %q", job.Key)
 		}
+		if job.State == adjourn.Delayed {
+			fmt.Fprintf(&text, ", due in %v", job.Due.Sub(now))
+		}
+		fmt.Fprintf(&text, ", body %q\n", job.Body)
 	}
-	if j.attributes.AttemptsMax == nil {
-		j.attributes.AttemptsMax = policy.AttemptsMax
+	fmt.Fprintf(&text, "  %d jobs", len(jobs))
+	if gone > 0 {
+		fmt.Fprintf(&text, ", and %d that are finished, deleted or expired", gone)
 	}
-	if j.attributes.Backoff == nil {
-		j.attributes.Backoff = policy.Backoff
-	}
-	if j.attributes.DedupeRetentionMs == nil {
-		j.attributes.DedupeRetentionMs = policy.RememberMs
-	}
-	switch e := j.attributes.Expires; {
-	case e != nil && e.Kind == wire.DueAfter:
-		j.expires = f.now.Add(span(e.Ms))
-	case e != nil:
-		j.expires = f.wall(e.Ms)
-	case policy.ExpiresAfterMs != nil:
-		j.expires = j.due.Add(span(*policy.ExpiresAfterMs))
-	}
-	return j
-}
-
-// wall is a time of the wall clock; one beyond what Go can tell is far away.
-func (f *Queue) wall(ms uint64) time.Time {
-	if far := uint64(1) << 52; ms > far {
-		ms = far
-	}
-	return time.UnixMilli(int64(ms))
-}
-
-// drop removes a job from the queue, and from its consumer.
-func (f *Queue) drop(j *job) {
-	f.leaseEnds(j)
-	delete(f.jobs, j.id)
-	if j.state != wire.StateFinished {
-		f.topic(j.topic).totals.Deleted++
-	}
+	return text.String()
 }

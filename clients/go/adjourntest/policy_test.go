@@ -43,7 +43,7 @@ func reserved(t *testing.T, q *adjourn.Client, r adjourn.ReserveRequest) string 
 }
 
 func TestTopicsTakeTurnsByTheirWeights(t *testing.T) {
-	q := adjourntest.NewQueue(t).Client()
+	q := adjourntest.Start(t).Dial()
 	for _, topic := range []string{"a", "b", "c"} {
 		pushed(t, q, topic, topic, topic, topic, topic, topic)
 	}
@@ -53,27 +53,50 @@ func TestTopicsTakeTurnsByTheirWeights(t *testing.T) {
 	}
 }
 
+// On the wire, a setting without a value is taken away.
+func TestAnEmptyTextIsNoSetting(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	setTopic(t, q, "t", adjourn.Policy{CallBackBody: pointer("{}"), DeadLetters: pointer("dead")})
+	err := q.SetTopic(ctx, "t", adjourn.Policy{CallBackBody: pointer("")})
+	if !errors.Is(err, adjourn.ErrUsage) || !strings.Contains(err.Error(), "SettingCallBackBody") {
+		t.Errorf("%v", err)
+	}
+	if err := q.SetTopic(ctx, "t", adjourn.Policy{DeadLetters: pointer("")}); !errors.Is(err, adjourn.ErrUsage) {
+		t.Errorf("%v", err)
+	}
+	info, err := q.Topic(ctx, "t")
+	if err != nil || info.Policy.CallBackBody == nil || *info.Policy.CallBackBody != "{}" || info.Policy.DeadLetters == nil {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if err := q.SetTopic(ctx, "t", adjourn.Policy{}, adjourn.SettingCallBackBody); err != nil {
+		t.Error(err)
+	}
+	if info, err := q.Topic(ctx, "t"); err != nil || info.Policy.CallBackBody != nil {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 func TestARateLetsJobsThroughAsTimePasses(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q := queue.Client()
+	queue := adjourntest.Start(t)
+	q := queue.Dial()
 	setTopic(t, q, "t", adjourn.Policy{RatePerSecond: pointer[uint32](2)})
 	pushed(t, q, "t", "1", "2", "3")
 	all := adjourn.ReserveRequest{Topics: []string{"t"}, Max: 10}
 	if bodies := reserved(t, q, all); bodies != "1" {
 		t.Errorf("%q at once", bodies)
 	}
-	queue.Advance(500*time.Millisecond - 1)
+	queue.Advance(499 * time.Millisecond)
 	if bodies := reserved(t, q, all); bodies != "" {
 		t.Errorf("%q before its time", bodies)
 	}
-	queue.Advance(1)
+	queue.Advance(time.Millisecond)
 	if bodies := reserved(t, q, all); bodies != "2" {
 		t.Errorf("%q after half a second", bodies)
 	}
 }
 
 func TestLimitsOfATopic(t *testing.T) {
-	q, ctx := adjourntest.NewQueue(t).Client(), testContext(t)
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
 	setTopic(t, q, "t", adjourn.Policy{
 		JobsMax: pointer[uint64](2), BytesMax: pointer[uint64](4), BodyBytesMax: pointer[uint32](3), LeasesMax: pointer[uint32](1),
 	})
@@ -99,8 +122,8 @@ func TestLimitsOfATopic(t *testing.T) {
 }
 
 func TestLateJobsAndDeadLetters(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
+	queue := adjourntest.Start(t)
+	q, ctx := queue.Dial(), testContext(t)
 	setTopic(t, q, "drops", adjourn.Policy{Late: &adjourn.Late{After: time.Minute, Action: adjourn.LateDrop}})
 	setTopic(t, q, "buries", adjourn.Policy{Late: &adjourn.Late{After: time.Minute, Action: adjourn.LateBury}})
 	setTopic(t, q, "letters", adjourn.Policy{DeadLetters: pointer("dead")})

@@ -1,189 +1,123 @@
+// Package adjourntest has what tests of programs that use Adjourn need. [Start] gives a test a queue of its own: a real
+// server in memory, with a clock that only the test moves, and assertions on what was pushed. [Server] is one with files
+// and the machine's clock, [Cluster] is three of them.
+//
+// The binary of the server is ADJOURN_BIN, or else `adjourn` on the PATH. It runs on Unix: servers are ended by signals, and a
+// shell ends them if the process of the tests dies.
 package adjourntest
 
 import (
 	"context"
-	"net"
+	"encoding/json"
+	"errors"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	adjourn "github.com/adjourn/adjourn-go"
-	"github.com/adjourn/adjourn-go/internal/wire"
 )
 
-// Queue is a queue in memory, for unit tests of programs that use Adjourn. Its clients are real ones: they speak to it
-// over a connection in memory. Due times, leases, backoffs and expiries follow a clock that only the test moves; the
-// waits of long polls follow real time.
-//
-// It keeps what a program can see of one node: keys and what happens if they exist, retries, buried jobs, sessions,
-// exactly-once push, leases, paused topics, filters, remembered jobs, weights, and the policies of topics: defaults,
-// limits, rates, late jobs, dead letters.
-//
-// It differs from a server in this: backoffs have no jitter. A queue that is never down has no jobs that come due late,
-// so [adjourn.LateRate] and [adjourn.LateSpread] do nothing; a first delivery is late if nobody took the job before.
-// It has no backups: [adjourn.Client.Backup] fails with [adjourn.ErrUnsupported].
+// Queue is a server of one test alone: empty at first, in memory, with a clock that stands still until the test moves it.
+// It ends with the test.
 type Queue struct {
-	t testing.TB
+	t    testing.TB
+	addr string
 
-	mu       sync.Mutex
-	now      time.Time
-	jobs     map[uint64]*job
-	topics   map[string]*topic
-	sessions map[uint64]*session
-	keyed    map[wire.U128]wire.PushResult // of jobs that were pushed under keys
-	conns    map[*conn]bool
-	waiters  []*waiter
-	last     struct{ job, fence, session, conn uint64 }
-	failures []failure
-	lose     map[wire.Opcode]int
+	mu  sync.Mutex
+	own *adjourn.Client // of the queue's own calls; connected by the first of them
 }
 
-type failure struct {
-	op    wire.Opcode
-	reply wire.Error
-}
-
-type topic struct {
-	paused   bool
-	settings wire.Settings
-	totals   wire.Totals
-	rated    time.Time // when the deliveries so far are paid for by the rate
-}
-
-// session is one producer or consumer; it outlives connections. A connection without one has one under id 0 to itself.
-type session struct {
-	id      uint64
-	secret  [16]byte
-	outlive bool
-	results map[wire.U128]wire.PushResult
-}
-
-// NewQueue makes an empty queue. It ends with the test. Its clock stands at 2030-01-01T00:00:00Z.
-func NewQueue(t testing.TB) *Queue {
-	f := &Queue{
-		t: t, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), jobs: map[uint64]*job{}, topics: map[string]*topic{},
-		sessions: map[uint64]*session{}, keyed: map[wire.U128]wire.PushResult{}, conns: map[*conn]bool{}, lose: map[wire.Opcode]int{},
-	}
-	t.Cleanup(f.Disconnect)
+// Start starts a queue for the test, with more arguments of `adjourn serve`; not with tokens or TLS, which the queue's own
+// calls do not have.
+func Start(t testing.TB, args ...string) *Queue {
+	t.Helper()
+	f := &Queue{t: t}
+	args = append([]string{"--memory", "--clock", "manual", "--listen", "127.0.0.1:0"}, args...)
+	p := startProcess(t, func(line string) bool {
+		var serves struct {
+			Listen string `json:"listen"`
+		}
+		if json.Unmarshal([]byte(line), &serves) == nil {
+			f.addr = serves.Listen
+		}
+		return f.addr != ""
+	}, args...)
+	t.Cleanup(func() {
+		f.disconnectOwn()
+		p.end(syscall.SIGKILL)
+	})
 	return f
 }
 
-// Client connects a client, which is closed with the test.
-func (f *Queue) Client(options ...adjourn.Option) *adjourn.Client {
+// Addr is the address for clients: give it to the code under test.
+func (f *Queue) Addr() string { return f.addr }
+
+// Dial connects a client, which is closed with the test.
+func (f *Queue) Dial(options ...adjourn.Option) *adjourn.Client {
 	f.t.Helper()
-	return dial(f.t, "in-memory:1", append([]adjourn.Option{adjourn.UseDialer(f)}, options...)...)
+	return dial(f.t, f.addr, options...)
 }
 
-// DialContext makes the queue an adjourn.Dialer: connections end in this queue whatever their address.
-func (f *Queue) DialContext(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
+// client is that of the queue's own calls. Code under test sees its connection in Stats and Connections, and no session.
+func (f *Queue) client() *adjourn.Client {
+	f.t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last.conn++
-	c := &conn{
-		f: f, id: f.last.conn, pipe: server, wake: make(chan struct{}, 1), gone: make(chan struct{}), standings: map[string]*shares{},
+	if f.own == nil {
+		q, err := adjourn.Dial(context.Background(), f.addr, adjourn.Name("adjourntest"), adjourn.WithoutSession())
+		f.check("connect", err)
+		f.own = q
 	}
-	f.conns[c] = true
-	go c.read()
-	go c.write()
-	return client, nil
+	return f.own
+}
+
+func (f *Queue) disconnectOwn() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own != nil {
+		f.own.Close()
+	}
 }
 
 // Now is the time on the queue's clock.
 func (f *Queue) Now() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
-}
-
-// Advance moves the clock on: jobs come due, leases end, backoffs pass, jobs expire. It is one jump: all that happens at
-// its end, and jobs are handed out then. To see what a rate lets through, advance in steps.
-func (f *Queue) Advance(d time.Duration) { f.SetNow(f.Now().Add(d)) }
-
-// SetNow sets the clock.
-func (f *Queue) SetNow(now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.now = now
-	f.settleClock()
-	f.deliver()
-}
-
-// FailNext makes the next request of this kind fail, with nothing applied. The request is named as in protocol.md,
-// for example PUSH or FINISH. Several failures of one kind come one after the other.
-func (f *Queue) FailNext(request string, code adjourn.Code) {
 	f.t.Helper()
-	reply := wire.Error{Code: uint16(code), Message: "the test wants it so"}
-	if code.Retryable() {
-		reply.Marks = wire.MarkRetryable
-	}
-	op := f.opcode(request)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.failures = append(f.failures, failure{op, reply})
+	now, err := f.client().Ping(context.Background())
+	return f.moved("ask for the time", now, err)
 }
 
-// LoseNextAnswer carries the next request of this kind out and cuts the connection instead of answering.
-func (f *Queue) LoseNextAnswer(request string) {
+// Advance moves the queue's clock on, and returns the new time. Once it returns, everything that is due by then is
+// carried out: a Reserve that does not wait gets the jobs, and those of waiting Reserves, subscriptions and workers are on
+// their way. It is one jump: all that happens happens at its end. To see what a rate lets through, advance in steps.
+//
+// The machine's clock does not move: a client counts its leases on it, and a worker's [adjourn.MaxRun] goes by it.
+func (f *Queue) Advance(d time.Duration) time.Time {
 	f.t.Helper()
-	op := f.opcode(request)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lose[op]++
+	now, err := f.client().Advance(context.Background(), d)
+	return f.moved("advance", now, err)
 }
 
-func (f *Queue) opcode(name string) wire.Opcode {
+// AdvanceToNext moves the queue's clock to the time at which the next delayed job is due, and returns that time. The test
+// fails if no job is delayed.
+func (f *Queue) AdvanceToNext() time.Time {
 	f.t.Helper()
-	for _, op := range wire.Opcodes() {
-		if op.String() == name && op.IsRequest() {
-			return op
-		}
+	now, err := f.client().AdvanceToNext(context.Background())
+	if errors.Is(err, adjourn.ErrNotFound) {
+		f.t.Fatal("no job is delayed: there is no time to advance to")
 	}
-	f.t.Fatalf("there is no request %q", name)
-	return 0
+	return f.moved("advance", now, err)
 }
 
-// Disconnect cuts all connections. Clients connect again and go on with their sessions and leases.
-func (f *Queue) Disconnect() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.conns {
-		c.end()
-	}
+func (f *Queue) moved(what string, now time.Time, err error) time.Time {
+	f.t.Helper()
+	f.check(what, err)
+	return now
 }
 
-// EndSessions cuts all connections, gives all leases back as failed attempts and forgets all sessions, as a queue does
-// with clients that were away for too long.
-func (f *Queue) EndSessions() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.conns {
-		c.end()
+func (f *Queue) check(what string, err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatalf("cannot %s: %v", what, err)
 	}
-	for _, s := range f.sessions {
-		f.endSession(s)
-	}
-}
-
-func (f *Queue) endSession(s *session) {
-	delete(f.sessions, s.id)
-	if s.outlive {
-		return
-	}
-	for _, j := range f.jobs {
-		if j.state == wire.StateReserved && j.session == s {
-			f.attemptFailed(j, nil)
-		}
-	}
-}
-
-func (f *Queue) nowMs() uint64 { return uint64(f.now.UnixMilli()) }
-
-func (f *Queue) topic(name string) *topic {
-	t := f.topics[name]
-	if t == nil {
-		t = &topic{}
-		f.topics[name] = t
-	}
-	return t
 }

@@ -29,8 +29,8 @@ func take(t *testing.T, q *adjourn.Client, topic string) *adjourn.Job {
 }
 
 func TestTheClockIsTheTests(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
+	queue := adjourntest.Start(t)
+	q, ctx := queue.Dial(), testContext(t)
 	id, err := q.Push(ctx, "t", "x", adjourn.Delay(15*time.Minute), adjourn.TTR(time.Minute),
 		adjourn.Attempts(3), adjourn.RetryBackoff(adjourn.ExponentialBackoff(10*time.Second, time.Minute)))
 	if err != nil {
@@ -77,8 +77,8 @@ func TestTheClockIsTheTests(t *testing.T) {
 }
 
 func TestExpiryAndMemory(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
+	queue := adjourntest.Start(t)
+	q, ctx := queue.Dial(), testContext(t)
 	if _, err := q.Push(ctx, "t", "x", adjourn.ExpiresAt(queue.Now().Add(time.Hour)), adjourn.Key("expires")); err != nil {
 		t.Fatal(err)
 	}
@@ -100,43 +100,28 @@ func TestExpiryAndMemory(t *testing.T) {
 	}
 }
 
-func TestFailuresOnDemand(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
-	queue.FailNext("PUSH", adjourn.ErrQuota)
-	if _, err := q.Push(ctx, "t", "x"); !errors.Is(err, adjourn.ErrQuota) {
-		t.Errorf("%v", err)
+// endSession ends the session of a client, as after an outage that was longer than the grace.
+func endSession(t *testing.T, q *adjourn.Client, name string) {
+	t.Helper()
+	connections, err := q.Connections(testContext(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	queue.FailNext("PUSH", adjourn.ErrBusy) // the client tries again by itself
-	queue.LoseNextAnswer("PUSH")            // and again, when the answer is lost
-	if _, err := q.Push(ctx, "t", "x"); err != nil {
-		t.Errorf("%v", err)
+	for _, connection := range connections {
+		if connection.Name != name {
+			continue
+		}
+		if err := q.Disconnect(testContext(t), connection.ID, true); err != nil {
+			t.Error(err)
+		}
+		return
 	}
-	if n, err := q.Count(ctx, adjourn.Filter{}); n != 1 || err != nil {
-		t.Errorf("%d jobs, %v", n, err)
-	}
-	queue.LoseNextAnswer("KICK_MANY")
-	if _, err := q.KickMany(ctx, "t", 1); !errors.Is(err, adjourn.ErrOutcomeUnknown) {
-		t.Errorf("%v", err)
-	}
-	job := take(t, q, "t")
-	queue.Disconnect()
-	if err := job.Finish(ctx); err != nil {
-		t.Errorf("a lease outlives its connection: %v", err)
-	}
-	queue.LoseNextAnswer("PUSH") // without a session it is sent again under its key
-	results, err := queue.Client(adjourn.WithoutSession()).PushBatch(ctx, "t", make([]adjourn.NewJob, 2))
-	if err != nil || results[0].Err != nil || results[1].Err != nil {
-		t.Errorf("%+v, %v", results, err)
-	}
-	if n, err := q.Count(ctx, adjourn.Filter{}); n != 2 || err != nil {
-		t.Errorf("%d jobs, %v", n, err)
-	}
+	t.Errorf("%s is not connected: %+v", name, connections)
 }
 
-func TestAWorkerOnTheQueueInMemory(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
+func TestAWorkerGetsWhatComesDue(t *testing.T) {
+	queue := adjourntest.Start(t)
+	q, ctx := queue.Dial(adjourn.Name("worker")), testContext(t)
 	running, stop := context.WithCancel(ctx)
 	seen := make(chan string, 4)
 	why := make(chan error, 1)
@@ -158,67 +143,19 @@ func TestAWorkerOnTheQueueInMemory(t *testing.T) {
 	if body := <-seen; body != "later" {
 		t.Errorf("%q", body)
 	}
-	for {
-		n, err := q.Count(ctx, adjourn.Filter{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n == 0 {
-			break // it is finished
-		}
-	}
+	queue.WaitIdle()
+	queue.AssertEmpty()
 	if _, err := q.Push(ctx, "t", "hangs"); err != nil {
 		t.Fatal(err)
 	}
 	<-seen
-	queue.EndSessions()
+	endSession(t, queue.Dial(), "worker")
 	if err := <-why; err != adjourn.ErrLeaseLost {
 		t.Errorf("%v", err)
 	}
+	queue.AdvanceToNext() // its attempt failed: it waits for its backoff
 	if body := <-seen; body != "hangs" {
 		t.Errorf("%q", body)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// The server may still hold a lease that the client gave up: it is given back once the handler has returned.
-func TestALeaseThatCouldNotBeExtendedIsGivenBack(t *testing.T) {
-	queue := adjourntest.NewQueue(t)
-	q, ctx := queue.Client(), testContext(t)
-	for i := 0; i < 50; i++ {
-		queue.FailNext("TOUCH", adjourn.ErrInvalid)
-	}
-	why := make(chan error, 1)
-	attempts := make(chan uint32, 2)
-	w := q.Worker("t", func(ctx context.Context, job *adjourn.Job) error {
-		attempts <- job.Attempts
-		if job.Attempts == 1 {
-			<-ctx.Done()
-			why <- adjourn.Cause(ctx)
-		}
-		return nil
-	})
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(running) }()
-	if _, err := q.Push(ctx, "t", "x", adjourn.TTR(time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	for want := uint32(1); want <= 2; want++ {
-		select {
-		case got := <-attempts:
-			if got != want {
-				t.Errorf("attempt %d", got)
-			}
-		case <-ctx.Done():
-			t.Fatalf("attempt %d never came", want)
-		}
-	}
-	if err := <-why; err != adjourn.ErrLeaseExpired {
-		t.Errorf("%v", err)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -1,16 +1,8 @@
-// Package adjourntest has what tests of programs that use Adjourn need: [Queue], a queue in memory with a clock that
-// the test sets, and [Server], a real server on a free port.
 package adjourntest
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,58 +12,22 @@ import (
 	adjourn "github.com/adjourn/adjourn-go"
 )
 
-const (
-	startMax = 30 * time.Second
-	stopMax  = 20 * time.Second
-)
-
-// Server is a real server whose data is in a temporary folder. It ends with the test.
+// Server is a real server with its data in a temporary folder and the machine's clock, for tests of crashes, restarts and
+// clusters. It ends with the test.
 type Server struct {
-	t      testing.TB
-	binary string
-	args   []string
-	data   string
-	addr   string
+	t    testing.TB
+	args []string
+	addr string
 
-	mu  sync.Mutex
-	cmd *exec.Cmd
-	log *tail
-}
-
-// FindBinary returns the path of the server's binary: ADJOURN_BIN, or target/release/adjourn or target/debug/adjourn in
-// a folder above.
-func FindBinary() (string, error) {
-	if path := os.Getenv("ADJOURN_BIN"); path != "" {
-		return path, nil
-	}
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		for _, build := range []string{"release", "debug"} {
-			path := filepath.Join(folder, "target", build, "adjourn")
-			if _, err := os.Stat(path); err == nil {
-				return path, nil
-			}
-		}
-		up := filepath.Dir(folder)
-		if up == folder {
-			return "", errors.New("no server to test with: set ADJOURN_BIN to the path of the adjourn binary")
-		}
-		folder = up
-	}
+	mu      sync.Mutex
+	process *process // nil while it does not run
 }
 
 // StartServer starts a server with more arguments of `adjourn serve`.
 func StartServer(t testing.TB, args ...string) *Server {
 	t.Helper()
-	binary, err := FindBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{t: t, binary: binary, args: args, data: t.TempDir()}
-	s.addr = FreeAddress(t)
+	address := FreeAddress(t)
+	s := &Server{t: t, addr: address, args: append([]string{"--data", t.TempDir(), "--listen", address}, args...)}
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
@@ -118,43 +74,14 @@ func (s *Server) Start() {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	args := append([]string{"serve", "--data", s.data, "--listen", s.addr}, s.args...)
-	cmd := exec.Command(s.binary, args...)
-	cmd.Env = append(os.Environ(), "ADJOURN_LOG_FORMAT=text")
-	// The server ends with the process of the test, however that ends.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	s.log = &tail{listening: make(chan struct{})}
-	output, err := cmd.StderrPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd.Stdout = cmd.Stderr
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	log := s.log
-	go func() {
-		defer close(ended)
-		for lines := bufio.NewScanner(output); lines.Scan(); {
-			log.add(lines.Text())
-		}
-	}()
-	s.cmd = cmd
-	select {
-	case <-log.listening:
-	case <-ended:
-		s.t.Fatalf("the server ended: %s", log.text())
-	case <-time.After(startMax):
-		s.t.Fatalf("the server does not listen: %s", log.text())
-	}
+	s.process = startProcess(s.t, func(line string) bool { return strings.Contains(line, " listening ") }, s.args...)
 }
 
 // Kill ends the server as kill -9 does.
-func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
 // Stop asks the server to stop and waits for its end.
-func (s *Server) Stop() { s.signal(syscall.SIGTERM) }
+func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
 // Freeze stops the process without ending it, Thaw lets it go on.
 func (s *Server) Freeze() { s.send(syscall.SIGSTOP) }
@@ -165,46 +92,16 @@ func (s *Server) Thaw() { s.send(syscall.SIGCONT) }
 func (s *Server) send(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cmd != nil {
-		s.cmd.Process.Signal(signal)
+	if s.process != nil {
+		s.process.send(signal)
 	}
 }
 
-func (s *Server) signal(signal syscall.Signal) {
+func (s *Server) end(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cmd == nil {
-		return
+	if s.process != nil {
+		s.process.end(signal)
+		s.process = nil
 	}
-	s.cmd.Process.Signal(signal)
-	timer := time.AfterFunc(stopMax, func() { s.cmd.Process.Kill() })
-	s.cmd.Wait()
-	timer.Stop()
-	s.cmd = nil
-}
-
-// tail keeps the last lines of a log.
-type tail struct {
-	mu        sync.Mutex
-	lines     []string
-	once      sync.Once
-	listening chan struct{}
-}
-
-func (t *tail) add(line string) {
-	if strings.Contains(line, " listening ") {
-		t.once.Do(func() { close(t.listening) })
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lines = append(t.lines, line)
-	if len(t.lines) > 50 {
-		t.lines = t.lines[1:]
-	}
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return fmt.Sprint(strings.Join(t.lines, "\n"))
 }

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn\Harness;
 
+use Adjourn\Attributes;
 use Adjourn\BulkChange;
+use Adjourn\BuriedReason;
 use Adjourn\CancelToken;
 use Adjourn\Changed;
 use Adjourn\Client;
@@ -22,15 +24,21 @@ use Adjourn\Error\SessionTaken;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\UsageError;
 use Adjourn\Error\WrongQueue;
+use Adjourn\Filter;
+use Adjourn\IfExists;
 use Adjourn\Job;
 use Adjourn\JobRef;
 use Adjourn\JobReport;
+use Adjourn\JobState;
 use Adjourn\Lease;
 use Adjourn\LeaseEnd;
+use Adjourn\Limit;
 use Adjourn\ListOrder;
 use Adjourn\Options;
+use Adjourn\Protocol\AttributesCodec;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Protocol\PushFrames;
 use Adjourn\PushResult;
 use Adjourn\Reason;
 use Adjourn\Release;
@@ -38,6 +46,7 @@ use Adjourn\StageReport;
 use Adjourn\Subscription;
 use Adjourn\Time;
 use Adjourn\Tls;
+use Adjourn\TopicPolicy;
 use Adjourn\TopicReport;
 use Adjourn\U64;
 use Adjourn\Worker\Context;
@@ -48,7 +57,6 @@ use Adjourn\Worker\WorkerOptions;
 /** What the conformance suite asks a client to do. */
 final class Commands
 {
-    private const IF_EXISTS = ['reject' => 0, 'keep' => 1, 'replace' => 2, 'replace_any' => 3, 'postpone' => 4];
     private const CREDIT_BYTES = 8_388_608;
 
     /** @var array<string, Client> */
@@ -102,7 +110,7 @@ final class Commands
 
     private function do_encode(array $c): array
     {
-        return ['bytes' => base64_encode(Frames::encode($c['frame']))];
+        return ['bytes' => base64_encode(Frames::encode($c['side'], $c['frame']))];
     }
 
     private function do_decode(array $c): array
@@ -144,12 +152,12 @@ final class Commands
     {
         $jobs = array_map(static fn (array $job): array => [
             'due_ms' => U64::parse($job['at_ms'] ?? $job['delay_ms'] ?? '0'),
-            'priority' => $job['priority'] ?? 0xFFFFFFFF,
+            'priority' => $job['priority'] ?? Limit::PRIORITY_UNSAID,
             'ttr_ms' => $job['ttr_ms'] ?? 0,
-            'due_kind' => isset($job['at_ms']) ? 1 : 0,
-            'if_exists' => self::IF_EXISTS[$job['if_exists'] ?? 'reject'],
+            'due_kind' => isset($job['at_ms']) ? PushFrames::DUE_KIND_AT : PushFrames::DUE_KIND_AFTER,
+            'if_exists' => self::ifExists($job['if_exists'] ?? 'reject')->value,
             'key' => $job['key'] ?? '',
-            'attributes' => Frames::attributesIn($job['attributes'] ?? [])->encode(),
+            'attributes' => AttributesCodec::encode(FrameJson::attributesIn($job['attributes'] ?? [])),
             'body' => base64_decode($job['body']),
         ], $c['jobs']);
         $answer = $this->client($c)->session()->call(Opcode::Push, ['sequence' => null, 'topic' => $c['topic'], 'jobs' => $jobs]);
@@ -177,7 +185,7 @@ final class Commands
     private function do_list(array $c): array
     {
         $jobs = $this->client($c)->list(
-            Frames::filterOf($c['filter']),
+            self::filter($c['filter']),
             ListOrder::from($c['order'] ?? 0),
             $c['with_bodies'] ?? false,
             $c['jobs_max'] ?? 256,
@@ -188,7 +196,7 @@ final class Commands
 
     private function do_count(array $c): array
     {
-        return ['jobs' => U64::toString($this->client($c)->count(Frames::filterOf($c['filter'])))];
+        return ['jobs' => U64::toString($this->client($c)->count(self::filter($c['filter'])))];
     }
 
     private function do_close(array $c): array
@@ -230,6 +238,7 @@ final class Commands
             'backoff' => Release::backoff(),
             'not_started' => Release::notStarted(),
             'after' => Release::afterMs(U64::parse($c['delay_ms'])),
+            'parked' => Release::parked(U64::parse($c['delay_ms'])),
         };
 
         return $this->settle($c, Opcode::Release, ['delay_ms' => $how->delayMs] + self::reason($c));
@@ -366,7 +375,7 @@ final class Commands
 
     private function do_topic_set(array $c): array
     {
-        $this->client($c)->setTopic($c['topic'], Frames::policyIn($c['settings']));
+        $this->client($c)->setTopic($c['topic'], TopicPolicy::ofWire(FrameJson::settingsIn($c['settings'])));
 
         return [];
     }
@@ -376,7 +385,7 @@ final class Commands
         $topic = $this->client($c)->showTopic($c['topic']);
 
         return [
-            'settings' => (object) Frames::policy($topic->policy),
+            'settings' => (object) FrameJson::settingsOut($topic->policy->wire()),
             'jobs' => U64::toString($topic->jobs), 'bytes' => U64::toString($topic->bytes), 'paused' => $topic->isPaused,
         ];
     }
@@ -413,7 +422,7 @@ final class Commands
             'move' => BulkChange::moveTo($c['to']),
         };
         $jobs = 0;
-        foreach ($this->client($c)->bulk($change, Frames::filterOf($c['filter']), stepJobsMax: $c['jobs_max'] ?? 1024) as $step) {
+        foreach ($this->client($c)->bulk($change, self::filter($c['filter']), stepJobsMax: $c['jobs_max'] ?? 1024) as $step) {
             $jobs += $step->jobs;
         }
 
@@ -534,7 +543,7 @@ final class Commands
         return [
             'job' => U64::toString($job->id), 'fence' => U64::toString($job->lease->fence), 'topic' => $job->topic, 'key' => $job->key ?? '',
             'priority' => $job->priority, 'attempts' => $job->attempts, 'due_ms' => U64::toString($job->dueMs),
-            'body' => base64_encode($job->body), 'attributes' => (object) Frames::attributes($job->attributes),
+            'body' => base64_encode($job->body), 'attributes' => (object) self::attributes($job->attributes),
         ];
     }
 
@@ -543,8 +552,14 @@ final class Commands
         return [
             'job' => U64::toString($job->id), 'topic' => $job->topic, 'key' => $job->key ?? '', 'state' => strtolower($job->state->name),
             'attempts' => $job->attempts, 'priority' => $job->priority, 'body' => base64_encode($job->body), 'reason' => $job->reason ?? '',
-            'attributes' => (object) Frames::attributes($job->attributes),
+            'attributes' => (object) self::attributes($job->attributes),
         ];
+    }
+
+    /** @return array<string, mixed> those that are there */
+    private static function attributes(Attributes $attributes): array
+    {
+        return array_filter(FrameJson::attributesOut($attributes->wire()), static fn (mixed $value): bool => $value !== null && $value !== []);
     }
 
     private static function changed(Changed $job): array
@@ -564,6 +579,36 @@ final class Commands
     private static function topics(array $c): array
     {
         return ($c['weights'] ?? []) === [] ? $c['topics'] : array_combine($c['topics'], $c['weights']);
+    }
+
+    private static function filter(array $f): Filter
+    {
+        $time = static fn (?string $ms): ?\DateTimeInterface => $ms === null ? null : Time::at(U64::parse($ms));
+        $states = isset($f['states'])
+            ? array_values(array_filter(JobState::cases(), static fn (JobState $state): bool => $state !== JobState::Unknown && ($f['states'] >> $state->value & 1) === 1))
+            : null;
+
+        return new Filter(
+            $f['topic'] ?? null,
+            $states,
+            $time($f['due_from_ms'] ?? null),
+            $time($f['due_before_ms'] ?? null),
+            isset($f['key_prefix']) ? base64_decode($f['key_prefix']) : null,
+            $f['attempts_min'] ?? null,
+            $f['attempts_max'] ?? null,
+            isset($f['buried']) ? BuriedReason::from($f['buried']) : null,
+            $f['reason'] ?? null,
+        );
+    }
+
+    private static function ifExists(string $name): IfExists
+    {
+        foreach (IfExists::cases() as $case) {
+            if (Frames::name($case->name) === strtoupper($name)) {
+                return $case;
+            }
+        }
+        throw new UsageError("if_exists cannot be $name.");
     }
 
     private static function ref(array $c): JobRef
@@ -605,6 +650,6 @@ final class Commands
     {
         $name = $reply->known()?->name;
 
-        return $name === null ? 'UNKNOWN' : strtoupper(preg_replace('/(?<!^)[A-Z]/', '_$0', $name));
+        return $name === null ? 'UNKNOWN' : Frames::name($name);
     }
 }

@@ -6,7 +6,7 @@ namespace Adjourn\Harness;
 
 require 'Psr/Log/autoload.php';
 spl_autoload_register(static function (string $class): void {
-    foreach (['Adjourn\\Harness\\' => __DIR__, 'Adjourn\\' => __DIR__ . '/../client/src'] as $prefix => $folder) {
+    foreach (['Adjourn\\Harness\\' => __DIR__, 'Adjourn\\Tests\\' => __DIR__ . '/../client/tests', 'Adjourn\\' => __DIR__ . '/../client/src'] as $prefix => $folder) {
         $file = $folder . '/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
         if (str_starts_with($class, $prefix) && is_file($file)) {
             require $file;

@@ -12,11 +12,11 @@ import adjourn
 from adjourn import IfExists, Job, LostReason, Queue, Subscription, Worker
 from adjourn.protocol import requests as rq
 from adjourn.protocol import responses as rs
-from adjourn.protocol.numbers import PRIORITY_UNSAID
+from adjourn.protocol.numbers import PRIORITY_UNSAID, SEQUENCE_NONE, DueKind
 from adjourn.queue import Settleable, Settled
 from harness import frames
-from harness.frames import Json, b64, enum_name, raw
-from harness.operating import Operating, job_ref, shown_job
+from harness.frames import Json, b64, raw
+from harness.operating import Operating, enum_name, job_ref, shown_job
 
 _STOP_MAX = 5.0
 _OWN_CODES: list[tuple[type[BaseException], str]] = [
@@ -116,11 +116,11 @@ class Harness(Operating):
         return {
             "client": f"adjourn-python/{adjourn.__version__}",
             "levels": ["codec", "producer", "consumer", "worker", "operator", "cluster"],
-            "codec": ["encode_request", "decode_request", "decode_response"],
+            "codec": ["encode_request", "decode_request", "encode_response", "decode_response"],
         }
 
     async def do_encode(self, command: Json) -> Json:
-        return {"bytes": b64(frames.encoded(command["side"], command["frame"]))}
+        return {"bytes": b64(frames.encoded(command["frame"]))}
 
     async def do_decode(self, command: Json) -> Json:
         return {"frame": frames.decoded(command["side"], raw(command["bytes"]))}
@@ -146,7 +146,7 @@ class Harness(Operating):
     async def do_push(self, command: Json) -> Json:
         jobs = tuple(_new_job(job) for job in command["jobs"])
         queue = self._clients[command["client"]]
-        answer = await queue.backend.call(rq.Push(command["topic"], jobs))
+        answer = await queue.session.call(rq.Push(SEQUENCE_NONE, command["topic"], jobs))
         assert isinstance(answer, rs.Pushed)
         results = [adjourn.PushResult.of(result) for result in answer.results]
         return {"results": [_pushed(result) for result in results]}
@@ -161,13 +161,13 @@ class Harness(Operating):
         queue, jobs, cursor = self._clients[command["client"]], [], b""
         while True:
             request = rq.List(
-                frames.filter_of(command.get("filter", {})),
-                command.get("order", 0),
                 command.get("jobs_max", 1_024),
+                command.get("order", 0),
                 bool(command.get("with_bodies", False)),
                 cursor,
+                frames.filter_of(command.get("filter", {})),
             )
-            page = await queue.backend.call(request)
+            page = await queue.session.call(request)
             assert isinstance(page, rs.Jobs)
             jobs += [shown_job(job) for job in page.jobs]
             cursor = page.cursor
@@ -176,7 +176,7 @@ class Harness(Operating):
 
     async def do_count(self, command: Json) -> Json:
         queue = self._clients[command["client"]]
-        answer = await queue.backend.call(rq.Count(frames.filter_of(command.get("filter", {}))))
+        answer = await queue.session.call(rq.Count(frames.filter_of(command.get("filter", {}))))
         assert isinstance(answer, rs.Counted)
         return {"jobs": str(answer.jobs)}
 
@@ -221,10 +221,10 @@ class Harness(Operating):
         return await self._settle(command, lambda q, leases: q.bury_many(leases, command.get("reason", "")))
 
     async def do_release(self, command: Json) -> Json:
-        if command["how"] == "not_started":
-            return await self._settle(command, lambda q, leases: q.give_back_many(leases))
-        delay = int(command["delay_ms"]) / 1000 if command["how"] == "after" else None
+        delay = int(command["delay_ms"]) / 1000 if command["how"] in ("after", "parked") else None
         reason = command.get("reason", "")
+        if command["how"] in ("not_started", "parked"):
+            return await self._settle(command, lambda q, leases: q.give_back_many(leases, delay=delay, reason=reason))
         return await self._settle(command, lambda q, leases: q.release_many(leases, delay=delay, reason=reason))
 
     async def do_touch(self, command: Json) -> Json:
@@ -348,17 +348,12 @@ def _order(body: bytes) -> Json:
     return order if isinstance(order, dict) else {}
 
 
-def _ref(command: Json) -> dict[str, Any]:
-    if "job" in command:
-        return {"job": int(command["job"])}
-    return {"topic": command["topic"], "key": command["key"]}
-
-
 def _new_job(job: Json) -> rq.PushJob:
-    due = rq.Due(True, int(job["at_ms"])) if "at_ms" in job else rq.Due(False, int(job.get("delay_ms", 0)))
+    is_at = "at_ms" in job
     return rq.PushJob(
         body=raw(job.get("body", "")),
-        due=due,
+        due_ms=int(job["at_ms"] if is_at else job.get("delay_ms", 0)),
+        due_kind=DueKind.AT if is_at else DueKind.AFTER,
         priority=job.get("priority", PRIORITY_UNSAID),
         ttr_ms=job.get("ttr_ms", 0),
         if_exists=IfExists[job.get("if_exists", "reject").upper()],

@@ -1,42 +1,122 @@
-"""Frames as neutral JSON: the fields of protocol.md under their names there."""
+"""Frames as neutral JSON: the fields of protocol.md under their names there.
+
+Generated from the schema by `make generate`: do not edit.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from typing import Any
 
-from adjourn.protocol import requests as rq
-from adjourn.protocol import responses as rs
-from adjourn.protocol.attributes import FAIRNESS_KEY, Attributes, Backoff, Expiry
-from adjourn.protocol.framing import FrameDecoder, decode_request, decode_response, encode
-from adjourn.protocol.numbers import BuriedReason, States
-from adjourn.protocol.requests import REQUESTS, Due, JobRef, LeaseRef, PushJob
-from adjourn.protocol.responses import RESPONSES, Member, MemberReport
-from adjourn.protocol.selection import UNSET, Filter, Late, LateAction, TopicPolicy
+from adjourn.protocol.elements import Attributes, Filter, TopicPolicy
+from adjourn.protocol.framing import FrameDecoder, decode_response, encode
+from adjourn.protocol.numbers import (
+    BACKOFF_KINDS,
+    BURIED_REASONS,
+    EFFECTS,
+    ERROR_CODES,
+    GOING_AWAY_REASONS,
+    JOB_STATES,
+    LATE_ACTIONS,
+    MEMBER_ROLES,
+    PUSH_OUTCOMES,
+    BulkChange,
+    DueKind,
+    Effect,
+    ErrorCode,
+    IfExists,
+    ListOrder,
+    PushOutcome,
+    States,
+    Step,
+)
+from adjourn.protocol.requests import (
+    Advance,
+    BackupBegin,
+    BackupEnd,
+    BackupRead,
+    Bulk,
+    Bury,
+    Cancel,
+    ClusterAdd,
+    ClusterRemove,
+    ClusterStatus,
+    ClusterTransfer,
+    Connections,
+    Count,
+    Credit,
+    Delete,
+    Disconnect,
+    Finish,
+    Get,
+    Goodbye,
+    Hello,
+    Kick,
+    KickMany,
+    LeaseRef,
+    Leases,
+    List,
+    Pause,
+    Peek,
+    Ping,
+    Push,
+    PushJob,
+    Release,
+    Request,
+    Reschedule,
+    Reserve,
+    Resume,
+    RunNow,
+    Stats,
+    Subscribe,
+    TopicDelete,
+    TopicSet,
+    TopicShow,
+    Topics,
+    Touch,
+    Unsubscribe,
+)
+from adjourn.protocol.responses import (
+    BackupData,
+    BackupReady,
+    Bulked,
+    Changed,
+    ClusterReport,
+    ConnectionList,
+    ConnectionReport,
+    Counted,
+    Deliver,
+    Delivered,
+    Done,
+    Error,
+    GoingAway,
+    Job,
+    JobReport,
+    Jobs,
+    Kicked,
+    Leased,
+    Member,
+    MemberReport,
+    Pong,
+    Pushed,
+    PushedJob,
+    QueueStats,
+    Reserved,
+    Response,
+    Settled,
+    StageReport,
+    Subscribed,
+    TopicCounts,
+    TopicReport,
+    TopicSettings,
+    Totals,
+    Welcome,
+)
+from adjourn.protocol.values import BACKOFF_NAMES, UNSET, Backoff, Expiry, JobRef, Late, Unset
+from harness.server import decode_request, encode_response
 
 Json = dict[str, Any]
-_KINDS = ("fixed", "linear", "exponential", "list")
-_WIDE = frozenset(
-    "job fence sequence session due_ms delay_ms wait_ms after credit_bytes connection node offset cluster index state_hash "
-    "clock_ms now pushed_ms reserved_first_ms reserved_last_ms held_by finished_ms delayed ready reserved buried_jobs pushed "
-    "finished deleted expired oldest_ready_ms uptime_ms applied_index term since_ms unsent_bytes leader last commit matched "
-    "version if_version idempotency applied ahead_ms audited deadline_ms count p50_us p99_us p999_us max_us".split()
-)
-_OTHER_WIDTHS = {
-    ("SUBSCRIBE", "after"): False,
-    ("COUNTED", "jobs"): True,
-    ("BACKUP_READY", "jobs"): True,
-    ("BACKUP_READY", "bytes"): True,
-    ("TOPIC_SETTINGS", "jobs"): True,
-    ("TOPIC_SETTINGS", "bytes"): True,
-    ("CONNECTION_LIST", "credit_jobs"): True,
-    ("WELCOME", "version"): False,
-    ("ERROR", "leader"): False,
-    ("ERROR", "applied"): False,
-}
 
 
 def b64(data: bytes) -> str:
@@ -47,278 +127,28 @@ def raw(text: str) -> bytes:
     return base64.b64decode(text)
 
 
-# ---- from frames
-
-
 def decoded(side: str, data: bytes) -> Json:
     """A frame as JSON."""
     (frame,) = FrameDecoder().feed(data)
-    if side == "request":
-        message: rq.Request | rs.Response = decode_request(frame)
-    else:
-        found = decode_response(frame)
-        if found is None:
-            return {"request_id": frame.request_id, "opcode": frame.opcode, "fields": {}}
-        message = found
-    return {"request_id": frame.request_id, "opcode": message.NAME, "fields": _fields(message.NAME, message)}
+    message = decode_request(frame) if side == "request" else decode_response(frame)
+    if message is None:
+        return {"request_id": frame.request_id, "opcode": frame.opcode, "fields": {}}
+    fields = TO_JSON[message.NAME](message)
+    return {"request_id": frame.request_id, "opcode": message.NAME, "fields": fields}
 
 
-def _fields(name: str, message: Any) -> Json:
-    special = _SPECIAL.get(type(message))
-    found = special(message) if special else {one.name: getattr(message, one.name) for one in fields(message)}
-    return {key: _value(name, key, value) for key, value in found.items()}
-
-
-def _value(name: str, key: str, value: Any) -> Any:
-    if isinstance(value, Attributes):
-        return attributes_json(value)
-    if isinstance(value, Filter):
-        return filter_json(value)
-    if isinstance(value, TopicPolicy):
-        return settings_json(value)
-    if isinstance(value, JobRef):
-        raise TypeError("a job reference is not a field")
-    if is_dataclass(value):
-        return _fields(name, value)
-    if isinstance(value, tuple):
-        return [_value(name, key, item) for item in value]
-    if isinstance(value, bytes):
-        return b64(value)
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    number = int(value)
-    wide = _OTHER_WIDTHS.get((name, key), key in _WIDE)
-    return str(number) if wide else number
-
-
-def _ref(ref: JobRef) -> Json:
-    if ref.job is not None:
-        return {"job_kind": 0, "job": ref.job}
-    return {"job_kind": 1, "topic": ref.topic, "key": ref.key}
-
-
-def _marked(message: Any, *bits: str, name: str = "marks") -> Json:
-    found = {one.name: getattr(message, one.name) for one in fields(message)}
-    found[name] = sum(1 << bit for bit, flag in enumerate(bits) if found.pop(flag))
-    return found
-
-
-def _renamed(found: Json, **names: str) -> Json:
-    return {names.get(key, key): value for key, value in found.items()}
-
-
-def _job(job: rs.JobReport) -> Json:
-    return _renamed({one.name: getattr(job, one.name) for one in fields(job)}, id="job")
-
-
-def _delivered(job: rs.Delivered) -> Json:
-    found = {one.name: getattr(job, one.name) for one in fields(job)}
-    lease = found.pop("lease")
-    return {"job": lease.job, "fence": lease.fence, **found}
-
-
-def _totals(topic: rs.TopicReport) -> Json:
-    return {"marks": int(topic.paused), "topic": topic.topic, **_counts(topic.totals)}
-
-
-def _counts(totals: rs.Totals) -> Json:
-    return {one.name: str(getattr(totals, one.name)) for one in fields(totals)}
-
-
-def _push_job(job: PushJob) -> Json:
-    found = {one.name: getattr(job, one.name) for one in fields(job) if one.init}
-    due = found.pop("due")
-    return {**found, "due_ms": due.ms, "due_kind": int(due.is_at)}
-
-
-def _member(member: MemberReport) -> Json:
-    known = (
-        member.is_connected,
-        member.matched is not None,
-        member.applied is not None,
-        member.ahead_ms is not None,
-        member.same_state is not None,
-        bool(member.same_state),
-    )
-    found = {one.name: getattr(member, one.name) for one in fields(member)}
-    del found["is_connected"], found["same_state"]
-    for key in ("matched", "applied", "ahead_ms"):
-        found[key] = found[key] or 0
-    return {**found, "marks": sum(1 << bit for bit, is_set in enumerate(known) if is_set)}
-
-
-_SPECIAL: dict[type, Callable[[Any], Json]] = {
-    rs.Welcome: lambda m: _marked(m, "resumed", "leases_kept"),
-    rs.Pong: lambda m: {"now": m.now_ms, "clock_ms": m.clock_ms},
-    rs.Leased: lambda m: _marked(m, "has_more"),
-    rs.Settled: lambda m: {"results": tuple(_Code(code) for code in m.codes)},
-    rs.Job: lambda m: _job(m.job),
-    rs.JobReport: _job,
-    rs.Delivered: _delivered,
-    rs.TopicReport: _totals,
-    rs.Totals: _counts,
-    rs.QueueStats: lambda m: _renamed({one.name: getattr(m, one.name) for one in fields(m)}, now_ms="now"),
-    rs.ConnectionList: lambda m: _marked(m, "has_more"),
-    rs.ConnectionReport: lambda m: _marked(m, "has_more_topics"),
-    rs.TopicSettings: lambda m: _renamed(_marked(m, "paused"), policy="settings"),
-    rs.Error: lambda m: _marked(m, "retryable"),
-    Member: lambda m: _marked(m, "leader"),
-    MemberReport: _member,
-    PushJob: _push_job,
-    rq.Hello: lambda m: _marked(m, "leases_outlive", "without_session", name="options"),
-    rq.Disconnect: lambda m: _marked(m, "ends_session", name="options"),
-    rq.List: lambda m: _marked(m, "with_bodies"),
-    rq.TopicSet: lambda m: {"topic": m.topic, "settings": m.policy},
-    rq.Reschedule: lambda m: {"due_ms": m.due.ms, "due_kind": int(m.due.is_at), **_ref(m.job), "if_version": str(m.if_version)},
-    **{kind: (lambda m: _ref(m.job)) for kind in (rq.Get, rq.Delete, rq.RunNow, rq.Kick)},
-}
-
-
-class _Code:
-    """A code in SETTLED, which is a list of objects in JSON."""
-
-    __dataclass_fields__: dict[str, Any] = {}
-
-    def __init__(self, code: int) -> None:
-        self.code = int(code)
-
-
-_SPECIAL[_Code] = lambda one: {"code": one.code}
-
-
-def attributes_json(found: Attributes) -> Json:
-    """Attributes as JSON."""
-    shown: Json = {
-        "headers": [list(pair) for pair in found.headers] or None,
-        "expires": {"kind": int(found.expires.is_at), "ms": str(found.expires.ms)} if found.expires else None,
-        "attempts_max": found.attempts_max,
-        "backoff": _backoff_json(found.backoff) if found.backoff else None,
-        "dedupe_retention_ms": _text(found.dedupe_retention_ms),
-        "created_at_ms": _text(found.created_at_ms),
-        "schedule_reference": None if found.schedule_reference is None else b64(found.schedule_reference),
-        "postpone_max_ms": _text(found.postpone_max_ms),
-    }
-    unknown = [{"tag": tag, "value": b64(value)} for tag, value in found.others if tag != FAIRNESS_KEY]
-    fairness = [value.decode() for tag, value in found.others if tag == FAIRNESS_KEY]
-    shown["unknown"] = unknown or None
-    shown["fairness_key"] = fairness[0] if fairness else None
-    return _present(shown)
-
-
-def filter_json(found: Filter) -> Json:
-    """A filter as JSON."""
-    return _present(
-        {
-            "topic": found.topic,
-            "states": None if found.states is None else int(found.states),
-            "due_from_ms": _text(found.due_from_ms),
-            "due_before_ms": _text(found.due_before_ms),
-            "key_prefix": None if found.key_prefix is None else b64(found.key_prefix),
-            "attempts_min": found.attempts_min,
-            "attempts_max": found.attempts_max,
-            "buried": None if found.buried is None else int(found.buried),
-            "reason": found.reason,
-        }
-    )
-
-
-_SETTINGS = {"body_bytes_max": "body_max", "per_second_max": "rate"}
-_WIDE_SETTINGS = {"expires_after_ms", "jobs_max", "bytes_max", "remember_ms"}
-
-
-def settings_json(found: TopicPolicy) -> Json:
-    """Settings as JSON."""
-    shown: Json = {}
-    for one in fields(found):
-        value = getattr(found, one.name)
-        name = _SETTINGS.get(one.name, one.name)
-        if value is UNSET:
-            shown[name] = None
-        elif isinstance(value, Backoff):
-            shown[name] = _backoff_json(value)
-        elif isinstance(value, Late):
-            shown[name] = {"after_ms": str(value.after_ms), "action": value.action.value, "value": str(value.value)}
-        elif value is not None:
-            shown[name] = str(value) if one.name in _WIDE_SETTINGS else value
-    return shown
-
-
-def _backoff_json(found: Backoff) -> Json:
-    return {"kind": _KINDS.index(found.kind), "jitter": found.jitter_percent, "waits_ms": list(found.values_ms)}
-
-
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _present(shown: Json) -> Json:
-    return {key: value for key, value in shown.items() if value is not None}
-
-
-# ---- to frames
-
-
-def encoded(side: str, frame: Json) -> bytes:
+def encoded(frame: Json) -> bytes:
     """A frame from JSON."""
-    names = {kind.NAME: kind for kind in REQUESTS.values()}
-    if side != "request" or frame["opcode"] not in names:
-        raise ValueError(f"cannot encode the {side} {frame['opcode']}")
-    kind = names[frame["opcode"]]
-    found = dict(frame["fields"])
-    return encode(int(frame["request_id"]), kind(**_arguments(kind, found)))
+    message = FROM_JSON[frame["opcode"]](frame["fields"])
+    request_id = int(frame["request_id"])
+    return bytes(encode(request_id, message) if isinstance(message, Request) else encode_response(request_id, message))
 
 
-def _arguments(kind: type[rq.Request], found: Json) -> Json:
-    if kind is rq.Hello:
-        options = found.pop("options", 0)
-        found["leases_outlive"], found["without_session"] = bool(options & 1), bool(options & 2)
-    elif kind is rq.Disconnect:
-        found["ends_session"] = bool(found.pop("options", 0) & 1)
-    elif kind is rq.List:
-        found["with_bodies"] = bool(found.pop("marks", 0) & 1)
-    elif kind is rq.TopicSet:
-        return {"topic": found["topic"], "policy": settings_of(found.get("settings", {}))}
-    elif kind in (rq.Get, rq.Delete, rq.RunNow, rq.Kick):
-        return {"job": ref_of(found)}
-    elif kind is rq.Reschedule:
-        due = Due(found.get("due_kind", 0) == 1, int(found["due_ms"]))
-        return {"job": ref_of(found), "due": due, "if_version": int(found.get("if_version", 0))}
-    arguments: Json = {}
-    for one in fields(kind):  # type: ignore[arg-type]
-        if one.name in found:
-            arguments[one.name] = _argument(one.name, found[one.name])
-    return arguments
-
-
-def _argument(name: str, value: Any) -> Any:
-    if name in ("secret", "token", "cursor"):
-        return raw(value)
-    if name == "filter":
-        return filter_of(value)
-    if name == "jobs" and isinstance(value, list):
-        return tuple(job_of(job) for job in value)
-    if name == "leases":
-        return tuple(LeaseRef(int(one["job"]), int(one["fence"])) for one in value)
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(value, str) and name not in ("topic", "client_name", "reason", "to", "address", "key"):
-        return int(value)
-    return value
-
-
-def job_of(job: Json) -> PushJob:
-    """A job of PUSH from JSON."""
-    return PushJob(
-        body=raw(job.get("body", "")),
-        due=Due(job.get("due_kind", 0) == 1, int(job.get("due_ms", 0))),
-        priority=job.get("priority", 0),
-        ttr_ms=job.get("ttr_ms", 0),
-        if_exists=job.get("if_exists", 0),
-        key=job.get("key") or None,
-        attributes=attributes_of(job.get("attributes", {})),
-    )
+def ref_json(ref: JobRef) -> Json:
+    """A job reference as JSON."""
+    if ref.job is not None:
+        return {"job_kind": 0, "job": str(ref.job)}
+    return {"job_kind": 1, "topic": ref.topic, "key": ref.key}
 
 
 def ref_of(found: Json) -> JobRef:
@@ -328,68 +158,1801 @@ def ref_of(found: Json) -> JobRef:
     return JobRef(job=int(found["job"]))
 
 
+def _expiry_json(one: Expiry) -> Json:
+    return {
+        "kind": int(one.is_at),
+        "ms": str(one.ms),
+    }
+
+
+def _expiry_of(found: Json) -> Expiry:
+    kind = found.get("kind", 0)
+    ms = int(found["ms"])
+    return Expiry(is_at=kind == 1, ms=ms)
+
+
+def _backoff_json(one: Backoff) -> Json:
+    return {
+        "kind": BACKOFF_NAMES[one.kind],
+        "jitter": one.jitter_percent,
+        "waits_ms": list(one.values_ms),
+    }
+
+
+def _backoff_of(found: Json) -> Backoff:
+    kind = found.get("kind", 0)
+    jitter = found.get("jitter", 0)
+    waits_ms = tuple(found["waits_ms"])
+    return Backoff(kind=BACKOFF_KINDS[kind].name.lower(), jitter_percent=jitter, values_ms=waits_ms)
+
+
+def _late_json(one: Late) -> Json:
+    return {
+        "after_ms": str(one.after_ms),
+        "action": one.action,
+        "value": str(one.value),
+    }
+
+
+def _late_of(found: Json) -> Late:
+    after_ms = int(found["after_ms"])
+    action = found.get("action", 0)
+    value = int(found["value"])
+    return Late(after_ms=after_ms, action=LATE_ACTIONS[action], value=value)
+
+
+def attributes_json(one: Attributes) -> Json:
+    found: Json = {}
+    if one.headers:
+        found["headers"] = [list(value) for value in one.headers]
+    if one.expires is not None:
+        found["expires"] = _expiry_json(one.expires)
+    if one.attempts_max is not None:
+        found["attempts_max"] = one.attempts_max
+    if one.backoff is not None:
+        found["backoff"] = _backoff_json(one.backoff)
+    if one.fairness_key is not None:
+        found["fairness_key"] = one.fairness_key
+    if one.dedupe_retention_ms is not None:
+        found["dedupe_retention_ms"] = str(one.dedupe_retention_ms)
+    if one.created_at_ms is not None:
+        found["created_at_ms"] = str(one.created_at_ms)
+    if one.schedule_reference is not None:
+        found["schedule_reference"] = b64(one.schedule_reference)
+    if one.postpone_max_ms is not None:
+        found["postpone_max_ms"] = str(one.postpone_max_ms)
+    if one.others:
+        found["unknown"] = [{"tag": tag, "value": b64(value)} for tag, value in one.others]
+    return found
+
+
 def attributes_of(found: Json) -> Attributes:
-    """Attributes from JSON."""
-    others = [(one["tag"], raw(one["value"])) for one in found.get("unknown", [])]
+    values: Json = {}
+    if "headers" in found:
+        values["headers"] = tuple((name, value) for name, value in found["headers"])
+    if "expires" in found:
+        values["expires"] = _expiry_of(found["expires"])
+    if "attempts_max" in found:
+        values["attempts_max"] = found["attempts_max"]
+    if "backoff" in found:
+        values["backoff"] = _backoff_of(found["backoff"])
     if "fairness_key" in found:
-        others.append((FAIRNESS_KEY, found["fairness_key"].encode()))
-    expires = found.get("expires")
-    reference = found.get("schedule_reference")
-    return Attributes(
-        headers=tuple((name, value) for name, value in found.get("headers", [])),
-        expires=Expiry(expires["kind"] == 1, int(expires["ms"])) if expires else None,
-        attempts_max=found.get("attempts_max"),
-        backoff=backoff_of(found["backoff"]) if "backoff" in found else None,
-        dedupe_retention_ms=_number(found.get("dedupe_retention_ms")),
-        created_at_ms=_number(found.get("created_at_ms")),
-        schedule_reference=None if reference is None else raw(reference),
-        postpone_max_ms=_number(found.get("postpone_max_ms")),
-        others=tuple(others),
-    )
+        values["fairness_key"] = found["fairness_key"]
+    if "dedupe_retention_ms" in found:
+        values["dedupe_retention_ms"] = int(found["dedupe_retention_ms"])
+    if "created_at_ms" in found:
+        values["created_at_ms"] = int(found["created_at_ms"])
+    if "schedule_reference" in found:
+        values["schedule_reference"] = raw(found["schedule_reference"])
+    if "postpone_max_ms" in found:
+        values["postpone_max_ms"] = int(found["postpone_max_ms"])
+    if "unknown" in found:
+        values["others"] = tuple((one["tag"], raw(one["value"])) for one in found["unknown"])
+    return Attributes(**values)
+
+
+def filter_json(one: Filter) -> Json:
+    found: Json = {}
+    if one.topic is not None:
+        found["topic"] = one.topic
+    if one.states is not None:
+        found["states"] = int(one.states)
+    if one.due_from_ms is not None:
+        found["due_from_ms"] = str(one.due_from_ms)
+    if one.due_before_ms is not None:
+        found["due_before_ms"] = str(one.due_before_ms)
+    if one.key_prefix is not None:
+        found["key_prefix"] = b64(one.key_prefix)
+    if one.attempts_min is not None:
+        found["attempts_min"] = one.attempts_min
+    if one.attempts_max is not None:
+        found["attempts_max"] = one.attempts_max
+    if one.buried is not None:
+        found["buried"] = int(one.buried)
+    if one.reason is not None:
+        found["reason"] = one.reason
+    return found
 
 
 def filter_of(found: Json) -> Filter:
-    """A filter from JSON."""
-    prefix, states, buried = found.get("key_prefix"), found.get("states"), found.get("buried")
-    return Filter(
-        topic=found.get("topic"),
-        states=None if states is None else States(states),
-        due_from_ms=_number(found.get("due_from_ms")),
-        due_before_ms=_number(found.get("due_before_ms")),
-        key_prefix=None if prefix is None else raw(prefix),
-        attempts_min=found.get("attempts_min"),
-        attempts_max=found.get("attempts_max"),
-        buried=None if buried is None else BuriedReason(buried),
-        reason=found.get("reason"),
-    )
+    values: Json = {}
+    if "topic" in found:
+        values["topic"] = found["topic"]
+    if "states" in found:
+        values["states"] = States(found["states"])
+    if "due_from_ms" in found:
+        values["due_from_ms"] = int(found["due_from_ms"])
+    if "due_before_ms" in found:
+        values["due_before_ms"] = int(found["due_before_ms"])
+    if "key_prefix" in found:
+        values["key_prefix"] = raw(found["key_prefix"])
+    if "attempts_min" in found:
+        values["attempts_min"] = found["attempts_min"]
+    if "attempts_max" in found:
+        values["attempts_max"] = found["attempts_max"]
+    if "buried" in found:
+        values["buried"] = found["buried"]
+    if "reason" in found:
+        values["reason"] = found["reason"]
+    return Filter(**values)
+
+
+def settings_json(one: TopicPolicy) -> Json:
+    found: Json = {}
+    if isinstance(one.ttr_ms, Unset):
+        found["ttr_ms"] = None
+    elif one.ttr_ms is not None:
+        found["ttr_ms"] = one.ttr_ms
+    if isinstance(one.priority, Unset):
+        found["priority"] = None
+    elif one.priority is not None:
+        found["priority"] = one.priority
+    if isinstance(one.attempts_max, Unset):
+        found["attempts_max"] = None
+    elif one.attempts_max is not None:
+        found["attempts_max"] = one.attempts_max
+    if isinstance(one.backoff, Unset):
+        found["backoff"] = None
+    elif one.backoff is not None:
+        found["backoff"] = _backoff_json(one.backoff)
+    if isinstance(one.expires_after_ms, Unset):
+        found["expires_after_ms"] = None
+    elif one.expires_after_ms is not None:
+        found["expires_after_ms"] = str(one.expires_after_ms)
+    if isinstance(one.jobs_max, Unset):
+        found["jobs_max"] = None
+    elif one.jobs_max is not None:
+        found["jobs_max"] = str(one.jobs_max)
+    if isinstance(one.bytes_max, Unset):
+        found["bytes_max"] = None
+    elif one.bytes_max is not None:
+        found["bytes_max"] = str(one.bytes_max)
+    if isinstance(one.body_bytes_max, Unset):
+        found["body_max"] = None
+    elif one.body_bytes_max is not None:
+        found["body_max"] = one.body_bytes_max
+    if isinstance(one.leases_max, Unset):
+        found["leases_max"] = None
+    elif one.leases_max is not None:
+        found["leases_max"] = one.leases_max
+    if isinstance(one.per_second_max, Unset):
+        found["rate"] = None
+    elif one.per_second_max is not None:
+        found["rate"] = one.per_second_max
+    if isinstance(one.late, Unset):
+        found["late"] = None
+    elif one.late is not None:
+        found["late"] = _late_json(one.late)
+    if isinstance(one.dead_letters, Unset):
+        found["dead_letters"] = None
+    elif one.dead_letters is not None:
+        found["dead_letters"] = one.dead_letters
+    if isinstance(one.remember_ms, Unset):
+        found["remember_ms"] = None
+    elif one.remember_ms is not None:
+        found["remember_ms"] = str(one.remember_ms)
+    if isinstance(one.call_back, Unset):
+        found["call_back"] = None
+    elif one.call_back is not None:
+        found["call_back"] = one.call_back
+    if isinstance(one.call_back_method, Unset):
+        found["call_back_method"] = None
+    elif one.call_back_method is not None:
+        found["call_back_method"] = one.call_back_method
+    if isinstance(one.call_back_headers, Unset):
+        found["call_back_headers"] = None
+    elif one.call_back_headers is not None:
+        found["call_back_headers"] = one.call_back_headers
+    if isinstance(one.call_back_body, Unset):
+        found["call_back_body"] = None
+    elif one.call_back_body is not None:
+        found["call_back_body"] = one.call_back_body
+    if isinstance(one.call_back_timeout_ms, Unset):
+        found["call_back_timeout_ms"] = None
+    elif one.call_back_timeout_ms is not None:
+        found["call_back_timeout_ms"] = one.call_back_timeout_ms
+    if isinstance(one.call_back_concurrency, Unset):
+        found["call_back_concurrency"] = None
+    elif one.call_back_concurrency is not None:
+        found["call_back_concurrency"] = one.call_back_concurrency
+    if isinstance(one.call_back_rate, Unset):
+        found["call_back_rate"] = None
+    elif one.call_back_rate is not None:
+        found["call_back_rate"] = one.call_back_rate
+    if isinstance(one.call_back_secrets, Unset):
+        found["call_back_secrets"] = None
+    elif one.call_back_secrets is not None:
+        found["call_back_secrets"] = one.call_back_secrets
+    if isinstance(one.call_back_refused, Unset):
+        found["call_back_refused"] = None
+    elif one.call_back_refused is not None:
+        found["call_back_refused"] = one.call_back_refused
+    if isinstance(one.call_back_retry_if, Unset):
+        found["call_back_retry_if"] = None
+    elif one.call_back_retry_if is not None:
+        found["call_back_retry_if"] = one.call_back_retry_if
+    if isinstance(one.call_back_success, Unset):
+        found["call_back_success"] = None
+    elif one.call_back_success is not None:
+        found["call_back_success"] = one.call_back_success
+    if isinstance(one.call_back_of_job, Unset):
+        found["call_back_of_job"] = None
+    elif one.call_back_of_job is not None:
+        found["call_back_of_job"] = one.call_back_of_job
+    if isinstance(one.call_back_log_ms, Unset):
+        found["call_back_log_ms"] = None
+    elif one.call_back_log_ms is not None:
+        found["call_back_log_ms"] = str(one.call_back_log_ms)
+    if isinstance(one.call_back_paused, Unset):
+        found["call_back_paused"] = None
+    elif one.call_back_paused is not None:
+        found["call_back_paused"] = one.call_back_paused
+    if isinstance(one.call_back_delay_ms, Unset):
+        found["call_back_delay_ms"] = None
+    elif one.call_back_delay_ms is not None:
+        found["call_back_delay_ms"] = str(one.call_back_delay_ms)
+    return found
 
 
 def settings_of(found: Json) -> TopicPolicy:
-    """Settings from JSON."""
-    names = {short: long for long, short in _SETTINGS.items()}
-    arguments: Json = {}
-    for short, value in found.items():
-        name = names.get(short, short)
-        if value is None:
-            arguments[name] = UNSET
-        elif name == "backoff":
-            arguments[name] = backoff_of(value)
-        elif name == "late":
-            arguments[name] = Late(int(value["after_ms"]), LateAction(value["action"]), int(value["value"]))
-        else:
-            arguments[name] = int(value) if name != "dead_letters" else value
-    return TopicPolicy(**arguments)
+    values: Json = {}
+    if "ttr_ms" in found:
+        value = found["ttr_ms"]
+        values["ttr_ms"] = UNSET if value is None else value
+    if "priority" in found:
+        value = found["priority"]
+        values["priority"] = UNSET if value is None else value
+    if "attempts_max" in found:
+        value = found["attempts_max"]
+        values["attempts_max"] = UNSET if value is None else value
+    if "backoff" in found:
+        value = found["backoff"]
+        values["backoff"] = UNSET if value is None else _backoff_of(value)
+    if "expires_after_ms" in found:
+        value = found["expires_after_ms"]
+        values["expires_after_ms"] = UNSET if value is None else int(value)
+    if "jobs_max" in found:
+        value = found["jobs_max"]
+        values["jobs_max"] = UNSET if value is None else int(value)
+    if "bytes_max" in found:
+        value = found["bytes_max"]
+        values["bytes_max"] = UNSET if value is None else int(value)
+    if "body_max" in found:
+        value = found["body_max"]
+        values["body_bytes_max"] = UNSET if value is None else value
+    if "leases_max" in found:
+        value = found["leases_max"]
+        values["leases_max"] = UNSET if value is None else value
+    if "rate" in found:
+        value = found["rate"]
+        values["per_second_max"] = UNSET if value is None else value
+    if "late" in found:
+        value = found["late"]
+        values["late"] = UNSET if value is None else _late_of(value)
+    if "dead_letters" in found:
+        value = found["dead_letters"]
+        values["dead_letters"] = UNSET if value is None else value
+    if "remember_ms" in found:
+        value = found["remember_ms"]
+        values["remember_ms"] = UNSET if value is None else int(value)
+    if "call_back" in found:
+        value = found["call_back"]
+        values["call_back"] = UNSET if value is None else value
+    if "call_back_method" in found:
+        value = found["call_back_method"]
+        values["call_back_method"] = UNSET if value is None else value
+    if "call_back_headers" in found:
+        value = found["call_back_headers"]
+        values["call_back_headers"] = UNSET if value is None else value
+    if "call_back_body" in found:
+        value = found["call_back_body"]
+        values["call_back_body"] = UNSET if value is None else value
+    if "call_back_timeout_ms" in found:
+        value = found["call_back_timeout_ms"]
+        values["call_back_timeout_ms"] = UNSET if value is None else value
+    if "call_back_concurrency" in found:
+        value = found["call_back_concurrency"]
+        values["call_back_concurrency"] = UNSET if value is None else value
+    if "call_back_rate" in found:
+        value = found["call_back_rate"]
+        values["call_back_rate"] = UNSET if value is None else value
+    if "call_back_secrets" in found:
+        value = found["call_back_secrets"]
+        values["call_back_secrets"] = UNSET if value is None else value
+    if "call_back_refused" in found:
+        value = found["call_back_refused"]
+        values["call_back_refused"] = UNSET if value is None else value
+    if "call_back_retry_if" in found:
+        value = found["call_back_retry_if"]
+        values["call_back_retry_if"] = UNSET if value is None else value
+    if "call_back_success" in found:
+        value = found["call_back_success"]
+        values["call_back_success"] = UNSET if value is None else value
+    if "call_back_of_job" in found:
+        value = found["call_back_of_job"]
+        values["call_back_of_job"] = UNSET if value is None else value
+    if "call_back_log_ms" in found:
+        value = found["call_back_log_ms"]
+        values["call_back_log_ms"] = UNSET if value is None else int(value)
+    if "call_back_paused" in found:
+        value = found["call_back_paused"]
+        values["call_back_paused"] = UNSET if value is None else value
+    if "call_back_delay_ms" in found:
+        value = found["call_back_delay_ms"]
+        values["call_back_delay_ms"] = UNSET if value is None else int(value)
+    return TopicPolicy(**values)
 
 
-def backoff_of(found: Json) -> Backoff:
-    """A backoff from JSON."""
-    return Backoff(_KINDS[found["kind"]], tuple(found["waits_ms"]), found.get("jitter", 0))
+def _new_job_json(one: PushJob) -> Json:
+    return {
+        "due_ms": str(one.due_ms),
+        "priority": one.priority,
+        "ttr_ms": one.ttr_ms,
+        "due_kind": one.due_kind,
+        "if_exists": one.if_exists,
+        "key": one.key or "",
+        "attributes": attributes_json(one.attributes),
+        "body": b64(one.body),
+    }
 
 
-def _number(text: Any) -> int | None:
-    return None if text is None else int(text)
+def _new_job_of(found: Json) -> PushJob:
+    due_ms = int(found.get("due_ms", 0))
+    priority = int(found.get("priority", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    due_kind = int(found.get("due_kind", 0))
+    if_exists = int(found.get("if_exists", 0))
+    key = found.get("key", "")
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    return PushJob(due_ms, priority, ttr_ms, DueKind(due_kind), IfExists(if_exists), key or None, attributes, body)
 
 
-def enum_name(value: Any) -> str:
-    """The name of a choice, in lower case."""
-    return value.name.lower() if isinstance(value, Enum) else str(value)
+def _push_result_json(one: PushedJob) -> Json:
+    return {
+        "outcome": one.outcome,
+        "code": one.code,
+        "job": str(one.job),
+    }
+
+
+def _push_result_of(found: Json) -> PushedJob:
+    outcome = int(found.get("outcome", 0))
+    code = int(found.get("code", 0))
+    job = int(found.get("job", 0))
+    return PushedJob(
+        PUSH_OUTCOMES.get(outcome, PushOutcome.REFUSED),
+        ERROR_CODES.get(code, code) if outcome in PUSH_OUTCOMES else ErrorCode.OUTCOME_UNKNOWN,
+        job,
+    )
+
+
+def _lease_json(one: LeaseRef) -> Json:
+    return {
+        "job": str(one.job),
+        "fence": str(one.fence),
+    }
+
+
+def _lease_of(found: Json) -> LeaseRef:
+    job = int(found.get("job", 0))
+    fence = int(found.get("fence", 0))
+    return LeaseRef(job, fence)
+
+
+def _delivered_json(one: Delivered) -> Json:
+    return {
+        "job": str(one.lease.job),
+        "fence": str(one.lease.fence),
+        "due_ms": str(one.due_ms),
+        "priority": one.priority,
+        "attempts": one.attempts,
+        "ttr_left_ms": one.ttr_left_ms,
+        "topic": one.topic,
+        "key": one.key or "",
+        "attributes": attributes_json(one.attributes),
+        "body": b64(one.body),
+        "deadline_ms": str(one.deadline_ms),
+    }
+
+
+def _delivered_of(found: Json) -> Delivered:
+    job = int(found.get("job", 0))
+    fence = int(found.get("fence", 0))
+    due_ms = int(found.get("due_ms", 0))
+    priority = int(found.get("priority", 0))
+    attempts = int(found.get("attempts", 0))
+    ttr_left_ms = int(found.get("ttr_left_ms", 0))
+    topic = found.get("topic", "")
+    key = found.get("key", "")
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    deadline_ms = int(found.get("deadline_ms", 0))
+    return Delivered(
+        LeaseRef(job, fence), due_ms, priority, attempts, ttr_left_ms, topic, key or None, attributes, body, deadline_ms
+    )
+
+
+def _listed_json(one: JobReport) -> Json:
+    return {
+        "job": str(one.id),
+        "due_ms": str(one.due_ms),
+        "state": one.state,
+        "buried": one.buried,
+        "priority": one.priority,
+        "attempts": one.attempts,
+        "ttr_ms": one.ttr_ms,
+        "ttr_left_ms": one.ttr_left_ms,
+        "topic": one.topic,
+        "key": one.key or "",
+        "attributes": attributes_json(one.attributes),
+        "body": b64(one.body),
+        "body_bytes": one.body_bytes,
+        "pushed_ms": str(one.pushed_ms),
+        "reserved_first_ms": str(one.reserved_first_ms),
+        "reserved_last_ms": str(one.reserved_last_ms),
+        "held_by": str(one.held_by),
+        "reason": one.reason,
+    }
+
+
+def _listed_of(found: Json) -> JobReport:
+    job = int(found.get("job", 0))
+    due_ms = int(found.get("due_ms", 0))
+    state = int(found.get("state", 0))
+    buried = int(found.get("buried", 0))
+    priority = int(found.get("priority", 0))
+    attempts = int(found.get("attempts", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    ttr_left_ms = int(found.get("ttr_left_ms", 0))
+    topic = found.get("topic", "")
+    key = found.get("key", "")
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    body_bytes = int(found.get("body_bytes", 0))
+    pushed_ms = int(found.get("pushed_ms", 0))
+    reserved_first_ms = int(found.get("reserved_first_ms", 0))
+    reserved_last_ms = int(found.get("reserved_last_ms", 0))
+    held_by = int(found.get("held_by", 0))
+    reason = found.get("reason", "")
+    return JobReport(
+        id=job,
+        due_ms=due_ms,
+        state=JOB_STATES.get(state, state),
+        buried=BURIED_REASONS.get(buried, buried),
+        priority=priority,
+        attempts=attempts,
+        ttr_ms=ttr_ms,
+        ttr_left_ms=ttr_left_ms,
+        topic=topic,
+        key=key or None,
+        attributes=attributes,
+        body=body,
+        body_bytes=body_bytes,
+        pushed_ms=pushed_ms,
+        reserved_first_ms=reserved_first_ms,
+        reserved_last_ms=reserved_last_ms,
+        held_by=held_by,
+        reason=reason,
+    )
+
+
+def _totals_json(one: Totals) -> Json:
+    return {
+        "delayed": str(one.delayed),
+        "ready": str(one.ready),
+        "reserved": str(one.reserved),
+        "buried": str(one.buried),
+        "pushed": str(one.pushed),
+        "finished": str(one.finished),
+        "deleted": str(one.deleted),
+        "expired": str(one.expired),
+        "oldest_ready_ms": str(one.oldest_ready_ms),
+    }
+
+
+def _totals_of(found: Json) -> Totals:
+    delayed = int(found.get("delayed", 0))
+    ready = int(found.get("ready", 0))
+    reserved = int(found.get("reserved", 0))
+    buried = int(found.get("buried", 0))
+    pushed = int(found.get("pushed", 0))
+    finished = int(found.get("finished", 0))
+    deleted = int(found.get("deleted", 0))
+    expired = int(found.get("expired", 0))
+    oldest_ready_ms = int(found.get("oldest_ready_ms", 0))
+    return Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms)
+
+
+def _topic_count_json(one: TopicReport) -> Json:
+    return {
+        "marks": int(one.paused),
+        "topic": one.topic,
+        "delayed": str(one.totals.delayed),
+        "ready": str(one.totals.ready),
+        "reserved": str(one.totals.reserved),
+        "buried": str(one.totals.buried),
+        "pushed": str(one.totals.pushed),
+        "finished": str(one.totals.finished),
+        "deleted": str(one.totals.deleted),
+        "expired": str(one.totals.expired),
+        "oldest_ready_ms": str(one.totals.oldest_ready_ms),
+    }
+
+
+def _topic_count_of(found: Json) -> TopicReport:
+    marks = int(found.get("marks", 0))
+    topic = found.get("topic", "")
+    delayed = int(found.get("delayed", 0))
+    ready = int(found.get("ready", 0))
+    reserved = int(found.get("reserved", 0))
+    buried = int(found.get("buried", 0))
+    pushed = int(found.get("pushed", 0))
+    finished = int(found.get("finished", 0))
+    deleted = int(found.get("deleted", 0))
+    expired = int(found.get("expired", 0))
+    oldest_ready_ms = int(found.get("oldest_ready_ms", 0))
+    return TopicReport(
+        bool(marks & 1),
+        topic,
+        Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms),
+    )
+
+
+def _stage_json(one: StageReport) -> Json:
+    return {
+        "stage": one.stage,
+        "count": str(one.count),
+        "p50_us": str(one.p50_us),
+        "p99_us": str(one.p99_us),
+        "p999_us": str(one.p999_us),
+        "max_us": str(one.max_us),
+    }
+
+
+def _stage_of(found: Json) -> StageReport:
+    stage = found.get("stage", "")
+    count = int(found.get("count", 0))
+    p50_us = int(found.get("p50_us", 0))
+    p99_us = int(found.get("p99_us", 0))
+    p999_us = int(found.get("p999_us", 0))
+    max_us = int(found.get("max_us", 0))
+    return StageReport(stage, count, p50_us, p99_us, p999_us, max_us)
+
+
+def _connection_json(one: ConnectionReport) -> Json:
+    return {
+        "connection": str(one.connection),
+        "session": str(one.session),
+        "since_ms": str(one.since_ms),
+        "leases": one.leases,
+        "subscriptions": one.subscriptions,
+        "reserves": one.reserves,
+        "credit_jobs": str(one.credit_jobs),
+        "credit_bytes": str(one.credit_bytes),
+        "unsent_bytes": str(one.unsent_bytes),
+        "marks": int(one.has_more_topics),
+        "address": one.address,
+        "client_name": one.client_name,
+        "topics": list(one.topics),
+    }
+
+
+def _connection_of(found: Json) -> ConnectionReport:
+    connection = int(found.get("connection", 0))
+    session = int(found.get("session", 0))
+    since_ms = int(found.get("since_ms", 0))
+    leases = int(found.get("leases", 0))
+    subscriptions = int(found.get("subscriptions", 0))
+    reserves = int(found.get("reserves", 0))
+    credit_jobs = int(found.get("credit_jobs", 0))
+    credit_bytes = int(found.get("credit_bytes", 0))
+    unsent_bytes = int(found.get("unsent_bytes", 0))
+    marks = int(found.get("marks", 0))
+    address = found.get("address", "")
+    client_name = found.get("client_name", "")
+    topics = tuple(found.get("topics", ()))
+    return ConnectionReport(
+        connection,
+        session,
+        since_ms,
+        leases,
+        subscriptions,
+        reserves,
+        credit_jobs,
+        credit_bytes,
+        unsent_bytes,
+        bool(marks & 1),
+        address,
+        client_name,
+        topics,
+    )
+
+
+def _member_json(one: Member) -> Json:
+    return {
+        "node": str(one.node),
+        "marks": int(one.leads),
+        "address": one.address,
+    }
+
+
+def _member_of(found: Json) -> Member:
+    node = int(found.get("node", 0))
+    marks = int(found.get("marks", 0))
+    address = found.get("address", "")
+    return Member(node, bool(marks & 1), address)
+
+
+def _node_json(one: MemberReport) -> Json:
+    return {
+        "node": str(one.node),
+        "role": one.role,
+        "marks": int(one.is_connected)
+        | (one.matched is not None) << 1
+        | (one.applied is not None) << 2
+        | (one.ahead_ms is not None) << 3
+        | (one.same_state is not None) << 4
+        | bool(one.same_state) << 5,
+        "matched": str(one.matched or 0),
+        "applied": str(one.applied or 0),
+        "ahead_ms": str(one.ahead_ms or 0),
+        "audited": str(one.audited),
+        "peer_address": one.peer_address,
+        "client_address": one.client_address,
+    }
+
+
+def _node_of(found: Json) -> MemberReport:
+    node = int(found.get("node", 0))
+    role = int(found.get("role", 0))
+    marks = int(found.get("marks", 0))
+    matched = int(found.get("matched", 0))
+    applied = int(found.get("applied", 0))
+    ahead_ms = int(found.get("ahead_ms", 0))
+    audited = int(found.get("audited", 0))
+    peer_address = found.get("peer_address", "")
+    client_address = found.get("client_address", "")
+    return MemberReport(
+        node,
+        MEMBER_ROLES.get(role, role),
+        bool(marks & 1),
+        bool(marks & 32) if marks & 16 else None,
+        matched if marks & 2 else None,
+        applied if marks & 4 else None,
+        ahead_ms if marks & 8 else None,
+        audited,
+        peer_address,
+        client_address,
+    )
+
+
+def _hello_json(one: Hello) -> Json:
+    return {
+        "version_min": one.version_min,
+        "version_max": one.version_max,
+        "options": int(one.leases_outlive) | bool(one.without_session) << 1,
+        "heartbeat_ms": one.heartbeat_ms,
+        "session": str(one.session),
+        "secret": b64(one.secret),
+        "client_name": one.client_name,
+        "token": b64(one.token),
+    }
+
+
+def _hello_of(found: Json) -> Hello:
+    version_min = int(found.get("version_min", 0))
+    version_max = int(found.get("version_max", 0))
+    options = int(found.get("options", 0))
+    heartbeat_ms = int(found.get("heartbeat_ms", 0))
+    session = int(found.get("session", 0))
+    secret = raw(found["secret"]) if "secret" in found else bytes(16)
+    client_name = found.get("client_name", "")
+    token = raw(found.get("token", ""))
+    return Hello(
+        version_min,
+        version_max,
+        bool(options & 1),
+        bool(options & 2),
+        heartbeat_ms,
+        session,
+        secret,
+        client_name,
+        token,
+    )
+
+
+def _ping_json(one: Ping) -> Json:
+    return {}
+
+
+def _ping_of(found: Json) -> Ping:
+    return Ping()
+
+
+def _goodbye_json(one: Goodbye) -> Json:
+    return {}
+
+
+def _goodbye_of(found: Json) -> Goodbye:
+    return Goodbye()
+
+
+def _push_json(one: Push) -> Json:
+    return {
+        "sequence": str(one.sequence),
+        "topic": one.topic,
+        "jobs": [_new_job_json(item) for item in one.jobs],
+        "idempotency": str(one.idempotency),
+        "list_jobs": one.list_jobs,
+    }
+
+
+def _push_of(found: Json) -> Push:
+    sequence = int(found.get("sequence", 0))
+    topic = found.get("topic", "")
+    jobs = tuple(_new_job_of(job) for job in found.get("jobs", ()))
+    idempotency = int(found.get("idempotency", 0))
+    list_jobs = int(found.get("list_jobs", 0))
+    return Push(sequence, topic, jobs, idempotency, list_jobs)
+
+
+def _reserve_json(one: Reserve) -> Json:
+    return {
+        "wait_ms": str(one.wait_ms),
+        "jobs_max": one.jobs_max,
+        "topics": list(one.topics),
+        "weights": list(one.weights),
+    }
+
+
+def _reserve_of(found: Json) -> Reserve:
+    wait_ms = int(found.get("wait_ms", 0))
+    jobs_max = int(found.get("jobs_max", 0))
+    topics = tuple(found.get("topics", ()))
+    weights = tuple(found.get("weights", ()))
+    return Reserve(wait_ms, jobs_max, topics, weights)
+
+
+def _subscribe_json(one: Subscribe) -> Json:
+    return {
+        "credit_jobs": one.credit_jobs,
+        "credit_bytes": str(one.credit_bytes),
+        "topics": list(one.topics),
+        "weights": list(one.weights),
+    }
+
+
+def _subscribe_of(found: Json) -> Subscribe:
+    credit_jobs = int(found.get("credit_jobs", 0))
+    credit_bytes = int(found.get("credit_bytes", 0))
+    topics = tuple(found.get("topics", ()))
+    weights = tuple(found.get("weights", ()))
+    return Subscribe(credit_jobs, credit_bytes, topics, weights)
+
+
+def _credit_json(one: Credit) -> Json:
+    return {
+        "subscription": one.subscription,
+        "credit_jobs": one.credit_jobs,
+        "credit_bytes": str(one.credit_bytes),
+    }
+
+
+def _credit_of(found: Json) -> Credit:
+    subscription = int(found.get("subscription", 0))
+    credit_jobs = int(found.get("credit_jobs", 0))
+    credit_bytes = int(found.get("credit_bytes", 0))
+    return Credit(subscription, credit_jobs, credit_bytes)
+
+
+def _unsubscribe_json(one: Unsubscribe) -> Json:
+    return {
+        "subscription": one.subscription,
+    }
+
+
+def _unsubscribe_of(found: Json) -> Unsubscribe:
+    subscription = int(found.get("subscription", 0))
+    return Unsubscribe(subscription)
+
+
+def _cancel_json(one: Cancel) -> Json:
+    return {
+        "request": one.request,
+    }
+
+
+def _cancel_of(found: Json) -> Cancel:
+    request = int(found.get("request", 0))
+    return Cancel(request)
+
+
+def _leases_json(one: Leases) -> Json:
+    return {
+        "after": str(one.after),
+        "jobs_max": one.jobs_max,
+    }
+
+
+def _leases_of(found: Json) -> Leases:
+    after = int(found.get("after", 0))
+    jobs_max = int(found.get("jobs_max", 0))
+    return Leases(after, jobs_max)
+
+
+def _finish_json(one: Finish) -> Json:
+    return {
+        "leases": [_lease_json(item) for item in one.leases],
+    }
+
+
+def _finish_of(found: Json) -> Finish:
+    leases = tuple(_lease_of(lease) for lease in found.get("leases", ()))
+    return Finish(leases)
+
+
+def _release_json(one: Release) -> Json:
+    return {
+        "delay_ms": str(one.delay_ms),
+        "leases": [_lease_json(item) for item in one.leases],
+        "reason": one.reason,
+    }
+
+
+def _release_of(found: Json) -> Release:
+    delay_ms = int(found.get("delay_ms", 0))
+    leases = tuple(_lease_of(lease) for lease in found.get("leases", ()))
+    reason = found.get("reason", "")
+    return Release(delay_ms, leases, reason)
+
+
+def _touch_json(one: Touch) -> Json:
+    return {
+        "ttr_ms": one.ttr_ms,
+        "leases": [_lease_json(item) for item in one.leases],
+    }
+
+
+def _touch_of(found: Json) -> Touch:
+    ttr_ms = int(found.get("ttr_ms", 0))
+    leases = tuple(_lease_of(lease) for lease in found.get("leases", ()))
+    return Touch(ttr_ms, leases)
+
+
+def _bury_json(one: Bury) -> Json:
+    return {
+        "leases": [_lease_json(item) for item in one.leases],
+        "reason": one.reason,
+    }
+
+
+def _bury_of(found: Json) -> Bury:
+    leases = tuple(_lease_of(lease) for lease in found.get("leases", ()))
+    reason = found.get("reason", "")
+    return Bury(leases, reason)
+
+
+def _get_json(one: Get) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _get_of(found: Json) -> Get:
+    ref = ref_of(found)
+    return Get(ref)
+
+
+def _delete_json(one: Delete) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _delete_of(found: Json) -> Delete:
+    ref = ref_of(found)
+    return Delete(ref)
+
+
+def _reschedule_json(one: Reschedule) -> Json:
+    return {
+        "due_ms": str(one.due_ms),
+        "due_kind": one.due_kind,
+        **ref_json(one.job),
+        "if_version": str(one.if_version),
+    }
+
+
+def _reschedule_of(found: Json) -> Reschedule:
+    due_ms = int(found.get("due_ms", 0))
+    due_kind = int(found.get("due_kind", 0))
+    ref = ref_of(found)
+    if_version = int(found.get("if_version", 0))
+    return Reschedule(due_ms, DueKind(due_kind), ref, if_version)
+
+
+def _run_now_json(one: RunNow) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _run_now_of(found: Json) -> RunNow:
+    ref = ref_of(found)
+    return RunNow(ref)
+
+
+def _kick_json(one: Kick) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _kick_of(found: Json) -> Kick:
+    ref = ref_of(found)
+    return Kick(ref)
+
+
+def _peek_json(one: Peek) -> Json:
+    return {
+        "topic": one.topic,
+    }
+
+
+def _peek_of(found: Json) -> Peek:
+    topic = found.get("topic", "")
+    return Peek(topic)
+
+
+def _kick_many_json(one: KickMany) -> Json:
+    return {
+        "jobs_max": one.jobs_max,
+        "topic": one.topic,
+    }
+
+
+def _kick_many_of(found: Json) -> KickMany:
+    jobs_max = int(found.get("jobs_max", 0))
+    topic = found.get("topic", "")
+    return KickMany(jobs_max, topic)
+
+
+def _list_json(one: List) -> Json:
+    return {
+        "jobs_max": one.jobs_max,
+        "order": one.order,
+        "marks": int(one.with_bodies),
+        "cursor": b64(one.cursor),
+        "filter": filter_json(one.filter),
+    }
+
+
+def _list_of(found: Json) -> List:
+    jobs_max = int(found.get("jobs_max", 0))
+    order = int(found.get("order", 0))
+    marks = int(found.get("marks", 0))
+    cursor = raw(found.get("cursor", ""))
+    filter_ = filter_of(found.get("filter", {}))
+    return List(jobs_max, ListOrder(order), bool(marks & 1), cursor, filter_)
+
+
+def _count_json(one: Count) -> Json:
+    return {
+        "filter": filter_json(one.filter),
+    }
+
+
+def _count_of(found: Json) -> Count:
+    filter_ = filter_of(found.get("filter", {}))
+    return Count(filter_)
+
+
+def _bulk_json(one: Bulk) -> Json:
+    return {
+        "jobs_max": one.jobs_max,
+        "change": one.change,
+        "due_ms": str(one.due_ms),
+        "cursor": b64(one.cursor),
+        "filter": filter_json(one.filter),
+        "to": one.to,
+    }
+
+
+def _bulk_of(found: Json) -> Bulk:
+    jobs_max = int(found.get("jobs_max", 0))
+    change = int(found.get("change", 0))
+    due_ms = int(found.get("due_ms", 0))
+    cursor = raw(found.get("cursor", ""))
+    filter_ = filter_of(found.get("filter", {}))
+    to = found.get("to", "")
+    return Bulk(jobs_max, BulkChange(change), due_ms, cursor, filter_, to)
+
+
+def _pause_json(one: Pause) -> Json:
+    return {
+        "topic": one.topic,
+    }
+
+
+def _pause_of(found: Json) -> Pause:
+    topic = found.get("topic", "")
+    return Pause(topic)
+
+
+def _resume_json(one: Resume) -> Json:
+    return {
+        "topic": one.topic,
+    }
+
+
+def _resume_of(found: Json) -> Resume:
+    topic = found.get("topic", "")
+    return Resume(topic)
+
+
+def _topics_json(one: Topics) -> Json:
+    return {}
+
+
+def _topics_of(found: Json) -> Topics:
+    return Topics()
+
+
+def _stats_json(one: Stats) -> Json:
+    return {}
+
+
+def _stats_of(found: Json) -> Stats:
+    return Stats()
+
+
+def _connections_json(one: Connections) -> Json:
+    return {
+        "after": str(one.after),
+        "connections_max": one.connections_max,
+    }
+
+
+def _connections_of(found: Json) -> Connections:
+    after = int(found.get("after", 0))
+    connections_max = int(found.get("connections_max", 0))
+    return Connections(after, connections_max)
+
+
+def _disconnect_json(one: Disconnect) -> Json:
+    return {
+        "connection": str(one.connection),
+        "options": int(one.ends_session),
+    }
+
+
+def _disconnect_of(found: Json) -> Disconnect:
+    connection = int(found.get("connection", 0))
+    options = int(found.get("options", 0))
+    return Disconnect(connection, bool(options & 1))
+
+
+def _topic_set_json(one: TopicSet) -> Json:
+    return {
+        "topic": one.topic,
+        "settings": settings_json(one.policy),
+    }
+
+
+def _topic_set_of(found: Json) -> TopicSet:
+    topic = found.get("topic", "")
+    settings = settings_of(found.get("settings", {}))
+    return TopicSet(topic, settings)
+
+
+def _topic_delete_json(one: TopicDelete) -> Json:
+    return {
+        "topic": one.topic,
+    }
+
+
+def _topic_delete_of(found: Json) -> TopicDelete:
+    topic = found.get("topic", "")
+    return TopicDelete(topic)
+
+
+def _topic_show_json(one: TopicShow) -> Json:
+    return {
+        "topic": one.topic,
+    }
+
+
+def _topic_show_of(found: Json) -> TopicShow:
+    topic = found.get("topic", "")
+    return TopicShow(topic)
+
+
+def _advance_json(one: Advance) -> Json:
+    return {
+        "step": one.step,
+        "by_ms": str(one.by_ms),
+    }
+
+
+def _advance_of(found: Json) -> Advance:
+    step = int(found.get("step", 0))
+    by_ms = int(found.get("by_ms", 0))
+    return Advance(Step(step), by_ms)
+
+
+def _backup_begin_json(one: BackupBegin) -> Json:
+    return {}
+
+
+def _backup_begin_of(found: Json) -> BackupBegin:
+    return BackupBegin()
+
+
+def _backup_read_json(one: BackupRead) -> Json:
+    return {
+        "offset": str(one.offset),
+        "bytes": one.bytes,
+    }
+
+
+def _backup_read_of(found: Json) -> BackupRead:
+    offset = int(found.get("offset", 0))
+    bytes_ = int(found.get("bytes", 0))
+    return BackupRead(offset, bytes_)
+
+
+def _backup_end_json(one: BackupEnd) -> Json:
+    return {}
+
+
+def _backup_end_of(found: Json) -> BackupEnd:
+    return BackupEnd()
+
+
+def _cluster_status_json(one: ClusterStatus) -> Json:
+    return {}
+
+
+def _cluster_status_of(found: Json) -> ClusterStatus:
+    return ClusterStatus()
+
+
+def _cluster_add_json(one: ClusterAdd) -> Json:
+    return {
+        "address": one.address,
+    }
+
+
+def _cluster_add_of(found: Json) -> ClusterAdd:
+    address = found.get("address", "")
+    return ClusterAdd(address)
+
+
+def _cluster_remove_json(one: ClusterRemove) -> Json:
+    return {
+        "node": str(one.node),
+    }
+
+
+def _cluster_remove_of(found: Json) -> ClusterRemove:
+    node = int(found.get("node", 0))
+    return ClusterRemove(node)
+
+
+def _cluster_transfer_json(one: ClusterTransfer) -> Json:
+    return {
+        "node": str(one.node),
+    }
+
+
+def _cluster_transfer_of(found: Json) -> ClusterTransfer:
+    node = int(found.get("node", 0))
+    return ClusterTransfer(node)
+
+
+def _welcome_json(one: Welcome) -> Json:
+    return {
+        "version": one.version,
+        "marks": int(one.resumed) | bool(one.leases_kept) << 1,
+        "cluster_id": b64(one.cluster_id),
+        "session": str(one.session),
+        "secret": b64(one.secret),
+        "heartbeat_ms": one.heartbeat_ms,
+        "session_grace_ms": one.session_grace_ms,
+        "frame_bytes_max": one.frame_bytes_max,
+        "body_bytes_max": one.body_bytes_max,
+        "push_jobs_max": one.push_jobs_max,
+        "leases_max": one.leases_max,
+        "reserve_jobs_max": one.reserve_jobs_max,
+        "in_flight_max": one.in_flight_max,
+        "server_name": one.server_name,
+        "members": [_member_json(item) for item in one.members],
+        "clock_ms": str(one.clock_ms),
+    }
+
+
+def _welcome_of(found: Json) -> Welcome:
+    version = int(found.get("version", 0))
+    marks = int(found.get("marks", 0))
+    cluster_id = raw(found["cluster_id"]) if "cluster_id" in found else bytes(16)
+    session = int(found.get("session", 0))
+    secret = raw(found["secret"]) if "secret" in found else bytes(16)
+    heartbeat_ms = int(found.get("heartbeat_ms", 0))
+    session_grace_ms = int(found.get("session_grace_ms", 0))
+    frame_bytes_max = int(found.get("frame_bytes_max", 0))
+    body_bytes_max = int(found.get("body_bytes_max", 0))
+    push_jobs_max = int(found.get("push_jobs_max", 0))
+    leases_max = int(found.get("leases_max", 0))
+    reserve_jobs_max = int(found.get("reserve_jobs_max", 0))
+    in_flight_max = int(found.get("in_flight_max", 0))
+    server_name = found.get("server_name", "")
+    members = tuple(_member_of(member) for member in found.get("members", ()))
+    clock_ms = int(found.get("clock_ms", 0))
+    return Welcome(
+        version,
+        bool(marks & 1),
+        bool(marks & 2),
+        cluster_id,
+        session,
+        secret,
+        heartbeat_ms,
+        session_grace_ms,
+        frame_bytes_max,
+        body_bytes_max,
+        push_jobs_max,
+        leases_max,
+        reserve_jobs_max,
+        in_flight_max,
+        server_name,
+        members,
+        clock_ms,
+    )
+
+
+def _pong_json(one: Pong) -> Json:
+    return {
+        "now": str(one.now_ms),
+        "clock_ms": str(one.clock_ms),
+    }
+
+
+def _pong_of(found: Json) -> Pong:
+    now = int(found.get("now", 0))
+    clock_ms = int(found.get("clock_ms", 0))
+    return Pong(now, clock_ms)
+
+
+def _done_json(one: Done) -> Json:
+    return {}
+
+
+def _done_of(found: Json) -> Done:
+    return Done()
+
+
+def _going_away_json(one: GoingAway) -> Json:
+    return {
+        "message": one.message,
+        "reason": one.reason,
+    }
+
+
+def _going_away_of(found: Json) -> GoingAway:
+    message = found.get("message", "")
+    reason = int(found.get("reason", 0))
+    return GoingAway(message, GOING_AWAY_REASONS.get(reason, reason))
+
+
+def _pushed_json(one: Pushed) -> Json:
+    return {
+        "results": [_push_result_json(item) for item in one.results],
+    }
+
+
+def _pushed_of(found: Json) -> Pushed:
+    results = tuple(_push_result_of(result) for result in found.get("results", ()))
+    return Pushed(results)
+
+
+def _reserved_json(one: Reserved) -> Json:
+    return {
+        "jobs": [_delivered_json(item) for item in one.jobs],
+    }
+
+
+def _reserved_of(found: Json) -> Reserved:
+    jobs = tuple(_delivered_of(job) for job in found.get("jobs", ()))
+    return Reserved(jobs)
+
+
+def _subscribed_json(one: Subscribed) -> Json:
+    return {}
+
+
+def _subscribed_of(found: Json) -> Subscribed:
+    return Subscribed()
+
+
+def _deliver_json(one: Deliver) -> Json:
+    return {
+        "jobs": [_delivered_json(item) for item in one.jobs],
+    }
+
+
+def _deliver_of(found: Json) -> Deliver:
+    jobs = tuple(_delivered_of(job) for job in found.get("jobs", ()))
+    return Deliver(jobs)
+
+
+def _leased_json(one: Leased) -> Json:
+    return {
+        "marks": int(one.has_more),
+        "jobs": [_delivered_json(item) for item in one.jobs],
+    }
+
+
+def _leased_of(found: Json) -> Leased:
+    marks = int(found.get("marks", 0))
+    jobs = tuple(_delivered_of(job) for job in found.get("jobs", ()))
+    return Leased(bool(marks & 1), jobs)
+
+
+def _settled_json(one: Settled) -> Json:
+    return {
+        "results": [{"code": int(item)} for item in one.results],
+    }
+
+
+def _settled_of(found: Json) -> Settled:
+    results = tuple(result["code"] for result in found.get("results", ()))
+    return Settled(results)
+
+
+def _job_json(one: Job) -> Json:
+    return {
+        "job": str(one.job.id),
+        "due_ms": str(one.job.due_ms),
+        "state": one.job.state,
+        "buried": one.job.buried,
+        "priority": one.job.priority,
+        "attempts": one.job.attempts,
+        "ttr_ms": one.job.ttr_ms,
+        "ttr_left_ms": one.job.ttr_left_ms,
+        "topic": one.job.topic,
+        "key": one.job.key or "",
+        "attributes": attributes_json(one.job.attributes),
+        "body": b64(one.job.body),
+        "pushed_ms": str(one.job.pushed_ms),
+        "reserved_first_ms": str(one.job.reserved_first_ms),
+        "reserved_last_ms": str(one.job.reserved_last_ms),
+        "held_by": str(one.job.held_by),
+        "reason": one.job.reason,
+        "finished_ms": str(one.job.finished_ms),
+        "version": str(one.job.version),
+    }
+
+
+def _job_of(found: Json) -> Job:
+    job = int(found.get("job", 0))
+    due_ms = int(found.get("due_ms", 0))
+    state = int(found.get("state", 0))
+    buried = int(found.get("buried", 0))
+    priority = int(found.get("priority", 0))
+    attempts = int(found.get("attempts", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    ttr_left_ms = int(found.get("ttr_left_ms", 0))
+    topic = found.get("topic", "")
+    key = found.get("key", "")
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    pushed_ms = int(found.get("pushed_ms", 0))
+    reserved_first_ms = int(found.get("reserved_first_ms", 0))
+    reserved_last_ms = int(found.get("reserved_last_ms", 0))
+    held_by = int(found.get("held_by", 0))
+    reason = found.get("reason", "")
+    finished_ms = int(found.get("finished_ms", 0))
+    version = int(found.get("version", 0))
+    report = JobReport(
+        id=job,
+        due_ms=due_ms,
+        state=JOB_STATES.get(state, state),
+        buried=BURIED_REASONS.get(buried, buried),
+        priority=priority,
+        attempts=attempts,
+        ttr_ms=ttr_ms,
+        ttr_left_ms=ttr_left_ms,
+        topic=topic,
+        key=key or None,
+        attributes=attributes,
+        body=body,
+        pushed_ms=pushed_ms,
+        reserved_first_ms=reserved_first_ms,
+        reserved_last_ms=reserved_last_ms,
+        held_by=held_by,
+        reason=reason,
+        finished_ms=finished_ms,
+        version=version,
+        body_bytes=len(body),
+    )
+    return Job(report)
+
+
+def _changed_json(one: Changed) -> Json:
+    return {
+        "job": str(one.job),
+        "due_ms": str(one.due_ms),
+        "state": one.state,
+        "version": str(one.version),
+    }
+
+
+def _changed_of(found: Json) -> Changed:
+    job = int(found.get("job", 0))
+    due_ms = int(found.get("due_ms", 0))
+    state = int(found.get("state", 0))
+    version = int(found.get("version", 0))
+    return Changed(job, due_ms, JOB_STATES.get(state, state), version)
+
+
+def _kicked_json(one: Kicked) -> Json:
+    return {
+        "jobs": one.jobs,
+    }
+
+
+def _kicked_of(found: Json) -> Kicked:
+    jobs = int(found.get("jobs", 0))
+    return Kicked(jobs)
+
+
+def _jobs_json(one: Jobs) -> Json:
+    return {
+        "cursor": b64(one.cursor),
+        "jobs": [_listed_json(item) for item in one.jobs],
+    }
+
+
+def _jobs_of(found: Json) -> Jobs:
+    cursor = raw(found.get("cursor", ""))
+    jobs = tuple(_listed_of(job) for job in found.get("jobs", ()))
+    return Jobs(cursor, jobs)
+
+
+def _counted_json(one: Counted) -> Json:
+    return {
+        "jobs": str(one.jobs),
+    }
+
+
+def _counted_of(found: Json) -> Counted:
+    jobs = int(found.get("jobs", 0))
+    return Counted(jobs)
+
+
+def _bulked_json(one: Bulked) -> Json:
+    return {
+        "jobs": one.jobs,
+        "cursor": b64(one.cursor),
+        "in_the_way": one.in_the_way,
+    }
+
+
+def _bulked_of(found: Json) -> Bulked:
+    jobs = int(found.get("jobs", 0))
+    cursor = raw(found.get("cursor", ""))
+    in_the_way = int(found.get("in_the_way", 0))
+    return Bulked(jobs, cursor, in_the_way)
+
+
+def _topic_counts_json(one: TopicCounts) -> Json:
+    return {
+        "topics": [_topic_count_json(item) for item in one.topics],
+    }
+
+
+def _topic_counts_of(found: Json) -> TopicCounts:
+    topics = tuple(_topic_count_of(topic) for topic in found.get("topics", ()))
+    return TopicCounts(topics)
+
+
+def _queue_stats_json(one: QueueStats) -> Json:
+    return {
+        "now": str(one.now_ms),
+        "uptime_ms": str(one.uptime_ms),
+        "connections": one.connections,
+        "sessions": one.sessions,
+        "waiting": one.waiting,
+        "applied_index": str(one.applied_index),
+        "term": str(one.term),
+        "state_hash": str(one.state_hash),
+        "totals": _totals_json(one.totals),
+        "topics": [_topic_count_json(item) for item in one.topics],
+        "stages": [_stage_json(item) for item in one.stages],
+    }
+
+
+def _queue_stats_of(found: Json) -> QueueStats:
+    now = int(found.get("now", 0))
+    uptime_ms = int(found.get("uptime_ms", 0))
+    connections = int(found.get("connections", 0))
+    sessions = int(found.get("sessions", 0))
+    waiting = int(found.get("waiting", 0))
+    applied_index = int(found.get("applied_index", 0))
+    term = int(found.get("term", 0))
+    state_hash = int(found.get("state_hash", 0))
+    totals = _totals_of(found.get("totals", {}))
+    topics = tuple(_topic_count_of(topic) for topic in found.get("topics", ()))
+    stages = tuple(_stage_of(stage) for stage in found.get("stages", ()))
+    return QueueStats(
+        now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash, totals, topics, stages
+    )
+
+
+def _connection_list_json(one: ConnectionList) -> Json:
+    return {
+        "marks": int(one.has_more),
+        "connections": [_connection_json(item) for item in one.connections],
+    }
+
+
+def _connection_list_of(found: Json) -> ConnectionList:
+    marks = int(found.get("marks", 0))
+    connections = tuple(_connection_of(connection) for connection in found.get("connections", ()))
+    return ConnectionList(bool(marks & 1), connections)
+
+
+def _topic_settings_json(one: TopicSettings) -> Json:
+    return {
+        "jobs": str(one.jobs),
+        "bytes": str(one.bytes),
+        "marks": int(one.paused) | bool(one.attempts_of_server) << 1 | bool(one.backoff_of_server) << 2,
+        "settings": settings_json(one.policy),
+    }
+
+
+def _topic_settings_of(found: Json) -> TopicSettings:
+    jobs = int(found.get("jobs", 0))
+    bytes_ = int(found.get("bytes", 0))
+    marks = int(found.get("marks", 0))
+    settings = settings_of(found.get("settings", {}))
+    return TopicSettings(jobs, bytes_, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
+
+
+def _backup_ready_json(one: BackupReady) -> Json:
+    return {
+        "index": str(one.index),
+        "jobs": str(one.jobs),
+        "state_hash": str(one.state_hash),
+        "bytes": str(one.bytes),
+    }
+
+
+def _backup_ready_of(found: Json) -> BackupReady:
+    index = int(found.get("index", 0))
+    jobs = int(found.get("jobs", 0))
+    state_hash = int(found.get("state_hash", 0))
+    bytes_ = int(found.get("bytes", 0))
+    return BackupReady(index, jobs, state_hash, bytes_)
+
+
+def _backup_data_json(one: BackupData) -> Json:
+    return {
+        "data": b64(one.data),
+    }
+
+
+def _backup_data_of(found: Json) -> BackupData:
+    data_ = raw(found.get("data", ""))
+    return BackupData(data_)
+
+
+def _cluster_report_json(one: ClusterReport) -> Json:
+    return {
+        "node": str(one.node),
+        "cluster_id": b64(one.cluster_id),
+        "leader": str(one.leader),
+        "term": str(one.term),
+        "last": str(one.last),
+        "commit": str(one.commit),
+        "feature_level": one.feature_level,
+        "members": [_node_json(item) for item in one.members],
+    }
+
+
+def _cluster_report_of(found: Json) -> ClusterReport:
+    node = int(found.get("node", 0))
+    cluster_id = raw(found["cluster_id"]) if "cluster_id" in found else bytes(16)
+    leader = int(found.get("leader", 0))
+    term = int(found.get("term", 0))
+    last = int(found.get("last", 0))
+    commit = int(found.get("commit", 0))
+    feature_level = int(found.get("feature_level", 0))
+    members = tuple(_node_of(member) for member in found.get("members", ()))
+    return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
+
+
+def _error_json(one: Error) -> Json:
+    return {
+        "code": one.code,
+        "marks": int(one.retryable),
+        "applied": one.applied,
+        "retry_after_ms": one.retry_after_ms,
+        "leader": one.leader,
+        "message": one.message,
+    }
+
+
+def _error_of(found: Json) -> Error:
+    code = int(found.get("code", 0))
+    marks = int(found.get("marks", 0))
+    applied = int(found.get("applied", 0))
+    retry_after_ms = int(found.get("retry_after_ms", 0))
+    leader = found.get("leader", "")
+    message = found.get("message", "")
+    return Error(
+        ERROR_CODES.get(code, code),
+        bool(marks & 1),
+        EFFECTS.get(applied, Effect.UNKNOWN),
+        retry_after_ms,
+        leader,
+        message,
+    )
+
+
+TO_JSON: dict[str, Callable[[Any], Json]] = {
+    "HELLO": _hello_json,
+    "PING": _ping_json,
+    "GOODBYE": _goodbye_json,
+    "PUSH": _push_json,
+    "RESERVE": _reserve_json,
+    "SUBSCRIBE": _subscribe_json,
+    "CREDIT": _credit_json,
+    "UNSUBSCRIBE": _unsubscribe_json,
+    "CANCEL": _cancel_json,
+    "LEASES": _leases_json,
+    "FINISH": _finish_json,
+    "RELEASE": _release_json,
+    "TOUCH": _touch_json,
+    "BURY": _bury_json,
+    "GET": _get_json,
+    "DELETE": _delete_json,
+    "RESCHEDULE": _reschedule_json,
+    "RUN_NOW": _run_now_json,
+    "KICK": _kick_json,
+    "PEEK": _peek_json,
+    "KICK_MANY": _kick_many_json,
+    "LIST": _list_json,
+    "COUNT": _count_json,
+    "BULK": _bulk_json,
+    "PAUSE": _pause_json,
+    "RESUME": _resume_json,
+    "TOPICS": _topics_json,
+    "STATS": _stats_json,
+    "CONNECTIONS": _connections_json,
+    "DISCONNECT": _disconnect_json,
+    "TOPIC_SET": _topic_set_json,
+    "TOPIC_DELETE": _topic_delete_json,
+    "TOPIC_SHOW": _topic_show_json,
+    "ADVANCE": _advance_json,
+    "BACKUP_BEGIN": _backup_begin_json,
+    "BACKUP_READ": _backup_read_json,
+    "BACKUP_END": _backup_end_json,
+    "CLUSTER_STATUS": _cluster_status_json,
+    "CLUSTER_ADD": _cluster_add_json,
+    "CLUSTER_REMOVE": _cluster_remove_json,
+    "CLUSTER_TRANSFER": _cluster_transfer_json,
+    "WELCOME": _welcome_json,
+    "PONG": _pong_json,
+    "DONE": _done_json,
+    "GOING_AWAY": _going_away_json,
+    "PUSHED": _pushed_json,
+    "RESERVED": _reserved_json,
+    "SUBSCRIBED": _subscribed_json,
+    "DELIVER": _deliver_json,
+    "LEASED": _leased_json,
+    "SETTLED": _settled_json,
+    "JOB": _job_json,
+    "CHANGED": _changed_json,
+    "KICKED": _kicked_json,
+    "JOBS": _jobs_json,
+    "COUNTED": _counted_json,
+    "BULKED": _bulked_json,
+    "TOPIC_COUNTS": _topic_counts_json,
+    "QUEUE_STATS": _queue_stats_json,
+    "CONNECTION_LIST": _connection_list_json,
+    "TOPIC_SETTINGS": _topic_settings_json,
+    "BACKUP_READY": _backup_ready_json,
+    "BACKUP_DATA": _backup_data_json,
+    "CLUSTER_REPORT": _cluster_report_json,
+    "ERROR": _error_json,
+}
+
+
+FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
+    "HELLO": _hello_of,
+    "PING": _ping_of,
+    "GOODBYE": _goodbye_of,
+    "PUSH": _push_of,
+    "RESERVE": _reserve_of,
+    "SUBSCRIBE": _subscribe_of,
+    "CREDIT": _credit_of,
+    "UNSUBSCRIBE": _unsubscribe_of,
+    "CANCEL": _cancel_of,
+    "LEASES": _leases_of,
+    "FINISH": _finish_of,
+    "RELEASE": _release_of,
+    "TOUCH": _touch_of,
+    "BURY": _bury_of,
+    "GET": _get_of,
+    "DELETE": _delete_of,
+    "RESCHEDULE": _reschedule_of,
+    "RUN_NOW": _run_now_of,
+    "KICK": _kick_of,
+    "PEEK": _peek_of,
+    "KICK_MANY": _kick_many_of,
+    "LIST": _list_of,
+    "COUNT": _count_of,
+    "BULK": _bulk_of,
+    "PAUSE": _pause_of,
+    "RESUME": _resume_of,
+    "TOPICS": _topics_of,
+    "STATS": _stats_of,
+    "CONNECTIONS": _connections_of,
+    "DISCONNECT": _disconnect_of,
+    "TOPIC_SET": _topic_set_of,
+    "TOPIC_DELETE": _topic_delete_of,
+    "TOPIC_SHOW": _topic_show_of,
+    "ADVANCE": _advance_of,
+    "BACKUP_BEGIN": _backup_begin_of,
+    "BACKUP_READ": _backup_read_of,
+    "BACKUP_END": _backup_end_of,
+    "CLUSTER_STATUS": _cluster_status_of,
+    "CLUSTER_ADD": _cluster_add_of,
+    "CLUSTER_REMOVE": _cluster_remove_of,
+    "CLUSTER_TRANSFER": _cluster_transfer_of,
+    "WELCOME": _welcome_of,
+    "PONG": _pong_of,
+    "DONE": _done_of,
+    "GOING_AWAY": _going_away_of,
+    "PUSHED": _pushed_of,
+    "RESERVED": _reserved_of,
+    "SUBSCRIBED": _subscribed_of,
+    "DELIVER": _deliver_of,
+    "LEASED": _leased_of,
+    "SETTLED": _settled_of,
+    "JOB": _job_of,
+    "CHANGED": _changed_of,
+    "KICKED": _kicked_of,
+    "JOBS": _jobs_of,
+    "COUNTED": _counted_of,
+    "BULKED": _bulked_of,
+    "TOPIC_COUNTS": _topic_counts_of,
+    "QUEUE_STATS": _queue_stats_of,
+    "CONNECTION_LIST": _connection_list_of,
+    "TOPIC_SETTINGS": _topic_settings_of,
+    "BACKUP_READY": _backup_ready_of,
+    "BACKUP_DATA": _backup_data_of,
+    "CLUSTER_REPORT": _cluster_report_of,
+    "ERROR": _error_of,
+}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 from typing import Any
 
 import adjourn
 from adjourn import BulkChange, Job, Queue, UsageError
-from adjourn.queue import Where
+from adjourn.conditions import Where
 from harness import frames
-from harness.frames import Json, b64, enum_name
+from harness.frames import Json, b64
 
 _STATES = ("delayed", "ready", "reserved", "buried")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -103,6 +104,11 @@ class Operating:
         queue = self._clients[command["client"]]
         await queue.disconnect(int(command["connection"]), ends_session=ends_session)
         return {}
+
+
+def enum_name(value: Any) -> str:
+    """The name of a choice, in lower case."""
+    return value.name.lower() if isinstance(value, Enum) else str(value)
 
 
 def job_ref(command: Json) -> dict[str, Any]:

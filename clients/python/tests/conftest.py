@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 import adjourn
-from adjourn.testing import Server, find_binary
+from adjourn.testing import find_binary
+from nodes import Node
 
 pytest_plugins = ["adjourn.testing.plugin"]
 TEST_MAX = 60.0
@@ -26,18 +29,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    if find_binary() is None:
-        raise pytest.UsageError("no server: set ADJOURN_BIN to the path of the adjourn binary")
+    built = (folder / "target" / kind / "adjourn" for folder in Path(__file__).parents for kind in ("release", "debug"))
+    if found := next((binary for binary in built if binary.is_file()), None):
+        os.environ.setdefault("ADJOURN_BIN", str(found))
+    try:
+        find_binary()
+    except FileNotFoundError as missing:
+        raise pytest.UsageError(str(missing)) from None
 
 
 @pytest.fixture(scope="session")
-def shared_server() -> Iterator[Server]:
-    with Server() as server:
+def shared_server() -> Iterator[Node]:
+    with Node() as server:
         yield server
 
 
 @pytest.fixture
-def url(shared_server: Server) -> str:
+def url(shared_server: Node) -> str:
     """A server that tests share: each uses topics of its own."""
     return shared_server.url
 
@@ -48,16 +56,16 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[Node]:
     """A server of its own: it may be killed."""
-    with Server() as server:
+    with Node() as server:
         yield server
 
 
 @pytest.fixture
-def quick_server() -> Iterator[Server]:
+def quick_server() -> Iterator[Node]:
     """A server of its own, whose heartbeats and grace are short."""
-    with Server(None, "--session-grace-ms", "3000", "--heartbeat-ms", "700") as server:
+    with Node(None, "--session-grace-ms", "3000", "--heartbeat-ms", "700") as server:
         yield server
 
 

@@ -9,15 +9,13 @@ from dataclasses import replace
 
 import adjourn
 from adjourn.connecting import Connecting
-from adjourn.protocol.attributes import Attributes
-from adjourn.protocol.framing import Frame, FrameDecoder, decode_request, encode
+from adjourn.protocol.framing import Frame, FrameDecoder
 from adjourn.protocol.requests import Cancel, ClusterStatus, Goodbye, Hello, LeaseRef, Leases, Ping, Push, Request
 from adjourn.protocol.responses import (
     Delivered,
     Done,
     Error,
     Leased,
-    Member,
     Pong,
     Pushed,
     PushedJob,
@@ -25,6 +23,7 @@ from adjourn.protocol.responses import (
     Welcome,
 )
 from adjourn.protocol.numbers import ErrorCode, PushOutcome
+from harness.server import decode_request, encode_response
 
 WELCOME = Welcome(
     version=1,
@@ -72,14 +71,14 @@ class Peer:
                 if self.answers_pings:
                     self.answer(frame.request_id, Pong(1, 0))
             elif isinstance(request, ClusterStatus):
-                self.answer(frame.request_id, Error(ErrorCode.UNSUPPORTED, False, 0))
+                self.answer(frame.request_id, Error(ErrorCode.UNSUPPORTED))
             elif isinstance(request, Cancel):
                 self.answer(frame.request_id, Done())
             else:
                 return frame.request_id, request
 
     def answer(self, request_id: int, response: Response) -> None:
-        self.writer.write(encode(request_id, response))
+        self.writer.write(encode_response(request_id, response))
 
     async def greet(self, welcome: Response = WELCOME) -> Hello:
         request_id, hello = await self.next()
@@ -96,7 +95,7 @@ class Peer:
                 if found is None and isinstance(request, Goodbye):
                     found = Done()
                 elif found is None and isinstance(request, Leases):
-                    found = Leased((), False)
+                    found = Leased()
                 if found is not None:
                     self.answer(request_id, found)
 
@@ -107,12 +106,14 @@ class Peer:
 
 def pushed(push: Request, first: int = 1) -> Pushed:
     assert isinstance(push, Push)
-    return Pushed(tuple(PushedJob(PushOutcome.PUSHED, first + n) for n in range(len(push.jobs))))
+    return Pushed(tuple(PushedJob(PushOutcome.PUSHED, job=first + n) for n in range(len(push.jobs))))
 
 
 def delivered(job: int, fence: int, ttr_left_ms: int = 60_000) -> Delivered:
     """A job of the topic `t`, as it comes."""
-    return Delivered(LeaseRef(job, fence), "t", None, 1024, 1, 1, ttr_left_ms, Attributes(), b"x")
+    return Delivered(
+        LeaseRef(job, fence), due_ms=1, priority=1024, attempts=1, ttr_left_ms=ttr_left_ms, topic="t", body=b"x"
+    )
 
 
 class Script:

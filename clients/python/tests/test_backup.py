@@ -10,14 +10,14 @@ import adjourn
 from adjourn import sync
 from adjourn.protocol.requests import BackupBegin, BackupEnd, BackupRead, Goodbye
 from adjourn.protocol.responses import BackupData, BackupReady, Done
-from adjourn.testing import MemoryQueue, Server
+from nodes import Node
 from scripted import RESUMED, Proxy, Script, quick, script
 
 MAGIC = b"ADJBCKUP"
 PIECE = 256 * 1024
 
 
-async def test_a_backup_is_read_whole_and_in_order(server: Server) -> None:
+async def test_a_backup_is_read_whole_and_in_order(server: Node) -> None:
     async with adjourn.connect(server.url) as q:
         await q.push_many("t", [bytes([n % 256]) * 1_000 for n in range(2_000)])
         async with await q.backup() as backup:
@@ -37,7 +37,7 @@ async def test_a_backup_is_read_whole_and_in_order(server: Server) -> None:
         await backup.end()
 
 
-async def test_a_backup_ends_with_the_next_one(server: Server) -> None:
+async def test_a_backup_ends_with_the_next_one(server: Node) -> None:
     async with adjourn.connect(server.url) as q:
         first = await q.backup()
         second = await q.backup()
@@ -47,7 +47,7 @@ async def test_a_backup_ends_with_the_next_one(server: Server) -> None:
         assert await second.read(0, 8) == MAGIC
 
 
-async def test_a_backup_ends_with_its_connection(server: Server) -> None:
+async def test_a_backup_ends_with_its_connection(server: Node) -> None:
     async with Proxy(server.port) as proxy, adjourn.connect(proxy.url, reconnect_wait_max=0.02) as q:
         backup = await q.backup()
         proxy.cut()
@@ -119,13 +119,7 @@ async def test_a_few_reads_are_in_flight_and_a_short_answer_is_noticed(missing: 
                 assert b"".join(came) == b"".join(bytes([n]) * PIECE for n in range(5)) + bytes([5]) * 3
 
 
-async def test_the_queue_in_memory_has_no_backups() -> None:
-    async with MemoryQueue() as memory, memory.client() as q:
-        with pytest.raises(adjourn.UnsupportedError):
-            await q.backup()
-
-
-def test_a_backup_without_async(server: Server) -> None:
+def test_a_backup_without_async(server: Node) -> None:
     with sync.connect(server.url) as q:
         q.push_many("t", [bytes(1_000)] * 1_500)
         with q.backup() as backup:

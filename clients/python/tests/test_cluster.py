@@ -7,19 +7,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import adjourn
-from adjourn.testing import Server
-from adjourn.testing.server import free_port
 from conftest import until, until_true
+from nodes import Node, free_port
 
 
 @asynccontextmanager
-async def three_nodes() -> AsyncIterator[dict[int, Server]]:
+async def three_nodes() -> AsyncIterator[dict[int, Node]]:
     peers = {node: f"127.0.0.1:{free_port()}" for node in (1, 2, 3)}
-    nodes: dict[int, Server] = {}
+    nodes: dict[int, Node] = {}
     try:
         for node, peer in peers.items():
             join = ("--join", peers[1]) if node > 1 else ("--found",)
-            nodes[node] = Server(None, "--node", str(node), "--peer-listen", peer, *join).start()
+            nodes[node] = Node(None, "--node", str(node), "--peer-listen", peer, *join).start()
         async with adjourn.connect(nodes[1].url) as q:
             for node in (2, 3):
                 await until_true(lambda node=node: _added(q, peers[node], node), 20)  # type: ignore[misc]

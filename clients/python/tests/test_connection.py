@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 import adjourn
-from adjourn.protocol.framing import encode
-from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
+from adjourn.protocol.numbers import Effect, ErrorCode, GoingAwayReason, PushOutcome
 from adjourn.protocol.requests import Delete, Finish, Get, Goodbye, Kick, LeaseRef, Push, Reserve, Subscribe
 from adjourn.protocol.responses import (
     Changed,
@@ -19,12 +19,16 @@ from adjourn.protocol.responses import (
     Job,
     JobReport,
     Pong,
+    Pushed,
+    PushedJob,
     Reserved,
+    Response,
     Settled,
     Subscribed,
 )
 from adjourn.session.pulse import Pulse
 from conftest import until
+from harness.server import encode_response
 from scripted import RESUMED, WELCOME, Script, delivered, pushed, quick, script
 
 
@@ -104,7 +108,7 @@ async def test_what_is_safe_is_repeated_and_the_rest_is_unknown() -> None:
         def answer(request: object) -> object:
             asked.append(type(request).__name__)
             if isinstance(request, Get):
-                return Job(JobReport(1, 1, "t"))
+                return Job(JobReport(id=1, state=adjourn.JobState.READY, topic="t"))
             if isinstance(request, Delete):
                 return Changed(1, 1, 1)
             return Settled((0,)) if isinstance(request, Finish) else None
@@ -140,7 +144,7 @@ async def test_the_leader_is_followed() -> None:
 
         async def follows(stage: Script) -> None:
             peer = await stage.peer()
-            await peer.greet(Error(ErrorCode.NOT_LEADER, True, 0, 0, f"127.0.0.1:{leader.port}"))
+            await peer.greet(Error(ErrorCode.NOT_LEADER, True, leader=f"127.0.0.1:{leader.port}"))
             await peer.serve()
 
         async with script(follows) as follower, quick(follower) as q:
@@ -153,9 +157,9 @@ async def test_a_request_that_was_refused_for_another_leader_is_sent_there() -> 
         await peer.greet()
         request_id, push = await peer.next()
         kick_id, _ = await peer.next()
-        peer.answer(request_id, Error(ErrorCode.NOT_LEADER, True, 1))
-        peer.answer(kick_id, Error(ErrorCode.NOT_LEADER, True, 0))
-        peer.answer(0, GoingAway("leadership moved", GoingAwayReason.LEADERSHIP_MOVED))
+        peer.answer(request_id, Error(ErrorCode.NOT_LEADER, True, Effect.UNKNOWN))
+        peer.answer(kick_id, Error(ErrorCode.NOT_LEADER, True))
+        peer.answer(0, GoingAway("leadership moved", GoingAwayReason.NOT_LEADER))
         peer = await stage.peer()
         await peer.greet(RESUMED)
         await peer.serve(
@@ -178,7 +182,7 @@ async def test_busy_is_tried_again_with_the_same_numbers() -> None:
             if not isinstance(request, Push):
                 return None
             numbers.append(request.sequence)
-            return Error(ErrorCode.BUSY, True, 0, 20) if len(numbers) < 3 else pushed(request)
+            return Error(ErrorCode.BUSY, True, retry_after_ms=20) if len(numbers) < 3 else pushed(request)
 
         await peer.serve(answer)  # type: ignore[arg-type]
 
@@ -194,14 +198,14 @@ async def test_what_is_sent_again_wakes_the_task_that_looks_at_the_clock(monkeyp
         peer = await stage.peer()
         await peer.greet()
         request_id, _ = await peer.next()
-        peer.answer(request_id, Error(ErrorCode.BUSY, True, 0, 20))
+        peer.answer(request_id, Error(ErrorCode.BUSY, True, retry_after_ms=20))
         await peer.serve(lambda request: pushed(request, 5) if isinstance(request, Push) else None)
 
     async with script(play) as stage, quick(stage) as q:
         assert (await q.push("t")).id == 5
 
 
-@pytest.mark.parametrize("reason", [GoingAwayReason.STOPPING, GoingAwayReason.NOT_SAID, 99])
+@pytest.mark.parametrize("reason", [GoingAwayReason.STOPPING, GoingAwayReason.UNKNOWN, 99])
 async def test_a_server_that_goes_away_is_left_and_the_session_resumed(reason: int) -> None:
     async def play(stage: Script) -> None:
         peer = await stage.peer()
@@ -224,7 +228,7 @@ async def test_a_session_that_was_taken_over_is_not_taken_back() -> None:
         peer = await stage.peer()
         await peer.greet()
         request_id, _ = await peer.next()
-        peer.answer(request_id, Error(ErrorCode.SESSION_UNKNOWN, False, 0))
+        peer.answer(request_id, Error(ErrorCode.SESSION_UNKNOWN))
         peer.answer(0, GoingAway("taken over", GoingAwayReason.SESSION_TAKEN_OVER))
         await peer.serve()
 
@@ -251,7 +255,7 @@ async def test_another_queue_at_the_address_ends_the_client() -> None:
 
 async def test_a_wrong_token_is_said_at_once() -> None:
     async def play(stage: Script) -> None:
-        hello = await (await stage.peer()).greet(Error(ErrorCode.UNAUTHORISED, False, 0, message="no"))
+        hello = await (await stage.peer()).greet(Error(ErrorCode.UNAUTHORISED, message="no"))
         assert hello.token == b"sesame"
 
     async with script(play) as stage:
@@ -287,7 +291,7 @@ async def test_an_answer_that_cannot_be_read_fails_its_call_alone() -> None:
         peer = await stage.peer()
         await peer.greet()
         request_id, _ = await peer.next()
-        broken = bytearray(encode(request_id, Settled((0,))))
+        broken = bytearray(encode_response(request_id, Settled((0,))))
         broken[4] = 0x90
         peer.writer.write(bytes(broken))
         await peer.serve(lambda request: pushed(request, 3) if isinstance(request, Push) else None)
@@ -305,9 +309,9 @@ async def test_frames_in_single_bytes_and_of_newer_servers_are_read() -> None:
         peer = await stage.peer()
         await peer.greet()
         request_id, push = await peer.next()
-        unknown = bytearray(encode(request_id, Done()))
+        unknown = bytearray(encode_response(request_id, Done()))
         unknown[4] = 0x9F
-        stream = bytes(unknown) + encode(777, Done()) + encode(request_id, pushed(push, 8))
+        stream = bytes(unknown) + encode_response(777, Done()) + encode_response(request_id, pushed(push, 8))
         for byte in stream:
             peer.writer.write(bytes([byte]))
             await peer.writer.drain()
@@ -428,3 +432,49 @@ async def test_close_says_goodbye_and_does_not_wait_for_ever() -> None:
         assert asyncio.get_running_loop().time() - started < 10
         await until(lambda: said)
     assert said == [Goodbye.__name__]
+
+
+def reused(push: Push) -> Response:
+    """One job of the part belongs to another list. The last one does not."""
+    jobs = pushed(push).results
+    return Pushed((PushedJob(PushOutcome.REFUSED, ErrorCode.SEQUENCE_REUSED), *jobs[1:]))
+
+
+def over_quota(push: Push) -> Response:
+    return Error(ErrorCode.QUOTA, message="the topic is full")
+
+
+@pytest.mark.parametrize(
+    ("answer", "key", "error", "refused_jobs", "sent"),
+    [
+        (reused, 70, adjourn.SequenceReusedError, 1 + 904, 1),
+        (over_quota, 70, adjourn.QuotaError, 5_000, 1),
+        (over_quota, 0, adjourn.QuotaError, 5_000, 2),
+    ],
+)
+async def test_the_rest_of_a_list_under_a_key_is_not_sent_when_a_part_fails(
+    answer: Callable[[Push], Response], key: int, error: type[adjourn.AdjournError], refused_jobs: int, sent: int
+) -> None:
+    pushes: list[Push] = []
+
+    def refuse(request: object) -> Response | None:
+        if not isinstance(request, Push):
+            return None
+        pushes.append(request)
+        return answer(request)
+
+    async def play(stage: Script) -> None:
+        peer = await stage.peer()
+        await peer.greet()
+        await peer.serve(refuse)  # type: ignore[arg-type]
+
+    async with script(play) as stage, quick(stage) as q:
+        with pytest.raises(adjourn.BatchError) as refused:
+            await q.push_many("t", [b"x"] * 5_000, idempotency_key=key)
+    errors = [result.error for result in refused.value.results]
+    assert len(errors) == 5_000 and isinstance(errors[-1], error)
+    assert sum(isinstance(one, error) for one in errors) == refused_jobs
+    assert len(pushes) == sent
+    if key:
+        (push,) = pushes
+        assert (push.sequence, push.idempotency, len(push.jobs), push.list_jobs) == (0, 70, 4_096, 5_000)

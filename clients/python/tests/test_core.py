@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from adjourn.protocol.framing import FrameDecoder, decode_request, encode
+from adjourn.protocol.framing import FrameDecoder
 from adjourn.protocol.numbers import PRODUCER_WINDOW_MAX, ErrorCode, GoingAwayReason
-from adjourn.protocol.requests import BackupBegin, ClusterStatus, Get, JobRef, Ping, Push, PushJob, Request, Reserve, Stats
+from adjourn.protocol.requests import BackupBegin, ClusterStatus, Get, Ping, Push, PushJob, Request, Reserve, Stats
 from adjourn.protocol.responses import BackupReady, Error, GoingAway, Pong, Reserved, Response, Welcome
+from adjourn.protocol.values import JobRef
 from adjourn.session import answers
 from adjourn.session.calls import Arrived
 from adjourn.session.core import Core
 from adjourn.session.pulse import MEMBERS_ID, PING_ID_MIN
+from harness.server import decode_request, encode_response
 from scripted import RESUMED, WELCOME, WITHOUT_SESSION, delivered, pushed
 
 QUIET = replace(WELCOME, heartbeat_ms=0)
@@ -35,14 +37,14 @@ class Client:
         return [(frame.request_id, decode_request(frame)) for frame in frames]
 
     def answer(self, request_id: int, response: Response) -> None:
-        (frame,) = FrameDecoder().feed(encode(request_id, response))
+        (frame,) = FrameDecoder().feed(encode_response(request_id, response))
         self.core.pulse.heard(self.now)
         answers.received(self.core, self.now, frame)
 
     def reserve(self, wait_ms: int) -> tuple[int, asyncio.Future[Response]]:
         """A waiting RESERVE, sent."""
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        request_id = self.core.submit(self.now, Reserve(("t",), 1, wait_ms), future)
+        request_id = self.core.submit(self.now, Reserve(wait_ms, 1, ("t",)), future)
         self.core.pump(self.now)
         assert self.reserves() == [(request_id, wait_ms)]
         return request_id, future
@@ -75,10 +77,10 @@ def test_the_members_are_asked_again_only_after_an_answer() -> None:
     client = Client(QUIET)
     assert client.beat(1.0) == [(MEMBERS_ID, ClusterStatus())]
     assert client.beat(60.0) == []
-    client.answer(MEMBERS_ID, Error(ErrorCode.NO_LEADER, True, 0))
+    client.answer(MEMBERS_ID, Error(ErrorCode.NO_LEADER, True))
     assert client.beat(70.0) == []
     assert client.beat(75.0) == [(MEMBERS_ID, ClusterStatus())]
-    client.answer(MEMBERS_ID, Error(ErrorCode.UNSUPPORTED, False, 0))
+    client.answer(MEMBERS_ID, Error(ErrorCode.UNSUPPORTED))
     assert client.beat(99.0) == []
 
 
@@ -111,7 +113,7 @@ def test_keys_go_on_behind_the_jobs_of_each_push_and_are_never_0() -> None:
     client = Client(WITHOUT_SESSION, key=(1 << 128) - 3)
     many = 1_000
     for jobs in (1, 2, many, many, many, many, many):
-        client.core.submit(0.0, Push("t", (PushJob(),) * jobs))
+        client.core.submit(0.0, Push(0, "t", (PushJob(),) * jobs))
     client.core.pump(0.0)
     sent = [push for _, push in client.sent() if isinstance(push, Push)]
     keys = [(1 << 128) - 3, (1 << 128) - 2, *(1 + many * n for n in range(5))]
@@ -121,7 +123,7 @@ def test_keys_go_on_behind_the_jobs_of_each_push_and_are_never_0() -> None:
 
 def test_a_push_under_a_key_takes_no_number_and_no_room_in_the_window() -> None:
     client, job = Client(QUIET), (PushJob(),)
-    for push in (Push("t", job, idempotency=7), Push("t", job * PRODUCER_WINDOW_MAX), Push("t", job, idempotency=8), Push("t", job)):
+    for push in (Push(0, "t", job, idempotency=7), Push(0, "t", job * PRODUCER_WINDOW_MAX), Push(0, "t", job, idempotency=8), Push(0, "t", job)):
         client.core.submit(0.0, push)
     client.core.pump(0.0)
     sent = [(push.sequence, push.idempotency) for _, push in client.sent() if isinstance(push, Push)]
@@ -129,7 +131,7 @@ def test_a_push_under_a_key_takes_no_number_and_no_room_in_the_window() -> None:
 
 
 async def test_of_pushes_under_keys_8192_jobs_are_under_way_at_most() -> None:
-    client, many, one = Client(WITHOUT_SESSION, key=1), Push("t", (PushJob(),) * 4_096), Push("t", (PushJob(),))
+    client, many, one = Client(WITHOUT_SESSION, key=1), Push(0, "t", (PushJob(),) * 4_096), Push(0, "t", (PushJob(),))
 
     def pushes() -> list[int]:
         return [request_id for request_id, request in client.sent() if isinstance(request, Push)]
@@ -141,7 +143,7 @@ async def test_of_pushes_under_keys_8192_jobs_are_under_way_at_most() -> None:
     client.core.down()
     client.core.up(0.0, 0.0, WITHOUT_SESSION)
     assert pushes() == [first, second], "the repeats are let through, and count"
-    client.answer(first, Error(ErrorCode.BUSY, True, 0))
+    client.answer(first, Error(ErrorCode.BUSY, True))
     assert pushes() == [], "it is still to be repeated"
     client.now = 1.5
     client.core.tick(client.now)
@@ -195,7 +197,7 @@ async def test_a_server_that_always_answers_at_once_is_asked_less_and_less(monke
 async def test_a_reserve_that_was_refused_here_still_waits_elsewhere() -> None:
     client = Client(QUIET)
     request_id, _ = client.reserve(1_000)
-    client.answer(request_id, Error(ErrorCode.NOT_LEADER, True, 0))
+    client.answer(request_id, Error(ErrorCode.NOT_LEADER, True))
     client.core.down()
     client.core.up(2.0, 2.0, replace(RESUMED, heartbeat_ms=0))
     assert client.reserves() == [(request_id, 1)], "without a wait it would be refused if its topic is paused"

@@ -9,11 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import adjourn
 from adjourn import sync
-from adjourn.testing import Server
+from nodes import Node
 
 HERE = Path(__file__).parents[1]
 ADDRESS = "127.0.0.1:7440"
@@ -33,7 +34,7 @@ def run(program: str) -> str:
     return ended.stdout
 
 
-def test_the_tutorial(server: Server) -> None:
+def test_the_tutorial(server: Node) -> None:
     printed = run("\n".join(blocks("docs/tutorial.md")).replace(ADDRESS, server.address))
     assert printed.splitlines() == [
         "pushed job 1",
@@ -51,7 +52,7 @@ def test_the_tutorial(server: Server) -> None:
     ]
 
 
-def test_the_first_screen_of_the_readme(server: Server) -> None:
+def test_the_first_screen_of_the_readme(server: Node) -> None:
     producer, worker, without_async, *_ = (block.replace(ADDRESS, server.address) for block in blocks("README.md"))
     run(producer)
     run(without_async)
@@ -66,6 +67,40 @@ def test_the_first_screen_of_the_readme(server: Server) -> None:
             assert process.wait(20) == 0
         assert lines == ["to ann@example.com attempt 1\n", "to bob@example.com attempt 1\n"]
         assert q.stats().totals.finished == 2
+
+
+def test_the_policies_of_the_readme(server: Node) -> None:
+    (block,) = [block for block in blocks("README.md") if "topic_set" in block]
+    program = "\n".join(
+        [
+            "import asyncio, adjourn",
+            "from adjourn import UNSET, TopicPolicy",
+            "async def main():",
+            f"    async with adjourn.connect('{server.url}') as q:",
+            textwrap.indent(block, "        "),
+            "asyncio.run(main())",
+        ]
+    )
+    assert run(program).splitlines() == re.findall(r"^# (.*)", block, re.MULTILINE)
+
+
+RUNS_ASYNC = """
+import asyncio, inspect
+def pytest_pyfunc_call(pyfuncitem):
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
+"""
+
+
+def test_the_tests_of_the_readme(tmp_path: Path) -> None:
+    (block,) = [block for block in blocks("README.md") if "adjourn_server" in block]
+    (tmp_path / "test_reminders.py").write_text(block)
+    (tmp_path / "conftest.py").write_text(RUNS_ASYNC)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "adjourn.testing.plugin", "--rootdir", str(tmp_path), str(tmp_path)]
+    ended = subprocess.run(command, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0 and "2 passed" in ended.stdout, ended.stdout
 
 
 def test_the_other_code_of_the_readme_is_python_and_names_what_exists() -> None:

@@ -12,7 +12,7 @@ import pytest
 import adjourn
 import handlers
 from adjourn import NewJob, RunsIn, Worker
-from adjourn.testing import MemoryQueue
+from adjourn.testing import Server
 from adjourn.worker.failures import FailureLog
 from conftest import state_of, until_true
 
@@ -50,7 +50,7 @@ CASES = [
     (_raises_on_loop(Unprintable()), "Unprintable"),
     (_raises_on_loop(asyncio.CancelledError()), "the handler was cancelled"),
     (_wishes(lambda: adjourn.Retry(delay=-0.5)), "delay cannot be -0.5"),
-    (_wishes(lambda: adjourn.Retry("soon", delay=1e15)), "INVALID: delay_ms is"),
+    (_wishes(lambda: adjourn.Retry("soon", delay=1e15)), "a delay is at most"),
     (_wishes(lambda: adjourn.Retry(60)), "a reason is a text, not 60"),  # type: ignore[arg-type]
     (_wishes(lambda: adjourn.Bury(None)), "a reason is a text, not None"),  # type: ignore[arg-type]
 ]
@@ -81,16 +81,22 @@ async def _is(q: adjourn.Queue, job: int, state: str) -> bool:
     return await state_of(q, job) == state
 
 
-async def test_a_failure_is_logged_once_for_each_job_and_reason(caplog: pytest.LogCaptureFixture) -> None:
-    async with MemoryQueue() as memory, memory.client() as q:
+async def test_a_failure_is_logged_once_for_each_job_and_reason(
+    adjourn_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with adjourn.connect(adjourn_server.url) as q:
 
         async def handle(job: adjourn.Job) -> None:
             raise ValueError("odd" if job.attempts == 3 else "no luck")
 
         async with Worker(q, "t", handler=handle):
             job = await q.push("t", attempts_max=5, backoff=adjourn.backoff.fixed(1))
-            await memory.advance(60)
-            assert (await q.get(job.id)).attempts == 5
+            await adjourn_server.until_handled()
+            for _ in range(4):
+                adjourn_server.advance_to_next()
+                await adjourn_server.until_handled()
+            shown = await q.get(job.id)
+            assert (shown.attempts, shown.state) == (5, adjourn.JobState.BURIED)
     lines = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert lines == [
         f"the handler of job {job.id} failed at attempt 1: no luck",

@@ -36,7 +36,7 @@ async def test_subscriptions_are_made_anew_and_jobs_that_never_came_are_given_ba
         def answer(request: object) -> object:
             order.append(type(request).__name__)
             if isinstance(request, Leases):
-                return Leased((delivered(1, 5), delivered(2, 6)), False)
+                return Leased(False, (delivered(1, 5), delivered(2, 6)))
             if isinstance(request, Subscribe):
                 assert request == first
                 return Subscribed()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -58,6 +60,35 @@ async def test_what_a_push_says_arrives(url: str, topic: str) -> None:
         assert shown.attributes.backoff == adjourn.Backoff("exponential", (1000, 60000), 10)
         assert (shown.attributes.attempts_max, shown.attributes.dedupe_retention_ms) == (3, 60_000)
         assert shown.attributes.expires == adjourn.Expiry(True, 1893621600000)
+
+
+async def test_jobs_under_an_idempotency_key_are_pushed_once(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q, adjourn.connect(url, without_session=True) as other:
+        key = secrets.randbits(127)
+        one = await q.push(topic, "one", idempotency_key=key)
+        assert (await other.push(topic, "one", idempotency_key=key)).id == one.id
+        many = [f"{number}" for number in range(5_000)]
+        pushed = await q.push_many(topic, many, idempotency_key=key + 1)
+        assert await other.push_many(topic, many, idempotency_key=key + 1) == pushed
+        assert await q.count(topic=topic) == 5_001
+        with pytest.raises(adjourn.BatchError) as shorter:
+            await q.push_many(topic, many[:4_500], idempotency_key=key + 1)
+        assert {type(result.error) for result in shorter.value.results} == {adjourn.SequenceReusedError}
+        assert await q.count(topic=topic) == 5_001
+        for wrong, jobs in ((-1, 1), (1 << 128, 1), ((1 << 128) - 1, 2), (1, 8_193)):
+            with pytest.raises(adjourn.UsageError):
+                await q.push_many(topic, many * 2 if jobs > 2 else many[:jobs], idempotency_key=wrong)
+
+
+async def test_a_job_is_rescheduled_only_in_the_version_that_was_seen(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed = await q.push(topic, delay=60)
+        seen = (await q.get(pushed.id)).version
+        changed = await q.reschedule(pushed.id, delay=120, if_version=seen)
+        assert changed.version not in (0, seen)
+        with pytest.raises(adjourn.ChangedError):
+            await q.reschedule(pushed.id, delay=180, if_version=seen)
+        assert (await q.get(pushed.id)).due_ms == changed.due_ms
 
 
 async def test_keys(url: str, topic: str) -> None:
@@ -327,3 +358,65 @@ async def test_after_close_calls_fail_and_close_may_be_repeated(url: str, topic:
     assert await waiting == []
     with pytest.raises(adjourn.ClientClosedError):
         await q.push(topic)
+
+
+CALL_BACKS = TopicPolicy(
+    call_back="https://shop.example/hooks",
+    call_back_method="PUT",
+    call_back_headers="X-Shop: 7",
+    call_back_body="{id}",
+    call_back_timeout_ms=5_000,
+    call_back_concurrency=8,
+    call_back_rate=50,
+    call_back_secrets="shop",
+    call_back_refused="retry",
+    call_back_retry_if="{status} == 503",
+    call_back_success="reply",
+    call_back_of_job=True,
+    call_back_log_ms=86_400_000,
+    call_back_paused=True,
+    call_back_delay_ms=900_000,
+)
+
+
+async def test_the_settings_of_call_backs_are_shown_as_they_were_set(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.topic_set(topic, CALL_BACKS)
+        shown = (await q.topic_show(topic)).policy
+        names = [field.name for field in fields(TopicPolicy) if field.name.startswith("call_back")]
+        assert len(names) == 15
+        for name in names:
+            assert getattr(shown, name) == getattr(CALL_BACKS, name) is not None, name
+        await q.topic_set(topic, TopicPolicy(call_back_paused=False, call_back_body=adjourn.UNSET))
+        shown = (await q.topic_show(topic)).policy
+        assert (shown.call_back_paused, shown.call_back_body) == (None, None)
+        assert shown.call_back == CALL_BACKS.call_back
+        with pytest.raises(adjourn.InvalidError):
+            await q.topic_set(topic, TopicPolicy(call_back_method="BREW"))
+
+
+async def test_a_job_that_was_not_started_waits_without_an_attempt(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push(topic, "parked", attempts_max=1)
+        (job,) = await q.reserve(topic)
+        await job.give_back(delay=3600, reason="the bank is closed")
+        shown = await q.get(job.id)
+        assert (shown.state, shown.attempts, shown.reason) == (JobState.DELAYED, 0, "the bank is closed")
+        assert 3_590_000 < shown.due_ms - shown.pushed_ms < 3_700_000
+        await q.run_now(job.id)
+        (again,) = await q.reserve(topic)
+        await q.give_back(again, delay=0)
+        shown = await q.get(job.id)
+        assert (shown.state, shown.attempts) == (JobState.READY, 0)
+        with pytest.raises(adjourn.UsageError, match="at most"):
+            await q.give_back(again, delay=timedelta(days=3_651))
+
+
+async def test_what_else_a_job_carries_arrives(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        made = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        await q.push(topic, created_at=made, schedule_reference=b"\x00daily", fairness_key="ann")
+        (job,) = await q.reserve(topic)
+        attributes = job.attributes
+        assert attributes.created_at_ms == int(made.timestamp() * 1000)
+        assert (attributes.schedule_reference, attributes.fairness_key) == (b"\x00daily", "ann")

@@ -9,8 +9,9 @@ import pytest
 
 import adjourn
 from adjourn.protocol.numbers import ErrorCode, GoingAwayReason
-from adjourn.protocol.requests import Delete, JobRef, Push
+from adjourn.protocol.requests import Delete, Push
 from adjourn.protocol.responses import Changed, Error, GoingAway
+from adjourn.protocol.values import JobRef
 from adjourn.session.search import Address, Search
 from scripted import RESUMED, WELCOME, Peer, Script, pushed, quick, script
 
@@ -167,7 +168,7 @@ async def test_a_cancel_is_sent_again_and_has_an_answer(code: int) -> None:
         await peer.greet(RESUMED)
         request_id, repeat = await peer.next()
         assert repeat == Delete(JobRef(topic="t", key="k"))
-        peer.answer(request_id, Error(code, False, 0) if code else Changed(7, 1, 0))
+        peer.answer(request_id, Error(code) if code else Changed(7, 1))
         await peer.serve()
 
     async with script(play) as stage, quick(stage) as q:

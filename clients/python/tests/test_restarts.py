@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 import adjourn
-from adjourn.testing import Server
 from conftest import state_of, until, until_true
+from nodes import Node
 from scripted import Proxy
 
 
 @pytest.mark.parametrize("without_session", [False, True])
-async def test_no_push_is_lost_or_doubled_when_the_server_is_killed(server: Server, without_session: bool) -> None:
+async def test_no_push_is_lost_or_doubled_when_the_server_is_killed(server: Node, without_session: bool) -> None:
     async with adjourn.connect(server.url, reconnect_wait_max=0.05, without_session=without_session) as q:
         ids: list[int] = []
 
@@ -33,7 +33,7 @@ async def test_no_push_is_lost_or_doubled_when_the_server_is_killed(server: Serv
         assert {job.id async for job in q.list_jobs(topic="t")} == set(ids)
 
 
-async def test_work_goes_on_after_a_restart_and_leases_are_kept(server: Server) -> None:
+async def test_work_goes_on_after_a_restart_and_leases_are_kept(server: Node) -> None:
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         await q.push_many("t", list(range(4)))
         async with q.subscribe("t", credit=2) as jobs:
@@ -53,7 +53,7 @@ async def test_work_goes_on_after_a_restart_and_leases_are_kept(server: Server) 
         assert (await q.stats()).totals.finished == 4
 
 
-async def test_a_waiting_reserve_survives_a_restart(server: Server) -> None:
+async def test_a_waiting_reserve_survives_a_restart(server: Node) -> None:
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         waiting = asyncio.create_task(q.reserve("t", wait=30))
         await until_true(lambda: _reserves(q))
@@ -68,7 +68,7 @@ async def _reserves(q: adjourn.Queue) -> bool:
     return any([one.reserves async for one in q.connections()])
 
 
-async def test_jobs_that_never_arrived_are_given_back_at_once(server: Server) -> None:
+async def test_jobs_that_never_arrived_are_given_back_at_once(server: Node) -> None:
     async with adjourn.connect(server.url) as other, Proxy(server.port) as proxy:
         async with adjourn.connect(proxy.url, reconnect_wait_max=0.02, heartbeat=0.3) as q:
             async with q.subscribe("t", credit=4) as jobs:
@@ -86,7 +86,7 @@ async def _is_reserved(q: adjourn.Queue, job: int) -> bool:
     return await state_of(q, job) == "reserved"
 
 
-async def test_a_frozen_server_ends_the_leases_for_the_client_in_time(quick_server: Server) -> None:
+async def test_a_frozen_server_ends_the_leases_for_the_client_in_time(quick_server: Node) -> None:
     server = quick_server
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         await q.push("t", ttr=600)
@@ -103,7 +103,7 @@ async def test_a_frozen_server_ends_the_leases_for_the_client_in_time(quick_serv
         assert new.id == pushed.id and new.lost is None
 
 
-async def test_connections_that_are_cut_all_the_time(server: Server) -> None:
+async def test_connections_that_are_cut_all_the_time(server: Node) -> None:
     async with Proxy(server.port) as proxy:
         proxy.piece_bytes = 7
         async with adjourn.connect(proxy.url, reconnect_wait_max=0.02) as q:
@@ -134,6 +134,6 @@ async def _is_empty(q: adjourn.Queue) -> bool:
     return await q.count(topic="t") == 0
 
 
-async def test_a_client_that_starts_before_the_server_of_its_list(server: Server) -> None:
+async def test_a_client_that_starts_before_the_server_of_its_list(server: Node) -> None:
     async with adjourn.connect(f"adjourn://127.0.0.1:1,{server.address}") as q:
         assert (await q.push("t")).id > 0

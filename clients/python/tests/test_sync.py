@@ -15,7 +15,6 @@ import pytest
 
 import adjourn
 from adjourn import sync
-from adjourn.testing import Server
 
 
 def in_child(work: Callable[[], None]) -> int:
@@ -68,7 +67,7 @@ def test_calls_without_async(url: str, topic: str) -> None:
 
 
 def test_every_call_of_the_queue_has_a_twin() -> None:
-    missing = {"backend", "before_close", "codec", "forget_stop", "leave_leases"}
+    missing = {"before_close", "codec", "forget_stop", "leave_leases", "session"}
     names = {name for name in dir(adjourn.Queue) if not name.startswith("_")}
     assert names - missing == {name for name in dir(sync.Queue) if not name.startswith("_")}
 
@@ -139,7 +138,7 @@ async def test_an_async_client_refuses_to_work_in_a_child(url: str, topic: str) 
         assert q.is_connected
 
 
-def test_work_runs_until_a_signal(server: Server) -> None:
+def test_work_runs_until_a_signal(server: Node) -> None:
     program = f"""
 import time
 from adjourn import sync
@@ -165,10 +164,11 @@ print("stopped", flush=True)
             assert q.stats().sessions == 1, "the worker said GOODBYE"
 
 
-def test_a_worker_that_is_killed_loses_nothing(server: Server) -> None:
+def test_a_worker_that_is_killed_loses_nothing(server: Node) -> None:
     program = f"""
 import time
 from adjourn import sync
+from nodes import Node
 sync.work({server.url!r}, "t", handler=lambda job: (print("started", flush=True), time.sleep(60)))
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

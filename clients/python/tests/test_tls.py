@@ -10,7 +10,8 @@ from pathlib import Path
 import adjourn
 import pytest
 from adjourn.errors import CannotConnectError, UsageError
-from adjourn.testing import Server, find_binary
+from adjourn.testing import find_binary
+from nodes import Node
 
 Certificates = Callable[[str], str]
 
@@ -27,8 +28,8 @@ def make(folder: Path) -> Certificates:
     return lambda name: str(folder / name)
 
 
-def server(path: Certificates, *options: str) -> Server:
-    return Server(None, "--tls-cert", path("node-1.pem"), "--tls-key", path("node-1.key"), *options)
+def server(path: Certificates, *options: str) -> Node:
+    return Node(None, "--tls-cert", path("node-1.pem"), "--tls-key", path("node-1.key"), *options)
 
 
 async def test_jobs_go_over_tls_and_a_client_comes_back(certificates: Certificates) -> None:

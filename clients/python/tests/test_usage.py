@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import adjourn
-from adjourn import BulkChange, IfExists, LeaseRef, NewJob
+from adjourn import BulkChange, IfExists, LeaseRef, NewJob, TopicPolicy
 
 WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda q: q.push(17, "x"), "17 is no text"),
@@ -42,9 +42,13 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda q: anext(aiter(q.bulk(BulkChange.KICK, to="t"))), "if it moves jobs"),
     (lambda q: q.finish(5), "neither a job"),
     (lambda q: q.release(LeaseRef(1, 1), reason=5), "a reason is a text"),
+    (lambda q: q.release(LeaseRef(1, 1), delay=1 << 60), "a delay is at most"),
+    (lambda q: q.release_many([LeaseRef(1, 1)], delay=315_360_000.001), "a delay is at most"),
     (lambda q: q.bury(LeaseRef(1, 1), None), "a reason is a text"),
     (lambda q: q.pause(None), "None is no text"),
     (lambda q: q.topic_set("t", {"rate": 1}), "TOPIC_SET cannot be written"),
+    (lambda q: q.topic_set("t", TopicPolicy(call_back_body="")), "call_back_body is empty: write call_back_body=UNSET"),
+    (lambda q: q.topic_set("t", TopicPolicy(dead_letters="")), "dead_letters is empty: write dead_letters=UNSET"),
     (lambda q: q.disconnect("x"), "DISCONNECT cannot be written"),
     (lambda q: adjourn.Worker(q, "t", handler=None), "a handler is a function"),
     (lambda q: adjourn.Worker(q, "t", handler=print, prefetch=-1), "prefetch is a whole number from 0 on, not -1"),

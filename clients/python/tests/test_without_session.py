@@ -9,7 +9,7 @@ import pytest
 import adjourn
 from adjourn import sync
 from adjourn.protocol.requests import Hello, Push
-from adjourn.testing import Server
+from nodes import Node
 from scripted import WITHOUT_SESSION, Peer, Script, pushed, quick, script
 
 
@@ -70,7 +70,7 @@ async def test_each_client_draws_its_keys() -> None:
     assert len(set(keys)) == 2
 
 
-async def test_it_pushes_and_looks_but_cannot_reserve(server: Server) -> None:
+async def test_it_pushes_and_looks_but_cannot_reserve(server: Node) -> None:
     async with adjourn.connect(server.url, without_session=True) as q:
         await q.push("t", "one", delay=60)
         await q.push_many("t", [f"{number}" for number in range(5_000)])
@@ -88,7 +88,7 @@ async def test_it_pushes_and_looks_but_cannot_reserve(server: Server) -> None:
         assert await q.count(topic="t", states=adjourn.States.RESERVED) == 0
 
 
-def test_the_option_is_there_without_async(server: Server) -> None:
+def test_the_option_is_there_without_async(server: Node) -> None:
     with sync.connect(server.url, without_session=True) as q:
         q.push("t")
         assert (q.count(topic="t"), q.stats().sessions) == (1, 0)

@@ -16,8 +16,8 @@ import pytest
 import adjourn
 import handlers
 from adjourn import JobState, LostReason, NewJob, RunsIn, Worker
-from adjourn.testing import Server
 from conftest import state_of, until, until_true
+from nodes import Node
 
 
 async def gone(q: adjourn.Queue, *jobs: int) -> bool:
@@ -124,7 +124,7 @@ async def test_a_lost_lease_stops_the_handler_with_its_reason(url: str, topic: s
         assert told == [LostReason.STALE.value]
 
 
-async def test_a_handler_stops_before_its_lease_ends_when_the_server_is_silent(quick_server: Server) -> None:
+async def test_a_handler_stops_before_its_lease_ends_when_the_server_is_silent(quick_server: Node) -> None:
     server = quick_server
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         told: list[LostReason | None] = []
@@ -258,7 +258,7 @@ async def test_concurrency_is_a_bound(url: str, topic: str) -> None:
         assert most == 3
 
 
-async def test_a_finish_is_repeated_after_the_server_was_killed(server: Server) -> None:
+async def test_a_finish_is_repeated_after_the_server_was_killed(server: Node) -> None:
     async with adjourn.connect(server.url, reconnect_wait_max=0.05) as q:
         runs: list[int] = []
 

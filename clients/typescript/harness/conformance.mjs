@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, decodeResponse, encodeRequest, encodeResponse } from 'adjourn/protocol';
-import { base64, fieldsFromJson, fieldsToJson, fromBase64 } from './json.mjs';
+import { REQUESTS, RESPONSES } from './frames.mjs';
+import { base64, fromBase64 } from './json.mjs';
 import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson, stageJson } from './shapes.mjs';
 
 const clients = new Map();
@@ -21,6 +22,7 @@ const client = ({ client: name }) => named(clients, name);
 const leasesOf = ({ leases }) => leases.map(({ job, fence }) => ({ id: BigInt(job), fence: BigInt(fence) }));
 const done = (call) => call.then(() => ({}));
 const settled = (results) => ({ results: results.map(({ error }) => (error ? { error: errorJson(error) } : {})) });
+const frames = (side) => (side === 'request' ? REQUESTS : RESPONSES);
 const pem = (path) => path && readFileSync(path);
 const refOf = ({ job, topic, key }) => (job === undefined ? { topic, key } : BigInt(job));
 
@@ -61,7 +63,7 @@ const commands = {
 
   encode({ side, frame }) {
     const encode = side === 'request' ? encodeRequest : encodeResponse;
-    return { bytes: base64(encode(frame.opcode, frame.request_id, fieldsFromJson(frame.opcode, frame.fields))) };
+    return { bytes: base64(encode(frame.opcode, frame.request_id, frames(side)[frame.opcode].from(frame.fields))) };
   },
 
   decode({ side, bytes }) {
@@ -70,7 +72,7 @@ const commands = {
     const frame = splitter.next();
     if (!frame) throw new Error('this is no whole frame');
     const message = side === 'request' ? decodeRequest(frame) : decodeResponse(frame);
-    const named = message ? { opcode: message.name, fields: fieldsToJson(message.fields) } : { opcode: frame.opcode, fields: {} };
+    const named = message ? { opcode: message.name, fields: frames(side)[message.name].to(message.fields) } : { opcode: frame.opcode, fields: {} };
     return { frame: { request_id: frame.id, ...named } };
   },
 

@@ -1,68 +1,51 @@
-// Values of the codec as the neutral JSON of the conformance suite, and back.
-
-const BYTES = new Set(['secret', 'token', 'cursor', 'cluster_id', 'body', 'data', 'key_prefix', 'schedule_reference']);
-const TEXTS = new Set([
-  'topic',
-  'topics',
-  'key',
-  'reason',
-  'message',
-  'leader',
-  'server_name',
-  'client_name',
-  'address',
-  'peer_address',
-  'client_address',
-  'fairness_key',
-  'dead_letters',
-  'to',
-  'stage',
-  'headers',
-]);
-
-const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+// Values of the codec as the neutral JSON of the conformance suite, and back: `to` JSON, and `from` it. What is absent there is 0 or empty.
 
 export const base64 = (bytes) => Buffer.from(bytes).toString('base64');
 export const fromBase64 = (text) => Uint8Array.from(Buffer.from(text, 'base64'));
 
-/** A value of the codec in JSON. */
-export function toJson(value) {
-  if (typeof value === 'bigint') return value.toString();
-  if (value instanceof Uint8Array) return base64(value);
-  if (Array.isArray(value)) return value.map(toJson);
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
-  return Object.fromEntries(entries.map(([name, one]) => [snake(name), toJson(one)]));
-}
+const same = (value) => value;
+const kind = (to, from) => ({ to, from });
 
-/** JSON as a value of the codec. A text that is neither bytes nor a text by its name is a number of 64 bits or more. */
-export function fromJson(value, name = '', parent = '') {
-  if (Array.isArray(value)) return value.map((one) => fromJson(one, name, name));
-  if (value !== null && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [camel(key), fromJson(one, key, name)]));
-  }
-  if (typeof value !== 'string' || TEXTS.has(name)) return value;
-  if (BYTES.has(name) || (name === 'value' && parent === 'unknown')) return fromBase64(value);
-  return BigInt(value);
-}
+export const NUMBER = kind(same, (json = 0) => json);
+export const WIDE = kind(String, (json = '0') => BigInt(json));
+export const TEXT = kind(same, (json = '') => json);
+export const TEXTS = kind(same, (json = []) => json);
+export const FLAG = kind(same, same);
+export const BYTES = kind(base64, (json = '') => fromBase64(json));
+export const ID = kind(base64, (json) => (json === undefined ? new Uint8Array(16) : fromBase64(json)));
+/** Its fields stand among those of the frame. */
+export const REFERENCE = kind(
+  ({ jobKind, job, topic, key }) => (jobKind === 0 ? { job_kind: jobKind, job: String(job) } : { job_kind: jobKind, topic, key }),
+  ({ job_kind: jobKind = 0, job = '0', topic, key }) => (jobKind === 0 ? { jobKind, job: BigInt(job) } : { jobKind, topic, key }),
+);
 
-/** The fields of a message: a reference to a job, and the parts of JOB, stand among the others. */
-export function fieldsToJson({ reference, shown, magic, ...fields }) {
-  return toJson({ ...reference, ...shown, ...fields });
-}
+export const list = (of) => kind((items) => items.map(of.to), (json = []) => json.map((item) => of.from(item)));
 
-const SHOWN = ['job', 'dueMs', 'state', 'buried', 'priority', 'attempts', 'ttrMs', 'ttrLeftMs', 'topic', 'key', 'attributes', 'body'];
-const WITH_REFERENCE = new Set(['GET', 'DELETE', 'RESCHEDULE', 'RUN_NOW', 'KICK']);
+/** Fields: each is `[name in JSON, name, kind]`. */
+export const object = (rows) =>
+  kind(
+    (value) => Object.fromEntries(rows.map(([name, own, of]) => [name, of.to(value[own])])),
+    (json = {}) => Object.fromEntries(rows.map(([name, own, of]) => [own, of.from(json[name])])),
+  );
 
-export function fieldsFromJson(opcode, json) {
-  const fields = fromJson(json);
-  if (WITH_REFERENCE.has(opcode)) {
-    const { jobKind, job, topic, key, ...rest } = fields;
-    return { ...rest, reference: jobKind === 0 ? { jobKind, job } : { jobKind, topic, key } };
-  }
-  if (opcode !== 'JOB') return fields;
-  const isShown = ([name]) => SHOWN.includes(name);
-  const entries = Object.entries(fields);
-  return { ...Object.fromEntries(entries.filter((entry) => !isShown(entry))), shown: Object.fromEntries(entries.filter(isShown)) };
-}
+export const pair = (rows) => kind((values) => values.map((value, at) => rows[at][2].to(value)), (json) => json.map((value, at) => rows[at][2].from(value)));
+
+/** The fields of a frame. */
+export const fields = (rows) => {
+  const isPlain = ([, , of]) => of !== REFERENCE;
+  const plain = object(rows.filter(isPlain));
+  if (rows.every(isPlain)) return plain;
+  return kind((value) => ({ ...REFERENCE.to(value.reference), ...plain.to(value) }), (json) => ({ ...plain.from(json), reference: REFERENCE.from(json) }));
+};
+
+/** Tagged elements: those that are not there are left out, and `null` stays what it is. */
+export const elements = (rows) => {
+  const those = (from, to, map) => {
+    const there = rows.filter((row) => from[row[to ? 1 : 0]] !== undefined);
+    return Object.fromEntries(there.map((row) => [row[to ? 0 : 1], map(row[2], from[row[to ? 1 : 0]])]));
+  };
+  return kind(
+    (value) => those(value, true, (of, one) => (one === null ? null : of.to(one))),
+    (json = {}) => those(json, false, (of, one) => (one === null ? null : of.from(one))),
+  );
+};

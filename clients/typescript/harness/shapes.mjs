@@ -1,7 +1,9 @@
 // What the client's interface takes and returns, as the neutral JSON of the conformance suite.
 
 import { AdjournError } from 'adjourn';
-import { base64, fromBase64, fromJson, toJson } from './json.mjs';
+import { BACKOFF_KIND_NAMES, LATE_ACTION_NAMES, STATE_NAMES } from 'adjourn/protocol';
+import { ATTRIBUTES, FILTER, SETTINGS } from './frames.mjs';
+import { base64, fromBase64 } from './json.mjs';
 
 export const defined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 export const milliseconds = (text) => (text === undefined ? undefined : Number(text));
@@ -31,7 +33,7 @@ export function deliveredJson(job) {
     attempts: job.attempts,
     due_ms: String(job.dueMs),
     body: base64(job.body),
-    attributes: toJson(job.attributes),
+    attributes: ATTRIBUTES.to(job.attributes),
   };
 }
 
@@ -47,7 +49,7 @@ export function shownJson(job) {
     body_bytes: job.bodyBytes,
     due_ms: String(job.dueMs),
     reason: job.reason ?? '',
-    attributes: toJson(job.attributes),
+    attributes: ATTRIBUTES.to(job.attributes),
   };
 }
 
@@ -60,15 +62,15 @@ export function newJob(job) {
     ttrMs: job.ttr_ms,
     key: job.key || undefined,
     ifExists: job.if_exists,
-    attributes: job.attributes && fromJson(job.attributes),
+    attributes: job.attributes && ATTRIBUTES.from(job.attributes),
   });
 }
 
 export function filterOf(filter = {}) {
-  const { states, dueFromMs, dueBeforeMs, buried, ...rest } = fromJson(filter);
+  const { states, dueFromMs, dueBeforeMs, buried, ...rest } = FILTER.from(filter);
   return defined({
     ...rest,
-    states: states === undefined ? undefined : ['delayed', 'ready', 'reserved', 'buried', 'finished'].filter((_, bit) => states & (1 << bit)),
+    states: states === undefined ? undefined : STATE_NAMES.filter((_, bit) => states & (1 << bit)),
     dueFrom: dueFromMs,
     dueBefore: dueBeforeMs,
     buried: buried === undefined ? undefined : ['consumer', 'attempts', 'too_late'][buried - 1],
@@ -97,35 +99,33 @@ export function bulkChange({ change, to, ...due }) {
   return change === 'move' ? { change, to } : { change };
 }
 
-const BACKOFFS = ['fixed', 'linear', 'exponential', 'list'];
-const ACTIONS = ['rate', 'spread', 'bury', 'drop'];
 
 function backoffOf({ kind, jitter: jitterPercent = 0, waitsMs }) {
   const [first, second] = waitsMs;
   const waits = [{ waitMs: first }, { stepMs: first, maxMs: second }, { firstMs: first, maxMs: second }, { waitsMs }][kind];
-  return { kind: BACKOFFS[kind], ...waits, jitterPercent };
+  return { kind: BACKOFF_KIND_NAMES[kind], ...waits, jitterPercent };
 }
 
-function backoffJson({ kind, jitterPercent = 0, waitMs, stepMs, firstMs, maxMs, waitsMs }) {
+function backoffValue({ kind, jitterPercent = 0, waitMs, stepMs, firstMs, maxMs, waitsMs }) {
   const waits = waitsMs ?? [waitMs ?? stepMs ?? firstMs, maxMs].filter((wait) => wait !== undefined);
-  return { kind: BACKOFFS.indexOf(kind), jitter: jitterPercent, waits_ms: waits };
+  return { kind: BACKOFF_KIND_NAMES.indexOf(kind), jitter: jitterPercent, waitsMs: waits };
 }
 
 function lateOf({ afterMs, action, value }) {
-  const amount = { rate: { perSecond: value }, spread: { overMs: value } }[ACTIONS[action]];
-  return { afterMs, action: ACTIONS[action], ...amount };
+  const amount = { rate: { perSecond: value }, spread: { overMs: value } }[LATE_ACTION_NAMES[action]];
+  return { afterMs, action: LATE_ACTION_NAMES[action], ...amount };
 }
 
-function lateJson({ afterMs, action, perSecond, overMs }) {
-  return { after_ms: String(afterMs), action: ACTIONS.indexOf(action), value: String(perSecond ?? overMs ?? 0) };
+function lateValue({ afterMs, action, perSecond, overMs }) {
+  return { afterMs, action: LATE_ACTION_NAMES.indexOf(action), value: perSecond ?? overMs ?? 0n };
 }
 
 /** Settings in JSON as a change of a topic's policy; `null` takes a setting away. */
 export function policyOf(settings) {
-  const { bodyMax: bodyBytesMax, backoff, late, ...rest } = fromJson(settings);
+  const { bodyMax: bodyBytesMax, backoff, late, ...rest } = SETTINGS.from(settings);
   return defined({ ...rest, bodyBytesMax, backoff: map(backoff, backoffOf), late: map(late, lateOf) });
 }
 
 export function policyJson({ bodyBytesMax: bodyMax, backoff, late, ...rest }) {
-  return { ...toJson(defined({ ...rest, bodyMax })), ...defined({ backoff: map(backoff, backoffJson), late: map(late, lateJson) }) };
+  return SETTINGS.to({ ...rest, bodyMax, backoff: map(backoff, backoffValue), late: map(late, lateValue) });
 }

@@ -1,8 +1,9 @@
 /** How long a failed job waits for its next attempt. */
 
 import { UsageError } from './errors.js';
-import { BACKOFF_EXPONENTIAL, BACKOFF_FIXED, BACKOFF_LINEAR, BACKOFF_LIST, type BackoffValue } from './protocol/attributes.js';
+import { BACKOFF_KIND } from './protocol/choices.js';
 import { BACKOFF_LIST_MAX } from './protocol/limits.js';
+import type { BackoffValue } from './protocol/messages.js';
 import { onlyKnown, type Names } from './known.js';
 import { durationMs } from './time.js';
 
@@ -29,19 +30,19 @@ export function backoffValue(backoff: JobBackoff): BackoffValue {
   if (!names) throw new UsageError(`${JSON.stringify(backoff)} is no backoff: kind is one of ${Object.keys(BACKOFFS).join(', ')}`);
   const jitter = onlyKnown(`a backoff of the kind "${backoff.kind}"`, backoff, names).jitterPercent ?? 0;
   if (!Number.isInteger(jitter) || jitter < 0 || jitter > 100) throw new UsageError(`jitterPercent is ${jitter}, it must be 0 to 100`);
-  const value = (kind: number, ...waits: number[]): BackoffValue => {
-    return { kind, jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) };
+  const value = (...waits: number[]): BackoffValue => {
+    return { kind: BACKOFF_KIND[backoff.kind], jitter, waitsMs: waits.map((wait) => durationMs('a wait of a backoff', wait, U32_MAX)) };
   };
   switch (backoff.kind) {
     case 'fixed':
-      return value(BACKOFF_FIXED, backoff.waitMs);
+      return value(backoff.waitMs);
     case 'linear':
-      return value(BACKOFF_LINEAR, backoff.stepMs, backoff.maxMs);
+      return value(backoff.stepMs, backoff.maxMs);
     case 'exponential':
-      return value(BACKOFF_EXPONENTIAL, backoff.firstMs, backoff.maxMs);
+      return value(backoff.firstMs, backoff.maxMs);
     case 'list':
       if (!Array.isArray(backoff.waitsMs) || backoff.waitsMs.length === 0 || backoff.waitsMs.length > BACKOFF_LIST_MAX) throw new UsageError(`a backoff list has 1 to ${BACKOFF_LIST_MAX} waits`);
-      return value(BACKOFF_LIST, ...backoff.waitsMs);
+      return value(...backoff.waitsMs);
   }
 }
 
@@ -49,8 +50,16 @@ export function backoffValue(backoff: JobBackoff): BackoffValue {
 export function backoffOf({ kind, jitter, waitsMs }: BackoffValue): JobBackoff | null {
   const [first = 0, second = 0] = waitsMs;
   const jitterPercent = jitter;
-  if (kind === BACKOFF_FIXED) return { kind: 'fixed', waitMs: first, jitterPercent };
-  if (kind === BACKOFF_LINEAR) return { kind: 'linear', stepMs: first, maxMs: second, jitterPercent };
-  if (kind === BACKOFF_EXPONENTIAL) return { kind: 'exponential', firstMs: first, maxMs: second, jitterPercent };
-  return kind === BACKOFF_LIST ? { kind: 'list', waitsMs, jitterPercent } : null;
+  switch (kind) {
+    case BACKOFF_KIND.fixed:
+      return { kind: 'fixed', waitMs: first, jitterPercent };
+    case BACKOFF_KIND.linear:
+      return { kind: 'linear', stepMs: first, maxMs: second, jitterPercent };
+    case BACKOFF_KIND.exponential:
+      return { kind: 'exponential', firstMs: first, maxMs: second, jitterPercent };
+    case BACKOFF_KIND.list:
+      return { kind: 'list', waitsMs, jitterPercent };
+    default:
+      return null;
+  }
 }

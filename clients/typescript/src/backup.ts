@@ -2,7 +2,8 @@
 
 import type { Engine } from './engine/engine.js';
 import type { CallOptions } from './engine/interfaces.js';
-import { BackupLostError, NotFoundError, OutcomeUnknownError, ProtocolError, UsageError } from './errors.js';
+import { BackupLostError, OutcomeUnknownError, ProtocolError, UsageError } from './errors.js';
+import { NotFoundError } from './server-errors.js';
 import type { OperatorCalls } from './operator-calls.js';
 import { BACKUP_READ_BYTES_MAX } from './protocol/limits.js';
 import type { ResponseFields } from './protocol/messages.js';

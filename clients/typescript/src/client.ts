@@ -4,7 +4,8 @@ import { Backup } from './backup.js';
 import { ClusterCalls } from './cluster-calls.js';
 import { open as openConnection, type Connection } from './engine/connection.js';
 import type { CallOptions, LeaseIds } from './engine/interfaces.js';
-import { AdjournError, ClosedError, ProtocolError, UsageError, itemRefusal } from './errors.js';
+import { AdjournError, ClosedError, ProtocolError, UsageError } from './errors.js';
+import { itemRefusal } from './refusals.js';
 import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pushes.js';
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
@@ -12,9 +13,11 @@ import { onlyKnown, type Names } from './known.js';
 import { checkTopic, listedJob, newJobValue, pushOptions, ttrOf, type JobOptions, type NewJob } from './new-job.js';
 import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
-import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BACKOFF, RELEASE_NOT_STARTED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
-import { utf8 } from './protocol/bytes.js';
-import { REFUSED, type NewJobValue, type RequestFields, type RequestName, type Response, type ResponseFields, type ResponseName, type Welcome } from './protocol/messages.js';
+import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, IDEMPOTENT_LIST_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BY_BACKOFF, RELEASE_NOT_STARTED, RELEASE_PARKED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
+import { utf8Bytes } from './protocol/bytes.js';
+import { OUTCOME, OUTCOME_NAMES, PAGE_MARKS } from './protocol/choices.js';
+import { ERROR_CODES } from './protocol/codes.js';
+import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields, ResponseName, WelcomeFields } from './protocol/messages.js';
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
@@ -28,6 +31,15 @@ export type PushResult =
 /** What became of one lease: `null`, or why nothing was changed for it. */
 export interface SettleResult {
   readonly error: AdjournError | null;
+}
+
+export interface PushOptions extends CallOptions {
+  /**
+   * A number of 128 bits under which the same call is known when it is made again, also by another process: random bytes that are
+   * kept with the work, or a hash of what names it. The first job has this number, the others have those that follow it. It takes the place of the
+   * numbers of the session: for calls that outlive this process. At most 8,192 jobs; the queue remembers them for a day.
+   */
+  idempotencyKey?: bigint;
 }
 
 export interface ReserveOptions extends CallOptions {
@@ -65,15 +77,21 @@ export interface Stoppable {
   stopFor(timeoutMs: number): Promise<boolean>;
 }
 
+/** Options that were taken apart. */
+type Given<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+const PUSH_MANY_OPTIONS: Names<PushOptions> = { idempotencyKey: true, signal: true };
 const RESERVE_OPTIONS: Names<ReserveOptions> = { max: true, waitMs: true, weights: true, signal: true };
 const SUBSCRIBE_OPTIONS: Names<SubscribeOptions> = { credit: true, creditBytes: true, weights: true, signal: true };
 const RELEASES: Readonly<Record<ReleaseHow['how'], Readonly<Record<string, true>>>> = {
   backoff: { how: true, reason: true },
   after: { how: true, delayMs: true, reason: true },
   not_started: { how: true },
+  parked: { how: true, delayMs: true, reason: true },
 };
 const CALL_OPTIONS: Names<CallOptions> = { signal: true };
-const OUTCOMES = ['pushed', 'kept', 'replaced', 'refused', 'postponed'] as const;
+const KEY_MAX = (1n << 128n) - 1n;
+
 /** Connects and opens a session. `url` is `adjourn://host:port[,host:port]` or `host:port`: any member of a cluster. */
 export async function connect(url: string | readonly string[], options: ConnectOptions = {}): Promise<Client> {
   const config = configOf(url, options);
@@ -110,29 +128,49 @@ export class Client extends OperatorCalls {
   /**
    * Pushes one job and returns its id when it is durable; with `ifExists` "keep" or "postpone" maybe the id of the job
    * that was there. Exactly once, also when the connection is lost meanwhile. Pushes that are called without waiting
-   * for each other travel together; with a `signal` each travels alone.
+   * for each other travel together; with a `signal` or an `idempotencyKey` each travels alone.
    */
-  async push(topic: string, body: unknown, options: JobOptions & CallOptions = {}): Promise<bigint> {
+  async push(topic: string, body: unknown, options: JobOptions & PushOptions = {}): Promise<bigint> {
     checkTopic(topic);
     const job = newJobValue({ ...pushOptions(options), body }, this.config.pushHeaders(topic));
-    const outcome = options.signal ? (await this.pushAll(topic, [job], { signal: options.signal }))[0]! : await this.gathered.push(topic, job);
+    const { signal, idempotencyKey } = options;
+    const isAlone = signal !== undefined || idempotencyKey !== undefined;
+    const outcome = isAlone ? (await this.pushAll(topic, [job], { signal, idempotencyKey }))[0]! : await this.gathered.push(topic, job);
     const result = pushResult(outcome);
     if (result.outcome === 'refused') throw result.error;
     return result.id;
   }
 
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
-  async pushMany(topic: string, jobs: readonly NewJob[], options: CallOptions = {}): Promise<PushResult[]> {
+  async pushMany(topic: string, jobs: readonly NewJob[], options: PushOptions = {}): Promise<PushResult[]> {
     checkTopic(topic);
     if (!Array.isArray(jobs)) throw new UsageError('pushMany takes a list of jobs: write [{ body: ... }]');
+    const { signal, idempotencyKey } = onlyKnown('pushMany', options, PUSH_MANY_OPTIONS);
     const headers = this.config.pushHeaders(topic);
-    return (await this.pushAll(topic, jobs.map((job) => newJobValue(listedJob(job), headers)), options)).map(pushResult);
+    return (await this.pushAll(topic, jobs.map((job) => newJobValue(listedJob(job), headers)), { signal, idempotencyKey })).map(pushResult);
   }
 
-  private async pushAll(topic: string, jobs: readonly NewJobValue[], options: CallOptions): Promise<PushOutcome[]> {
+  private async pushAll(topic: string, jobs: readonly NewJobValue[], { signal, idempotencyKey }: Given<PushOptions>): Promise<PushOutcome[]> {
     const batches = batchesOf(jobs, this.connection.engine.welcome);
-    const answers = batches.map((batch) => this.ask('PUSH', { sequence: 0n, topic, jobs: batch, idempotency: 0n }, 'PUSHED', options));
+    if (idempotencyKey !== undefined) return this.pushUnderKey(topic, batches, keyOf(idempotencyKey, jobs.length), { signal });
+    const answers = batches.map((batch) => this.ask('PUSH', { sequence: 0n, topic, jobs: batch, idempotency: 0n, listJobs: 0 }, 'PUSHED', { signal }));
     return (await all(answers)).flatMap(({ results }) => results);
+  }
+
+  /** One after the other: when the key belongs to other jobs, no more of these are pushed. */
+  private async pushUnderKey(topic: string, batches: readonly NewJobValue[][], key: bigint, options: CallOptions): Promise<PushOutcome[]> {
+    const outcomes: PushOutcome[] = [];
+    const listJobs = batches.length > 1 ? batches.reduce((sum, { length }) => sum + length, 0) : 0;
+    for (const jobs of batches) {
+      const reused = outcomes.find(({ outcome, code }) => outcome === OUTCOME.refused && code === ERROR_CODES.SEQUENCE_REUSED);
+      if (reused) {
+        outcomes.push(...jobs.map(() => reused));
+        continue;
+      }
+      const idempotency = key + BigInt(outcomes.length);
+      outcomes.push(...(await this.ask('PUSH', { sequence: 0n, topic, jobs, idempotency, listJobs }, 'PUSHED', options)).results);
+    }
+    return outcomes;
   }
 
   // --- consuming -------------------------------------------------------------------------------------------------
@@ -167,7 +205,7 @@ export class Client extends OperatorCalls {
       const now = engine.now;
       const deliveries = page.jobs.map((job) => engine.leases.deliveryOf(now, job));
       jobs.push(...deliveries.filter(({ deadline }) => deadline > now).map((delivery) => this.held.add(new Job(this.owner, delivery))));
-      if (!(page.marks & 1)) return jobs;
+      if (!(page.marks & PAGE_MARKS.more)) return jobs;
       after = page.jobs.at(-1)?.job ?? after;
     }
   }
@@ -334,7 +372,7 @@ class Owner implements JobOwner {
 class Sender implements PushSender {
   constructor(private readonly client: Client) {}
 
-  get limits(): Welcome {
+  get limits(): WelcomeFields {
     return this.client.connection.engine.welcome;
   }
 
@@ -347,13 +385,20 @@ class Sender implements PushSender {
   }
 
   async send(topic: string, jobs: NewJobValue[]): Promise<readonly PushOutcome[]> {
-    return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n }, 'PUSHED')).results;
+    return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n, listJobs: 0 }, 'PUSHED')).results;
   }
 }
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {
-  if (outcome === REFUSED) return { outcome: 'refused', error: itemRefusal(code, job) };
-  return { outcome: OUTCOMES[outcome] as Exclude<(typeof OUTCOMES)[number], 'refused'>, id: job };
+  if (outcome === OUTCOME.refused) return { outcome: 'refused', error: itemRefusal(code, job) };
+  return { outcome: OUTCOME_NAMES[outcome] as Exclude<(typeof OUTCOME_NAMES)[number], 'refused'>, id: job };
+}
+
+/** The key of the first of so many jobs. The others have the numbers that follow it, of 128 bits, too. */
+function keyOf(key: bigint, jobs: number): bigint {
+  if (typeof key !== 'bigint' || key < 1n || key + BigInt(Math.max(jobs, 1)) - 1n > KEY_MAX) throw new UsageError(`idempotencyKey is ${key}, it must be a bigint from 1 on, of at most 128 bits`);
+  if (jobs > IDEMPOTENT_LIST_JOBS_MAX) throw new UsageError(`${jobs} jobs under one idempotencyKey, at most ${IDEMPOTENT_LIST_JOBS_MAX} are accepted`);
+  return key;
 }
 
 function raise([result]: readonly SettleResult[]): void {
@@ -390,12 +435,14 @@ function releaseDelay(how: ReleaseHow): bigint {
   if (!names) throw new UsageError(`how is ${String(how?.how)}, it must be one of ${Object.keys(RELEASES).join(', ')}`);
   onlyKnown(`a release with how "${how.how}"`, how, names);
   if (how.how === 'not_started') return RELEASE_NOT_STARTED;
-  return how.how === 'after' ? BigInt(durationMs('delayMs', how.delayMs)) : RELEASE_BACKOFF;
+  if (how.how === 'backoff') return RELEASE_BY_BACKOFF;
+  const delayMs = BigInt(durationMs('delayMs', how.delayMs));
+  return how.how === 'parked' ? RELEASE_PARKED + delayMs : delayMs;
 }
 
 function reasonOf(reason: string | undefined): string {
   if (reason !== undefined && typeof reason !== 'string') throw new UsageError('a reason must be a text');
-  const bytes = reason === undefined ? 0 : utf8(reason).byteLength;
+  const bytes = reason === undefined ? 0 : utf8Bytes(reason);
   if (bytes > REASON_BYTES_MAX) throw new UsageError(`a reason of ${bytes} bytes, at most ${REASON_BYTES_MAX} are accepted`);
   return reason ?? '';
 }

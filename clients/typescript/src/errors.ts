@@ -5,9 +5,6 @@
  * `applied` whether it had an effect. Decide by these, never by the text of a message.
  */
 
-import { codeName, isRetryable, type ErrorCodeName } from './protocol/codes.js';
-import type { ErrorReply } from './protocol/messages.js';
-
 /** Whether a failed call had an effect. */
 export type Applied = 'no' | 'yes' | 'unknown';
 
@@ -163,79 +160,5 @@ export class ServerError extends AdjournError {
   }
 }
 
-export class MalformedError extends ServerError {}
-export class UnsupportedError extends ServerError {}
-export class TooLargeError extends ServerError {}
-export class UnauthorisedError extends ServerError {}
-export class InvalidError extends ServerError {}
-export class NotLeaderError extends ServerError {}
-export class NoLeaderError extends ServerError {}
-export class BusyError extends ServerError {}
-export class DiskFullError extends ServerError {}
-export class StoppingError extends ServerError {}
-export class UnreadableError extends ServerError {}
-export class PausedError extends ServerError {}
-export class QuotaError extends ServerError {}
-export class StaleLeaseError extends ServerError {}
-export class KeyExistsError extends ServerError {}
-export class NotFoundError extends ServerError {}
-export class ReservedError extends ServerError {}
-export class WrongStateError extends ServerError {}
-export class SessionUnknownError extends ServerError {}
-export class ExpiresBeforeDueError extends ServerError {}
-export class SequenceReusedError extends ServerError {}
-export class ChangedError extends ServerError {}
 /** A code of a newer server: decide by `retryable` and `applied`. */
 export class UnknownCodeError extends ServerError {}
-
-type ServerErrorClass = new (message: string, marks: Marks, job?: bigint) => ServerError;
-
-const CLASSES: Record<Exclude<ErrorCodeName, 'OUTCOME_UNKNOWN'>, ServerErrorClass> = {
-  MALFORMED: MalformedError,
-  UNSUPPORTED: UnsupportedError,
-  TOO_LARGE: TooLargeError,
-  UNAUTHORISED: UnauthorisedError,
-  INVALID: InvalidError,
-  NOT_LEADER: NotLeaderError,
-  NO_LEADER: NoLeaderError,
-  BUSY: BusyError,
-  DISK_FULL: DiskFullError,
-  STOPPING: StoppingError,
-  UNREADABLE: UnreadableError,
-  PAUSED: PausedError,
-  QUOTA: QuotaError,
-  STALE_LEASE: StaleLeaseError,
-  KEY_EXISTS: KeyExistsError,
-  NOT_FOUND: NotFoundError,
-  RESERVED: ReservedError,
-  WRONG_STATE: WrongStateError,
-  SESSION_UNKNOWN: SessionUnknownError,
-  EXPIRES_BEFORE_DUE: ExpiresBeforeDueError,
-  SEQUENCE_REUSED: SequenceReusedError,
-  CHANGED: ChangedError,
-};
-
-const RETRYABLE_MARK = 1;
-
-/** The error for an ERROR that answers a request. */
-export function refusal(reply: ErrorReply): ServerError | OutcomeUnknownError {
-  const name = codeName(reply.code);
-  if (name === 'OUTCOME_UNKNOWN') return new OutcomeUnknownError(reply.message);
-  const marks: Marks = {
-    code: name ?? 'UNKNOWN',
-    retryable: (reply.marks & RETRYABLE_MARK) !== 0,
-    applied: reply.applied === 0 ? 'no' : 'unknown',
-    retryAfterMs: reply.retryAfterMs,
-  };
-  const message = reply.message || `the server refused the request with code ${reply.code}`;
-  return new (name ? CLASSES[name] : UnknownCodeError)(message, marks);
-}
-
-/** The error for one job or one lease of a batch. Nothing was changed for it. */
-export function itemRefusal(code: number, job?: bigint): ServerError | OutcomeUnknownError {
-  const name = codeName(code);
-  if (name === 'OUTCOME_UNKNOWN') return new OutcomeUnknownError(undefined, job || undefined);
-  const at = job ? `, because of job ${job}` : '';
-  const marks: Marks = { code: name ?? 'UNKNOWN', retryable: name !== undefined && isRetryable(name), applied: 'no' };
-  return new (name ? CLASSES[name] : UnknownCodeError)(`refused: ${name ?? code}${at}`, marks, job || undefined);
-}

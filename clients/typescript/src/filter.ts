@@ -1,11 +1,12 @@
 /** Which jobs `list`, `count` and `bulk` mean. */
 
 import { UsageError } from './errors.js';
-import { BURY_REASONS, JOB_STATES, type BuryReason, type JobState } from './job.js';
+import { BURY_REASONS, type BuryReason, type JobState } from './job.js';
 import { onlyKnown, type Names } from './known.js';
 import { checkTopic } from './new-job.js';
 import { utf8 } from './protocol/bytes.js';
-import type { FilterValue } from './protocol/filter.js';
+import { STATE_NAMES } from './protocol/choices.js';
+import type { FilterValue } from './protocol/messages.js';
 import { instantMs, type Instant } from './time.js';
 
 /** A job matches if it meets all conditions that are there. An empty filter matches every job that is not finished. */
@@ -44,7 +45,7 @@ export function filterValue(filter: JobFilter): FilterValue {
   if (reason !== undefined && typeof reason !== 'string') throw new UsageError('reason must be a text');
   return {
     ...(filter.topic !== undefined && { topic: checkTopic(filter.topic) }),
-    ...(states !== undefined && { states: states.reduce((bits, state) => bits | (1 << place(JOB_STATES, state)), 0) }),
+    ...(states !== undefined && { states: states.reduce((bits, state) => bits | (1 << place(STATE_NAMES, state)), 0) }),
     ...(filter.dueFrom !== undefined && { dueFromMs: instantMs('dueFrom', filter.dueFrom) }),
     ...(filter.dueBefore !== undefined && { dueBeforeMs: instantMs('dueBefore', filter.dueBefore) }),
     ...(keyPrefix !== undefined && { keyPrefix: typeof keyPrefix === 'string' ? utf8(keyPrefix) : keyPrefix }),

@@ -7,7 +7,7 @@
  */
 
 import { AdjournError, QueueFullError } from './errors.js';
-import type { NewJobValue, ResponseFields, Welcome } from './protocol/messages.js';
+import type { NewJobValue, ResponseFields, WelcomeFields } from './protocol/messages.js';
 import { batchesOf, jobBytes } from './push-batches.js';
 
 /** What became of one job, as it stands in PUSHED. */
@@ -20,7 +20,7 @@ interface Waiting {
 }
 
 export interface PushSender {
-  readonly limits: Welcome;
+  readonly limits: WelcomeFields;
   /** Calls without an answer, those here not counted, and how many there may be. */
   readonly pending: number;
   readonly pendingMax: number;

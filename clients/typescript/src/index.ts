@@ -5,10 +5,10 @@
  */
 
 export { connect } from './client.js';
-export type { Client, ClientHealth, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
+export type { Client, ClientHealth, PushOptions, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
 export type { Backup } from './backup.js';
 export type { ClusterCalls } from './cluster-calls.js';
-export type { BulkChange, BulkOptions, BulkStep, Changed, Due, ListOptions, OperatorCalls } from './operator-calls.js';
+export type { BulkChange, BulkOptions, BulkStep, Changed, Due, ListOptions, OperatorCalls, RescheduleOptions } from './operator-calls.js';
 export type { CallOptions } from './engine/interfaces.js';
 export { Worker, RetryLater, BuryJob } from './worker.js';
 export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';
@@ -26,3 +26,5 @@ export { systemClock, type Clock } from './clock.js';
 export type { Instant } from './time.js';
 export { BodyError } from './body.js';
 export * from './errors.js';
+export * from './refusals.js';
+export * from './server-errors.js';

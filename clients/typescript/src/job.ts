@@ -3,8 +3,8 @@
 import { decodeBody, decodeJson, decodeText, CONTENT_TYPE } from './body.js';
 import { LeaseLostError, type LossReason } from './errors.js';
 import type { Delivery } from './engine/leases.js';
-import type { Attributes } from './protocol/attributes.js';
-import type { ListedValue } from './protocol/messages.js';
+import { STATE_NAMES } from './protocol/choices.js';
+import type { Attributes, PastValue, ShownValue } from './protocol/messages.js';
 import { dateOf } from './time.js';
 
 /** The right of this client to one job, until its deadline. A job is a lease, too. */
@@ -19,8 +19,10 @@ export type ReleaseHow =
   | { readonly how: 'backoff'; readonly reason?: string }
   /** The attempt failed; the next one is after this time. */
   | { readonly how: 'after'; readonly delayMs: number; readonly reason?: string }
-  /** The work was not started: no attempt is counted. */
-  | { readonly how: 'not_started' };
+  /** The work was not started: no attempt is counted, and the job is ready at once. */
+  | { readonly how: 'not_started' }
+  /** The work was not started, and is not to be before this delay: no attempt is counted. */
+  | { readonly how: 'parked'; readonly delayMs: number; readonly reason?: string };
 
 /** What a job needs of its client. */
 export interface JobOwner {
@@ -148,8 +150,7 @@ function headersOf(attributes: Attributes): Readonly<Record<string, string>> {
   return Object.fromEntries(attributes.headers ?? []);
 }
 
-export type JobState = 'delayed' | 'ready' | 'reserved' | 'buried' | 'finished';
-export const JOB_STATES: readonly JobState[] = ['delayed', 'ready', 'reserved', 'buried', 'finished'];
+export type JobState = (typeof STATE_NAMES)[number];
 export type BuryReason = 'consumer' | 'attempts' | 'too_late';
 export const BURY_REASONS: readonly BuryReason[] = ['consumer', 'attempts', 'too_late'];
 
@@ -157,7 +158,7 @@ export const BURY_REASONS: readonly BuryReason[] = ['consumer', 'attempts', 'too
 export type Unknown = 'unknown';
 
 export function stateOf(state: number): JobState | Unknown {
-  return JOB_STATES[state] ?? 'unknown';
+  return STATE_NAMES[state] ?? 'unknown';
 }
 
 /** One job, by its id or by its key. */
@@ -190,9 +191,11 @@ export interface JobInfo {
   /** The last reason of a release or bury. */
   readonly reason: string | null;
   readonly finished: Date | null;
+  /** What `ifVersion` of `reschedule` compares: each change of the job makes it another; `null` in lists, and where it is not known. */
+  readonly version: bigint | null;
 }
 
-export function jobInfo(shown: Omit<ListedValue, 'bodyBytes'> & { readonly bodyBytes?: number; readonly finishedMs?: bigint }): JobInfo {
+export function jobInfo(shown: ShownValue & PastValue & { readonly bodyBytes?: number; readonly finishedMs?: bigint; readonly version?: bigint }): JobInfo {
   return {
     id: shown.job,
     state: stateOf(shown.state),
@@ -215,5 +218,6 @@ export function jobInfo(shown: Omit<ListedValue, 'bodyBytes'> & { readonly bodyB
     heldBy: shown.heldBy || null,
     reason: shown.reason || null,
     finished: dateOf(shown.finishedMs ?? 0n),
+    version: shown.version || null,
   };
 }

@@ -10,7 +10,7 @@ const LIKE_MIN = 4;
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 /** The names of the options of a type, all of them. */
-export type Names<T> = Readonly<Record<KeysOf<T>, true>>;
+export type Names<T> = Readonly<Record<KeysOf<T>, unknown>>;
 
 /** The options, if all of them are known. `what` has them: "a job", for example; `hint` says what else may have been meant. */
 export function onlyKnown<T extends object>(what: string, given: T, names: Names<T>, hint = ''): T {

@@ -2,19 +2,18 @@
 
 import { backoffValue, type JobBackoff } from './backoff.js';
 import { CONTENT_TYPE, JSON_TYPE, TEXT_TYPE, encodeBody } from './body.js';
-import type { CallOptions } from './engine/interfaces.js';
+import type { PushOptions } from './client.js';
 import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
-import type { Attributes } from './protocol/attributes.js';
+import { keyFault, topicFault } from './protocol/checks.js';
+import { DUE_KIND, IF_EXISTS, IF_EXISTS_NAMES } from './protocol/choices.js';
+import { ATTRIBUTES } from './protocol/elements.js';
 import { PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
-import type { NewJobValue } from './protocol/messages.js';
-import { keyFault, topicFault } from './protocol/schema.js';
+import type { Attributes, NewJobValue } from './protocol/messages.js';
 import { durationMs, instantMs, type Instant } from './time.js';
 
 /** What becomes of a push when its topic has a job with the same key. */
-export type IfExists = 'reject' | 'keep' | 'replace' | 'replace_any' | 'postpone';
-
-export const IF_EXISTS: readonly IfExists[] = ['reject', 'keep', 'replace', 'replace_any', 'postpone'];
+export type IfExists = keyof typeof IF_EXISTS;
 
 export interface JobOptions {
   /** Due so many milliseconds after the queue accepts it. Without `delayMs` and `at` it is due at once. */
@@ -81,23 +80,11 @@ const JOB_OPTIONS: Names<JobOptions> = {
   createdAt: true,
   attributes: true,
 };
-const ATTRIBUTES: Names<Attributes> = {
-  headers: true,
-  expires: true,
-  attemptsMax: true,
-  backoff: true,
-  fairnessKey: true,
-  dedupeRetentionMs: true,
-  createdAtMs: true,
-  scheduleReference: true,
-  postponeMaxMs: true,
-  unknown: true,
-};
-const PUSH_OPTIONS: Names<JobOptions & CallOptions> = { ...JOB_OPTIONS, signal: true };
+const PUSH_OPTIONS: Names<JobOptions & PushOptions> = { ...JOB_OPTIONS, idempotencyKey: true, signal: true };
 const NEW_JOB: Names<NewJob> = { ...JOB_OPTIONS, body: true };
 
 /** The options of one job, if all of them are known. */
-export function pushOptions<T extends JobOptions & CallOptions>(options: T): T {
+export function pushOptions<T extends JobOptions & PushOptions>(options: T): T {
   return onlyKnown('a job', options, PUSH_OPTIONS as Names<T>);
 }
 
@@ -112,12 +99,12 @@ export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string,
   const { bytes, contentType } = encodeBody(job.body);
   if (job.delayMs !== undefined && job.at !== undefined) throw new UsageError('delayMs and at exclude each other');
   if (job.key !== undefined) checkKey(job.key);
-  const ifExists = IF_EXISTS.indexOf(job.ifExists ?? 'reject');
-  if (ifExists < 0) throw new UsageError(`ifExists is ${job.ifExists}, it must be one of ${IF_EXISTS.join(', ')}`);
+  const ifExists = IF_EXISTS_NAMES.indexOf(job.ifExists ?? 'reject');
+  if (ifExists < 0) throw new UsageError(`ifExists is ${job.ifExists}, it must be one of ${IF_EXISTS_NAMES.join(', ')}`);
   if (ifExists > 0 && job.key === undefined) throw new UsageError(`ifExists is about jobs with the same key: give the job a key, too`);
   return {
     dueMs: job.at !== undefined ? instantMs('at', job.at) : BigInt(durationMs('delayMs', job.delayMs ?? 0)),
-    dueKind: job.at !== undefined ? 1 : 0,
+    dueKind: job.at !== undefined ? DUE_KIND.at : DUE_KIND.after,
     priority: priorityOf(job.priority),
     ttrMs: job.ttrMs === undefined ? 0 : ttrOf(job.ttrMs),
     ifExists,
@@ -146,8 +133,8 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
   return Object.freeze({
     ...job.attributes,
     ...(headers.length > 0 && { headers }),
-    ...(job.expiresAfterMs !== undefined && { expires: { kind: 0, ms: BigInt(durationMs('expiresAfterMs', job.expiresAfterMs)) } }),
-    ...(job.expiresAt !== undefined && { expires: { kind: 1, ms: instantMs('expiresAt', job.expiresAt) } }),
+    ...(job.expiresAfterMs !== undefined && { expires: { kind: DUE_KIND.after, ms: BigInt(durationMs('expiresAfterMs', job.expiresAfterMs)) } }),
+    ...(job.expiresAt !== undefined && { expires: { kind: DUE_KIND.at, ms: instantMs('expiresAt', job.expiresAt) } }),
     ...(job.attemptsMax !== undefined && { attemptsMax: job.attemptsMax }),
     ...(job.backoff !== undefined && { backoff: backoffValue(job.backoff) }),
     ...(job.rememberMs !== undefined && { dedupeRetentionMs: BigInt(durationMs('rememberMs', job.rememberMs)) }),

@@ -52,3 +52,51 @@ declare module 'node:worker_threads' {
 }
 
 declare function setImmediate(callback: () => void): unknown;
+
+declare module 'node:child_process' {
+  interface Stream {
+    on(event: 'data', listener: (bytes: Uint8Array) => void): void;
+    once(event: 'end', listener: () => void): void;
+    unref(): void;
+  }
+  export interface ChildProcess {
+    readonly stdin: { end(): void; unref(): void };
+    readonly stdout: Stream;
+    readonly stderr: Stream;
+    once(event: 'exit', listener: () => void): void;
+    once(event: 'error', listener: (error: Error) => void): void;
+    ref(): void;
+    unref(): void;
+  }
+  export function spawn(command: string, args: readonly string[], options: { env: Readonly<Record<string, string | undefined>> }): ChildProcess;
+}
+
+declare module 'node:fs' {
+  export const constants: { readonly X_OK: number };
+  export function accessSync(path: string, mode: number): void;
+  export function statSync(path: string): { isFile(): boolean };
+}
+
+declare module 'node:path' {
+  export const delimiter: string;
+  export function join(...parts: string[]): string;
+}
+
+declare module 'node:process' {
+  export const env: Readonly<Record<string, string | undefined>>;
+}
+
+declare module 'node:util' {
+  export function isDeepStrictEqual(a: unknown, b: unknown): boolean;
+}
+
+declare module 'node:assert' {
+  export class AssertionError extends Error {
+    constructor(options: { message: string; stackStartFn: (...args: never[]) => unknown });
+  }
+}
+
+declare class Buffer {
+  static from(buffer: ArrayBufferLike, at: number, bytes: number): Buffer;
+  latin1Slice(from: number, to: number): string;
+}

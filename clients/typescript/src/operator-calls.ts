@@ -3,17 +3,20 @@
  */
 
 import type { CallOptions } from './engine/interfaces.js';
-import { NotFoundError, UsageError } from './errors.js';
+import type { KeyToCancel } from './engine/repeat.js';
+import { UsageError } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
 import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknown } from './job.js';
 import { onlyKnown, type Names } from './known.js';
 import { checkKey, checkTopic } from './new-job.js';
+import { CHANGE_NAMES, DISCONNECT_OPTIONS, DUE_KIND, JOB_KIND, LIST_MARKS, ORDER_NAMES, PAGE_MARKS, STEP } from './protocol/choices.js';
 import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
+import { NotFoundError } from './server-errors.js';
 import { durationMs, instantMs, type Instant } from './time.js';
 import { settingsChange, type TopicPolicyChange } from './topic-policy.js';
-import { wholeNumber } from './whole-number.js';
+import { wholeNumber, wideNumber } from './whole-number.js';
 
 /** What became of one job. */
 export interface Changed {
@@ -23,10 +26,12 @@ export interface Changed {
   readonly due: Date;
   /** `due` in milliseconds, exact also after the year 275760, where `Date` ends. */
   readonly dueMs: bigint;
+  /** The version of the job after the change, and of a deleted one before it; `null` from a server that has none. */
+  readonly version: bigint | null;
 }
 
 export interface ListOptions extends CallOptions {
-  order?: 'due' | 'id' | 'key';
+  order?: (typeof ORDER_NAMES)[number];
   /** Jobs per request: 1,024. */
   pageSize?: number;
   withBodies?: boolean;
@@ -34,6 +39,11 @@ export interface ListOptions extends CallOptions {
 
 /** When a job is to be due. */
 export type Due = { readonly delayMs: number } | { readonly at: Instant };
+
+export interface RescheduleOptions extends CallOptions {
+  /** Only if the job is still of this version: else it is a `ChangedError`, and nothing is changed. */
+  ifVersion?: bigint;
+}
 
 export type BulkChange =
   | { readonly change: 'delete' | 'kick' | 'run_now' }
@@ -57,10 +67,9 @@ export interface BulkStep {
   readonly cursor: Uint8Array;
 }
 
+const RESCHEDULE_OPTIONS: Names<RescheduleOptions> = { ifVersion: true, signal: true };
 const LIST_OPTIONS: Names<ListOptions> = { order: true, pageSize: true, withBodies: true, signal: true };
 const BULK_OPTIONS: Names<BulkOptions> = { stepSize: true, cursor: true, signal: true };
-const ORDERS = ['due', 'id', 'key'] as const;
-const CHANGES = ['delete', 'kick', 'run_now', 'reschedule', 'move'] as const;
 
 export abstract class OperatorCalls {
   /** For the parts of this package: sends a request, and returns the fields of its answer. */
@@ -80,8 +89,7 @@ export abstract class OperatorCalls {
 
   private async shown(answer: Promise<ResponseFields<'JOB'>>): Promise<JobInfo | null> {
     try {
-      const { shown, ...history } = await answer;
-      return jobInfo({ ...shown, ...history });
+      return jobInfo(await answer);
     } catch (error) {
       if (error instanceof NotFoundError) return null;
       throw error;
@@ -98,7 +106,7 @@ export abstract class OperatorCalls {
    * `false` may also mean that its first copy removed the job, and a job that was pushed under the key meanwhile is removed, too.
    */
   async cancel(topic: string, key: string, options: CallOptions = {}): Promise<boolean> {
-    const reference = { jobKind: 1, topic: checkTopic(topic), key: checkKey(key), mayRepeat: true } as const;
+    const reference: KeyToCancel = { jobKind: JOB_KIND.key, topic: checkTopic(topic), key: checkKey(key), mayRepeat: true };
     try {
       await this.ask('DELETE', { reference }, 'CHANGED', options);
       return true;
@@ -108,11 +116,12 @@ export abstract class OperatorCalls {
     }
   }
 
-  /** Gives a delayed or ready job another due time. */
-  reschedule(job: JobRef, due: Due, options: CallOptions = {}): Promise<Changed> {
+  /** Gives a delayed or ready job another due time; a buried one is kicked first. */
+  reschedule(job: JobRef, due: Due, options: RescheduleOptions = {}): Promise<Changed> {
     checkDue('reschedule', due);
-    const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: 1 } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: 0 };
-    return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job), ifVersion: 0n }, 'CHANGED', options));
+    const { ifVersion = 0n, signal } = onlyKnown('reschedule', options, RESCHEDULE_OPTIONS);
+    const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: DUE_KIND.at } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: DUE_KIND.after };
+    return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job), ifVersion: wideNumber('ifVersion', ifVersion) }, 'CHANGED', { signal }));
   }
 
   /** Makes a delayed job ready. */
@@ -126,8 +135,8 @@ export abstract class OperatorCalls {
   }
 
   private async change(answer: Promise<ResponseFields<'CHANGED'>>): Promise<Changed> {
-    const { job, dueMs, state } = await answer;
-    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)), dueMs };
+    const { job, dueMs, state, version } = await answer;
+    return { id: job, state: stateOf(state), due: new Date(Number(dueMs)), dueMs, version: version || null };
   }
 
   /** Makes up to `max` buried jobs of a topic ready. Returns how many. */
@@ -148,10 +157,10 @@ export abstract class OperatorCalls {
 
   /** The jobs that match, page by page. */
   async *list(filter: JobFilter = {}, options: ListOptions = {}): AsyncGenerator<JobInfo, void> {
-    const order = ORDERS.indexOf(onlyKnown('list', options, LIST_OPTIONS).order ?? 'due');
-    if (order < 0) throw new UsageError(`order is none of ${ORDERS.join(', ')}`);
+    const order = ORDER_NAMES.indexOf(onlyKnown('list', options, LIST_OPTIONS).order ?? 'due');
+    if (order < 0) throw new UsageError(`order is none of ${ORDER_NAMES.join(', ')}`);
     const jobsMax = wholeNumber('pageSize', options.pageSize ?? LIST_JOBS_MAX, LIST_JOBS_MAX);
-    const fields = { jobsMax, order, marks: options.withBodies ? 1 : 0, filter: filterValue(filter) };
+    const fields = { jobsMax, order, marks: options.withBodies ? LIST_MARKS.bodies : 0, filter: filterValue(filter) };
     let cursor = new Uint8Array(0);
     do {
       const page = await this.ask('LIST', { ...fields, cursor }, 'JOBS', { signal: options.signal });
@@ -167,8 +176,8 @@ export abstract class OperatorCalls {
 
   /** Changes all jobs that match, step by step: iterate to go on. Stop at any step, and go on later from its cursor. */
   async *bulk(change: BulkChange, filter: JobFilter, options: BulkOptions = {}): AsyncGenerator<BulkStep, void> {
-    const place = CHANGES.indexOf(change?.change);
-    if (place < 0) throw new UsageError(`change is none of ${CHANGES.join(', ')}`);
+    const place = CHANGE_NAMES.indexOf(change?.change);
+    if (place < 0) throw new UsageError(`change is none of ${CHANGE_NAMES.join(', ')}`);
     checkChange(change);
     onlyKnown('bulk', options, BULK_OPTIONS);
     const fields = {
@@ -236,7 +245,7 @@ export abstract class OperatorCalls {
     for (;;) {
       const page = await this.ask('CONNECTIONS', { after, connectionsMax: CONNECTIONS_LISTED_MAX }, 'CONNECTION_LIST', options);
       for (const one of page.connections) yield connectionInfo(one);
-      if (!(page.marks & 1)) return;
+      if (!(page.marks & PAGE_MARKS.more)) return;
       after = page.connections.at(-1)?.connection ?? after;
     }
   }
@@ -244,12 +253,29 @@ export abstract class OperatorCalls {
   /** Closes the connection of another client. */
   async disconnect(connection: bigint, options: CallOptions & { readonly endSession?: boolean } = {}): Promise<void> {
     onlyKnown('disconnect', options, { endSession: true, signal: true });
-    await this.ask('DISCONNECT', { connection, options: options.endSession ? 1 : 0 }, 'DONE', { signal: options.signal });
+    await this.ask('DISCONNECT', { connection, options: options.endSession ? DISCONNECT_OPTIONS.endsSession : 0 }, 'DONE', { signal: options.signal });
   }
 
   /** Asks whether the leader is there. Returns its wall clock. */
   async ping(options: CallOptions = {}): Promise<Date> {
     return new Date(Number((await this.ask('PING', {}, 'PONG', options)).now));
+  }
+
+  // --- the clock of a server for tests ---------------------------------------------------------------------------
+
+  /**
+   * Moves the queue's clock by so many milliseconds, on a server that runs with `--memory --clock manual`; any other refuses it with an
+   * `UnsupportedError`. Returns what the clock shows then, when everything that is due by that time is carried out: jobs are ready, leases
+   * have ended. This client still counts its leases on its own clock. Never repeated by itself.
+   */
+  async advance(ms: number, options: CallOptions = {}): Promise<Date> {
+    const byMs = BigInt(durationMs('ms', ms));
+    return new Date(Number((await this.ask('ADVANCE', { step: STEP.by, byMs }, 'PONG', options)).now));
+  }
+
+  /** As `advance`, to the time at which the next delayed job is due, of all topics. A `NotFoundError` if none is delayed: the clock stays. */
+  async advanceToNext(options: CallOptions = {}): Promise<Date> {
+    return new Date(Number((await this.ask('ADVANCE', { step: STEP.to_next, byMs: 0n }, 'PONG', options)).now));
   }
 }
 
@@ -269,11 +295,11 @@ function checkChange(change: BulkChange): void {
 }
 
 function referenceOf(job: JobRef): JobReference {
-  if (typeof job === 'bigint') return { jobKind: 0, job };
+  if (typeof job === 'bigint') return { jobKind: JOB_KIND.id, job };
   if (typeof job !== 'object' || job === null) throw new UsageError(`${String(job)} names no job: write its id, a bigint, or { topic, key }`);
   if ('id' in job) {
     if (typeof job.id !== 'bigint') throw new UsageError(`the id of a job is a bigint, not ${String(job.id)}: write 17n, or BigInt(17)`);
-    return { jobKind: 0, job: job.id };
+    return { jobKind: JOB_KIND.id, job: job.id };
   }
-  return { jobKind: 1, topic: checkTopic(job.topic), key: checkKey(job.key) };
+  return { jobKind: JOB_KIND.key, topic: checkTopic(job.topic), key: checkKey(job.key) };
 }

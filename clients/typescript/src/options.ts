@@ -61,7 +61,7 @@ export interface ConnectOptions {
   pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
   /** Whom to believe, and what to show, where an address begins with `adjourns://`. */
   tls?: TlsOptions;
-  /** Makes the connections itself: a tunnel, or one in memory. Then addresses are plain. */
+  /** Makes the connections itself, through a tunnel for example. Then addresses are plain. */
   dialer?: Dialer;
   /** Tests set another clock. */
   clock?: Clock;

@@ -1,21 +1,21 @@
 /** Jobs of one call, spread over as few PUSH requests as the server's limits allow. */
 
 import { UsageError } from './errors.js';
-import { encodeAttributes } from './protocol/attributes.js';
-import { utf8 } from './protocol/bytes.js';
-import type { NewJobValue, Welcome } from './protocol/messages.js';
+import { encodeAttributes } from './protocol/elements.js';
+import { utf8Bytes } from './protocol/bytes.js';
+import type { NewJobValue, WelcomeFields } from './protocol/messages.js';
 
 /** The most that the fields of a PUSH take besides its jobs, and of a job besides its pieces. */
 const PUSH_BYTES = 176;
 const JOB_BYTES = 26;
 
 /** The bytes of a job in a PUSH. Throws if no server of this size takes it. */
-export function jobBytes(job: NewJobValue, { bodyBytesMax }: Welcome): number {
+export function jobBytes(job: NewJobValue, { bodyBytesMax }: WelcomeFields): number {
   if (job.body.byteLength > bodyBytesMax) throw new UsageError(`a body of ${job.body.byteLength} bytes: the server takes at most ${bodyBytesMax}`);
-  return JOB_BYTES + utf8(job.key).byteLength + attributesBytes(job) + job.body.byteLength;
+  return JOB_BYTES + utf8Bytes(job.key) + attributesBytes(job) + job.body.byteLength;
 }
 
-export function batchesOf(jobs: readonly NewJobValue[], limits: Welcome): NewJobValue[][] {
+export function batchesOf(jobs: readonly NewJobValue[], limits: WelcomeFields): NewJobValue[][] {
   const batches: NewJobValue[][] = [];
   let bytes = Infinity;
   for (const job of jobs) {

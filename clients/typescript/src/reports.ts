@@ -1,23 +1,12 @@
 /** What the queue tells of itself. Numbers that the protocol carries in 64 bits are `bigint`. */
 
 import type { Unknown } from './job.js';
-import type { ResponseFields } from './protocol/messages.js';
+import { CONNECTION_MARKS, NODE_MARKS, ROLE_NAMES, SETTINGS_MARKS, TOPIC_MARKS } from './protocol/choices.js';
+import type { ResponseFields, StageValue, TotalsValue } from './protocol/messages.js';
 import { topicPolicy, type TopicPolicy } from './topic-policy.js';
 
-export interface Totals {
-  /** Jobs in that state now. */
-  readonly delayed: bigint;
-  readonly ready: bigint;
-  readonly reserved: bigint;
-  readonly buried: bigint;
-  /** Jobs so far. */
-  readonly pushed: bigint;
-  readonly finished: bigint;
-  readonly deleted: bigint;
-  readonly expired: bigint;
-  /** Time since the oldest ready job was due. */
-  readonly oldestReadyMs: bigint;
-}
+/** Jobs in a state now, and jobs so far. */
+export interface Totals extends TotalsValue {}
 
 export interface TopicCounts extends Totals {
   readonly topic: string;
@@ -38,20 +27,13 @@ export interface QueueStats extends Totals {
   readonly stages: readonly Stage[];
 }
 
-/** The durations of one stage of the work on a node: over its last one to two minutes, at most 1 % too high, 0 if there are none. */
-export interface Stage {
-  /** wait, commit, apply, lateness. A newer server may have others. */
-  readonly stage: string;
-  readonly count: bigint;
-  /** Percentiles and the longest, in microseconds. */
-  readonly p50Us: bigint;
-  readonly p99Us: bigint;
-  readonly p999Us: bigint;
-  readonly maxUs: bigint;
-}
+/** At most 1 % too high, 0 if there are none. Stages are wait, commit, apply and lateness; a newer server may have others. */
+export interface Stage extends StageValue {}
 
 export interface TopicSettings {
   readonly policy: TopicPolicy;
+  /** What of the policy is the server's default, and not set here. */
+  readonly ofServer: readonly ('attemptsMax' | 'backoff')[];
   readonly isPaused: boolean;
   readonly jobs: bigint;
   readonly bytes: bigint;
@@ -75,7 +57,7 @@ export interface ConnectionInfo {
 
 export interface ClusterMember {
   readonly node: bigint;
-  readonly role: 'learner' | 'voter' | 'leader' | Unknown;
+  readonly role: (typeof ROLE_NAMES)[number] | Unknown;
   readonly isConnected: boolean;
   readonly matched: bigint | null;
   readonly applied: bigint | null;
@@ -101,7 +83,7 @@ export interface ClusterStatus {
 type Counts = ResponseFields<'TOPIC_COUNTS'>['topics'][number];
 
 export function topicCounts({ marks, ...counts }: Counts): TopicCounts {
-  return { ...counts, isPaused: (marks & 1) !== 0 };
+  return { ...counts, isPaused: (marks & TOPIC_MARKS.paused) !== 0 };
 }
 
 export function queueStats(stats: ResponseFields<'QUEUE_STATS'>): QueueStats {
@@ -110,7 +92,10 @@ export function queueStats(stats: ResponseFields<'QUEUE_STATS'>): QueueStats {
 }
 
 export function topicSettings({ jobs, bytes, marks, settings }: ResponseFields<'TOPIC_SETTINGS'>): TopicSettings {
-  return { policy: topicPolicy(settings), isPaused: (marks & 1) !== 0, jobs, bytes };
+  const ofServer: TopicSettings['ofServer'][number][] = [];
+  if (marks & SETTINGS_MARKS.attemptsOfServer) ofServer.push('attemptsMax');
+  if (marks & SETTINGS_MARKS.backoffOfServer) ofServer.push('backoff');
+  return { policy: topicPolicy(settings), ofServer, isPaused: (marks & SETTINGS_MARKS.paused) !== 0, jobs, bytes };
 }
 
 export function connectionInfo(report: ResponseFields<'CONNECTION_LIST'>['connections'][number]): ConnectionInfo {
@@ -128,11 +113,9 @@ export function connectionInfo(report: ResponseFields<'CONNECTION_LIST'>['connec
     address,
     clientName,
     topics,
-    hasMoreTopics: (report.marks & 1) !== 0,
+    hasMoreTopics: (report.marks & CONNECTION_MARKS.moreTopics) !== 0,
   };
 }
-
-const ROLES = ['learner', 'voter', 'leader'] as const;
 
 export function clusterStatus(report: ResponseFields<'CLUSTER_REPORT'>): ClusterStatus {
   const { node, term, last, commit, featureLevel } = report;
@@ -145,16 +128,16 @@ export function clusterStatus(report: ResponseFields<'CLUSTER_REPORT'>): Cluster
     commit,
     featureLevel,
     members: report.members.map((member) => {
-      const known = (bit: number) => (member.marks & (1 << bit)) !== 0;
+      const is = (mark: keyof typeof NODE_MARKS) => (member.marks & NODE_MARKS[mark]) !== 0;
       return {
         node: member.node,
-        role: ROLES[member.role] ?? 'unknown',
-        isConnected: known(0),
-        matched: known(1) ? member.matched : null,
-        applied: known(2) ? member.applied : null,
-        aheadMs: known(3) ? member.aheadMs : null,
+        role: ROLE_NAMES[member.role] ?? 'unknown',
+        isConnected: is('connected'),
+        matched: is('matched') ? member.matched : null,
+        applied: is('applied') ? member.applied : null,
+        aheadMs: is('ahead') ? member.aheadMs : null,
         audited: member.audited,
-        hasSameState: known(4) ? known(5) : null,
+        hasSameState: is('compared') ? is('sameState') : null,
         peerAddress: member.peerAddress,
         clientAddress: member.clientAddress,
       };

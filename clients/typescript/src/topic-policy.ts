@@ -3,7 +3,9 @@
 import { backoffOf, backoffValue, type JobBackoff } from './backoff.js';
 import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
-import type { LateValue, Settings, SettingsChange } from './protocol/policy.js';
+import { LATE_ACTION_NAMES } from './protocol/choices.js';
+import { SETTINGS } from './protocol/elements.js';
+import type { LateValue, Settings, SettingsChange } from './protocol/messages.js';
 import { wideDurationMs } from './time.js';
 import { wideNumber } from './whole-number.js';
 
@@ -18,41 +20,32 @@ export type Late<N extends Wide = Wide> = { readonly afterMs: N } & (
   | { readonly action: 'drop' }
 );
 
-interface Policy<N extends Wide> {
-  /** The time to run of a job that says none. */
-  readonly ttrMs?: number;
-  readonly priority?: number;
-  readonly attemptsMax?: number;
+/** Settings that have another form here than on the wire. */
+interface Own<N extends Wide> {
+  /** The backoff of a job that has none. */
   readonly backoff?: JobBackoff;
-  /** A job without an expiry expires so long after it is due. */
-  readonly expiresAfterMs?: N;
-  readonly jobsMax?: N;
-  readonly bytesMax?: N;
-  readonly bodyBytesMax?: number;
-  readonly leasesMax?: number;
-  /** Deliveries per second. */
-  readonly rate?: number;
   readonly late?: Late<N>;
-  /** The topic that takes the jobs that would be buried here. */
-  readonly deadLetters?: string;
-  /** How long a finished job is remembered that does not say it. */
-  readonly rememberMs?: N;
+  /** A larger body is refused with `TOO_LARGE`. */
+  readonly bodyBytesMax?: number;
 }
 
 /** A policy as the queue shows it: numbers of 64 bits are `bigint`. */
-export type TopicPolicy = Policy<bigint>;
+export interface TopicPolicy extends Omit<Settings, 'backoff' | 'late' | 'bodyMax'>, Own<bigint> {}
+
+/** What a caller may give for a setting. */
+type Given<T> = T extends bigint ? Wide : T extends true ? boolean : T;
 
 /**
- * `null` takes a setting away; settings that are not there stay as they are. A `number` must be a safe integer where a
- * `bigint` is accepted.
+ * `null` takes a setting away, and `false` one that is only there or not; settings that are not there stay as they are. A
+ * `number` must be a safe integer where a `bigint` is accepted. A text must not be empty.
  */
-export type TopicPolicyChange = { readonly [K in keyof Policy<Wide>]?: Policy<Wide>[K] | null };
-
-const ACTIONS = ['rate', 'spread', 'bury', 'drop'] as const;
+export type TopicPolicyChange = {
+  readonly [K in keyof TopicPolicy]?: (K extends keyof Own<Wide> ? Own<Wide>[K] : Given<NonNullable<TopicPolicy[K]>>) | null;
+};
 
 function lateValue(late: Late): LateValue {
-  const action = ACTIONS.indexOf(late.action);
-  if (action < 0) throw new UsageError(`late.action is none of ${ACTIONS.join(', ')}`);
+  const action = LATE_ACTION_NAMES.indexOf(late?.action);
+  if (action < 0) throw new UsageError(`late.action is none of ${LATE_ACTION_NAMES.join(', ')}`);
   const own = late.action === 'rate' ? { perSecond: true } : late.action === 'spread' ? { overMs: true } : {};
   onlyKnown(`late with the action "${late.action}"`, late, { afterMs: true, action: true, ...own } as Names<Late>);
   let value = 0n;
@@ -62,7 +55,7 @@ function lateValue(late: Late): LateValue {
 }
 
 function lateOf({ afterMs, action, value }: LateValue): Late<bigint> | undefined {
-  switch (ACTIONS[action]) {
+  switch (LATE_ACTION_NAMES[action]) {
     case 'rate':
       return { afterMs, action: 'rate', perSecond: value };
     case 'spread':
@@ -76,47 +69,39 @@ function lateOf({ afterMs, action, value }: LateValue): Late<bigint> | undefined
   }
 }
 
-function change<T, U>(value: T | null | undefined, to: (value: T) => U): U | null | undefined {
-  return value === undefined || value === null ? (value as null | undefined) : to(value);
-}
-
-const SETTINGS: Names<TopicPolicyChange> = {
-  ttrMs: true,
-  priority: true,
-  attemptsMax: true,
-  backoff: true,
-  expiresAfterMs: true,
-  jobsMax: true,
-  bytesMax: true,
-  bodyBytesMax: true,
-  leasesMax: true,
-  rate: true,
-  late: true,
-  deadLetters: true,
-  rememberMs: true,
-};
+const { bodyMax, ...SAME } = SETTINGS;
+/** What stands in each setting. */
+const POLICY: Names<TopicPolicyChange> & Readonly<Record<string, unknown>> = { ...SAME, bodyBytesMax: bodyMax };
 
 export function settingsChange(policy: TopicPolicyChange): SettingsChange {
-  onlyKnown('the policy of a topic', policy, SETTINGS);
-  const same = (value: number) => value;
-  const count = (name: string) => (value: Wide) => wideNumber(name, value);
-  const duration = (name: string) => (value: Wide) => wideDurationMs(name, value);
-  const all = {
-    ttrMs: change(policy.ttrMs, same),
-    priority: change(policy.priority, same),
-    attemptsMax: change(policy.attemptsMax, same),
-    backoff: change(policy.backoff, backoffValue),
-    expiresAfterMs: change(policy.expiresAfterMs, duration('expiresAfterMs')),
-    jobsMax: change(policy.jobsMax, count('jobsMax')),
-    bytesMax: change(policy.bytesMax, count('bytesMax')),
-    bodyMax: change(policy.bodyBytesMax, same),
-    leasesMax: change(policy.leasesMax, same),
-    rate: change(policy.rate, same),
-    late: change(policy.late, lateValue),
-    deadLetters: change(policy.deadLetters, (value: string) => value),
-    rememberMs: change(policy.rememberMs, duration('rememberMs')),
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as SettingsChange;
+  onlyKnown('the policy of a topic', policy, POLICY);
+  const change: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(policy)) {
+    if (value !== undefined) change[name === 'bodyBytesMax' ? 'bodyMax' : name] = value === null ? null : settingOf(name, value);
+  }
+  return change as SettingsChange;
+}
+
+/** The value of a setting as it stands on the wire. */
+function settingOf(name: string, value: NonNullable<TopicPolicyChange[keyof TopicPolicyChange]>): Settings[keyof Settings] | null {
+  switch (POLICY[name]) {
+    case 'backoff':
+      return backoffValue(value as JobBackoff);
+    case 'late':
+      return lateValue(value as Late);
+    case 'u64':
+      return name.endsWith('Ms') ? wideDurationMs(name, value as Wide) : wideNumber(name, value as Wide);
+    case 'flag':
+      if (typeof value !== 'boolean') throw new UsageError(`${name} must be true or false`);
+      return value || null;
+    case 'text':
+      if (typeof value !== 'string') throw new UsageError(`${name} must be a text`);
+      // On the wire, an empty value takes the setting away.
+      if (value === '') throw new UsageError(`${name} must not be empty: write null to take the setting away`);
+      return value;
+    default:
+      return value as number;
+  }
 }
 
 export function topicPolicy(settings: SettingsChange): TopicPolicy {

@@ -8,7 +8,8 @@
 
 import type { Client, Stoppable } from './client.js';
 import { pause } from './clock.js';
-import { AdjournError, LeaseLostError, RunTooLongError, UnsupportedError, UsageError, WorkerStoppingError, type LossReason } from './errors.js';
+import { AdjournError, LeaseLostError, RunTooLongError, UsageError, WorkerStoppingError, type LossReason } from './errors.js';
+import { UnsupportedError } from './server-errors.js';
 import type { Job, ReleaseHow } from './job.js';
 import { FailureLog } from './failure-log.js';
 import { onlyKnown, type Names } from './known.js';
@@ -105,7 +106,7 @@ const OPTIONS: Names<WorkerOptions> = {
 };
 
 /** How a job of a handler that failed goes back. */
-type Failed = Exclude<ReleaseHow, { readonly how: 'not_started' }>;
+type Failed = Exclude<ReleaseHow, { readonly how: 'not_started' | 'parked' }>;
 
 const RUN_MS_MAX = 3_600_000;
 const STOP_MS_MAX = 30_000;

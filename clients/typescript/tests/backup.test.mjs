@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BackupLostError, ClosedError, ProtocolError } from 'adjourn';
-import { ManualClock } from 'adjourn/testing';
+import { ManualClock } from './support/manual-clock.mjs';
 import { ERROR, client, scripted } from './support/scripted.mjs';
 import { until } from './support/until.mjs';
 

@@ -167,3 +167,48 @@ test('settings are taken away by null, and those of a newer peer are skipped', (
   const newer = Buffer.concat([encodeSettings({ ttrMs: 30000 }), Buffer.from([99, 0, 1, 0, 7])]);
   assert.deepEqual(decodeSettings(newer), { ttrMs: 30000 });
 });
+
+test('a field that may be absent from a fixed part is there as a whole, or is 0', () => {
+  const job = { job: 1n, fence: 2n, dueMs: 3n, priority: 4, attempts: 5, ttrLeftMs: 6, topic: 't', key: 'k', attributes: {}, body: Uint8Array.of(9), deadlineMs: 7n };
+  const { opcode, group, id, payload } = split(encodeResponse('RESERVED', 3, { jobs: [job] }));
+  const [head, fixed, pieces] = [payload.subarray(0, 6), payload.subarray(6, 59), payload.subarray(59)];
+  const of = (bytes) => decodeResponse({ opcode, group, id, payload: Buffer.concat([Uint8Array.of(bytes, 0), head.subarray(2), fixed.subarray(0, bytes), pieces]) }).fields.jobs;
+  assert.deepEqual(of(53), [job]);
+  assert.deepEqual(of(45), [{ ...job, deadlineMs: 0n }]);
+  assert.throws(() => of(49), DecodeError);
+  assert.throws(() => of(44), DecodeError);
+});
+
+test('fields at the end of a request that say nothing are left out, but not before one that says something', () => {
+  const job = { dueMs: 0n, priority: 0, ttrMs: 0, dueKind: 0, ifExists: 0, key: '', attributes: {}, body: new Uint8Array(0) };
+  const push = { sequence: 1n, topic: 't', jobs: [job] };
+  const bytes = (more) => encodeRequest('PUSH', 1, { ...push, ...more }).byteLength;
+  assert.equal(bytes({ idempotency: 0n, listJobs: 0 }), bytes({}));
+  assert.equal(bytes({ idempotency: 5n, listJobs: 0 }), bytes({}) + 16);
+  assert.equal(bytes({ idempotency: 0n, listJobs: 2 }), bytes({}) + 20);
+  const frame = split(encodeRequest('PUSH', 1, { ...push, idempotency: 5n, listJobs: 2 }));
+  assert.deepEqual(decodeRequest(frame).fields, { ...push, idempotency: 5n, listJobs: 2 });
+  for (const cut of [1, 4, 5, 19]) {
+    const shorter = { ...frame, payload: frame.payload.subarray(0, frame.payload.byteLength - cut) };
+    if (cut === 4) assert.equal(decodeRequest(shorter).fields.listJobs, 0);
+    else assert.throws(() => decodeRequest(shorter), DecodeError, `${cut}`);
+  }
+});
+
+test('a delay of RELEASE may park, but not for more than ten years', () => {
+  const release = (delayMs) => decodeRequest(split(encodeRequest('RELEASE', 1, { delayMs, leases: [{ job: 1n, fence: 1n }], reason: '' }))).fields.delayMs;
+  const [ten, parked] = [315_360_000_000n, 1n << 63n];
+  for (const ms of [0n, ten, parked, parked + ten, (1n << 64n) - 2n, (1n << 64n) - 1n]) assert.equal(release(ms), ms);
+  for (const ms of [ten + 1n, parked - 1n, parked + ten + 1n, (1n << 64n) - 3n]) assert.throws(() => release(ms), DecodeError);
+});
+
+test('the writer of a long frame, and of one in another, takes nothing from the next', () => {
+  const body = new Uint8Array(3_000_000).fill(7);
+  const job = { dueMs: 0n, priority: 0, ttrMs: 0, dueKind: 0, ifExists: 0, key: 'ü'.repeat(100), attributes: { headers: [['a', 'ü'.repeat(300)]] }, body };
+  const jobs = [job, { ...job, body: body.subarray(0, 10) }];
+  const fields = { sequence: 1n, topic: 't', jobs, idempotency: 0n, listJobs: 0 };
+  const first = encodeRequest('PUSH', 1, fields);
+  assert.throws(() => encodeRequest('PUSH', 1, { ...fields, topic: 't'.repeat(256) }), RangeError);
+  assert.deepEqual(decodeRequest(split(first)).fields, fields);
+  assert.equal(Buffer.compare(encodeRequest('PUSH', 1, fields), first), 0);
+});

@@ -17,7 +17,7 @@ import {
   Worker,
 } from 'adjourn';
 import { encodeResponse } from 'adjourn/protocol';
-import { ManualClock } from 'adjourn/testing';
+import { ManualClock } from './support/manual-clock.mjs';
 import { ERROR, WELCOME, client, delivered, pushed, scripted } from './support/scripted.mjs';
 import { until } from './support/until.mjs';
 
@@ -159,7 +159,7 @@ test('counts of 64 bits are not rounded', async () => {
   assert.equal(await q.count(), most);
   assert.deepEqual(await q.topics(), [{ topic: 't', isPaused: true, ...totals }]);
   assert.deepEqual(await q.stats(), { now: new Date(0), uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, ...totals, topics: [], stages: [stage] });
-  assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: false, policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
+  assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: false, ofServer: [], policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
   const { value: connection } = await q.connections().next();
   assert.deepEqual([connection.creditJobs, connection.creditBytes, connection.unsentBytes], [most, most, most]);
   assert.equal((await q.cluster.status()).members[0].aheadMs, ahead);

@@ -24,7 +24,14 @@ before(async () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [file, code] of programs) writeFileSync(new URL(file, folder), code);
-  writeFileSync(new URL('env.d.ts', folder), "declare const process: { once(event: 'SIGTERM', listener: () => void): void };\n");
+  const hash = 'interface Hash { update(text: string): Hash; digest(as: "hex"): string }';
+  writeFileSync(
+    new URL('env.d.ts', folder),
+    `declare const process: { once(event: 'SIGTERM', listener: () => void): void };
+    declare module 'node:assert/strict' { const assert: { deepEqual(a: unknown, b: unknown): void }; export default assert; }
+    declare module 'node:test' { export function test(name: string, run: (t: { after(end: () => Promise<void>): void }) => Promise<void>): void; }
+    declare module 'node:crypto' { ${hash} export function createHash(name: string): Hash; }\n`,
+  );
   const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom', 'esnext.disposable'], module: 'nodenext', strict: true, skipLibCheck: false, types: [] };
   writeFileSync(new URL('tsconfig.json', folder), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', home));
@@ -48,12 +55,21 @@ test('the producer and the worker of the README', async () => {
   assert.deepEqual(await ended, { code: 0, signal: null });
 });
 
+test('the list that is pushed twice, and the topic, of the README', async () => {
+  assert.deepEqual(await output('import.ts'), ['2n']);
+  assert.deepEqual(await output('topic.ts'), ['5 undefined https://shop.example/hooks', "[ 'backoff' ]"]);
+});
+
 test('the plain program of the README', async () => {
   assert.deepEqual(await output('plain.cjs'), ['']);
 });
 
-test('the fake of the README', async () => {
-  assert.deepEqual(await output('fake.ts'), ['[]', "[ 'close it' ]"]);
+test('the test of the README', async () => {
+  // A runner of its own, not a part of this one.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', path('unpaid.test.ts')], { env, timeout: 20_000 });
+  assert.match(stdout, /^ok 1 - an order is closed after 30 minutes$/m);
+  assert.match(stdout, /^# pass 1$/m);
 });
 
 test('the tutorial', async () => {
@@ -69,9 +85,9 @@ test('the tutorial', async () => {
 test('CommonJS programs get the same client', async () => {
   const code = `
     const { connect, UsageError } = require('adjourn');
-    const { FakeQueue } = require('adjourn/testing');
+    const { startQueue } = require('adjourn/testing');
     const { encodeRequest } = require('adjourn/protocol');
-    connect('http://x').catch((error) => console.log(error instanceof UsageError, typeof FakeQueue, encodeRequest('PING', 1, {}).length));
+    connect('http://x').catch((error) => console.log(error instanceof UsageError, typeof startQueue, encodeRequest('PING', 1, {}).length));
   `;
   const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', code], { cwd: fileURLToPath(folder) });
   assert.equal(stdout, 'true function 12\n');

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { BuryJob, RetryLater, Worker, connect } from 'adjourn';
-import { FakeQueue } from 'adjourn/testing';
+import { startQueue } from 'adjourn/testing';
+import { ManualClock } from './support/manual-clock.mjs';
 import { Server } from './support/server.mjs';
 import { until } from './support/until.mjs';
 
@@ -52,10 +53,23 @@ for (const [at, [thrown, reason]] of CASES.entries()) {
   });
 }
 
-test('a failure is logged once for each job and reason, at a limited rate', async () => {
+/** A queue, and a client with a clock of its own: how often it logs goes by that. Heartbeats are rare enough for either clock. */
+async function logged(t) {
+  const queue = await startQueue(t, { args: ['--heartbeat-ms', '600000', '--session-grace-ms', '600000'] });
+  const clock = new ManualClock();
   const log = [];
-  const fake = new FakeQueue();
-  const q = await fake.connect({ log: (entry) => log.push(entry) });
+  const q = await queue.connect({ clock, log: (entry) => log.push(entry) });
+  const failures = () => log.filter(({ event }) => event === 'handler_failed').map(({ level, message }) => `${level}: ${message}`);
+  const pass = async (ms) => {
+    await clock.advance(ms);
+    await queue.advance(ms);
+    await queue.idle();
+  };
+  return { queue, q, pass, failures };
+}
+
+test('a failure is logged once for each job and reason, at a limited rate', async (t) => {
+  const { queue, q, pass, failures } = await logged(t);
   const handler = (job) => {
     if (job.text() === 'wish') throw new BuryJob('never');
     throw new Error(job.attempts === 3 ? 'odd' : 'no luck');
@@ -63,42 +77,39 @@ test('a failure is logged once for each job and reason, at a limited rate', asyn
   new Worker(q, { topics: 't', handler });
   const backoff = { kind: 'fixed', waitMs: 1_000 };
   const id = await q.push('t', 'x', { attemptsMax: 5, backoff });
-  await fake.advance(60_000);
+  await queue.idle();
+  for (let retries = 0; retries < 4; retries += 1) await pass(1_000);
   assert.equal((await q.get(id)).state, 'buried');
-  const lines = () => log.filter(({ event }) => event === 'handler_failed').map(({ level, message }) => `${level}: ${message}`);
-  assert.deepEqual(lines(), [`warn: the handler of job ${id} failed at attempt 1: no luck`, `warn: the handler of job ${id} failed at attempt 3: odd`]);
+  assert.deepEqual(failures(), [`warn: the handler of job ${id} failed at attempt 1: no luck`, `warn: the handler of job ${id} failed at attempt 3: odd`]);
 
   const others = await q.pushMany('t', Array.from({ length: 25 }, () => ({ body: 'wish' })));
-  await fake.advance(0);
-  assert.equal(lines().length, 2 + 10);
+  await queue.idle();
+  assert.equal(failures().length, 2 + 10);
   assert.equal((await q.get(others[24].id)).state, 'buried');
-  await fake.advance(1_000);
+  await pass(1_000);
   const last = await q.push('t', 'wish');
-  await fake.advance(0);
-  assert.equal(lines().at(-1), `warn: the handler of job ${last} failed at attempt 1: never (failures that were not logged: 15)`);
-  await q.close();
+  await queue.idle();
+  assert.equal(failures().at(-1), `warn: the handler of job ${last} failed at attempt 1: never (failures that were not logged: 15)`);
 });
 
-test('a failure that was left out of a burst is logged when it happens again', async () => {
-  const log = [];
-  const fake = new FakeQueue();
-  const q = await fake.connect({ log: (entry) => log.push(entry) });
+test('a failure that was left out of a burst is logged when it happens again', async (t) => {
+  const { queue, q, pass, failures } = await logged(t);
   const handler = () => {
     throw new Error('no luck');
   };
   new Worker(q, { topics: 't', handler });
   await q.pushMany('t', Array.from({ length: 11 }, () => ({ body: 'x', attemptsMax: 3, backoff: { kind: 'fixed', waitMs: 5_000 } })));
-  await fake.advance(60_000);
-  const lines = log.filter(({ event }) => event === 'handler_failed').map(({ message }) => message);
-  assert.equal(lines.length, 11);
-  assert.match(lines[10], /failed at attempt 2: no luck \(failures that were not logged: 1\)$/);
-  await q.close();
+  await queue.idle();
+  for (let retries = 0; retries < 2; retries += 1) await pass(5_000);
+  assert.equal(await q.count({ topic: 't', states: ['buried'] }), 11n);
+  assert.equal(failures().length, 11);
+  assert.match(failures()[10], /failed at attempt 2: no luck \(failures that were not logged: 1\)$/);
 });
 
-test('without a log, warnings go to the console', async (context) => {
-  const warn = context.mock.method(console, 'warn', () => {});
-  const fake = new FakeQueue();
-  const q = await fake.connect();
+test('without a log, warnings go to the console', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => {});
+  const queue = await startQueue(t);
+  const q = await queue.connect();
   new Worker(q, {
     topics: 't',
     handler: () => {
@@ -106,7 +117,6 @@ test('without a log, warnings go to the console', async (context) => {
     },
   });
   const id = await q.push('t', 'x', { attemptsMax: 1 });
-  await fake.advance(0);
+  await queue.idle();
   assert.deepEqual(warn.mock.calls.map(({ arguments: [line] }) => line), [`adjourn: the handler of job ${id} failed at attempt 1: no luck`]);
-  await q.close();
 });

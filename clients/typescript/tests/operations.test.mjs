@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
   BackupLostError,
+  ChangedError,
   ClosedError,
   ConnectionError,
   InvalidError,
@@ -417,4 +418,87 @@ test('nobody there, and a wrong token', async () => {
   } finally {
     await closed.stop();
   }
+});
+
+test('the settings of call-backs are set, shown and taken away', async () => {
+  const t = topic();
+  const policy = {
+    callBack: 'https://shop.example/hooks',
+    callBackMethod: 'PUT',
+    callBackHeaders: 'X-Shop: 7',
+    callBackBody: '{id}',
+    callBackTimeoutMs: 5_000,
+    callBackConcurrency: 8,
+    callBackRate: 50,
+    callBackSecrets: 'shop',
+    callBackRefused: 'retry',
+    callBackRetryIf: '{status} == 503',
+    callBackSuccess: 'reply',
+    callBackOfJob: true,
+    callBackLogMs: 86_400_000n,
+    callBackPaused: true,
+    callBackDelayMs: 900_000n,
+  };
+  await q.setTopic(t, policy);
+  const shown = (await q.showTopic(t)).policy;
+  assert.deepEqual(Object.fromEntries(Object.keys(policy).map((name) => [name, shown[name]])), policy);
+  await q.setTopic(t, { callBackBody: null, callBackPaused: false, callBackLogMs: 1_000 });
+  const changed = (await q.showTopic(t)).policy;
+  assert.deepEqual([changed.callBackBody, changed.callBackPaused, changed.callBackOfJob, changed.callBackLogMs], [undefined, undefined, true, 1_000n]);
+  await assert.rejects(q.setTopic(t, { callBackMethod: 'SHOUT' }), InvalidError);
+  await assert.rejects(q.setTopic(t, { callBackPaused: 1 }), UsageError);
+});
+
+test('what a policy has of the server is told', async () => {
+  const t = topic();
+  await q.setTopic(t, { attemptsMax: 5 });
+  const { policy, ofServer } = await q.showTopic(t);
+  assert.equal(policy.attemptsMax, 5);
+  assert.ok(!ofServer.includes('attemptsMax'));
+  assert.equal(ofServer.includes('backoff'), policy.backoff !== undefined);
+});
+
+test('a job that was not started can wait: it is parked', async () => {
+  const t = topic();
+  await q.push(t, 'x', { attemptsMax: 1 });
+  const [job] = await q.reserve(t);
+  await job.release({ how: 'parked', delayMs: 3_600_000, reason: 'the shop is closed' });
+  const parked = await q.get(job.id);
+  assert.deepEqual([parked.state, parked.attempts, parked.reason], ['delayed', 0, 'the shop is closed']);
+  assert.ok(parked.due > Date.now() + 3_000_000);
+  await q.runNow(job.id);
+  const [again] = await q.reserve(t);
+  assert.equal(again.attempts, 1);
+  await q.release(again, { how: 'parked', delayMs: 0 });
+  assert.equal((await q.get(job.id)).state, 'ready');
+  await assert.rejects(async () => q.release(again, { how: 'parked' }), UsageError);
+  await assert.rejects(async () => q.release(again, { how: 'parked', delayMs: -1 }), UsageError);
+});
+
+test('a job is rescheduled only while it is of the version that was looked at', async () => {
+  const t = topic();
+  const id = await q.push(t, 'x', { delayMs: 60_000 });
+  const { version } = await q.get(id);
+  assert.equal(typeof version, 'bigint');
+  const changed = await q.reschedule(id, { delayMs: 120_000 }, { ifVersion: version });
+  assert.notEqual(changed.version, version);
+  await assert.rejects(q.reschedule(id, { delayMs: 5 }, { ifVersion: version }), ChangedError);
+  assert.equal((await q.reschedule(id, { delayMs: 180_000 }, { ifVersion: changed.version })).state, 'delayed');
+});
+
+test('a list that is pushed again under its key is pushed once, also in several requests and by another client', async () => {
+  const t = topic();
+  const key = BigInt(`0x${createHash('sha256').update(t).digest('hex').slice(0, 32)}`);
+  const jobs = Array.from({ length: 5_000 }, (_, n) => ({ body: { n } }));
+  const first = await q.pushMany(t, jobs, { idempotencyKey: key });
+  const other = await connect(server.url, { withoutSession: true });
+  try {
+    const again = await other.pushMany(t, jobs, { idempotencyKey: key });
+    assert.deepEqual(again.map(({ id }) => id), first.map(({ id }) => id));
+    const [longer] = await other.pushMany(t, jobs.slice(0, 10), { idempotencyKey: key });
+    assert.equal(longer.error.code, 'SEQUENCE_REUSED');
+  } finally {
+    await other.close();
+  }
+  assert.equal(await q.count({ topic: t }), 5_000n);
 });

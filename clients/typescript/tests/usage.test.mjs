@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ThreadPool, UsageError, Worker, connect } from 'adjourn';
-import { FakeQueue } from 'adjourn/testing';
+import { TestQueue } from 'adjourn/testing';
 import { Server } from './support/server.mjs';
 
 const server = await Server.start();
@@ -76,6 +76,7 @@ const WRONG = [
   [() => all(q.bulk({ change: 'kick' }, {}, { pageSize: 5 })), /bulk has no option/],
   [() => q.kickMany('t', Number.NaN), /max is NaN/],
   [() => q.setTopic('t', { rateMax: 5 }), /write rate/],
+  [() => q.setTopic('t', { callBackBody: '' }), /callBackBody must not be empty: write null to take the setting away/],
   [() => q.setTopic('t', { late: { afterMs: 5, action: 'bury', overMs: 5 } }), /no option "overMs"/],
   [() => q.disconnect(1n, { endsSession: true }), /disconnect has no option/],
   [() => new Worker(q, { topics: 't', handler: () => {}, credit: 5 }), /a worker has no option "credit"/],
@@ -88,7 +89,7 @@ const WRONG = [
   [() => new Worker(q, { topics: 't', handler: () => {}, stopTimeoutMs: -1 }), /stopTimeoutMs must be a number of milliseconds/],
   [() => new ThreadPool('x', { threads: 1, killAfterMs: '5' }), /killAfterMs must be a number of milliseconds/],
   [() => new ThreadPool('x', { threads: 1, size: 5 }), /a thread pool has no option/],
-  [() => new FakeQueue({ now: new Date() }), /a queue in memory has no option/],
+  [() => TestQueue.start({ now: new Date() }), /a queue for tests has no option/],
 ];
 
 for (const [at, [call, says]] of WRONG.entries()) {
@@ -99,12 +100,11 @@ for (const [at, [call, says]] of WRONG.entries()) {
 }
 
 test('a header without a value is not there, and a default one is checked, too', async () => {
-  const fake = new FakeQueue();
   let given = { traceparent: undefined, a: 'default', b: 'default' };
-  const other = await fake.connect({ pushHeaders: () => given });
-  const id = await other.push('t', 'x', { headers: { a: 'own', c: undefined }, attributes: { headers: [['d', 'wire']] } });
+  const other = await connect(server.url, { pushHeaders: () => given });
+  const id = await other.push('headers', 'x', { headers: { a: 'own', c: undefined }, attributes: { headers: [['d', 'wire']] } });
   assert.deepEqual({ ...(await other.get(id)).headers }, { 'content-type': 'text/plain; charset=utf-8', a: 'own', b: 'default', d: 'wire' });
   given = { a: 5 };
-  await assert.rejects(async () => other.push('t', 'x'), (error) => error instanceof UsageError && /pushHeaders of connect: the value of "a" is 5/.test(error.message));
+  await assert.rejects(async () => other.push('headers', 'x'), (error) => error instanceof UsageError && /pushHeaders of connect: the value of "a" is 5/.test(error.message));
   await other.close();
 });

@@ -96,8 +96,8 @@ test('a handler that throws: backoff and reason; later; bury; anything', async (
 
 test('a lease is extended while its handler runs', async () => {
   const q = await client(await serve());
-  const worker = new Worker(q, { topics: t, handler: () => sleep(700) });
-  const id = await q.push(t, 'x', { ttrMs: 200 });
+  const worker = new Worker(q, { topics: t, handler: () => sleep(2_000) });
+  const id = await q.push(t, 'x', { ttrMs: 700 });
   await until('it is finished', () => worker.health().finished === 1);
   assert.equal((await q.get(id)).attempts, 1);
 });

@@ -2,13 +2,12 @@
 
 use bytes::BytesMut;
 
+use super::codes::choices::step;
 use super::decode_error::DecodeError;
 use super::field::Field;
-use super::wire::{Fixed, Reader, in_range};
+use super::layout::frames;
+use super::wire::{Reader, in_range};
 use adjourn_types::limits::DELAY_MS_MAX;
-
-const BY: u8 = 0;
-const TO_NEXT: u8 = 1;
 
 /// How far the clock moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +21,17 @@ pub enum Advance {
 impl Field for Advance {
     fn put(&self, out: &mut BytesMut) {
         let (step, by_ms) = match *self {
-            Self::By(by_ms) => (BY, by_ms),
-            Self::ToNext => (TO_NEXT, 0),
+            Self::By(by_ms) => (step::BY, by_ms),
+            Self::ToNext => (step::TO_NEXT, 0),
         };
-        Fixed::<9>::new().u8(step).u64(by_ms).write(out);
+        frames::Advance { step, by_ms }.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let step = reader.u8("step")?;
-        let by_ms = reader.u64("by_ms")?;
+        let frames::Advance { step, by_ms } = frames::Advance::take(reader)?;
         match step {
-            BY => Ok(Self::By(by_ms)),
-            TO_NEXT => Ok(Self::ToNext),
+            step::BY => Ok(Self::By(by_ms)),
+            step::TO_NEXT => Ok(Self::ToNext),
             value => Err(DecodeError::Choice { field: "step", value }),
         }
     }

@@ -1,31 +1,26 @@
 //! `BACKUP_READY` and `BACKUP_DATA`, the answers to `BACKUP_BEGIN` and `BACKUP_READ`.
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
+use super::layout::frames;
 use super::response::BackupReady;
-use super::wire::{Fixed, Reader};
+use super::wire::Reader;
 
 pub(super) fn encode_ready(ready: &BackupReady, out: &mut BytesMut) {
     let BackupReady { index, jobs, state_hash, bytes } = *ready;
-    Fixed::<40>::new().u64(index).u64(jobs).array(state_hash.to_le_bytes()).u64(bytes).write(out);
+    frames::BackupReady { index, jobs, state_hash, bytes }.put(out);
 }
 
 pub(super) fn decode_ready(reader: &mut Reader<'_>) -> Result<BackupReady, DecodeError> {
-    Ok(BackupReady {
-        index: reader.u64("index")?,
-        jobs: reader.u64("jobs")?,
-        state_hash: u128::from_le_bytes(reader.array("state_hash")?),
-        bytes: reader.u64("bytes")?,
-    })
+    let frames::BackupReady { index, jobs, state_hash, bytes } = frames::BackupReady::take(reader)?;
+    Ok(BackupReady { index, jobs, state_hash, bytes })
 }
 
-pub(super) fn encode_data(data: &Bytes, out: &mut BytesMut) {
-    out.put_u32_le(u32::try_from(data.len()).unwrap_or(u32::MAX));
-    out.put_slice(data);
+pub(super) fn encode_data(data: &[u8], out: &mut BytesMut) {
+    frames::BackupData { data }.put(out);
 }
 
 pub(super) fn decode_data(reader: &mut Reader<'_>) -> Result<Bytes, DecodeError> {
-    let bytes = reader.u32("data")? as usize;
-    reader.bytes(bytes, usize::MAX, "data")
+    Ok(frames::BackupData::take(reader)?.data)
 }

@@ -2,27 +2,18 @@
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use super::codes::bits::list_marks;
+use super::codes::choices::change;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
-use super::job::{
-    PAST_BYTES, REPORT_BYTES, buried, buried_number, decode_past, decode_report_fields, put_past,
-    put_report_fields, put_report_pieces,
-};
+use super::job::{buried, buried_number, listed, report_of_listed};
+use super::layout::frames;
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, in_range, not_longer, put_list, put_piece, put_topic8};
+use super::wire::{self, Fields, Fixed, Reader, in_range, not_longer};
 use adjourn_types::limits::{
     BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
-use adjourn_types::{Filter, JobHistory, ListOrder, Millis, States, TopicName};
-
-const WITH_BODIES: u8 = 1;
-const DELETE: u8 = 0;
-const KICK: u8 = 1;
-const RUN_NOW: u8 = 2;
-const RESCHEDULE: u8 = 3;
-const MOVE: u8 = 4;
-/// A job on a page: the fields of JOB, the length of its body, its history, and the length of the reason.
-const ITEM_BYTES: usize = REPORT_BYTES + 4 + PAST_BYTES + 2;
+use adjourn_types::{Filter, ListOrder, Millis, States, TopicName};
 
 /// The tags of conditions.
 mod tag {
@@ -88,23 +79,25 @@ pub enum Change {
 
 impl Field for List {
     fn put(&self, out: &mut BytesMut) {
-        Fixed::<8>::new()
-            .u32(self.jobs_max)
-            .u8(self.order as u8)
-            .u8(if self.with_bodies { WITH_BODIES } else { 0 })
-            .length16(self.cursor.len())
-            .write(out);
-        out.put_slice(&self.cursor);
-        self.filter.put(out);
+        let frame = frames::List {
+            jobs_max: self.jobs_max,
+            order: self.order as u8,
+            marks: if self.with_bodies { list_marks::BODIES } else { 0 },
+            cursor: &self.cursor[..],
+            filter: &conditions(&self.filter),
+        };
+        frame.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let jobs_max = reader.u32("jobs_max")?;
-        let value = reader.u8("order")?;
-        let order = ListOrder::from_u8(value).ok_or(DecodeError::Choice { field: "order", value })?;
-        let with_bodies = reader.u8("marks")? & WITH_BODIES != 0;
-        let cursor = reader.bytes16(usize::MAX, "cursor")?;
-        Ok(Self { filter: Filter::take(reader, "filter")?, order, jobs_max, with_bodies, cursor })
+        let frames::List { jobs_max, order, marks, cursor, filter } = frames::List::take(reader)?;
+        Ok(Self {
+            filter: filter_of(&filter)?,
+            order: ListOrder::from_u8(order).ok_or(DecodeError::Choice { field: "order", value: order })?,
+            jobs_max,
+            with_bodies: marks & list_marks::BODIES != 0,
+            cursor,
+        })
     }
 
     fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
@@ -129,20 +122,8 @@ impl Field for Filter {
         out.put_slice(&conditions);
     }
 
-    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let bytes = reader.bytes16(usize::MAX, "filter")?;
-        let mut conditions = Reader::new(&bytes);
-        let (mut filter, mut last) = (Filter::default(), 0);
-        while !conditions.is_empty() {
-            let tag = conditions.u16("condition")?;
-            if tag <= last {
-                return Err(DecodeError::ConditionOrder(tag));
-            }
-            last = tag;
-            let value = conditions.bytes16(usize::MAX, "condition")?;
-            decode_condition(tag, &value, &mut filter)?;
-        }
-        Ok(filter)
+    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        filter_of(&reader.bytes16(name)?)
     }
 
     fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -160,6 +141,22 @@ impl Field for Filter {
     fn detach(self) -> Self {
         self.detached()
     }
+}
+
+/// A filter from its conditions.
+fn filter_of(bytes: &Bytes) -> Result<Filter, DecodeError> {
+    let mut conditions = Reader::new(bytes);
+    let (mut filter, mut last) = (Filter::default(), 0);
+    while !conditions.is_at_end() {
+        let tag = conditions.u16("condition")?;
+        if tag <= last {
+            return Err(DecodeError::ConditionOrder(tag));
+        }
+        last = tag;
+        let value = conditions.bytes16("condition")?;
+        decode_condition(tag, &value, &mut filter)?;
+    }
+    Ok(filter)
 }
 
 /// The conditions as they are written.
@@ -229,34 +226,13 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &Bytes, out: &mut BytesMut) {
-    Fixed::<2>::new().length16(cursor.len()).write(out);
-    out.put_slice(cursor);
-    put_list(out, ITEM_BYTES, jobs.len());
-    for job in jobs {
-        put_report_fields(job, out);
-        out.put_u32_le(job.body_bytes);
-        put_past(&job.history, out);
-        let reason = job.history.reason.as_deref().unwrap_or_default();
-        Fixed::<2>::new().length16(reason.len()).write(out);
-        put_report_pieces(job, out);
-        put_piece(out, reason.as_bytes());
-    }
+pub(super) fn encode_jobs(jobs: &[JobReport], cursor: &[u8], out: &mut BytesMut) {
+    frames::Jobs { cursor, jobs: jobs.iter().map(listed) }.put(out);
 }
 
 pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let cursor = reader.bytes16(CURSOR_BYTES_MAX, "cursor")?;
-    let list = reader.list::<ITEM_BYTES>("jobs", usize::MAX)?;
-    let jobs = reader.items(list, |reader, mut fields| {
-        let report = decode_report_fields(&mut fields)?;
-        let body_bytes = fields.u32("body_bytes")?;
-        let past = decode_past(&mut fields)?;
-        let reason_bytes = usize::from(fields.u16("reason")?);
-        let report = report.with_pieces(reader)?;
-        let reason = Some(reader.text(reason_bytes, usize::from(u16::MAX), "reason")?);
-        let history = JobHistory { reason: reason.filter(|reason| !reason.is_empty()), ..past };
-        Ok(JobReport { body_bytes, history, ..report })
-    })?;
+    let frames::Jobs { cursor, jobs } = frames::Jobs::take(reader, report_of_listed)?;
+    not_longer(cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
     Ok(Response::Jobs { jobs, cursor })
 }
 
@@ -274,38 +250,28 @@ impl Bulk {
 
 impl Field for Bulk {
     fn put(&self, out: &mut BytesMut) {
-        let (change, due) = match &self.change {
-            Change::Delete => (DELETE, Millis(0)),
-            Change::Kick => (KICK, Millis(0)),
-            Change::RunNow => (RUN_NOW, Millis(0)),
-            Change::Reschedule { due } => (RESCHEDULE, *due),
-            Change::Move { .. } => (MOVE, Millis(0)),
+        let (change, due_ms, to) = match &self.change {
+            Change::Delete => (change::DELETE, 0, None),
+            Change::Kick => (change::KICK, 0, None),
+            Change::RunNow => (change::RUN_NOW, 0, None),
+            Change::Reschedule { due } => (change::RESCHEDULE, due.0, None),
+            Change::Move { to } => (change::MOVE, 0, Some(to.as_str().as_bytes())),
         };
-        Fixed::<15>::new().u32(self.jobs_max).u8(change).u64(due.0).length16(self.cursor.len()).write(out);
-        out.put_slice(&self.cursor);
-        self.filter.put(out);
-        if let Change::Move { to } = &self.change {
-            put_topic8(out, to);
-        }
+        let (cursor, filter) = (&self.cursor[..], conditions(&self.filter));
+        frames::Bulk { jobs_max: self.jobs_max, change, due_ms, cursor, filter: &filter, to }.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let jobs_max = reader.u32("jobs_max")?;
-        let value = reader.u8("change")?;
-        let due = Millis(reader.u64("due_ms")?);
-        if value > MOVE {
-            return Err(DecodeError::Choice { field: "change", value });
-        }
-        let cursor = reader.bytes16(usize::MAX, "cursor")?;
-        let filter = Filter::take(reader, "filter")?;
-        let change = match value {
-            DELETE => Change::Delete,
-            KICK => Change::Kick,
-            RUN_NOW => Change::RunNow,
-            RESCHEDULE => Change::Reschedule { due },
-            _ => Change::Move { to: reader.topic8()? },
+        let frames::Bulk { jobs_max, change, due_ms, cursor, filter, to } = frames::Bulk::take(reader)?;
+        let change = match change {
+            change::DELETE => Change::Delete,
+            change::KICK => Change::Kick,
+            change::RUN_NOW => Change::RunNow,
+            change::RESCHEDULE => Change::Reschedule { due: Millis(due_ms) },
+            change::MOVE => Change::Move { to: wire::topic(to.ok_or(DecodeError::Truncated("to"))?)? },
+            value => return Err(DecodeError::Choice { field: "change", value }),
         };
-        Ok(Self { change, filter, jobs_max, cursor })
+        Ok(Self { change, filter: filter_of(&filter)?, jobs_max, cursor })
     }
 
     fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
@@ -323,15 +289,12 @@ impl Field for Bulk {
     }
 }
 
-pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &Bytes, out: &mut BytesMut) {
-    Fixed::<6>::new().u32(jobs).length16(cursor.len()).write(out);
-    out.put_slice(cursor);
-    out.put_u32_le(in_the_way);
+pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &[u8], out: &mut BytesMut) {
+    frames::Bulked { jobs, cursor, in_the_way }.put(out);
 }
 
 pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let (jobs, cursor) = (reader.u32("jobs")?, reader.bytes16(CURSOR_BYTES_MAX, "cursor")?);
-    // Older servers do not move jobs, and do not send this field.
-    let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
+    let frames::Bulked { jobs, cursor, in_the_way } = frames::Bulked::take(reader)?;
+    not_longer(cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
     Ok(Response::Bulked { jobs, in_the_way, cursor })
 }

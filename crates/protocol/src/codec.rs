@@ -4,11 +4,12 @@
 //! known field of a payload are skipped: they come from a newer peer. Encoding writes directly into the output
 //! buffer.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::BytesMut;
 
+use super::codes::ResponseOpcode;
 use super::decode_error::DecodeError;
 use super::frame::{self, Frame};
-use super::opcode::ResponseOpcode;
+use super::layout::frames;
 use super::response::Response;
 use super::wire::Reader;
 use super::{
@@ -62,7 +63,7 @@ impl Response {
             }
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
-            Self::Counted { jobs } => out.put_u64_le(*jobs),
+            Self::Counted { jobs } => frames::Counted { jobs: *jobs }.put(out),
             Self::Bulked { jobs, in_the_way, cursor } => {
                 browse::encode_bulked(*jobs, *in_the_way, cursor, out);
             }
@@ -99,7 +100,7 @@ impl Response {
             ResponseOpcode::Changed => job::decode_changed(reader)?,
             ResponseOpcode::Kicked => job::decode_kicked(reader)?,
             ResponseOpcode::Jobs => browse::decode_jobs(reader)?,
-            ResponseOpcode::Counted => Self::Counted { jobs: reader.u64("jobs")? },
+            ResponseOpcode::Counted => Self::Counted { jobs: frames::Counted::take(reader)?.jobs },
             ResponseOpcode::Bulked => browse::decode_bulked(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),

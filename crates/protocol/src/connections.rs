@@ -1,14 +1,12 @@
 //! `CONNECTION_LIST`, the answer to CONNECTIONS.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{Bytes, BytesMut};
 
+use super::codes::bits::{connection_marks, page_marks};
 use super::decode_error::DecodeError;
-use super::wire::{Fixed, Reader, put_list, put_topic8, shortened};
+use super::layout::{frames, records};
+use super::wire::{self, Reader, text, text8};
 use adjourn_types::{Millis, SessionId, TopicName};
-
-const CONNECTION_FIXED_BYTES: usize = 64;
-const LIST_MORE: u8 = 1;
-const MORE_TOPICS: u8 = 1;
 
 /// A page of the clients that are connected to a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,70 +48,62 @@ pub struct ConnectionReport {
     pub has_more_topics: bool,
 }
 
+/// About what the fields of fixed length take, in bytes.
+const PART_BYTES: usize = 128;
+
 impl ConnectionReport {
     /// Estimated bytes that it holds.
     pub(super) fn weight_bytes(&self) -> usize {
         let topics_bytes: usize = self.topics.iter().map(|topic| 1 + topic.as_str().len()).sum();
-        2 * CONNECTION_FIXED_BYTES + self.address.len() + self.client_name.len() + topics_bytes
+        PART_BYTES + self.address.len() + self.client_name.len() + topics_bytes
     }
 }
 
 pub(super) fn encode_list(list: &ConnectionList, out: &mut BytesMut) {
-    out.put_u8(if list.has_more { LIST_MORE } else { 0 });
-    put_list(out, CONNECTION_FIXED_BYTES, list.connections.len());
-    for report in &list.connections {
-        let address = shortened(&report.address, usize::from(u8::MAX));
-        let client_name = shortened(&report.client_name, usize::from(u8::MAX));
-        Fixed::<CONNECTION_FIXED_BYTES>::new()
-            .u64(report.connection)
-            .u64(report.session.unwrap_or_default().0)
-            .u64(report.since.0)
-            .u32(report.leases)
-            .u32(report.subscriptions)
-            .u32(report.reserves)
-            .u64(report.credit_jobs)
-            .u64(report.credit_bytes)
-            .u64(report.unsent_bytes)
-            .u8(if report.has_more_topics { MORE_TOPICS } else { 0 })
-            .length8(address.len())
-            .length8(client_name.len())
-            .length8(report.topics.len())
-            .write(out);
-        out.put_slice(address.as_bytes());
-        out.put_slice(client_name.as_bytes());
-        report.topics.iter().take(usize::from(u8::MAX)).for_each(|topic| put_topic8(out, topic));
-    }
+    let marks = if list.has_more { page_marks::MORE } else { 0 };
+    frames::ConnectionList { marks, connections: list.connections.iter().map(record) }.put(out);
 }
 
 pub(super) fn decode_list(reader: &mut Reader<'_>) -> Result<ConnectionList, DecodeError> {
-    let marks = reader.u8("marks")?;
-    let listed = reader.list::<CONNECTION_FIXED_BYTES>("connections", usize::MAX)?;
-    let connections = reader.items(listed, |reader, mut fields| {
-        let connection = fields.u64("connection")?;
-        let session = Some(SessionId(fields.u64("session")?)).filter(|session| *session != SessionId::NONE);
-        let since = Millis(fields.u64("since_ms")?);
-        let (leases, subscriptions) = (fields.u32("leases")?, fields.u32("subscriptions")?);
-        let reserves = fields.u32("reserves")?;
-        let (credit_jobs, credit_bytes) = (fields.u64("credit_jobs")?, fields.u64("credit_bytes")?);
-        let unsent_bytes = fields.u64("unsent_bytes")?;
-        let has_more_topics = fields.u8("marks")? & MORE_TOPICS != 0;
-        let (address_bytes, name_bytes) = (fields.u8("address")?, fields.u8("client_name")?);
-        let topics = fields.u8("topics")?;
-        Ok(ConnectionReport {
-            connection,
-            session,
-            since,
-            leases,
-            subscriptions,
-            reserves,
-            credit_jobs,
-            credit_bytes,
-            unsent_bytes,
-            address: reader.text(usize::from(address_bytes), usize::MAX, "address")?,
-            client_name: reader.text(usize::from(name_bytes), usize::MAX, "client_name")?,
-            topics: (0..topics).map(|_| reader.topic8()).collect::<Result<_, _>>()?,
-            has_more_topics,
-        })
-    })?;
-    Ok(ConnectionList { has_more: marks & LIST_MORE != 0, connections })
+    let frames::ConnectionList { marks, connections } =
+        frames::ConnectionList::take(reader, report_of_record)?;
+    Ok(ConnectionList { has_more: marks & page_marks::MORE != 0, connections })
+}
+
+fn record(report: &ConnectionReport) -> records::Connection<&[u8]> {
+    let topics = report.topics.iter().take(usize::from(u8::MAX));
+    records::Connection {
+        connection: report.connection,
+        session: report.session.unwrap_or_default().0,
+        since_ms: report.since.0,
+        leases: report.leases,
+        subscriptions: report.subscriptions,
+        reserves: report.reserves,
+        credit_jobs: report.credit_jobs,
+        credit_bytes: report.credit_bytes,
+        unsent_bytes: report.unsent_bytes,
+        marks: if report.has_more_topics { connection_marks::MORE_TOPICS } else { 0 },
+        address: text8(&report.address),
+        client_name: text8(&report.client_name),
+        topics: topics.map(|topic| topic.as_str().as_bytes()).collect(),
+    }
+}
+
+fn report_of_record(connection: records::Connection<Bytes>) -> Result<ConnectionReport, DecodeError> {
+    let session = Some(SessionId(connection.session)).filter(|session| *session != SessionId::NONE);
+    Ok(ConnectionReport {
+        connection: connection.connection,
+        session,
+        since: Millis(connection.since_ms),
+        leases: connection.leases,
+        subscriptions: connection.subscriptions,
+        reserves: connection.reserves,
+        credit_jobs: connection.credit_jobs,
+        credit_bytes: connection.credit_bytes,
+        unsent_bytes: connection.unsent_bytes,
+        address: text(&connection.address, "address")?,
+        client_name: text(&connection.client_name, "client_name")?,
+        topics: connection.topics.into_iter().map(wire::topic).collect::<Result<_, _>>()?,
+        has_more_topics: connection.marks & connection_marks::MORE_TOPICS != 0,
+    })
 }

@@ -1,131 +1,139 @@
 //! The answers to TOPICS and STATS.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{Bytes, BytesMut};
 
+use super::codes::bits::topic_marks;
 use super::decode_error::DecodeError;
+use super::layout::{frames, records};
 use super::response::{StageReport, StatsReport, TopicReport, Totals};
-use super::wire::{Fields, Fixed, Reader, put_list, shortened};
+use super::wire::{self, Reader, text, text8};
 use adjourn_types::Millis;
 
-const TOTALS_BYTES: usize = 72;
-const TOPIC_FIXED_BYTES: usize = 2 + TOTALS_BYTES;
-const STAGE_FIXED_BYTES: usize = 1 + 5 * 8;
-const TOPIC_PAUSED: u8 = 1;
-
 pub(super) fn encode_topics(topics: &[TopicReport], out: &mut BytesMut) {
-    put_list(out, TOPIC_FIXED_BYTES, topics.len());
-    for report in topics {
-        let topic = report.topic.as_str().as_bytes();
-        Fixed::<TOPIC_FIXED_BYTES>::new()
-            .u8(if report.paused { TOPIC_PAUSED } else { 0 })
-            .length8(topic.len())
-            .array(totals_array(&report.totals))
-            .write(out);
-        out.put_slice(topic);
-    }
+    frames::TopicCounts { topics: topics.iter().map(topic_count) }.put(out);
 }
 
 pub(super) fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicReport>, DecodeError> {
-    let list = reader.list::<TOPIC_FIXED_BYTES>("topics", usize::MAX)?;
-    reader.items(list, |reader, mut fields| {
-        let marks = fields.u8("marks")?;
-        let topic_bytes = fields.u8("topic")?;
-        let totals = decode_totals(&mut fields)?;
-        Ok(TopicReport { topic: reader.topic(topic_bytes)?, paused: marks & TOPIC_PAUSED != 0, totals })
-    })
+    Ok(frames::TopicCounts::take(reader, report_of_count)?.topics)
 }
 
 pub(super) fn encode_stats(stats: &StatsReport, out: &mut BytesMut) {
-    Fixed::<132>::new()
-        .u64(stats.now.0)
-        .u64(stats.uptime_ms)
-        .u32(stats.connections)
-        .u32(stats.sessions)
-        .u32(stats.waiting)
-        .u64(stats.applied_index)
-        .u64(stats.term)
-        .array(stats.state_hash.to_le_bytes())
-        .array(totals_array(&stats.totals))
-        .write(out);
-    encode_topics(&stats.topics, out);
-    encode_stages(&stats.stages, out);
+    let frame = frames::QueueStats {
+        now: stats.now.0,
+        uptime_ms: stats.uptime_ms,
+        connections: stats.connections,
+        sessions: stats.sessions,
+        waiting: stats.waiting,
+        applied_index: stats.applied_index,
+        term: stats.term,
+        state_hash: stats.state_hash,
+        totals: totals_record(&stats.totals),
+        topics: stats.topics.iter().map(topic_count),
+        stages: stats.stages.iter().map(|report| records::Stage {
+            stage: text8(&report.stage),
+            count: report.count,
+            p50_us: report.p50_us,
+            p99_us: report.p99_us,
+            p999_us: report.p999_us,
+            max_us: report.max_us,
+        }),
+    };
+    frame.put(out);
 }
 
 pub(super) fn decode_stats(reader: &mut Reader<'_>) -> Result<StatsReport, DecodeError> {
-    Ok(StatsReport {
-        now: Millis(reader.u64("now")?),
-        uptime_ms: reader.u64("uptime_ms")?,
-        connections: reader.u32("connections")?,
-        sessions: reader.u32("sessions")?,
-        waiting: reader.u32("waiting")?,
-        applied_index: reader.u64("applied_index")?,
-        term: reader.u64("term")?,
-        state_hash: u128::from_le_bytes(reader.array("state_hash")?),
-        totals: decode_totals(reader.fields_mut())?,
-        topics: decode_topics(reader)?,
-        stages: decode_stages(reader)?,
-    })
-}
-
-fn encode_stages(stages: &[StageReport], out: &mut BytesMut) {
-    put_list(out, STAGE_FIXED_BYTES, stages.len());
-    for report in stages {
-        let stage = shortened(&report.stage, usize::from(u8::MAX)).as_bytes();
-        Fixed::<STAGE_FIXED_BYTES>::new()
-            .length8(stage.len())
-            .u64(report.count)
-            .u64(report.p50_us)
-            .u64(report.p99_us)
-            .u64(report.p999_us)
-            .u64(report.max_us)
-            .write(out);
-        out.put_slice(stage);
-    }
-}
-
-/// Decodes the stages. Older servers do not send this list.
-fn decode_stages(reader: &mut Reader<'_>) -> Result<Vec<StageReport>, DecodeError> {
-    if reader.is_at_end() {
-        return Ok(Vec::new());
-    }
-    let list = reader.list::<STAGE_FIXED_BYTES>("stages", usize::MAX)?;
-    reader.items(list, |reader, mut fields| {
-        let stage_bytes = usize::from(fields.u8("stage")?);
+    let stats = frames::QueueStats::take(reader, report_of_count, |stage| {
         Ok(StageReport {
-            count: fields.u64("count")?,
-            p50_us: fields.u64("p50_us")?,
-            p99_us: fields.u64("p99_us")?,
-            p999_us: fields.u64("p999_us")?,
-            max_us: fields.u64("max_us")?,
-            stage: reader.text(stage_bytes, stage_bytes, "stage")?,
+            stage: text(&stage.stage, "stage")?,
+            count: stage.count,
+            p50_us: stage.p50_us,
+            p99_us: stage.p99_us,
+            p999_us: stage.p999_us,
+            max_us: stage.max_us,
         })
+    })?;
+    Ok(StatsReport {
+        now: Millis(stats.now),
+        uptime_ms: stats.uptime_ms,
+        connections: stats.connections,
+        sessions: stats.sessions,
+        waiting: stats.waiting,
+        applied_index: stats.applied_index,
+        term: stats.term,
+        state_hash: stats.state_hash,
+        totals: totals_of_record(&stats.totals),
+        topics: stats.topics,
+        stages: stats.stages,
     })
 }
 
-fn totals_array(totals: &Totals) -> [u8; TOTALS_BYTES] {
-    Fixed::<TOTALS_BYTES>::new()
-        .u64(totals.delayed)
-        .u64(totals.ready)
-        .u64(totals.reserved)
-        .u64(totals.buried)
-        .u64(totals.pushed)
-        .u64(totals.finished)
-        .u64(totals.deleted)
-        .u64(totals.expired)
-        .u64(totals.oldest_ready_ms)
-        .finish()
+fn topic_count(report: &TopicReport) -> records::TopicCount<&[u8]> {
+    let records::Totals {
+        delayed,
+        ready,
+        reserved,
+        buried,
+        pushed,
+        finished,
+        deleted,
+        expired,
+        oldest_ready_ms,
+    } = totals_record(&report.totals);
+    records::TopicCount {
+        marks: if report.paused { topic_marks::PAUSED } else { 0 },
+        topic: report.topic.as_str().as_bytes(),
+        delayed,
+        ready,
+        reserved,
+        buried,
+        pushed,
+        finished,
+        deleted,
+        expired,
+        oldest_ready_ms,
+    }
 }
 
-fn decode_totals(fields: &mut Fields<'_>) -> Result<Totals, DecodeError> {
-    Ok(Totals {
-        delayed: fields.u64("delayed")?,
-        ready: fields.u64("ready")?,
-        reserved: fields.u64("reserved")?,
-        buried: fields.u64("buried")?,
-        pushed: fields.u64("pushed")?,
-        finished: fields.u64("finished")?,
-        deleted: fields.u64("deleted")?,
-        expired: fields.u64("expired")?,
-        oldest_ready_ms: fields.u64("oldest_ready_ms")?,
-    })
+fn report_of_count(count: records::TopicCount<Bytes>) -> Result<TopicReport, DecodeError> {
+    let totals = Totals {
+        delayed: count.delayed,
+        ready: count.ready,
+        reserved: count.reserved,
+        buried: count.buried,
+        pushed: count.pushed,
+        finished: count.finished,
+        deleted: count.deleted,
+        expired: count.expired,
+        oldest_ready_ms: count.oldest_ready_ms,
+    };
+    let paused = count.marks & topic_marks::PAUSED != 0;
+    Ok(TopicReport { topic: wire::topic(count.topic)?, paused, totals })
+}
+
+fn totals_record(totals: &Totals) -> records::Totals {
+    records::Totals {
+        delayed: totals.delayed,
+        ready: totals.ready,
+        reserved: totals.reserved,
+        buried: totals.buried,
+        pushed: totals.pushed,
+        finished: totals.finished,
+        deleted: totals.deleted,
+        expired: totals.expired,
+        oldest_ready_ms: totals.oldest_ready_ms,
+    }
+}
+
+fn totals_of_record(totals: &records::Totals) -> Totals {
+    Totals {
+        delayed: totals.delayed,
+        ready: totals.ready,
+        reserved: totals.reserved,
+        buried: totals.buried,
+        pushed: totals.pushed,
+        finished: totals.finished,
+        deleted: totals.deleted,
+        expired: totals.expired,
+        oldest_ready_ms: totals.oldest_ready_ms,
+    }
 }

@@ -4,13 +4,14 @@ use std::num::NonZeroU64;
 
 use bytes::{BufMut as _, BytesMut};
 
+use super::codes::bits::disconnect_options::ENDS_SESSION;
+use super::codes::choices::job_kind;
 use super::decode_error::DecodeError;
-use super::wire::{Fixed, Reader, in_range, not_longer, put_text8, put_topic8, when, when_fields};
-use adjourn_types::limits::{DELAY_MS_MAX, KEY_BYTES_MAX};
+use super::wire::{
+    self, Fixed, Reader, in_range, not_longer, put_text8, put_topic8, text, when, when_fields,
+};
+use adjourn_types::limits::DELAY_MS_MAX;
 use adjourn_types::{JobId, Key, Lease, TopicName, When};
-
-const BY_ID: u8 = 0;
-const BY_KEY: u8 = 1;
 
 /// What a request names of the queue: there its right is needed.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ number! {
     u64: |number| number, |reader, name| reader.u64(name);
     JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
     // Eight options: one has a meaning so far.
-    bool: |option| u8::from(option), |reader, name| Ok(reader.u8(name)? & 1 != 0);
+    bool: |option| if option { ENDS_SESSION } else { 0 }, |reader, name| Ok(reader.u8(name)? & ENDS_SESSION != 0);
 }
 
 /// An optional number at the end of a message: older servers skip it.
@@ -104,7 +105,7 @@ impl Field for Option<NonZeroU64> {
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        reader.fields_mut().late_u64(name).map(NonZeroU64::new)
+        if reader.is_at_end() { Ok(None) } else { reader.u64(name).map(NonZeroU64::new) }
     }
 
     fn detach(self) -> Self {
@@ -140,13 +141,17 @@ pub(super) fn check_when(when: When) -> Result<(), DecodeError> {
     }
 }
 
+fn topic8(reader: &mut Reader<'_>) -> Result<TopicName, DecodeError> {
+    wire::topic(reader.bytes8("topic")?)
+}
+
 impl Field for TopicName {
     fn put(&self, out: &mut BytesMut) {
         put_topic8(out, self);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        reader.topic8()
+        topic8(reader)
     }
 
     fn subject(&mut self) -> Subject<'_> {
@@ -165,7 +170,7 @@ impl Field for String {
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        reader.text8(usize::MAX, name)
+        text(&reader.bytes8(name)?, name)
     }
 
     fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -194,9 +199,9 @@ pub enum JobRef {
 impl Field for JobRef {
     fn put(&self, out: &mut BytesMut) {
         match self {
-            Self::Id(id) => Fixed::<9>::new().u8(BY_ID).u64(id.0).write(out),
+            Self::Id(id) => Fixed::<9>::new().u8(job_kind::ID).u64(id.0).write(out),
             Self::Key { topic, key } => {
-                out.put_u8(BY_KEY);
+                out.put_u8(job_kind::KEY);
                 put_topic8(out, topic);
                 Fixed::<2>::new().length16(key.as_bytes().len()).write(out);
                 out.put_slice(key.as_bytes());
@@ -206,10 +211,10 @@ impl Field for JobRef {
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
         match reader.u8("job_kind")? {
-            BY_ID => Ok(Self::Id(JobId(reader.u64("job")?))),
-            BY_KEY => {
-                let topic = reader.topic8()?;
-                Ok(Self::Key { topic, key: Key::new(reader.bytes16(KEY_BYTES_MAX, "key")?)? })
+            job_kind::ID => Ok(Self::Id(JobId(reader.u64("job")?))),
+            job_kind::KEY => {
+                let topic = topic8(reader)?;
+                Ok(Self::Key { topic, key: wire::some_key(reader.bytes16("key")?)? })
             }
             value => Err(DecodeError::Choice { field: "job_kind", value }),
         }

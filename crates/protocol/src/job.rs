@@ -1,11 +1,12 @@
 //! Requests about one job, named by its id or its key; JOB and CHANGED. `KICK_MANY`, about many of a topic; KICKED.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{Bytes, BytesMut};
 
 use super::decode_error::DecodeError;
+use super::layout::{frames, records};
 use super::response::{JobReport, Response};
-use super::wire::{Fields, Fixed, Reader, key_bytes, put_piece, put_text16};
-use adjourn_types::{BuryReason, JobHistory, JobId, JobState, Millis, SessionId};
+use super::wire::{self, Reader, key_bytes, some_text, text16};
+use adjourn_types::{Attributes, BuryReason, JobHistory, JobId, JobState, Millis, SessionId};
 
 const NOT_BURIED: u8 = 0;
 /// The number of an unknown state.
@@ -14,152 +15,153 @@ const STATE_UNKNOWN: u8 = u8::MAX;
 const NEVER: Millis = Millis(0);
 
 pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {
-    out.put_u32_le(jobs);
+    frames::Kicked { jobs }.put(out);
 }
 
 pub(super) fn decode_kicked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    Ok(Response::Kicked { jobs: reader.u32("jobs")? })
-}
-
-/// Bytes of a job before its pieces.
-pub(super) const REPORT_BYTES: usize = 43;
-
-/// The fixed part of a job, and the lengths of its pieces.
-pub(super) struct ReportFields {
-    id: JobId,
-    due: Millis,
-    state: Option<JobState>,
-    buried: Option<BuryReason>,
-    priority: u32,
-    attempts: u32,
-    ttr_ms: u32,
-    ttr_left_ms: u32,
-    topic_bytes: u8,
-    key_bytes: u16,
-    attributes_bytes: u16,
-    shown_bytes: u32,
+    Ok(Response::Kicked { jobs: frames::Kicked::take(reader)?.jobs })
 }
 
 pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
-    put_report_fields(report, out);
-    put_report_pieces(report, out);
-    encode_history(&report.history, out);
-    out.put_u64_le(report.version);
+    let history = &report.history;
+    let frame = frames::Job {
+        shown: shown(report),
+        pushed_ms: known(history.pushed),
+        reserved_first_ms: known(history.reserved_first),
+        reserved_last_ms: known(history.reserved_last),
+        held_by: history.held_by.unwrap_or(SessionId::NONE).0,
+        reason: text16(history.reason.as_deref().unwrap_or_default()),
+        finished_ms: known(history.finished),
+        version: report.version,
+    };
+    frame.put(out);
 }
 
-pub(super) fn put_report_fields(report: &JobReport, out: &mut BytesMut) {
-    Fixed::<REPORT_BYTES>::new()
-        .u64(report.id.0)
-        .u64(report.due.0)
-        .u8(state_number(report.state))
-        .u8(buried_number(report.buried))
-        .u32(report.priority)
-        .u32(report.attempts)
-        .u32(report.ttr_ms)
-        .u32(report.ttr_left_ms)
-        .length8(report.topic.as_str().len())
-        .length16(key_bytes(report.key.as_ref()).len())
-        .length16(report.attributes.as_bytes().len())
-        .length32(report.body.len())
-        .write(out);
+pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
+    let job = frames::Job::take(reader)?;
+    let history = JobHistory {
+        pushed: time(job.pushed_ms),
+        reserved_first: time(job.reserved_first_ms),
+        reserved_last: time(job.reserved_last_ms),
+        held_by: session(job.held_by),
+        reason: some_text(&job.reason, "reason")?,
+        finished: time(job.finished_ms),
+    };
+    Ok(JobReport { history, version: job.version, ..report_of_shown(job.shown)? })
 }
 
-pub(super) fn put_report_pieces(report: &JobReport, out: &mut BytesMut) {
-    put_piece(out, report.topic.as_str().as_bytes());
-    put_piece(out, key_bytes(report.key.as_ref()));
-    put_piece(out, report.attributes.as_bytes());
-    put_piece(out, &report.body);
+fn shown(report: &JobReport) -> records::Shown<&[u8]> {
+    records::Shown {
+        job: report.id.0,
+        due_ms: report.due.0,
+        state: state_number(report.state),
+        buried: buried_number(report.buried),
+        priority: report.priority,
+        attempts: report.attempts,
+        ttr_ms: report.ttr_ms,
+        ttr_left_ms: report.ttr_left_ms,
+        topic: report.topic.as_str().as_bytes(),
+        key: key_bytes(report.key.as_ref()),
+        attributes: report.attributes.as_bytes(),
+        body: &report.body,
+    }
 }
 
-/// Encodes the history after the pieces, where older clients ignore it.
-fn encode_history(history: &JobHistory, out: &mut BytesMut) {
-    put_past(history, out);
-    put_text16(out, history.reason.as_deref().unwrap_or_default());
-    out.put_u64_le(known(history.finished));
+fn report_of_shown(shown: records::Shown<Bytes>) -> Result<JobReport, DecodeError> {
+    Ok(JobReport {
+        id: JobId(shown.job),
+        state: JobState::from_u8(shown.state),
+        topic: wire::topic(shown.topic)?,
+        key: wire::key(shown.key)?,
+        priority: shown.priority,
+        attempts: shown.attempts,
+        due: Millis(shown.due_ms),
+        ttr_ms: shown.ttr_ms,
+        ttr_left_ms: shown.ttr_left_ms,
+        buried: buried(shown.buried),
+        attributes: Attributes::shown(shown.attributes)?,
+        body_bytes: u32::try_from(shown.body.len()).unwrap_or(u32::MAX),
+        body: shown.body,
+        history: JobHistory::default(),
+        version: 0,
+    })
 }
 
-/// Bytes of a live job's history, without the reason.
-pub(super) const PAST_BYTES: usize = 32;
+/// A job on a page: as JOB shows it, with the length of its body.
+pub(super) fn listed(report: &JobReport) -> records::Listed<&[u8]> {
+    let history = &report.history;
+    let records::Shown {
+        job,
+        due_ms,
+        state,
+        buried,
+        priority,
+        attempts,
+        ttr_ms,
+        ttr_left_ms,
+        topic,
+        key,
+        attributes,
+        body,
+    } = shown(report);
+    records::Listed {
+        job,
+        due_ms,
+        state,
+        buried,
+        priority,
+        attempts,
+        ttr_ms,
+        ttr_left_ms,
+        topic,
+        key,
+        attributes,
+        body,
+        body_bytes: report.body_bytes,
+        pushed_ms: known(history.pushed),
+        reserved_first_ms: known(history.reserved_first),
+        reserved_last_ms: known(history.reserved_last),
+        held_by: history.held_by.unwrap_or(SessionId::NONE).0,
+        reason: text16(history.reason.as_deref().unwrap_or_default()),
+    }
+}
 
-pub(super) fn put_past(history: &JobHistory, out: &mut BytesMut) {
-    Fixed::<PAST_BYTES>::new()
-        .u64(known(history.pushed))
-        .u64(known(history.reserved_first))
-        .u64(known(history.reserved_last))
-        .u64(history.held_by.unwrap_or(SessionId::NONE).0)
-        .write(out);
+pub(super) fn report_of_listed(listed: records::Listed<Bytes>) -> Result<JobReport, DecodeError> {
+    let history = JobHistory {
+        pushed: time(listed.pushed_ms),
+        reserved_first: time(listed.reserved_first_ms),
+        reserved_last: time(listed.reserved_last_ms),
+        held_by: session(listed.held_by),
+        reason: some_text(&listed.reason, "reason")?,
+        finished: None,
+    };
+    let report = report_of_shown(records::Shown {
+        job: listed.job,
+        due_ms: listed.due_ms,
+        state: listed.state,
+        buried: listed.buried,
+        priority: listed.priority,
+        attempts: listed.attempts,
+        ttr_ms: listed.ttr_ms,
+        ttr_left_ms: listed.ttr_left_ms,
+        topic: listed.topic,
+        key: listed.key,
+        attributes: listed.attributes,
+        body: listed.body,
+    })?;
+    Ok(JobReport { body_bytes: listed.body_bytes, history, ..report })
 }
 
 fn known(time: Option<Millis>) -> u64 {
     time.unwrap_or(NEVER).0
 }
 
-fn decode_history(reader: &mut Reader<'_>) -> Result<JobHistory, DecodeError> {
-    let past = decode_past(reader.fields_mut())?;
-    let reason = reader.late_text16(usize::from(u16::MAX), "reason")?;
-    Ok(JobHistory { reason, finished: decode_time(reader.fields_mut(), "finished_ms")?, ..past })
+fn time(ms: u64) -> Option<Millis> {
+    Some(Millis(ms)).filter(|time| *time != NEVER)
 }
 
-/// Decodes the history. Fields that an older server does not send stay unknown.
-pub(super) fn decode_past(fields: &mut Fields<'_>) -> Result<JobHistory, DecodeError> {
-    Ok(JobHistory {
-        pushed: decode_time(fields, "pushed_ms")?,
-        reserved_first: decode_time(fields, "reserved_first_ms")?,
-        reserved_last: decode_time(fields, "reserved_last_ms")?,
-        held_by: Some(SessionId(fields.late_u64("held_by")?)).filter(|session| *session != SessionId::NONE),
-        ..JobHistory::default()
-    })
-}
-
-fn decode_time(fields: &mut Fields<'_>, field: &'static str) -> Result<Option<Millis>, DecodeError> {
-    let time = Millis(fields.late_u64(field)?);
-    Ok(Some(time).filter(|time| *time != NEVER))
-}
-
-pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
-    let report = decode_report_fields(reader.fields_mut())?.with_pieces(reader)?;
-    let history = decode_history(reader)?;
-    Ok(JobReport { history, version: reader.fields_mut().late_u64("version")?, ..report })
-}
-
-pub(super) fn decode_report_fields(fields: &mut Fields<'_>) -> Result<ReportFields, DecodeError> {
-    Ok(ReportFields {
-        id: JobId(fields.u64("job")?),
-        due: Millis(fields.u64("due_ms")?),
-        state: JobState::from_u8(fields.u8("state")?),
-        buried: buried(fields.u8("buried")?),
-        priority: fields.u32("priority")?,
-        attempts: fields.u32("attempts")?,
-        ttr_ms: fields.u32("ttr_ms")?,
-        ttr_left_ms: fields.u32("ttr_left_ms")?,
-        topic_bytes: fields.u8("topic")?,
-        key_bytes: fields.u16("key")?,
-        attributes_bytes: fields.u16("attributes")?,
-        shown_bytes: fields.u32("body")?,
-    })
-}
-
-impl ReportFields {
-    /// Decodes the pieces that follow, and returns the job.
-    pub(super) fn with_pieces(self, reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
-        Ok(JobReport {
-            id: self.id,
-            state: self.state,
-            topic: reader.topic(self.topic_bytes)?,
-            key: reader.key(self.key_bytes)?,
-            priority: self.priority,
-            attempts: self.attempts,
-            due: self.due,
-            ttr_ms: self.ttr_ms,
-            ttr_left_ms: self.ttr_left_ms,
-            buried: self.buried,
-            attributes: reader.shown_attributes(self.attributes_bytes)?,
-            body_bytes: self.shown_bytes,
-            body: reader.bytes(self.shown_bytes as usize, usize::MAX, "body")?,
-            history: JobHistory::default(),
-            version: 0,
-        })
-    }
+fn session(id: u64) -> Option<SessionId> {
+    Some(SessionId(id)).filter(|session| *session != SessionId::NONE)
 }
 
 fn state_number(state: Option<JobState>) -> u8 {
@@ -183,12 +185,10 @@ pub(super) fn encode_changed(
     version: u64,
     out: &mut BytesMut,
 ) {
-    Fixed::<25>::new().u64(job.0).u64(due.0).u8(state_number(state)).u64(version).write(out);
+    frames::Changed { job: job.0, due_ms: due.0, state: state_number(state), version }.put(out);
 }
 
 pub(super) fn decode_changed(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let job = JobId(reader.u64("job")?);
-    let due = Millis(reader.u64("due_ms")?);
-    let state = JobState::from_u8(reader.u8("state")?);
-    Ok(Response::Changed { job, state, due, version: reader.fields_mut().late_u64("version")? })
+    let frames::Changed { job, due_ms, state, version } = frames::Changed::take(reader)?;
+    Ok(Response::Changed { job: JobId(job), state: JobState::from_u8(state), due: Millis(due_ms), version })
 }

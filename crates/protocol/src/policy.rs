@@ -1,17 +1,15 @@
 //! `TOPIC_SET`; `TOPIC_SETTINGS`, the answer to `TOPIC_SHOW`.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::BytesMut;
 
+use super::codes::bits::settings_marks;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
+use super::layout::frames;
 use super::response::{Response, TopicSettings};
-use super::wire::{Fixed, Reader, not_longer, put_topic8};
+use super::wire::{self, Reader, not_longer};
 use adjourn_types::limits::POLICY_BYTES_MAX;
 use adjourn_types::{PolicyChange, PolicyError, RetryDefaults, Setting, TopicName};
-
-const PAUSED: u8 = 1;
-const ATTEMPTS_OF_QUEUE: u8 = 2;
-const BACKOFF_OF_QUEUE: u8 = 4;
 
 /// A change to a topic's policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,13 +22,13 @@ pub struct TopicSet {
 
 impl Field for TopicSet {
     fn put(&self, out: &mut BytesMut) {
-        put_topic8(out, &self.topic);
-        put_settings(&self.change.encode(), out);
+        let settings = self.change.encode();
+        frames::TopicSet { topic: self.topic.as_str().as_bytes(), settings: &settings }.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let topic = reader.topic8()?;
-        Ok(Self { topic, change: Box::new(settings(reader)?) })
+        let frames::TopicSet { topic, settings } = frames::TopicSet::take(reader)?;
+        Ok(Self { topic: wire::topic(topic)?, change: Box::new(change(&settings)?) })
     }
 
     fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -58,33 +56,27 @@ pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {
     let attempts_max = defaults.attempts_max.filter(|_| policy.attempts_max.is_none());
     let backoff = defaults.backoff.as_ref().filter(|_| policy.backoff.is_none());
     let mark = |is_set, mark| if is_set { mark } else { 0 };
-    let marks = mark(*paused, PAUSED)
-        | mark(attempts_max.is_some(), ATTEMPTS_OF_QUEUE)
-        | mark(backoff.is_some(), BACKOFF_OF_QUEUE);
-    Fixed::<17>::new().u64(*jobs).u64(*bytes).u8(marks).write(out);
+    let marks = mark(*paused, settings_marks::PAUSED)
+        | mark(attempts_max.is_some(), settings_marks::ATTEMPTS_OF_SERVER)
+        | mark(backoff.is_some(), settings_marks::BACKOFF_OF_SERVER);
     let mut shown = policy.clone();
     shown.attempts_max = shown.attempts_max.or(attempts_max);
     shown.backoff = shown.backoff.or(backoff.cloned());
-    put_settings(&shown.encode(), out);
+    frames::TopicSettings { jobs: *jobs, bytes: *bytes, marks, settings: &shown.encode()[..] }.put(out);
 }
 
 pub(super) fn decode_settings(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let (jobs, bytes) = (reader.u64("jobs")?, reader.u64("bytes")?);
-    let marks = reader.u8("marks")?;
-    let mut policy = settings(reader)?.set;
+    let frames::TopicSettings { jobs, bytes, marks, settings } = frames::TopicSettings::take(reader)?;
+    let mut policy = change(&settings)?.set;
     let defaults = RetryDefaults {
-        attempts_max: policy.attempts_max.take_if(|_| marks & ATTEMPTS_OF_QUEUE != 0),
-        backoff: policy.backoff.take_if(|_| marks & BACKOFF_OF_QUEUE != 0),
+        attempts_max: policy.attempts_max.take_if(|_| marks & settings_marks::ATTEMPTS_OF_SERVER != 0),
+        backoff: policy.backoff.take_if(|_| marks & settings_marks::BACKOFF_OF_SERVER != 0),
     };
-    let paused = marks & PAUSED != 0;
+    let paused = marks & settings_marks::PAUSED != 0;
     Ok(Response::TopicSettings(Box::new(TopicSettings { policy, defaults, paused, jobs, bytes })))
 }
 
-fn put_settings(settings: &[u8], out: &mut BytesMut) {
-    Fixed::<2>::new().length16(settings.len()).write(out);
-    out.put_slice(settings);
-}
-
-fn settings(reader: &mut Reader<'_>) -> Result<PolicyChange, DecodeError> {
-    Ok(PolicyChange::decode(&reader.bytes16(POLICY_BYTES_MAX, "settings")?)?)
+fn change(settings: &[u8]) -> Result<PolicyChange, DecodeError> {
+    not_longer(settings.len(), POLICY_BYTES_MAX, "settings")?;
+    Ok(PolicyChange::decode(settings)?)
 }

@@ -4,24 +4,15 @@ use std::num::NonZeroU128;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use super::codes::choices::outcome;
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::field::{Field, Subject, check_when};
+use super::layout::{frames, records};
 use super::response::PushResult;
-use super::wire::{
-    Fields, Fixed, Reader, in_range, key_bytes, not_longer, put_list, put_piece, put_topic8, some_not_more,
-    when, when_fields,
-};
+use super::wire::{self, Reader, in_range, key_bytes, not_longer, some_not_more, when, when_fields};
 use adjourn_types::limits::{PUSH_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use adjourn_types::{Attributes, IfExists, JobId, Key, Millis, TopicName, When};
-
-const JOB_FIXED_BYTES: usize = 26;
-const RESULT_FIXED_BYTES: usize = 11;
-const PUSHED: u8 = 0;
-const KEPT: u8 = 1;
-const REPLACED: u8 = 2;
-const REFUSED: u8 = 3;
-const POSTPONED: u8 = 4;
 
 /// Jobs for one topic, each with its own outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,57 +94,25 @@ impl NewJob {
     }
 }
 
-fn encode_job(job: &NewJob, out: &mut BytesMut) {
-    let (due_kind, due_ms) = when_fields(job.due);
-    let key = key_bytes(job.key.as_ref());
-    let attributes = job.attributes.as_bytes();
-    Fixed::<JOB_FIXED_BYTES>::new()
-        .u64(due_ms)
-        .u32(job.priority)
-        .u32(job.ttr_ms)
-        .u8(due_kind)
-        .u8(job.if_exists as u8)
-        .length16(key.len())
-        .length16(attributes.len())
-        .length32(job.body.len())
-        .write(out);
-    put_piece(out, key);
-    put_piece(out, attributes);
-    put_piece(out, &job.body);
-}
-
 impl Field for Push {
     fn put(&self, out: &mut BytesMut) {
-        out.put_u64_le(self.sequence);
-        put_topic8(out, &self.topic);
-        put_list(out, JOB_FIXED_BYTES, self.jobs.len());
-        for job in &self.jobs {
-            encode_job(job, out);
-        }
-        if let Some(Idempotency { key, list_jobs }) = self.idempotency {
-            out.put_u128_le(key.get());
-            if list_jobs as usize != self.jobs.len() {
-                out.put_u32_le(list_jobs);
-            }
-        }
+        let list_jobs = self.idempotency.map(|idempotency| idempotency.list_jobs);
+        let frame = frames::Push {
+            sequence: self.sequence,
+            topic: self.topic.as_str().as_bytes(),
+            jobs: self.jobs.iter().map(job_record),
+            idempotency: self.idempotency.map(|idempotency| idempotency.key.get()),
+            list_jobs: list_jobs.filter(|list_jobs| *list_jobs as usize != self.jobs.len()),
+        };
+        frame.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let sequence = reader.u64("sequence")?;
-        let topic = reader.topic8()?;
-        let list = reader.list_of_some::<JOB_FIXED_BYTES>("jobs", PUSH_JOBS_MAX)?;
-        let jobs = reader.items(list, decode_job)?;
-        let fields = reader.fields_mut();
-        let idempotency = if fields.is_empty() {
-            None
-        } else {
-            let [low, high] = [fields.u64("idempotency")?, fields.u64("idempotency")?];
-            let list_jobs = if fields.is_empty() { 0 } else { fields.u32("list_jobs")? };
-            let list_jobs = if list_jobs == 0 { count(&jobs) } else { list_jobs };
-            let key = NonZeroU128::new(u128::from(low) | u128::from(high) << 64);
-            key.map(|key| Idempotency { key, list_jobs })
-        };
-        Ok(Self { topic, sequence, jobs, idempotency })
+        let frames::Push { sequence, topic, jobs, idempotency, list_jobs } =
+            frames::Push::take(reader, job_of_record)?;
+        let list_jobs = list_jobs.filter(|list_jobs| *list_jobs != 0).unwrap_or_else(|| count(&jobs));
+        let idempotency = idempotency.and_then(NonZeroU128::new).map(|key| Idempotency { key, list_jobs });
+        Ok(Self { topic: wire::topic(topic)?, sequence, jobs, idempotency })
     }
 
     fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
@@ -194,21 +153,31 @@ fn check_job(job: &NewJob) -> Result<(), DecodeError> {
     Ok(job.attributes.check_new()?)
 }
 
-fn decode_job(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<NewJob, DecodeError> {
-    let due_ms = fields.u64("due_ms")?;
-    let priority = fields.u32("priority")?;
-    let ttr_ms = fields.u32("ttr_ms")?;
-    let due = when(fields.u8("due_kind")?, due_ms)?;
-    let if_exists = fields.u8("if_exists")?;
-    let if_exists =
-        IfExists::from_u8(if_exists).ok_or(DecodeError::Choice { field: "if_exists", value: if_exists })?;
-    let key_bytes = fields.u16("key")?;
-    let attributes_bytes = fields.u16("attributes")?;
-    let body_bytes = fields.u32("body")?;
-    let key = reader.key(key_bytes)?;
-    let attributes = reader.attributes(attributes_bytes)?;
-    let body = reader.bytes(body_bytes as usize, reader.body_bytes_max(), "body")?;
-    Ok(NewJob { due, priority, ttr_ms, if_exists, key, attributes, body })
+fn job_record(job: &NewJob) -> records::NewJob<&[u8]> {
+    let (due_kind, due_ms) = when_fields(job.due);
+    records::NewJob {
+        due_ms,
+        priority: job.priority,
+        ttr_ms: job.ttr_ms,
+        due_kind,
+        if_exists: job.if_exists as u8,
+        key: key_bytes(job.key.as_ref()),
+        attributes: job.attributes.as_bytes(),
+        body: &job.body,
+    }
+}
+
+fn job_of_record(job: records::NewJob<Bytes>) -> Result<NewJob, DecodeError> {
+    let if_exists = IfExists::from_u8(job.if_exists);
+    Ok(NewJob {
+        due: when(job.due_kind, job.due_ms)?,
+        priority: job.priority,
+        ttr_ms: job.ttr_ms,
+        if_exists: if_exists.ok_or(DecodeError::Choice { field: "if_exists", value: job.if_exists })?,
+        key: wire::key(job.key)?,
+        attributes: Attributes::unchecked(job.attributes),
+        body: job.body,
+    })
 }
 
 /// A time to run; 0 stands for another's choice.
@@ -236,37 +205,33 @@ impl Field for Option<u32> {
 }
 
 pub(super) fn encode_pushed(results: &[PushResult], out: &mut BytesMut) {
-    put_list(out, RESULT_FIXED_BYTES, results.len());
-    for result in results {
-        let (kind, code, job) = match *result {
-            PushResult::Pushed(job) => (PUSHED, 0, Some(job)),
-            PushResult::Kept(job) => (KEPT, 0, Some(job)),
-            PushResult::Replaced(job) => (REPLACED, 0, Some(job)),
-            PushResult::Postponed(job) => (POSTPONED, 0, Some(job)),
-            PushResult::Refused(code, job) => (REFUSED, code as u16, job),
+    let result = |result: &PushResult| {
+        let (outcome, code, job) = match *result {
+            PushResult::Pushed(job) => (outcome::PUSHED, 0, Some(job)),
+            PushResult::Kept(job) => (outcome::KEPT, 0, Some(job)),
+            PushResult::Replaced(job) => (outcome::REPLACED, 0, Some(job)),
+            PushResult::Postponed(job) => (outcome::POSTPONED, 0, Some(job)),
+            PushResult::Refused(code, job) => (outcome::REFUSED, code as u16, job),
         };
-        let job = job.map_or(0, |job| job.0);
-        Fixed::<RESULT_FIXED_BYTES>::new().u8(kind).u16(code).u64(job).write(out);
-    }
+        records::PushResult { outcome, code, job: job.map_or(0, |job| job.0) }
+    };
+    frames::Pushed { results: results.iter().map(result) }.put(out);
 }
 
 pub(super) fn decode_pushed(reader: &mut Reader<'_>) -> Result<Vec<PushResult>, DecodeError> {
-    let list = reader.list::<RESULT_FIXED_BYTES>("results", usize::MAX)?;
-    reader.items(list, |_, mut fields| {
-        let kind = fields.u8("outcome")?;
-        let code = fields.u16("code")?;
-        let job = JobId(fields.u64("job")?);
-        Ok(match kind {
-            PUSHED => PushResult::Pushed(job),
-            KEPT => PushResult::Kept(job),
-            REPLACED => PushResult::Replaced(job),
-            POSTPONED => PushResult::Postponed(job),
-            REFUSED => {
-                let code = ErrorCode::from_u16(code).unwrap_or(ErrorCode::Unknown);
-                PushResult::Refused(code, (job != JobId(0)).then_some(job))
+    let pushed = frames::Pushed::take(reader, |records::PushResult { outcome, code, job }| {
+        let (job, some_job) = (JobId(job), (job != 0).then_some(JobId(job)));
+        Ok(match outcome {
+            outcome::PUSHED => PushResult::Pushed(job),
+            outcome::KEPT => PushResult::Kept(job),
+            outcome::REPLACED => PushResult::Replaced(job),
+            outcome::POSTPONED => PushResult::Postponed(job),
+            outcome::REFUSED => {
+                PushResult::Refused(ErrorCode::from_u16(code).unwrap_or(ErrorCode::Unknown), some_job)
             }
             // From a newer server: the caller must check what happened to the job.
-            _ => PushResult::Refused(ErrorCode::OutcomeUnknown, (job != JobId(0)).then_some(job)),
+            _ => PushResult::Refused(ErrorCode::OutcomeUnknown, some_job),
         })
-    })
+    })?;
+    Ok(pushed.results)
 }

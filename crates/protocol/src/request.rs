@@ -1,29 +1,14 @@
 //! Requests: the messages of a client. One table has all of them, and everything that the server and the client know of each.
 
-use std::num::NonZeroU64;
-
 use bytes::BytesMut;
 
 use super::RequestId;
-use super::advance::Advance;
-use super::browse::{Bulk, List};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::{self, Field, JobRef, Subject};
 use super::frame::{self, Frame};
-use super::opcode::{ResponseOpcode, opcodes};
-use super::policy::TopicSet;
-use super::push::Push;
-use super::reserve::{Reserve, Subscribe};
 use super::response::Response;
-use super::session::Hello;
-use super::settle::ReleaseKind;
-use super::wire::{Reader, in_range};
-use adjourn_types::limits::{
-    BACKUP_READ_BYTES_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, KICK_JOBS_MAX,
-    RESERVE_JOBS_MAX,
-};
-use adjourn_types::{FEATURE_KICK_MANY, Filter, GroupId, JobId, Lease, Right, TopicName, When};
+use super::wire::Reader;
+use adjourn_types::GroupId;
 
 /// Who answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +34,7 @@ pub enum Repeat {
 }
 
 /// What every request may be told.
-pub const ANY_REQUEST: &[ErrorCode] = &[
-    ErrorCode::Malformed,
-    ErrorCode::Unsupported,
-    ErrorCode::TooLarge,
-    ErrorCode::Unauthorised,
-    ErrorCode::NotLeader,
-    ErrorCode::NoLeader,
-    ErrorCode::Stopping,
-    ErrorCode::SessionUnknown,
-];
+pub const ANY_REQUEST: &[ErrorCode] = ErrorCode::ANY;
 
 /// Makes [`Request`] and [`RequestOpcode`] from a table. An entry is
 ///
@@ -71,7 +47,7 @@ pub const ANY_REQUEST: &[ErrorCode] = &[
 macro_rules! requests {
     ($(
         $(#[$doc:meta])*
-        $name:ident = $number:literal, $text:literal -> $answer:ident, $kind:ident, $repeat:ident, [$($right:ident)?], [$($code:ident),*] $(@ $level:ident)?
+        $name:ident = $number:literal, $text:literal -> $answer:ident, $kind:ident, $repeat:ident, [$($right:ident)?], [$($code:ident),*] $(@ $level:literal)?
         $(($message:ident: $message_type:ty))?
         $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty $(= $range:expr)?,)+ })?
     )+) => {
@@ -122,7 +98,7 @@ macro_rules! requests {
                 }
             }
 
-            /// What this request may be told beside [`ANY_REQUEST`], its items included. `protocol.md` has the same table, and the
+            /// What this request may be told beside [`ANY_REQUEST`](crate::ANY_REQUEST), its items included. `protocol.md` has the same table, and the
             /// simulator sees that no server says anything else.
             pub fn refusals(self) -> &'static [ErrorCode] {
                 match self {
@@ -139,7 +115,7 @@ macro_rules! requests {
                 }
             }
 
-            fn encode_payload(&self, out: &mut BytesMut) {
+            pub(crate) fn encode_payload(&self, out: &mut BytesMut) {
                 match self {
                     $(Self::$name { $(0: $message)? $($($field,)+)? } => {
                         $($message.put(out);)?
@@ -148,7 +124,7 @@ macro_rules! requests {
                 }
             }
 
-            fn decode_payload(opcode: RequestOpcode, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+            pub(crate) fn decode_payload(opcode: RequestOpcode, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 Ok(match opcode {
                     $(RequestOpcode::$name => Self::$name {
                         $(0: field::take(reader, stringify!($message))?)?
@@ -210,196 +186,11 @@ macro_rules! requests {
     };
 }
 
-requests! {
-    /// Opens the conversation; the first frame on every connection.
-    Hello = 0x01, "HELLO" -> Welcome, Own, Unsafe, [], [Invalid, Quota, Busy] (hello: Hello)
-    /// Asks for a PONG.
-    Ping = 0x02, "PING" -> Pong, Read, Safe, [], []
-    /// Ends the session: its leases are given back at once (unless they outlive it).
-    Goodbye = 0x03, "GOODBYE" -> Done, Own, Safe, [], []
+#[rustfmt::skip]
+#[expect(clippy::doc_markdown, reason = "doc texts are those of protocol.md")]
+mod table;
 
-    /// Adds jobs to one topic.
-    Push = 0x10, "PUSH" -> Pushed, Own, Safe, [Push], [
-        Invalid, Busy, DiskFull, Quota, KeyExists, Reserved, OutcomeUnknown, ExpiresBeforeDue, SequenceReused
-    ] (push: Push)
-
-    /// Long-poll: waits for jobs of some topics.
-    Reserve = 0x20, "RESERVE" -> Reserved, Own, Safe, [Consume], [Invalid, Busy, Paused] (reserve: Reserve)
-    /// Asks for jobs to be sent as they become ready.
-    Subscribe = 0x21, "SUBSCRIBE" -> Subscribed, Own, Safe, [Consume], [Invalid, Quota] (subscribe: Subscribe)
-    /// Adds credit to a subscription.
-    Credit = 0x22, "CREDIT" -> Done, Own, Unsafe, [], [Invalid, NotFound] {
-        /// The request id of its SUBSCRIBE.
-        subscription: u32,
-        /// More jobs.
-        credit_jobs: u32 = 0..=CREDIT_JOBS_MAX,
-        /// More bytes of bodies.
-        credit_bytes: u64 = 0..=CREDIT_BYTES_MAX,
-    }
-    /// Ends a subscription; jobs already sent stay leased.
-    Unsubscribe = 0x23, "UNSUBSCRIBE" -> Done, Own, Unsafe, [], [NotFound] {
-        /// The request id of its SUBSCRIBE.
-        subscription: u32,
-    }
-    /// Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
-    Cancel = 0x24, "CANCEL" -> Done, Own, Unsafe, [], [NotFound] {
-        /// The request id of the RESERVE.
-        request: u32,
-    }
-    /// Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among
-    /// them.
-    Leases = 0x25, "LEASES" -> Leased, Read, Safe, [Consume], [Invalid, Unreadable] {
-        /// Only jobs with a greater id: 0 for the first page, then the last id of the page before.
-        after: JobId,
-        /// The maximum number: 1 to [`RESERVE_JOBS_MAX`].
-        jobs_max: u32 = 1..=RESERVE_JOBS_MAX,
-    }
-
-    /// Says that jobs are done: they are removed.
-    Finish = 0x30, "FINISH" -> Settled, Change, Safe, [Consume], [Busy, StaleLease] {
-        /// Leases on the finished jobs.
-        leases: Vec<Lease>,
-    }
-    /// Gives jobs back, to be attempted again.
-    Release = 0x31, "RELEASE" -> Settled, Change, Safe, [Consume], [Invalid, Busy, StaleLease] {
-        /// Whether the attempt counts, and when the next one is.
-        kind: ReleaseKind,
-        /// Leases on the jobs to release.
-        leases: Vec<Lease>,
-        /// What each job shows as its last reason from now on; at most
-        /// [`REASON_BYTES_MAX`](adjourn_types::limits::REASON_BYTES_MAX) bytes.
-        reason: Option<String>,
-    }
-    /// Starts the time to run anew.
-    Touch = 0x32, "TOUCH" -> Settled, Change, Safe, [Consume], [Invalid, Busy, StaleLease] {
-        /// A new time to run in milliseconds; `None` keeps the job's own.
-        ttr_ms: Option<u32>,
-        /// Leases to extend.
-        leases: Vec<Lease>,
-    }
-    /// Sets jobs aside until somebody kicks them.
-    Bury = 0x33, "BURY" -> Settled, Change, Safe, [Consume], [Busy, StaleLease] {
-        /// Leases on the jobs to bury.
-        leases: Vec<Lease>,
-        /// As in [`Self::Release`].
-        reason: Option<String>,
-    }
-
-    /// Reads one job.
-    Get = 0x40, "GET" -> Job, Read, Safe, [Read], [Invalid, Unreadable, NotFound] (job: JobRef)
-    /// Removes one job, whatever its state.
-    Delete = 0x41, "DELETE" -> Changed, Change, SafeById, [Manage], [Invalid, Busy, NotFound] (job: JobRef)
-    // The next ones: the job may have gone on meanwhile, and would be moved a second time.
-    /// Gives one delayed or ready job a new due time; a buried one is kicked first.
-    Reschedule = 0x42, "RESCHEDULE" -> Changed, Change, Unsafe, [Manage], [
-        Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue, Changed
-    ] {
-        /// When it is due now.
-        due: When,
-        /// The job to reschedule.
-        job: JobRef,
-        /// Only if it is still of this version, as JOB shows it.
-        if_version: Option<NonZeroU64>,
-    }
-    /// Makes one delayed job ready at once.
-    RunNow = 0x43, "RUN_NOW" -> Changed, Change, Unsafe, [Manage], [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)
-    /// Makes one buried job ready.
-    Kick = 0x44, "KICK" -> Changed, Change, Unsafe, [Manage], [Invalid, Busy, NotFound, WrongState] (job: JobRef)
-    /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
-    Peek = 0x45, "PEEK" -> Job, Read, Safe, [Read], [Invalid, Busy, Unreadable, NotFound] {
-        /// The topic to look at.
-        topic: TopicName,
-    }
-    /// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
-    KickMany = 0x46, "KICK_MANY" -> Kicked, Change, Unsafe, [Manage], [Invalid, Busy, NotFound] @ FEATURE_KICK_MANY {
-        /// The maximum number: 1 to [`KICK_JOBS_MAX`].
-        jobs_max: u32 = 1..=KICK_JOBS_MAX,
-        /// The topic of the buried jobs.
-        topic: TopicName,
-    }
-    /// Shows jobs, a page at a time.
-    List = 0x47, "LIST" -> Jobs, Read, Safe, [Read], [Invalid, Busy, Unreadable] (list: List)
-    /// Counts the jobs that match.
-    Count = 0x48, "COUNT" -> Counted, Read, Safe, [Read], [Invalid, Busy, Unreadable] (filter: Filter)
-    // The jobs that were changed may match again meanwhile.
-    /// Does the same to many jobs, a bounded number with each request.
-    Bulk = 0x49, "BULK" -> Bulked, Read, Unsafe, [Manage], [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
-
-    /// Stops the reserving of a topic's jobs.
-    Pause = 0x50, "PAUSE" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound] {
-        /// The topic to pause.
-        topic: TopicName,
-    }
-    /// Starts it again.
-    Resume = 0x51, "RESUME" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound] {
-        /// The topic to resume.
-        topic: TopicName,
-    }
-    /// Counts by topic.
-    Topics = 0x52, "TOPICS" -> TopicCounts, Read, Safe, [Read], []
-    /// Counts of the whole queue, and by topic.
-    Stats = 0x53, "STATS" -> QueueStats, Read, Safe, [Read], []
-    /// Lists the clients that are connected to this node, by number.
-    Connections = 0x54, "CONNECTIONS" -> ConnectionList, Read, Safe, [Admin], [Invalid] {
-        /// Only connections with a greater number: 0 for the first page, then the last number of the page before.
-        after: u64,
-        /// The maximum number: 1 to [`CONNECTIONS_LISTED_MAX`].
-        connections_max: u32 = 1..=CONNECTIONS_LISTED_MAX,
-    }
-    /// Closes the connection of another client to this node.
-    Disconnect = 0x55, "DISCONNECT" -> Done, Own, Unsafe, [Admin], [Invalid, Busy, NotFound] {
-        /// Its number, as [`Request::Connections`] shows it.
-        connection: u64,
-        /// Ends its session as well: its leases are given back at once. Otherwise the session's grace begins.
-        ends_session: bool,
-    }
-    /// Changes what a topic decides for its jobs. The topic is made if it is new.
-    TopicSet = 0x56, "TOPIC_SET" -> Done, Change, Safe, [Manage], [Invalid, Busy, Quota] (set: TopicSet)
-    // Under the name there may be another topic meanwhile.
-    /// Forgets a topic that has no jobs, with its settings.
-    TopicDelete = 0x57, "TOPIC_DELETE" -> Done, Change, Unsafe, [Manage], [Invalid, Busy, NotFound, WrongState] {
-        /// The topic to forget.
-        topic: TopicName,
-    }
-    /// Reads what a topic decides for its jobs.
-    TopicShow = 0x58, "TOPIC_SHOW" -> TopicSettings, Read, Safe, [Read], [Invalid, NotFound] {
-        /// The topic that is asked for.
-        topic: TopicName,
-    }
-    /// Moves the clock of a server for tests. Answered when everything that is due by then is carried out.
-    Advance = 0x59, "ADVANCE" -> Pong, Own, Unsafe, [Admin], [Invalid, Busy, Unreadable, NotFound] (advance: Advance)
-
-    /// Asks for a backup of the state as it is now, to be read over this connection.
-    BackupBegin = 0x60, "BACKUP_BEGIN" -> BackupReady, Own, Unsafe, [Admin], [Busy, DiskFull]
-    /// Reads a part of that backup.
-    BackupRead = 0x61, "BACKUP_READ" -> BackupData, Own, Unsafe, [], [Invalid, Unreadable, NotFound] {
-        /// Where the part begins.
-        offset: u64,
-        /// The maximum number of bytes: 1 to [`BACKUP_READ_BYTES_MAX`].
-        bytes: u32 = 1..=BACKUP_READ_BYTES_MAX,
-    }
-    /// Lets go of it. The end of the connection does the same.
-    BackupEnd = 0x62, "BACKUP_END" -> Done, Own, Unsafe, [], []
-
-    /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
-    /// anything else.
-    ClusterStatus = 0x70, "CLUSTER_STATUS" -> ClusterReport, Own, Safe, [Read], []
-    /// Adds the node that listens for its peers at an address; it votes when it has caught up.
-    ClusterAdd = 0x71, "CLUSTER_ADD" -> Done, Own, Unsafe, [Admin], [Invalid, Busy] {
-        /// `HOST:PORT`.
-        address: String,
-    }
-    /// Removes a member. It cannot come back under its number.
-    ClusterRemove = 0x72, "CLUSTER_REMOVE" -> Done, Own, Unsafe, [Admin], [Invalid, Busy] {
-        /// The member's node number.
-        node: u64,
-    }
-    /// Hands leadership to another member.
-    ClusterTransfer = 0x73, "CLUSTER_TRANSFER" -> Done, Own, Unsafe, [Admin], [Invalid, Busy] {
-        /// To which; 0 leaves it to the leader.
-        node: u64,
-    }
-}
+pub use table::{Request, RequestOpcode};
 
 impl RequestOpcode {
     /// Whether this may be the answer: what was asked for, or an error that the table has.

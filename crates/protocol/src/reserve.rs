@@ -1,22 +1,17 @@
 //! RESERVE and SUBSCRIBE; RESERVED, DELIVER and LEASED.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{Bytes, BytesMut};
 
+use super::codes::bits::page_marks;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
+use super::layout::{frames, records};
 use super::response::{Delivered, Leased};
-use super::wire::{Fixed, Reader, in_range, key_bytes, not_more, put_list, put_piece, some_not_more};
+use super::wire::{self, Reader, in_range, key_bytes, not_more, some_not_more};
 use adjourn_types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
 };
-use adjourn_types::{Fence, JobId, Lease, Millis, TopicName};
-
-const TOPIC_FIXED_BYTES: usize = 1;
-const WEIGHT_FIXED_BYTES: usize = 2;
-const JOB_FIXED_BYTES: usize = 53;
-/// Older servers send no deadline.
-const JOB_FIXED_BYTES_MIN: usize = 45;
-const LEASED_MORE: u8 = 1;
+use adjourn_types::{Attributes, Fence, JobId, Lease, Millis, TopicName};
 
 /// A long-poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +43,13 @@ pub struct Subscribe {
 
 impl Field for Reserve {
     fn put(&self, out: &mut BytesMut) {
-        Fixed::<12>::new().u64(self.wait_ms).u32(self.jobs_max).write(out);
-        encode_topics(&self.topics, out);
-        encode_weights(&self.weights, out);
+        let (topics, weights) = (topic_bytes(&self.topics), self.weights.iter().copied());
+        frames::Reserve { wait_ms: self.wait_ms, jobs_max: self.jobs_max, topics, weights }.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let (wait_ms, jobs_max) = (reader.u64("wait_ms")?, reader.u32("jobs_max")?);
-        Ok(Self { topics: decode_topics(reader)?, jobs_max, wait_ms, weights: decode_weights(reader)? })
+        let frames::Reserve { wait_ms, jobs_max, topics, weights } = frames::Reserve::take(reader)?;
+        Ok(Self { topics: topics_of(topics)?, jobs_max, wait_ms, weights })
     }
 
     fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -75,19 +69,15 @@ impl Field for Reserve {
 
 impl Field for Subscribe {
     fn put(&self, out: &mut BytesMut) {
-        Fixed::<12>::new().u32(self.credit_jobs).u64(self.credit_bytes).write(out);
-        encode_topics(&self.topics, out);
-        encode_weights(&self.weights, out);
+        let Self { credit_jobs, credit_bytes, .. } = *self;
+        let (topics, weights) = (topic_bytes(&self.topics), self.weights.iter().copied());
+        frames::Subscribe { credit_jobs, credit_bytes, topics, weights }.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let (credit_jobs, credit_bytes) = (reader.u32("credit_jobs")?, reader.u64("credit_bytes")?);
-        Ok(Self {
-            topics: decode_topics(reader)?,
-            credit_jobs,
-            credit_bytes,
-            weights: decode_weights(reader)?,
-        })
+        let frames::Subscribe { credit_jobs, credit_bytes, topics, weights } =
+            frames::Subscribe::take(reader)?;
+        Ok(Self { topics: topics_of(topics)?, credit_jobs, credit_bytes, weights })
     }
 
     fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -109,11 +99,12 @@ fn detached_topics(topics: &[TopicName]) -> Vec<TopicName> {
     topics.iter().map(TopicName::detached).collect()
 }
 
-fn encode_topics(topics: &[TopicName], out: &mut BytesMut) {
-    put_list(out, TOPIC_FIXED_BYTES, topics.len());
-    for topic in topics {
-        super::wire::put_topic8(out, topic);
-    }
+fn topic_bytes(topics: &[TopicName]) -> impl ExactSizeIterator<Item = &[u8]> {
+    topics.iter().map(|topic| topic.as_str().as_bytes())
+}
+
+fn topics_of(topics: Vec<Bytes>) -> Result<Vec<TopicName>, DecodeError> {
+    topics.into_iter().map(wire::topic).collect()
 }
 
 /// Some topics, and a weight for each or none.
@@ -128,98 +119,52 @@ fn check_topics(topics: &[TopicName], weights: &[u16]) -> Result<(), DecodeError
     }
 }
 
-fn decode_topics(reader: &mut Reader<'_>) -> Result<Vec<TopicName>, DecodeError> {
-    let list = reader.list_of_some::<TOPIC_FIXED_BYTES>("topics", RESERVE_TOPICS_MAX)?;
-    reader.items(list, |reader, mut fields| {
-        let bytes = fields.u8("topic")?;
-        reader.topic(bytes)
-    })
-}
-
-/// Writes the weights, or nothing without weights: so a server that does not know them understands the request.
-fn encode_weights(weights: &[u16], out: &mut BytesMut) {
-    if weights.is_empty() {
-        return;
-    }
-    put_list(out, WEIGHT_FIXED_BYTES, weights.len());
-    for weight in weights {
-        out.put_u16_le(*weight);
-    }
-}
-
-fn decode_weights(reader: &mut Reader<'_>) -> Result<Vec<u16>, DecodeError> {
-    if reader.is_at_end() {
-        return Ok(Vec::new());
-    }
-    let list = reader.list::<WEIGHT_FIXED_BYTES>("weights", RESERVE_TOPICS_MAX)?;
-    reader.items(list, |_, mut fields| fields.u16("weight"))
-}
-
 pub(super) fn encode_leased(leased: &Leased, out: &mut BytesMut) {
-    out.put_u8(if leased.has_more { LEASED_MORE } else { 0 });
-    encode_jobs(&leased.jobs, out);
+    let marks = if leased.has_more { page_marks::MORE } else { 0 };
+    frames::Leased { marks, jobs: leased.jobs.iter().map(record) }.put(out);
 }
 
 pub(super) fn decode_leased(reader: &mut Reader<'_>) -> Result<Leased, DecodeError> {
-    let marks = reader.u8("marks")?;
-    Ok(Leased { has_more: marks & LEASED_MORE != 0, jobs: decode_jobs(reader)? })
+    let frames::Leased { marks, jobs } = frames::Leased::take(reader, job_of_record)?;
+    Ok(Leased { has_more: marks & page_marks::MORE != 0, jobs })
 }
 
+/// Encodes the jobs of RESERVED or DELIVER, which look the same.
 pub(super) fn encode_jobs(jobs: &[Delivered], out: &mut BytesMut) {
-    put_list(out, JOB_FIXED_BYTES, jobs.len());
-    for job in jobs {
-        encode_job(job, out);
-    }
-}
-
-fn encode_job(job: &Delivered, out: &mut BytesMut) {
-    let topic = job.topic.as_str().as_bytes();
-    let key = key_bytes(job.key.as_ref());
-    let attributes = job.attributes.as_bytes();
-    Fixed::<JOB_FIXED_BYTES>::new()
-        .u64(job.lease.job.0)
-        .u64(job.lease.fence.0)
-        .u64(job.due.0)
-        .u32(job.priority)
-        .u32(job.attempts)
-        .u32(job.ttr_left_ms)
-        .length8(topic.len())
-        .length16(key.len())
-        .length16(attributes.len())
-        .length32(job.body.len())
-        .u64(job.deadline_ms)
-        .write(out);
-    put_piece(out, topic);
-    put_piece(out, key);
-    put_piece(out, attributes);
-    put_piece(out, &job.body);
+    frames::Reserved { jobs: jobs.iter().map(record) }.put(out);
 }
 
 pub(super) fn decode_jobs(reader: &mut Reader<'_>) -> Result<Vec<Delivered>, DecodeError> {
-    let list = reader.list::<JOB_FIXED_BYTES_MIN>("jobs", usize::MAX)?;
-    reader.items(list, |reader, mut fields| {
-        let job = JobId(fields.u64("job")?);
-        let fence = Fence(fields.u64("fence")?);
-        let due = Millis(fields.u64("due_ms")?);
-        let priority = fields.u32("priority")?;
-        let attempts = fields.u32("attempts")?;
-        let ttr_left_ms = fields.u32("ttr_left_ms")?;
-        let topic_bytes = fields.u8("topic")?;
-        let key_bytes = fields.u16("key")?;
-        let attributes_bytes = fields.u16("attributes")?;
-        let body_bytes = fields.u32("body")?;
-        let deadline_ms = fields.late_u64("deadline_ms")?;
-        Ok(Delivered {
-            lease: Lease { job, fence },
-            topic: reader.topic(topic_bytes)?,
-            key: reader.key(key_bytes)?,
-            priority,
-            attempts,
-            due,
-            ttr_left_ms,
-            deadline_ms,
-            attributes: reader.shown_attributes(attributes_bytes)?,
-            body: reader.bytes(body_bytes as usize, usize::MAX, "body")?,
-        })
+    Ok(frames::Reserved::take(reader, job_of_record)?.jobs)
+}
+
+fn record(job: &Delivered) -> records::Delivered<&[u8]> {
+    records::Delivered {
+        job: job.lease.job.0,
+        fence: job.lease.fence.0,
+        due_ms: job.due.0,
+        priority: job.priority,
+        attempts: job.attempts,
+        ttr_left_ms: job.ttr_left_ms,
+        topic: job.topic.as_str().as_bytes(),
+        key: key_bytes(job.key.as_ref()),
+        attributes: job.attributes.as_bytes(),
+        body: &job.body,
+        deadline_ms: job.deadline_ms,
+    }
+}
+
+fn job_of_record(job: records::Delivered<Bytes>) -> Result<Delivered, DecodeError> {
+    Ok(Delivered {
+        lease: Lease { job: JobId(job.job), fence: Fence(job.fence) },
+        topic: wire::topic(job.topic)?,
+        key: wire::key(job.key)?,
+        priority: job.priority,
+        attempts: job.attempts,
+        due: Millis(job.due_ms),
+        ttr_left_ms: job.ttr_left_ms,
+        deadline_ms: job.deadline_ms,
+        attributes: Attributes::shown(job.attributes)?,
+        body: job.body,
     })
 }

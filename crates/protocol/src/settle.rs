@@ -2,26 +2,20 @@
 
 use bytes::{BufMut as _, BytesMut};
 
+use super::codes::{RELEASE_BY_BACKOFF, RELEASE_NOT_STARTED, RELEASE_PARKED};
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
 use super::field::{Field, Subject};
+use super::layout::{frames, records};
 use super::response::SettleResult;
-use super::wire::{Fixed, Reader, in_range, not_longer, put_list, put_text16, some_not_more};
+use super::wire::{Fixed, Reader, in_range, not_longer, put_list, some_not_more, some_text, text16};
 use adjourn_types::limits::{DELAY_MS_MAX, LEASES_MAX, REASON_BYTES_MAX};
 use adjourn_types::{Fence, JobId, Lease};
 
-const LEASE_FIXED_BYTES: usize = 16;
-const RESULT_FIXED_BYTES: usize = 2;
-/// A RELEASE's delay that stands for the job's backoff.
-const DELAY_BY_BACKOFF: u64 = u64::MAX;
-/// A RELEASE's delay that stands for work that was not begun.
-const NOT_STARTED: u64 = u64::MAX - 1;
-/// Added to a RELEASE's delay if the work was not begun.
-const PARKED: u64 = 1 << 63;
 /// A longer delay, which no server takes, would mean something else.
-const AFTER_MS_MAX: u64 = PARKED - 1;
+const AFTER_MS_MAX: u64 = RELEASE_PARKED - 1;
 /// The same for work that was not begun.
-const PARKED_MS_MAX: u64 = PARKED - 3;
+const PARKED_MS_MAX: u64 = RELEASE_PARKED - 3;
 /// In place of a result's code: no error.
 const SETTLED: u16 = 0;
 
@@ -40,16 +34,17 @@ pub enum ReleaseKind {
 
 impl Field for Vec<Lease> {
     fn put(&self, out: &mut BytesMut) {
-        put_list(out, LEASE_FIXED_BYTES, self.len());
+        put_list(out, records::Lease::FIXED_BYTES, self.len());
         for lease in self {
-            Fixed::<LEASE_FIXED_BYTES>::new().u64(lease.job.0).u64(lease.fence.0).write(out);
+            records::Lease { job: lease.job.0, fence: lease.fence.0 }.put(out);
         }
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        let list = reader.list_of_some::<LEASE_FIXED_BYTES>(name, LEASES_MAX)?;
-        reader.items(list, |_, mut fields| {
-            Ok(Lease { job: JobId(fields.u64("job")?), fence: Fence(fields.u64("fence")?) })
+        let list = reader.list_of_some::<{ records::Lease::FIXED_BYTES }>(name, LEASES_MAX)?;
+        reader.items(list, |reader, fields| {
+            let records::Lease { job, fence } = records::Lease::take(reader, fields)?;
+            Ok(Lease { job: JobId(job), fence: Fence(fence) })
         })
     }
 
@@ -74,12 +69,17 @@ impl Field for Vec<Lease> {
 impl Field for Option<String> {
     fn put(&self, out: &mut BytesMut) {
         if let Some(reason) = self {
-            put_text16(out, reason);
+            let reason = text16(reason);
+            Fixed::<2>::new().length16(reason.len()).write(out);
+            out.put_slice(reason);
         }
     }
 
     fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        reader.late_text16(usize::MAX, name)
+        if reader.is_at_end() {
+            return Ok(None);
+        }
+        some_text(&reader.bytes16(name)?, name)
     }
 
     fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
@@ -94,18 +94,18 @@ impl Field for Option<String> {
 impl Field for ReleaseKind {
     fn put(&self, out: &mut BytesMut) {
         out.put_u64_le(match *self {
-            Self::Backoff => DELAY_BY_BACKOFF,
+            Self::Backoff => RELEASE_BY_BACKOFF,
             Self::After(delay_ms) => delay_ms.min(AFTER_MS_MAX),
-            Self::NotStarted => NOT_STARTED,
-            Self::Parked(delay_ms) => PARKED | delay_ms.min(PARKED_MS_MAX),
+            Self::NotStarted => RELEASE_NOT_STARTED,
+            Self::Parked(delay_ms) => RELEASE_PARKED | delay_ms.min(PARKED_MS_MAX),
         });
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
         Ok(match reader.u64("delay_ms")? {
-            DELAY_BY_BACKOFF => Self::Backoff,
-            NOT_STARTED => Self::NotStarted,
-            parked @ PARKED.. => Self::Parked(parked & !PARKED),
+            RELEASE_BY_BACKOFF => Self::Backoff,
+            RELEASE_NOT_STARTED => Self::NotStarted,
+            parked @ RELEASE_PARKED.. => Self::Parked(parked & !RELEASE_PARKED),
             delay_ms => Self::After(delay_ms),
         })
     }
@@ -125,18 +125,17 @@ impl Field for ReleaseKind {
 }
 
 pub(super) fn encode_settled(results: &[SettleResult], out: &mut BytesMut) {
-    put_list(out, RESULT_FIXED_BYTES, results.len());
-    for result in results {
-        out.put_u16_le(result.map_or_else(|code| code as u16, |()| SETTLED));
-    }
+    let code = |result: &SettleResult| result.map_or_else(|code| code as u16, |()| SETTLED);
+    let results = results.iter().map(|result| records::SettleResult { code: code(result) });
+    frames::Settled { results }.put(out);
 }
 
 pub(super) fn decode_settled(reader: &mut Reader<'_>) -> Result<Vec<SettleResult>, DecodeError> {
-    let list = reader.list::<RESULT_FIXED_BYTES>("results", usize::MAX)?;
-    reader.items(list, |_, mut fields| {
-        Ok(match fields.u16("code")? {
+    let settled = frames::Settled::take(reader, |records::SettleResult { code }| {
+        Ok(match code {
             SETTLED => Ok(()),
             number => Err(ErrorCode::from_u16(number).unwrap_or(ErrorCode::Unknown)),
         })
-    })
+    })?;
+    Ok(settled.results)
 }

@@ -9,9 +9,10 @@ use std::ops::RangeInclusive;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use super::codes::choices::due_kind;
 use super::decode_error::DecodeError;
 use adjourn_types::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
-use adjourn_types::{Attributes, Key, Millis, TopicName, When};
+use adjourn_types::{Key, Millis, TopicName, When};
 
 /// Reads a payload from its start to its end. Never panics, whatever the bytes.
 pub(super) struct Reader<'a> {
@@ -58,16 +59,6 @@ impl<'a> Fields<'a> {
         self.array(field).map(u64::from_le_bytes)
     }
 
-    /// A field at the end, which older peers do not send: 0 if it is missing.
-    pub(super) fn late_u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
-        if self.0.is_empty() { Ok(0) } else { self.u8(field) }
-    }
-
-    /// The same for a `u64`.
-    pub(super) fn late_u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
-        if self.0.is_empty() { Ok(0) } else { self.u64(field) }
-    }
-
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -84,11 +75,6 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// True if everything was read.
-    pub(super) fn is_empty(&self) -> bool {
-        self.fields.is_empty()
-    }
-
     pub(super) fn new(payload: &'a Bytes) -> Self {
         Self::of_request(payload, usize::MAX)
     }
@@ -101,11 +87,6 @@ impl<'a> Reader<'a> {
     /// The largest body of a pushed job that the server accepts.
     pub(super) fn body_bytes_max(&self) -> usize {
         self.body_bytes_max
-    }
-
-    /// The consecutive numbers from here on.
-    pub(super) fn fields_mut(&mut self) -> &mut Fields<'a> {
-        &mut self.fields
     }
 
     /// True if the payload ends here: older peers do not send the fields that follow.
@@ -134,87 +115,33 @@ impl<'a> Reader<'a> {
     }
 
     /// A piece of this length, sharing the payload's memory.
-    pub(super) fn bytes(
-        &mut self,
-        bytes: usize,
-        max: usize,
-        field: &'static str,
-    ) -> Result<Bytes, DecodeError> {
-        not_longer(bytes, max, field)?;
+    pub(super) fn bytes(&mut self, bytes: usize, field: &'static str) -> Result<Bytes, DecodeError> {
         let start = self.payload.len() - self.fields.0.len();
         let slice = self.fields.slice(bytes, field)?;
         Ok(self.payload.slice(start..start + slice.len()))
     }
 
-    /// A piece after its length in a `u16`.
-    pub(super) fn bytes16(&mut self, max: usize, field: &'static str) -> Result<Bytes, DecodeError> {
-        let bytes = self.u16(field)?;
-        self.bytes(usize::from(bytes), max, field)
+    /// The next bytes, as fields of their own.
+    pub(super) fn part(&mut self, bytes: usize, field: &'static str) -> Result<Fields<'a>, DecodeError> {
+        self.fields.slice(bytes, field).map(Fields)
     }
 
-    /// A text of a known length.
-    pub(super) fn text(
-        &mut self,
-        bytes: usize,
-        max: usize,
-        field: &'static str,
-    ) -> Result<String, DecodeError> {
-        not_longer(bytes, max, field)?;
-        let slice = self.fields.slice(bytes, field)?;
-        std::str::from_utf8(slice).map(str::to_owned).map_err(|_| DecodeError::NotText(field))
-    }
-
-    /// A text after its length in a `u8`.
-    pub(super) fn text8(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
+    /// A piece after its length in a `u8`.
+    pub(super) fn bytes8(&mut self, field: &'static str) -> Result<Bytes, DecodeError> {
         let bytes = self.u8(field)?;
-        self.text(usize::from(bytes), max, field)
+        self.bytes(usize::from(bytes), field)
     }
 
-    /// A text after its length in a `u16`.
-    pub(super) fn text16(&mut self, max: usize, field: &'static str) -> Result<String, DecodeError> {
+    /// A piece after its length in a `u16`.
+    pub(super) fn bytes16(&mut self, field: &'static str) -> Result<Bytes, DecodeError> {
         let bytes = self.u16(field)?;
-        self.text(usize::from(bytes), max, field)
+        self.bytes(usize::from(bytes), field)
     }
 
-    /// A text after its length in a `u16`, at the end, where older peers send none: `None` if it is missing or empty.
-    pub(super) fn late_text16(
-        &mut self,
-        max: usize,
-        field: &'static str,
-    ) -> Result<Option<String>, DecodeError> {
-        if self.fields.0.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(self.text16(max, field)?).filter(|text| !text.is_empty()))
-    }
-
-    /// A topic's name of a known length.
-    pub(super) fn topic(&mut self, bytes: u8) -> Result<TopicName, DecodeError> {
-        Ok(TopicName::new(self.bytes(usize::from(bytes), TOPIC_BYTES_MAX, "topic")?)?)
-    }
-
-    /// A topic's name after its length in a `u8`.
-    pub(super) fn topic8(&mut self) -> Result<TopicName, DecodeError> {
-        let bytes = self.u8("topic")?;
-        self.topic(bytes)
-    }
-
-    /// A key of a known length; 0 stands for no key.
-    pub(super) fn key(&mut self, bytes: u16) -> Result<Option<Key>, DecodeError> {
-        if bytes == 0 {
-            return Ok(None);
-        }
-        Ok(Some(Key::new(self.bytes(usize::from(bytes), KEY_BYTES_MAX, "key")?)?))
-    }
-
-    /// The attributes of a pushed job, of a known length.
-    pub(super) fn attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
-        Ok(Attributes::unchecked(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?))
-    }
-
-    /// The attributes of a shown job, of a known length.
-    pub(super) fn shown_attributes(&mut self, bytes: u16) -> Result<Attributes, DecodeError> {
-        Ok(Attributes::shown(self.bytes(usize::from(bytes), usize::from(u16::MAX), "attributes")?)?)
+    /// A piece after its length in a `u32`.
+    pub(super) fn bytes32(&mut self, field: &'static str) -> Result<Bytes, DecodeError> {
+        let bytes = self.u32(field)?;
+        self.bytes(bytes as usize, field)
     }
 
     /// The head of a list with at most `max` items.
@@ -290,11 +217,38 @@ pub(super) fn some_not_more(count: usize, max: usize, field: &'static str) -> Re
     if count == 0 { Err(DecodeError::Empty(field)) } else { not_more(count, max, field) }
 }
 
+/// A topic's name from its bytes.
+pub(super) fn topic(bytes: Bytes) -> Result<TopicName, DecodeError> {
+    not_longer(bytes.len(), TOPIC_BYTES_MAX, "topic")?;
+    Ok(TopicName::new(bytes)?)
+}
+
+/// A key from its bytes; no bytes stand for no key.
+pub(super) fn key(bytes: Bytes) -> Result<Option<Key>, DecodeError> {
+    if bytes.is_empty() { Ok(None) } else { some_key(bytes).map(Some) }
+}
+
+/// A key from its bytes.
+pub(super) fn some_key(bytes: Bytes) -> Result<Key, DecodeError> {
+    not_longer(bytes.len(), KEY_BYTES_MAX, "key")?;
+    Ok(Key::new(bytes)?)
+}
+
+/// A text from its bytes.
+pub(super) fn text(bytes: &[u8], field: &'static str) -> Result<String, DecodeError> {
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| DecodeError::NotText(field))
+}
+
+/// A text that says nothing if it is empty.
+pub(super) fn some_text(bytes: &[u8], field: &'static str) -> Result<Option<String>, DecodeError> {
+    if bytes.is_empty() { Ok(None) } else { text(bytes, field).map(Some) }
+}
+
 /// A point in time from its two fields.
 pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
     match kind {
-        0 => Ok(When::After(due_ms)),
-        1 => Ok(When::At(Millis(due_ms))),
+        due_kind::AFTER => Ok(When::After(due_ms)),
+        due_kind::AT => Ok(When::At(Millis(due_ms))),
         value => Err(DecodeError::Choice { field: "due_kind", value }),
     }
 }
@@ -302,8 +256,8 @@ pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
 /// Encodes a point in time as its two fields.
 pub(super) fn when_fields(when: When) -> (u8, u64) {
     match when {
-        When::After(delay_ms) => (0, delay_ms),
-        When::At(at) => (1, at.0),
+        When::After(delay_ms) => (due_kind::AFTER, delay_ms),
+        When::At(at) => (due_kind::AT, at.0),
     }
 }
 
@@ -383,16 +337,9 @@ pub(super) fn put_piece(out: &mut BytesMut, piece: &[u8]) {
 
 /// Writes a text after its length, truncated to 255 bytes.
 pub(super) fn put_text8(out: &mut BytesMut, text: &str) {
-    let text = shortened(text, usize::from(u8::MAX));
+    let text = text8(text);
     Fixed::<1>::new().length8(text.len()).write(out);
-    out.put_slice(text.as_bytes());
-}
-
-/// Writes a text after its length, truncated to 65,535 bytes.
-pub(super) fn put_text16(out: &mut BytesMut, text: &str) {
-    let text = shortened(text, usize::from(u16::MAX));
-    Fixed::<2>::new().length16(text.len()).write(out);
-    out.put_slice(text.as_bytes());
+    out.put_slice(text);
 }
 
 /// Writes a topic's name after its length.
@@ -405,8 +352,17 @@ pub(super) fn key_bytes(key: Option<&Key>) -> &[u8] {
     key.map_or(&[], Key::as_bytes)
 }
 
-/// Truncates a text to `max` bytes, between characters.
-pub(super) fn shortened(text: &str, max: usize) -> &str {
+/// A text that fits behind a length in a `u8`: cut between characters.
+pub(super) fn text8(text: &str) -> &[u8] {
+    shortened(text, usize::from(u8::MAX)).as_bytes()
+}
+
+/// A text that fits behind a length in a `u16`: cut between characters.
+pub(super) fn text16(text: &str) -> &[u8] {
+    shortened(text, usize::from(u16::MAX)).as_bytes()
+}
+
+fn shortened(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }
 
@@ -420,7 +376,8 @@ mod tests {
         put_text8(&mut out, &"ü".repeat(200));
         let bytes = out.freeze();
         let mut reader = Reader::new(&bytes);
-        assert_eq!(reader.text8(255, "text"), Ok("ü".repeat(127)));
+        let bytes = reader.bytes8("text").expect("whole");
+        assert_eq!(text(&bytes, "text"), Ok("ü".repeat(127)));
     }
 
     #[test]
@@ -448,7 +405,7 @@ mod tests {
         let list = reader.list::<1>("topics", 10).expect("valid");
         let topics = reader.items(list, |reader, mut fields| {
             let bytes = fields.u8("topic")?;
-            reader.topic(bytes)
+            topic(reader.bytes(usize::from(bytes), "topic")?)
         });
         assert_eq!(topics, Ok(vec!["x".parse().expect("valid"), "y".parse().expect("valid")]));
     }

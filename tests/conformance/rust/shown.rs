@@ -1,15 +1,15 @@
-//! Commands as requests, and answers as JSON: by way of the frames, whose layout has the same names.
+//! Commands as requests, and answers as JSON: by way of the frames, whose schema has the same names.
 
 use std::fmt::Display;
 
 use adjourn_client::ClientError;
+use adjourn_generate::Side;
 use adjourn_protocol::{Delivered, ErrorCode, FrameDecoder, JobReport, Request, RequestId, Response};
 use adjourn_types::limits::BODY_BYTES_CEILING;
 use bytes::BytesMut;
 use serde_json::{Value, json};
 
 use crate::codec::Refused;
-use crate::layout::Side;
 use crate::wire::{self, Newer};
 
 /// What stands in `error` of an answer.

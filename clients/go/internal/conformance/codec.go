@@ -7,277 +7,283 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"reflect"
 	"strconv"
-	"strings"
-	"unicode"
 
+	"github.com/adjourn/adjourn-go/internal/serverside"
 	"github.com/adjourn/adjourn-go/internal/wire"
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // shownFrame is a frame in its neutral form.
 type shownFrame struct {
-	RequestID uint32          `json:"request_id"`
-	Opcode    json.RawMessage `json:"opcode"`
-	Fields    json.RawMessage `json:"fields"`
+	RequestID uint32 `json:"request_id"`
+	Opcode    any    `json:"opcode"`
+	Fields    values `json:"fields"`
 }
 
 func encode(c *command) (any, error) {
 	if c.Frame == nil {
 		return nil, errors.New("no frame")
 	}
-	var name string
-	if err := json.Unmarshal(c.Frame.Opcode, &name); err != nil {
-		return nil, err
+	var wrong error
+	m := takeMessage(fmt.Sprint(c.Frame.Opcode), fields{c.Frame.Fields, &wrong})
+	switch {
+	case m == nil:
+		return nil, fmt.Errorf("no opcode %v", c.Frame.Opcode)
+	case wrong != nil:
+		return nil, wrong
 	}
-	for _, op := range wire.Opcodes() {
-		if op.String() != name {
-			continue
-		}
-		m := wire.New(op)
-		if len(c.Frame.Fields) > 0 {
-			if err := fromText(c.Frame.Fields, m); err != nil {
-				return nil, err
-			}
-		}
-		frame, err := wire.Append(nil, c.Frame.RequestID, m)
-		return map[string]any{"bytes": bytesOf(frame)}, err
+	add := serverside.Append
+	if m.Opcode().IsRequest() {
+		add = wire.Append
 	}
-	return nil, fmt.Errorf("no opcode %q", name)
+	frame, err := add(nil, c.Frame.RequestID, m)
+	return map[string]any{"bytes": bytesOf(frame)}, err
 }
 
 func decode(c *command) (any, error) {
 	reader := bytes.NewReader(c.Bytes)
-	frame, _, err := wire.ReadFrame(reader, wire.ResponseBytesMax, nil)
+	frame, _, err := wire.ReadFrame(reader, limits.ResponseBytesMax, nil)
 	if err != nil {
 		return nil, err
 	}
 	if reader.Len() > 0 {
 		return nil, fmt.Errorf("%d bytes behind the frame", reader.Len())
 	}
-	isRequest := c.Side == "request"
-	if isRequest && (frame.ID == 0 || frame.Group != 0) {
-		return nil, errors.New("a request under id 0, or of another group")
+	var m wire.Message
+	if c.Side == "request" {
+		if frame.ID == 0 || frame.Group != 0 {
+			return nil, errors.New("a request under id 0, or of another group")
+		}
+		if m, err = serverside.Request(frame); err == nil && m == nil {
+			err = fmt.Errorf("%v is no request", frame.Opcode)
+		}
+	} else {
+		m, err = frame.Message()
 	}
-	m, err := frame.Message()
 	if err != nil {
 		return nil, err
 	}
-	if isRequest && (m == nil || !frame.Opcode.IsRequest()) {
-		return nil, fmt.Errorf("%v is no request", frame.Opcode)
-	}
-	shown := map[string]any{"request_id": frame.ID, "opcode": uint8(frame.Opcode), "fields": map[string]any{}}
+	shown := shownFrame{RequestID: frame.ID, Opcode: uint8(frame.Opcode), Fields: values{}}
 	if m != nil {
-		shown["opcode"], shown["fields"] = frame.Opcode.String(), shownValue(m)
+		shown.Opcode, shown.Fields = frame.Opcode.String(), showMessage(m)
 	}
 	return map[string]any{"frame": shown}, nil
 }
 
-// The neutral form follows the structs of the codec: a field's name in snake case, u64 as decimal strings, bytes as
-// base64. In attributes, filters and settings what is not there is left out.
+// values are those of an object in JSON: a number of 64 bits and more is a decimal string, bytes are base64.
+type values map[string]any
 
-var (
-	typeHeader = reflect.TypeOf(wire.Header{})
-	typeU128   = reflect.TypeOf(wire.U128{})
-	sparse     = map[reflect.Type]bool{
-		reflect.TypeOf(wire.Attributes{}): true, reflect.TypeOf(wire.Filter{}): true, reflect.TypeOf(wire.Settings{}): true,
-	}
-	settingNames = map[string]uint16{
-		"ttr_ms": wire.SetTtr, "priority": wire.SetPriority, "attempts_max": wire.SetAttempts, "backoff": wire.SetBackoff,
-		"expires_after_ms": wire.SetExpiresAfter, "jobs_max": wire.SetJobsMax, "bytes_max": wire.SetBytesMax, "body_max": wire.SetBodyMax,
-		"leases_max": wire.SetLeasesMax, "rate": wire.SetRate, "late": wire.SetLate, "dead_letters": wire.SetDeadLetters,
-		"remember_ms": wire.SetRemember,
-	}
-)
-
-func snake(name string) string {
-	var out strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			out.WriteByte('_')
-		}
-		out.WriteRune(unicode.ToLower(r))
-	}
-	return out.String()
-}
-
-func shownValue(v any) any { return show(reflect.ValueOf(v)) }
-
-func show(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer:
-		return show(v.Elem())
-	case reflect.Uint64:
-		return decimal(v.Uint())
-	case reflect.Int64:
-		return strconv.FormatInt(v.Int(), 10)
-	case reflect.Array:
-		raw := make([]byte, v.Len())
-		reflect.Copy(reflect.ValueOf(raw), v)
-		if v.Type() == typeU128 {
-			for i, j := 0, len(raw)-1; i < j; i, j = i+1, j-1 {
-				raw[i], raw[j] = raw[j], raw[i]
-			}
-			return new(big.Int).SetBytes(raw).String()
-		}
-		return bytesOf(raw)
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return bytesOf(v.Bytes())
-		}
-		list := []any{}
-		for i := 0; i < v.Len(); i++ {
-			list = append(list, show(v.Index(i)))
-		}
-		return list
-	case reflect.Struct:
-		if v.Type() == typeHeader {
-			return []string{v.Field(0).String(), v.Field(1).String()}
-		}
-		fields := map[string]any{}
-		showFields(v, fields)
-		return fields
-	}
-	return v.Interface()
-}
-
-func showFields(v reflect.Value, into map[string]any) {
-	for i := 0; i < v.NumField(); i++ {
-		field, value := v.Type().Field(i), v.Field(i)
-		switch {
-		case field.Anonymous:
-			showFields(value, into)
-		case field.Name == "Unset":
-			for name, tag := range settingNames {
-				for _, unset := range value.Interface().([]uint16) {
-					if unset == tag {
-						into[name] = nil
-					}
-				}
-			}
-		case sparse[v.Type()] && (value.Kind() == reflect.Pointer || value.Kind() == reflect.Slice) && value.IsNil():
-		default:
-			into[snake(field.Name)] = show(value)
-		}
-	}
-}
-
-// fromText reads the neutral form into a struct of the codec.
-func fromText(text []byte, into any) error {
+// UnmarshalJSON keeps numbers as they are written.
+func (v *values) UnmarshalJSON(text []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return err
-	}
-	return take(value, reflect.ValueOf(into).Elem())
+	return decoder.Decode((*map[string]any)(v))
 }
 
-func take(from any, v reflect.Value) error {
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return take(from, v.Elem())
-	case reflect.String:
-		text, is := from.(string)
-		if !is {
-			return fmt.Errorf("%v is no text", from)
-		}
-		v.SetString(text)
-		return nil
-	case reflect.Int64:
-		n, err := strconv.ParseInt(fmt.Sprint(from), 10, 64)
-		v.SetInt(n)
-		return err
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n, err := strconv.ParseUint(fmt.Sprint(from), 10, v.Type().Bits())
-		v.SetUint(n)
-		return err
-	case reflect.Array:
-		return takeArray(from, v)
-	case reflect.Slice:
-		return takeSlice(from, v)
-	case reflect.Struct:
-		return takeStruct(from, v)
-	}
-	return fmt.Errorf("a field of type %v", v.Type())
+// fields reads the values of an object. What is absent is 0 or empty. The first value that is wrong stays in err.
+type fields struct {
+	values map[string]any
+	err    *error
 }
 
-func takeArray(from any, v reflect.Value) error {
-	text := fmt.Sprint(from)
-	if v.Type() != typeU128 {
-		raw, err := base64.StdEncoding.DecodeString(text)
-		if err == nil && len(raw) != v.Len() {
-			err = fmt.Errorf("%d bytes", len(raw))
-		}
-		reflect.Copy(v, reflect.ValueOf(raw))
-		return err
+func (f fields) fail(name string, why any) {
+	if *f.err == nil {
+		*f.err = fmt.Errorf("%s: %v", name, why)
 	}
-	n, is := new(big.Int).SetString(text, 10)
+}
+
+func (f fields) has(name string) bool { return f.values[name] != nil }
+
+func (f fields) isNull(name string) bool {
+	value, some := f.values[name]
+	return some && value == nil
+}
+
+func (f fields) number(name string, bits int) uint64 {
+	if !f.has(name) {
+		return 0
+	}
+	n, err := strconv.ParseUint(fmt.Sprint(f.values[name]), 10, bits)
+	if err != nil {
+		f.fail(name, err)
+	}
+	return n
+}
+
+func (f fields) u8(name string) uint8   { return uint8(f.number(name, 8)) }
+func (f fields) u16(name string) uint16 { return uint16(f.number(name, 16)) }
+func (f fields) u32(name string) uint32 { return uint32(f.number(name, 32)) }
+func (f fields) u64(name string) uint64 { return f.number(name, 64) }
+
+func (f fields) i64(name string) int64 {
+	if !f.has(name) {
+		return 0
+	}
+	n, err := strconv.ParseInt(fmt.Sprint(f.values[name]), 10, 64)
+	if err != nil {
+		f.fail(name, err)
+	}
+	return n
+}
+
+func (f fields) u128(name string) (number wire.U128) {
+	if !f.has(name) {
+		return number
+	}
+	n, is := new(big.Int).SetString(fmt.Sprint(f.values[name]), 10)
 	if !is || n.Sign() < 0 || n.BitLen() > 128 {
-		return fmt.Errorf("%q is no u128", text)
+		f.fail(name, "no u128")
+		return number
 	}
-	var raw wire.U128
-	n.FillBytes(raw[:])
-	for i := range raw {
-		v.Index(len(raw) - 1 - i).SetUint(uint64(raw[i]))
-	}
-	return nil
+	n.FillBytes(number[:])
+	return reversed(number)
 }
 
-func takeSlice(from any, v reflect.Value) error {
-	if v.Type().Elem().Kind() == reflect.Uint8 {
-		raw, err := base64.StdEncoding.DecodeString(fmt.Sprint(from))
-		v.SetBytes(raw)
-		return err
+func reversed(number wire.U128) wire.U128 {
+	for i, j := 0, len(number)-1; i < j; i, j = i+1, j-1 {
+		number[i], number[j] = number[j], number[i]
 	}
-	list, is := from.([]any)
-	if !is {
-		return fmt.Errorf("%v is no list", from)
-	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
-	for i, one := range list {
-		if err := take(one, v.Index(i)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return number
 }
 
-func takeStruct(from any, v reflect.Value) error {
-	if pair, is := from.([]any); is && v.Type() == typeHeader && len(pair) == 2 {
-		if err := take(pair[0], v.Field(0)); err != nil {
-			return err
-		}
-		return take(pair[1], v.Field(1))
+func (f fields) text(name string) string {
+	text, is := f.values[name].(string)
+	if !is && f.has(name) {
+		f.fail(name, "no text")
 	}
-	fields, is := from.(map[string]any)
-	if !is {
-		return fmt.Errorf("%v is no object", from)
+	return text
+}
+
+func (f fields) flag(name string) bool {
+	flag, is := f.values[name].(bool)
+	if !is && f.has(name) {
+		f.fail(name, "neither true nor false")
 	}
-	for i := 0; i < v.NumField(); i++ {
-		field := v.Type().Field(i)
-		if field.Anonymous {
-			if err := takeStruct(from, v.Field(i)); err != nil {
-				return err
-			}
-			continue
-		}
-		name := snake(field.Name)
-		value, some := fields[name]
-		if !some {
-			continue
-		}
-		if value == nil {
-			if tag, is := settingNames[name]; is && sparse[v.Type()] {
-				unset := v.FieldByName("Unset")
-				unset.Set(reflect.Append(unset, reflect.ValueOf(tag)))
-			}
-			continue
-		}
-		if err := take(value, v.Field(i)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	return flag
+}
+
+func (f fields) bytes(name string) []byte {
+	raw, err := base64.StdEncoding.DecodeString(f.text(name))
+	if err != nil {
+		f.fail(name, err)
 	}
-	return nil
+	return raw
+}
+
+func (f fields) id(name string) (id [16]byte) {
+	if raw := f.bytes(name); copy(id[:], raw) != len(raw) || f.has(name) && len(raw) != len(id) {
+		f.fail(name, "not 16 bytes")
+	}
+	return id
+}
+
+func (f fields) list(name string) []any {
+	list, is := f.values[name].([]any)
+	if !is && f.has(name) {
+		f.fail(name, "no list")
+	}
+	return list
+}
+
+func (f fields) object(name string) fields {
+	object, is := f.values[name].(map[string]any)
+	if !is && f.has(name) {
+		f.fail(name, "no object")
+	}
+	return fields{object, f.err}
+}
+
+// items reads a list whose items are read as the value of an object with one.
+func items[T any](f fields, name string, read func(f fields, name string) T) []T {
+	var items []T
+	for _, item := range f.list(name) {
+		items = append(items, read(fields{map[string]any{name: item}, f.err}, name))
+	}
+	return items
+}
+
+func (f fields) texts(name string) []string     { return items(f, name, fields.text) }
+func (f fields) numbers(name string) []uint16   { return items(f, name, fields.u16) }
+func (f fields) numbers32(name string) []uint32 { return items(f, name, fields.u32) }
+
+func takeItems[T any](f fields, name string, take func(f fields, v *T)) []T {
+	return items(f, name, func(f fields, name string) (v T) {
+		take(f.object(name), &v)
+		return v
+	})
+}
+
+func takeJobRef(f fields, ref *wire.JobRef) {
+	*ref = wire.JobRef{JobKind: f.u8("job_kind"), Job: f.u64("job"), Topic: f.text("topic"), Key: f.text("key")}
+}
+
+func takeHeaders(f fields, name string) []wire.Header {
+	return items(f, name, func(f fields, name string) (h wire.Header) {
+		pair := f.texts(name)
+		if len(pair) != 2 {
+			f.fail(name, "not a name and a value")
+			return h
+		}
+		return wire.Header{Name: pair[0], Value: pair[1]}
+	})
+}
+
+func takeUnknown(f fields) []wire.UnknownElement {
+	return takeItems(f, "unknown", func(f fields, v *wire.UnknownElement) { v.Tag, v.Value = f.u16("tag"), f.bytes("value") })
+}
+
+// How values are shown.
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func decimal128(number wire.U128) string {
+	bytes := reversed(number)
+	return new(big.Int).SetBytes(bytes[:]).String()
+}
+
+func bytesOf(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+func pointer[T any](v T) *T { return &v }
+
+// listOf is a list that is never null.
+func listOf[T any](list []T) []T { return append([]T{}, list...) }
+
+func showObject[T any](v *T, show func(v *T, to map[string]any)) map[string]any {
+	to := map[string]any{}
+	show(v, to)
+	return to
+}
+
+func showItems[T any](list []T, show func(v *T, to map[string]any)) []any {
+	shown := []any{}
+	for i := range list {
+		shown = append(shown, showObject(&list[i], show))
+	}
+	return shown
+}
+
+func showJobRef(ref *wire.JobRef, to map[string]any) {
+	to["job_kind"] = ref.JobKind
+	if ref.JobKind == wire.JobKindID {
+		to["job"] = decimal(ref.Job)
+	} else {
+		to["topic"], to["key"] = ref.Topic, ref.Key
+	}
+}
+
+func showHeaders(headers []wire.Header) []any {
+	shown := []any{}
+	for _, h := range headers {
+		shown = append(shown, []string{h.Name, h.Value})
+	}
+	return shown
+}
+
+func showUnknown(unknown []wire.UnknownElement, to map[string]any) {
+	if len(unknown) > 0 {
+		to["unknown"] = showItems(unknown, func(v *wire.UnknownElement, to map[string]any) {
+			to["tag"], to["value"] = v.Tag, bytesOf(v.Value)
+		})
+	}
 }

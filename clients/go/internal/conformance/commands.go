@@ -26,8 +26,6 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
-
 // ms is a duration; one that Go cannot hold becomes the longest.
 func (n number) ms() time.Duration {
 	if n > math.MaxInt64/number(time.Millisecond) {
@@ -95,7 +93,7 @@ type command struct {
 	Concurrency   int             `json:"concurrency"`
 	Prefetch      int             `json:"prefetch"`
 	DeadlineMs    number          `json:"deadline_ms"`
-	Settings      json.RawMessage `json:"settings"`
+	Settings      values          `json:"settings"`
 	Change        string          `json:"change"`
 	To            string          `json:"to"`
 	Connection    number          `json:"connection"`
@@ -247,6 +245,8 @@ func settle(ctx context.Context, q *adjourn.Client, c *command) ([]error, error)
 		how = adjourn.After(c.DelayMs.ms())
 	case "not_started":
 		how = adjourn.NotStarted()
+	case "parked":
+		how = adjourn.Parked(c.DelayMs.ms())
 	}
 	return q.Release(ctx, how, c.Reason, leases...)
 }

@@ -2,34 +2,26 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"time"
 
 	adjourn "github.com/adjourn/adjourn-go"
 	"github.com/adjourn/adjourn-go/internal/wire"
 )
 
-func bytesOf(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
-
 type pushedJob struct {
-	Body       []byte          `json:"body"`
-	DelayMs    *number         `json:"delay_ms"`
-	AtMs       *number         `json:"at_ms"`
-	Priority   *uint32         `json:"priority"`
-	TtrMs      uint32          `json:"ttr_ms"`
-	Key        string          `json:"key"`
-	IfExists   string          `json:"if_exists"`
-	Attributes json.RawMessage `json:"attributes"`
+	Body       []byte  `json:"body"`
+	DelayMs    *number `json:"delay_ms"`
+	AtMs       *number `json:"at_ms"`
+	Priority   *uint32 `json:"priority"`
+	TtrMs      uint32  `json:"ttr_ms"`
+	Key        string  `json:"key"`
+	IfExists   string  `json:"if_exists"`
+	Attributes values  `json:"attributes"`
 }
 
 var ifExists = map[string]adjourn.IfExists{
 	"": adjourn.Reject, "reject": adjourn.Reject, "keep": adjourn.Keep, "replace": adjourn.Replace,
 	"replace_any": adjourn.ReplaceAny, "postpone": adjourn.Postpone,
-}
-
-var outcomes = map[adjourn.PushOutcome]string{
-	adjourn.Pushed: "pushed", adjourn.Kept: "kept", adjourn.Replaced: "replaced", adjourn.Postponed: "postponed",
 }
 
 func push(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
@@ -46,8 +38,10 @@ func push(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		}
 		if len(p.Attributes) > 0 {
 			var w wire.Attributes
-			if err := fromText(p.Attributes, &w); err != nil {
-				return nil, err
+			var wrong error
+			takeAttributes(fields{p.Attributes, &wrong}, &w)
+			if wrong != nil {
+				return nil, wrong
 			}
 			job.Attributes = publicAttributes(&w)
 		}
@@ -62,7 +56,7 @@ func push(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		if r.Err != nil {
 			list[i] = map[string]any{"error": shownError(r.Err)}
 		} else {
-			list[i] = map[string]any{"outcome": outcomes[r.Outcome], "job": decimal(uint64(r.ID))}
+			list[i] = map[string]any{"outcome": r.Outcome.String(), "job": decimal(uint64(r.ID))}
 		}
 	}
 	return map[string]any{"results": list}, nil
@@ -74,7 +68,7 @@ func publicAttributes(w *wire.Attributes) adjourn.Attributes {
 	for _, h := range w.Headers {
 		a.Headers = append(a.Headers, adjourn.Header(h))
 	}
-	if e := w.Expires; e != nil && e.Kind == wire.DueAt {
+	if e := w.Expires; e != nil && e.Kind == wire.DueKindAt {
 		a.ExpiresAt = number(e.Ms).time()
 	} else if e != nil {
 		a.ExpiresAfter = number(e.Ms).ms()
@@ -82,7 +76,9 @@ func publicAttributes(w *wire.Attributes) adjourn.Attributes {
 	if w.AttemptsMax != nil {
 		a.AttemptsMax = *w.AttemptsMax
 	}
-	a.Backoff = publicBackoff(w.Backoff)
+	if w.Backoff != nil {
+		a.Backoff = publicBackoff(w.Backoff)
+	}
 	if w.FairnessKey != nil {
 		a.FairnessKey = *w.FairnessKey
 	}
@@ -115,14 +111,16 @@ func shownAttributes(a *adjourn.Attributes) any {
 		w.Headers = append(w.Headers, wire.Header(h))
 	}
 	if !a.ExpiresAt.IsZero() {
-		w.Expires = &wire.Expires{Kind: wire.DueAt, Ms: uint64(a.ExpiresAt.UnixMilli())}
+		w.Expires = &wire.Expiry{Kind: wire.DueKindAt, Ms: uint64(a.ExpiresAt.UnixMilli())}
 	} else if a.ExpiresAfter > 0 {
-		w.Expires = &wire.Expires{Ms: *ms(a.ExpiresAfter)}
+		w.Expires = &wire.Expiry{Ms: *ms(a.ExpiresAfter)}
 	}
 	if a.AttemptsMax > 0 {
 		w.AttemptsMax = &a.AttemptsMax
 	}
-	w.Backoff = shownBackoff(a.Backoff)
+	if a.Backoff != nil {
+		w.Backoff = wireBackoff(a.Backoff)
+	}
 	if a.FairnessKey != "" {
 		w.FairnessKey = &a.FairnessKey
 	}
@@ -133,9 +131,9 @@ func shownAttributes(a *adjourn.Attributes) any {
 	}
 	w.ScheduleReference = a.ScheduleReference
 	for _, u := range a.Unknown {
-		w.Unknown = append(w.Unknown, wire.Attribute(u))
+		w.Unknown = append(w.Unknown, wire.UnknownElement(u))
 	}
-	return shownValue(&w)
+	return showAttributes(&w)
 }
 
 func shownJob(info *adjourn.JobInfo) map[string]any {

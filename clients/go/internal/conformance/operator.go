@@ -44,7 +44,7 @@ func operate(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 			return nil, err
 		}
 		return map[string]any{
-			"settings": shownPolicy(&info.Policy), "jobs": decimal(info.Jobs), "bytes": decimal(info.Bytes), "paused": info.Paused,
+			"settings": showPolicy(&info.Policy), "jobs": decimal(info.Jobs), "bytes": decimal(info.Bytes), "paused": info.Paused,
 		}, nil
 	case "topics":
 		topics, err := q.Topics(ctx)
@@ -149,65 +149,15 @@ func bulk(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 }
 
 func setTopic(ctx context.Context, q *adjourn.Client, c *command) error {
-	var w wire.Settings
-	if err := fromText(c.Settings, &w); err != nil {
-		return err
-	}
-	policy := adjourn.Policy{
-		Priority: w.Priority, AttemptsMax: w.AttemptsMax, JobsMax: w.JobsMax, BytesMax: w.BytesMax, BodyBytesMax: w.BodyMax,
-		LeasesMax: w.LeasesMax, RatePerSecond: w.Rate, DeadLetters: w.DeadLetters, Backoff: publicBackoff(w.Backoff),
-		ExpiresAfter: publicDuration(w.ExpiresAfterMs), Remember: publicDuration(w.RememberMs),
-	}
-	if w.TtrMs != nil {
-		ttr := uint64(*w.TtrMs)
-		policy.TTR = publicDuration(&ttr)
-	}
-	if l := w.Late; l != nil {
-		policy.Late = &adjourn.Late{After: number(l.AfterMs).ms(), Action: adjourn.LateAction(l.Action), Value: l.Value}
-	}
-	var unset []adjourn.Setting
-	for _, tag := range w.Unset {
-		unset = append(unset, adjourn.Setting(tag))
+	var wrong error
+	policy, unset := takePolicy(fields{c.Settings, &wrong})
+	if wrong != nil {
+		return wrong
 	}
 	return q.SetTopic(ctx, c.Topic, policy, unset...)
 }
 
-func shownPolicy(p *adjourn.Policy) any {
-	w := wire.Settings{
-		Priority: p.Priority, AttemptsMax: p.AttemptsMax, JobsMax: p.JobsMax, BytesMax: p.BytesMax, BodyMax: p.BodyBytesMax,
-		LeasesMax: p.LeasesMax, Rate: p.RatePerSecond, DeadLetters: p.DeadLetters, Backoff: shownBackoff(p.Backoff),
-		ExpiresAfterMs: shownDuration(p.ExpiresAfter), RememberMs: shownDuration(p.Remember),
-	}
-	if p.TTR != nil {
-		ttr := uint32(*p.TTR / time.Millisecond)
-		w.TtrMs = &ttr
-	}
-	if l := p.Late; l != nil {
-		w.Late = &wire.Late{AfterMs: *shownDuration(&l.After), Action: uint8(l.Action), Value: l.Value}
-	}
-	return shownValue(&w)
-}
-
-func publicDuration(ms *uint64) *time.Duration {
-	if ms == nil {
-		return nil
-	}
-	d := number(*ms).ms()
-	return &d
-}
-
-func shownDuration(d *time.Duration) *uint64 {
-	if d == nil {
-		return nil
-	}
-	ms := uint64(*d / time.Millisecond)
-	return &ms
-}
-
 func publicBackoff(w *wire.Backoff) *adjourn.Backoff {
-	if w == nil {
-		return nil
-	}
 	b := &adjourn.Backoff{Kind: adjourn.BackoffKind(w.Kind), JitterPercent: w.Jitter}
 	for _, ms := range w.WaitsMs {
 		b.Waits = append(b.Waits, number(ms).ms())
@@ -215,13 +165,20 @@ func publicBackoff(w *wire.Backoff) *adjourn.Backoff {
 	return b
 }
 
-func shownBackoff(b *adjourn.Backoff) *wire.Backoff {
-	if b == nil {
-		return nil
-	}
+func wireBackoff(b *adjourn.Backoff) *wire.Backoff {
 	w := &wire.Backoff{Kind: uint8(b.Kind), Jitter: b.JitterPercent}
 	for _, wait := range b.Waits {
-		w.WaitsMs = append(w.WaitsMs, uint32(wait/time.Millisecond))
+		w.WaitsMs = append(w.WaitsMs, uint32(inMs(wait)))
 	}
 	return w
 }
+
+func publicLate(w *wire.Late) *adjourn.Late {
+	return &adjourn.Late{After: number(w.AfterMs).ms(), Action: adjourn.LateAction(w.Action), Value: w.Value}
+}
+
+func wireLate(l *adjourn.Late) *wire.Late {
+	return &wire.Late{AfterMs: inMs(l.After), Action: uint8(l.Action), Value: l.Value}
+}
+
+func inMs(d time.Duration) uint64 { return uint64(d / time.Millisecond) }

@@ -9,24 +9,15 @@ import (
 
 // Lengths of frames, in bytes.
 const (
-	HeaderBytes              = 12
-	lengthBytes              = 4
-	lengthMin                = HeaderBytes - lengthBytes
-	ResponseBytesMax         = 32 << 20
-	FrameBytesMaxBeforeHello = 4096
+	HeaderBytes = 12
+	lengthBytes = 4
+	lengthMin   = HeaderBytes - lengthBytes
 )
 
 // ErrMalformed is what every refusal of a frame or a payload wraps.
 var ErrMalformed = errors.New("malformed frame")
 
-// Message is the payload of one frame.
-type Message interface {
-	// Opcode is its kind.
-	Opcode() Opcode
-	code(c *coder)
-}
-
-// Frame is one message under its request id. Message is nil if the opcode is not known to this version.
+// Frame is one message under its request id.
 type Frame struct {
 	Opcode  Opcode
 	Group   uint8
@@ -34,23 +25,29 @@ type Frame struct {
 	Payload []byte
 }
 
-// Append encodes a message under a request id and appends the whole frame to dst. If a field does not fit into its
+// Append encodes a request under a request id and appends the whole frame to dst. If a field does not fit into its
 // length, dst is returned as it was.
 func Append(dst []byte, id uint32, m Message) ([]byte, error) {
+	return AppendWith(appendRequest, dst, id, m)
+}
+
+// AppendWith is Append with another encoder of payloads; it says whether the message is one of its kind.
+func AppendWith(encode func(w *Writer, m Message) bool, dst []byte, id uint32, m Message) ([]byte, error) {
 	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0, byte(m.Opcode()), 0, 0, 0)
-	dst = binary.LittleEndian.AppendUint32(dst, id)
-	c := coder{out: dst}
-	m.code(&c)
-	if c.err != nil {
-		return dst[:start], fmt.Errorf("%v cannot be encoded: %w", m.Opcode(), c.err)
+	w := Writer{out: append(dst, 0, 0, 0, 0, byte(m.Opcode()), 0, 0, 0)}
+	w.U32(id)
+	if !encode(&w, m) {
+		return dst, fmt.Errorf("%v goes the other way", m.Opcode())
 	}
-	length := len(c.out) - start - lengthBytes
+	if w.err != nil {
+		return dst, fmt.Errorf("%v cannot be encoded: %w", m.Opcode(), w.err)
+	}
+	length := len(w.out) - start - lengthBytes
 	if uint64(length) > 1<<32-1 {
-		return dst[:start], fmt.Errorf("%v of %d bytes cannot be encoded", m.Opcode(), length)
+		return dst, fmt.Errorf("%v of %d bytes cannot be encoded", m.Opcode(), length)
 	}
-	binary.LittleEndian.PutUint32(c.out[start:], uint32(length))
-	return c.out, nil
+	binary.LittleEndian.PutUint32(w.out[start:], uint32(length))
+	return w.out, nil
 }
 
 // ReadFrame reads one frame whose length field is at most bytesMax. The payload is read into scratch if it is large
@@ -108,16 +105,12 @@ func noEOF(err error) error {
 	return err
 }
 
-// Message decodes the payload. It returns nil without an error if the opcode is not known to this version.
+// Message decodes the payload of a response. It returns nil without an error if the opcode is not known to this version.
 func (f Frame) Message() (Message, error) {
-	m := New(f.Opcode)
-	if m == nil {
-		return nil, nil
-	}
-	c := coder{in: f.Payload, decoding: true}
-	m.code(&c)
-	if c.err != nil {
-		return nil, fmt.Errorf("%v cannot be decoded: %w", f.Opcode, c.err)
+	r := Reader{in: f.Payload}
+	m := readResponse(f.Opcode, &r)
+	if r.err != nil {
+		return nil, fmt.Errorf("%v cannot be decoded: %w", f.Opcode, r.err)
 	}
 	return m, nil
 }

@@ -4,18 +4,14 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
-)
 
-// Limits on names, in bytes.
-const (
-	TopicBytesMax = 128
-	KeyBytesMax   = 256
+	"github.com/adjourn/adjourn-go/limits"
 )
 
 // CheckTopic says what is wrong with the name of a topic.
 func CheckTopic(name string) error {
-	if name == "" || len(name) > TopicBytesMax {
-		return fmt.Errorf("a topic of %d bytes: use 1 to %d", len(name), TopicBytesMax)
+	if name == "" || len(name) > limits.TopicBytesMax {
+		return fmt.Errorf("a topic of %d bytes: use 1 to %d", len(name), limits.TopicBytesMax)
 	}
 	if name[0] == '-' {
 		return fmt.Errorf("the topic %q starts with '-'", name)
@@ -38,8 +34,8 @@ func topicByte(b byte) bool {
 
 // CheckKey says what is wrong with a key.
 func CheckKey(key string) error {
-	if key == "" || len(key) > KeyBytesMax {
-		return fmt.Errorf("a key of %d bytes: use 1 to %d", len(key), KeyBytesMax)
+	if key == "" || len(key) > limits.KeyBytesMax {
+		return fmt.Errorf("a key of %d bytes: use 1 to %d", len(key), limits.KeyBytesMax)
 	}
 	if !utf8.ValidString(key) {
 		return fmt.Errorf("the key %q is not UTF-8", key)

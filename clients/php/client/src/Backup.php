@@ -22,7 +22,7 @@ use Adjourn\Protocol\Opcode;
 final class Backup
 {
     /** The most bytes of one read. */
-    public const READ_BYTES_MAX = 1_048_576;
+    public const READ_BYTES_MAX = Limit::BACKUP_READ_BYTES_MAX;
 
     /** The last log entry in it. */
     public readonly int $index;

@@ -4,14 +4,16 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Protocol\JobFrames;
+
 /** What BULK does to each job that matches. */
 final readonly class BulkChange
 {
-    public const DELETE = 0;
-    public const KICK = 1;
-    public const RUN_NOW = 2;
-    public const RESCHEDULE = 3;
-    public const MOVE = 4;
+    public const DELETE = JobFrames::CHANGE_DELETE;
+    public const KICK = JobFrames::CHANGE_KICK;
+    public const RUN_NOW = JobFrames::CHANGE_RUN_NOW;
+    public const RESCHEDULE = JobFrames::CHANGE_RESCHEDULE;
+    public const MOVE = JobFrames::CHANGE_MOVE;
 
     private function __construct(
         public int $kind,

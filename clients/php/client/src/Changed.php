@@ -11,6 +11,8 @@ final readonly class Changed
         public int $job,
         public int $dueMs,
         public JobState $state,
+        /** After the change, and of a deleted job before it. Null if it is not known. */
+        public ?int $version = null,
     ) {
     }
 }

@@ -16,17 +16,22 @@ use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Error\ServerError;
 use Adjourn\Error\UsageError;
+use Adjourn\Protocol\DeliveryFrames;
+use Adjourn\Protocol\JobFrames;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Protocol\TopicFrames;
 
 /**
  * A queue on a server, or on a cluster. It connects with its first call, follows the leader, and reconnects by itself.
  *
  * Use one client per process. A child after fork() may go on with it: it gets a session of its own.
  */
-final class Client implements Queue
+final class Client
 {
     /** What a frame may have beside its jobs. */
     private const FRAME_SPARE_BYTES = 1024;
+    /** What a job has beside its key, attributes and body. */
+    private const JOB_BYTES = 26;
     /** Frames of one pushMany that are under way at once. */
     private const PUSHES_MAX = 8;
     /** How long the end of a script waits for DONE. */
@@ -59,6 +64,14 @@ final class Client implements Queue
         $this->ping();
     }
 
+    /**
+     * Pushes one job. It is durable when this returns.
+     *
+     * @param mixed $body a string goes as it is; anything else as JSON. A NewJob says everything itself
+     * @param array<string, string> $headers
+     * @param string|null $idempotencyKey see `pushMany`
+     * @throws Error\Server\KeyExists under IfExists::Reject
+     */
     public function push(
         string $topic,
         mixed $body,
@@ -69,39 +82,42 @@ final class Client implements Queue
         ?int $ttrMs = null,
         ?int $priority = null,
         array $headers = [],
+        ?string $idempotencyKey = null,
     ): PushResult {
         $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
 
-        return $this->pushMany($topic, [$job])[0]->orThrow();
+        return $this->pushMany($topic, [$job], idempotencyKey: $idempotencyKey)[0]->orThrow();
     }
 
-    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = 4096): array
+    /**
+     * Pushes many jobs, in as few frames as the limits allow, several frames at once. A refused job does not affect the
+     * others. If a frame as a whole fails, this throws, and jobs of other frames may be in the queue: give many jobs keys.
+     *
+     * @param iterable<NewJob> $jobs a generator is read as the frames go out
+     * @param int $batchJobsMax most jobs of one frame
+     * @param string|null $idempotencyKey 16 bytes under which the queue knows this list of jobs for a day: another call with it, from
+     *     any process with the same token, gets the results of the first one, and adds no second job. It has to have the same jobs in
+     *     the same order, at most 8,192. The frames of the list go one after the other. Null: a repeat within this call is known, no other
+     * @return list<PushResult> one per job, in order
+     */
+    public function pushMany(string $topic, iterable $jobs, int $batchJobsMax = Limit::PUSH_JOBS_MAX, ?string $idempotencyKey = null): array
     {
         Topic::check($topic);
         if ($batchJobsMax < 1) {
             throw new UsageError('batchJobsMax is at least 1.');
         }
+        $batches = $this->batches($jobs, $batchJobsMax);
+        if ($idempotencyKey !== null) {
+            return (new KeyedPush($this->session, $topic, $idempotencyKey))->send([...$batches]);
+        }
         $calls = [];
         $results = [];
-        $batch = [];
-        $bytes = 0;
-        foreach ($jobs as $job) {
-            $fields = NewJob::listed($job)->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
-            $size = 26 + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
-            $limits = $this->session->limits();
-            if ($batch !== [] && (count($batch) >= min($batchJobsMax, $limits->pushJobsMax)
-                || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
-                $calls[] = $this->submitPush($topic, $batch);
-                [$batch, $bytes] = [[], 0];
-                if (count($calls) >= self::PUSHES_MAX) {
-                    $this->collect(array_shift($calls), $results);
-                }
+        foreach ($batches as $batch) {
+            // The session numbers the jobs when it sends them.
+            $calls[] = $this->session->submit(Opcode::Push, ['sequence' => null, 'topic' => $topic, 'jobs' => $batch]);
+            if (count($calls) >= self::PUSHES_MAX) {
+                $this->collect(array_shift($calls), $results);
             }
-            $batch[] = $fields;
-            $bytes += $size;
-        }
-        if ($batch !== []) {
-            $calls[] = $this->submitPush($topic, $batch);
         }
         foreach ($calls as $call) {
             $this->collect($call, $results);
@@ -110,9 +126,15 @@ final class Client implements Queue
         return $results;
     }
 
+    /**
+     * Waits until jobs are ready, and takes up to jobsMax of them.
+     *
+     * @param string|list<string>|array<string, int> $topics one topic, several, or topics with their weights
+     * @return list<Job> empty if none came in time
+     */
     public function reserve(string|array $topics, int $waitMs = 0, int $jobsMax = 1, ?CancelToken $cancel = null): array
     {
-        if ($waitMs < 0 || $waitMs > 3_600_000) {
+        if ($waitMs < 0 || $waitMs > Limit::WAIT_MS_MAX) {
             throw new UsageError('waitMs goes from 0 to an hour.');
         }
         $fields = ['wait_ms' => $waitMs, 'jobs_max' => $jobsMax] + Topic::fields($topics);
@@ -144,6 +166,7 @@ final class Client implements Queue
         $this->settle(Opcode::Release, $lease, $fields + self::reason($reason));
     }
 
+    /** Restarts the lease: its deadline is now plus ttrMs, or plus the job's own ttr. */
     public function touch(Lease|Job $lease, ?int $ttrMs = null): void
     {
         $sentMs = $this->settle(Opcode::Touch, $lease, ['ttr_ms' => $ttrMs ?? 0]);
@@ -157,11 +180,23 @@ final class Client implements Queue
         $this->settle(Opcode::Bury, $lease, self::reason($reason));
     }
 
+    /**
+     * Finishes many jobs with one request. A refusal does not affect the others.
+     *
+     * @param iterable<Lease|Job> $leases
+     * @return list<Error\AdjournError|null> per lease why it was refused; a lease that is lost is not sent
+     */
     public function finishMany(iterable $leases): array
     {
         return $this->endMany(Opcode::Finish, $leases);
     }
 
+    /**
+     * Releases many jobs with one request, as `finishMany` finishes them.
+     *
+     * @param iterable<Lease|Job> $leases
+     * @return list<Error\AdjournError|null>
+     */
     public function releaseMany(iterable $leases, ?Release $how = null, string $reason = ''): array
     {
         $fields = ['delay_ms' => ($how ?? Release::backoff())->delayMs];
@@ -207,19 +242,29 @@ final class Client implements Queue
                 $after = $fields['job'];
                 yield $this->job($fields);
             }
-        } while (($page['marks'] & 1) === 1);
+        } while (($page['marks'] & DeliveryFrames::PAGE_MARKS_MORE) !== 0);
     }
 
+    /** @throws Error\Server\NotFound */
     public function get(int|JobRef $job): JobReport
     {
-        return self::shown($this->session->call(Opcode::Get, self::ref($job)));
+        return JobReport::of($this->session->call(Opcode::Get, self::ref($job)));
     }
 
+    /**
+     * Removes a job, whatever its state. By key, a lost answer is an OutcomeUnknown; that of `cancel` is not.
+     *
+     * @throws Error\Server\NotFound
+     */
     public function delete(int|JobRef $job): Changed
     {
         return self::changed($this->session->call(Opcode::Delete, self::ref($job)));
     }
 
+    /**
+     * Sees to it that there is no job with this key. Says whether there was one. It is sent again when its answer is lost: so false may
+     * also mean that its first copy removed the job, and a job that was pushed under the key meanwhile is removed, too.
+     */
     public function cancel(string $topic, string $key): bool
     {
         try {
@@ -231,10 +276,11 @@ final class Client implements Queue
         return true;
     }
 
-    public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null): Changed
+    /** @param int|null $ifVersion only if the job is still of this version, or `Changed` is thrown; see JobReport */
+    public function reschedule(int|JobRef $job, ?int $delayMs = null, ?\DateTimeInterface $at = null, ?int $ifVersion = null): Changed
     {
         $due = Due::named($delayMs, $at);
-        $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind] + self::ref($job);
+        $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind, 'if_version' => $ifVersion ?? 0] + self::ref($job);
 
         return self::changed($this->session->call(Opcode::Reschedule, $fields));
     }
@@ -249,15 +295,17 @@ final class Client implements Queue
         return self::changed($this->session->call(Opcode::Kick, self::ref($job)));
     }
 
+    /** The number of kicked jobs; lower than jobsMax if no more are buried. */
     public function kickMany(string $topic, int $jobsMax = 1024): int
     {
         return $this->session->call(Opcode::KickMany, ['jobs_max' => $jobsMax, 'topic' => Topic::check($topic)])['jobs'];
     }
 
+    /** The next job of a topic, without a lease. Null if none is ready or delayed. */
     public function peek(string $topic): ?JobReport
     {
         try {
-            return self::shown($this->session->call(Opcode::Peek, ['topic' => Topic::check($topic)]));
+            return JobReport::of($this->session->call(Opcode::Peek, ['topic' => Topic::check($topic)]));
         } catch (NotFound) {
             return null;
         }
@@ -273,14 +321,19 @@ final class Client implements Queue
         $this->session->call(Opcode::Resume, ['topic' => Topic::check($topic)]);
     }
 
+    /**
+     * All jobs that match, fetched page by page while the caller iterates.
+     *
+     * @return iterable<JobReport>
+     */
     public function list(Filter $filter, ListOrder $order = ListOrder::Due, bool $withBodies = false, int $pageJobsMax = 256): iterable
     {
         $cursor = '';
         do {
-            $page = $this->session->call(Opcode::ListJobs, [
+            $page = $this->session->call(Opcode::List, [
                 'jobs_max' => $pageJobsMax,
                 'order' => $order->value,
-                'marks' => $withBodies ? 1 : 0,
+                'marks' => $withBodies ? JobFrames::LIST_MARKS_BODIES : 0,
                 'cursor' => $cursor,
                 'filter' => $filter->encode(),
             ]);
@@ -296,6 +349,11 @@ final class Client implements Queue
         return $this->session->call(Opcode::Count, ['filter' => $filter->encode()])['jobs'];
     }
 
+    /**
+     * Changes all jobs that match, step by step while the caller iterates.
+     *
+     * @return iterable<BulkStep>
+     */
     public function bulk(BulkChange $change, Filter $filter, string $cursor = '', int $stepJobsMax = 1024): iterable
     {
         do {
@@ -305,13 +363,14 @@ final class Client implements Queue
                 'due_ms' => $change->dueMs,
                 'cursor' => $cursor,
                 'filter' => $filter->encode(),
-                'to' => $change->to,
+                'to' => $change->to ?? '',
             ]);
             $cursor = $answer['cursor'];
-            yield new BulkStep($answer['jobs'], $answer['in_the_way'] ?? 0, $cursor);
+            yield new BulkStep($answer['jobs'], $answer['in_the_way'], $cursor);
         } while ($cursor !== '');
     }
 
+    /** @return list<TopicReport> sorted by name */
     public function topics(): array
     {
         return array_map(TopicReport::of(...), $this->session->call(Opcode::Topics)['topics']);
@@ -322,7 +381,7 @@ final class Client implements Queue
         $f = $this->session->call(Opcode::Stats);
 
         return new Stats(
-            $f['now_ms'],
+            $f['now'],
             $f['uptime_ms'],
             $f['connections'],
             $f['sessions'],
@@ -330,24 +389,25 @@ final class Client implements Queue
             $f['applied_index'],
             $f['term'],
             bin2hex(strrev($f['state_hash'])),
-            TopicReport::of($f),
+            TopicReport::of($f['totals']),
             array_map(TopicReport::of(...), $f['topics']),
-            array_map(StageReport::of(...), $f['stages'] ?? []),
+            array_map(StageReport::of(...), $f['stages']),
         );
     }
 
+    /** Changes the settings of a topic that the policy names. The topic is created if it is new. */
     public function setTopic(string $topic, TopicPolicy $policy): void
     {
         $this->session->call(Opcode::TopicSet, ['topic' => Topic::check($topic), 'settings' => $policy->encode()]);
     }
 
+    /** @throws Error\Server\NotFound */
     public function showTopic(string $topic): TopicSettings
     {
-        $f = $this->session->call(Opcode::TopicShow, ['topic' => Topic::check($topic)]);
-
-        return new TopicSettings(TopicPolicy::decode($f['settings']), ($f['marks'] & 1) === 1, $f['jobs'], $f['bytes']);
+        return TopicSettings::of($this->session->call(Opcode::TopicShow, ['topic' => Topic::check($topic)]));
     }
 
+    /** @throws Error\Server\WrongState if it has jobs */
     public function deleteTopic(string $topic): void
     {
         $this->session->call(Opcode::TopicDelete, ['topic' => Topic::check($topic)]);
@@ -358,18 +418,42 @@ final class Client implements Queue
     {
         $after = 0;
         do {
-            $page = $this->session->call(Opcode::Connections, ['after' => $after, 'connections_max' => 256]);
+            $page = $this->session->call(Opcode::Connections, ['after' => $after, 'connections_max' => Limit::CONNECTIONS_LISTED_MAX]);
             foreach ($page['connections'] as $fields) {
                 $after = $fields['connection'];
                 yield ConnectionReport::of($fields);
             }
-        } while (($page['marks'] & 1) === 1);
+        } while (($page['marks'] & DeliveryFrames::PAGE_MARKS_MORE) !== 0);
     }
 
     /** Closes the connection of another client, and its session if that is wanted. */
     public function disconnect(int $connection, bool $endsSession = false): void
     {
-        $this->session->call(Opcode::Disconnect, ['connection' => $connection, 'options' => $endsSession ? 1 : 0]);
+        $this->session->call(Opcode::Disconnect, ['connection' => $connection, 'options' => $endsSession ? TopicFrames::DISCONNECT_OPTIONS_ENDS_SESSION : 0]);
+    }
+
+    /**
+     * Moves the clock of a server for tests, and returns what it shows then, in milliseconds since the Unix epoch. When this returns, all that is due by
+     * then is carried out: `reserve` gets the jobs without a wait. Only a server with `--memory --clock manual` does it; any other throws Unsupported. It is
+     * never sent again after its answer is lost: that is an OutcomeUnknown.
+     *
+     * @param int $ms at most ten years
+     * @throws Error\Server\Unsupported
+     */
+    public function advance(int $ms): int
+    {
+        return $this->step(TopicFrames::STEP_BY, Due::afterMs($ms)->ms);
+    }
+
+    /**
+     * Moves the clock of a server for tests, as `advance` does, to the time at which the next delayed job of all topics is due.
+     *
+     * @throws Error\Server\NotFound if no job is delayed; the clock stays
+     * @throws Error\Server\Unsupported
+     */
+    public function advanceToNext(): int
+    {
+        return $this->step(TopicFrames::STEP_TO_NEXT);
     }
 
     public function clusterStatus(): ClusterReport
@@ -414,9 +498,13 @@ final class Client implements Queue
         $sent = $this->session->clock->nowMs();
         $f = $this->session->call(Opcode::Ping);
 
-        return new Pong($f['now_ms'], $this->session->clock->nowMs() - $sent);
+        return new Pong($f['now'], $this->session->clock->nowMs() - $sent);
     }
 
+    /**
+     * Ends the session. What this client still holds comes back when its leases end. A worker of this client stops; if its handler is
+     * at work, no GOODBYE is said, which could give the job to others.
+     */
     public function close(int $timeoutMs = 2000): void
     {
         $isAtWork = false;
@@ -455,11 +543,36 @@ final class Client implements Queue
         return $this->options;
     }
 
-    /** @param list<array<string, mixed>> $jobs */
-    private function submitPush(string $topic, array $jobs): Connection\Call
+    /**
+     * The jobs as the frames take them, in as few frames as the limits allow.
+     *
+     * @param iterable<NewJob> $jobs
+     * @return iterable<list<array<string, mixed>>>
+     */
+    private function batches(iterable $jobs, int $jobsMax): iterable
     {
-        // The session numbers the jobs when it sends them.
-        return $this->session->submit(Opcode::Push, ['sequence' => null, 'topic' => $topic, 'jobs' => $jobs]);
+        $batch = [];
+        $bytes = 0;
+        foreach ($jobs as $job) {
+            $fields = NewJob::listed($job)->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
+            $size = self::JOB_BYTES + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
+            $limits = $this->session->limits();
+            if ($batch !== [] && (count($batch) >= min($jobsMax, $limits->pushJobsMax)
+                || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
+                yield $batch;
+                [$batch, $bytes] = [[], 0];
+            }
+            $batch[] = $fields;
+            $bytes += $size;
+        }
+        if ($batch !== []) {
+            yield $batch;
+        }
+    }
+
+    private function step(int $step, int $byMs = 0): int
+    {
+        return $this->session->call(Opcode::Advance, ['step' => $step, 'by_ms' => $byMs])['now'];
     }
 
     /** @param list<PushResult> $results */
@@ -538,14 +651,8 @@ final class Client implements Queue
     }
 
     /** @param array<string, mixed> $f */
-    private static function shown(array $f): JobReport
-    {
-        return JobReport::of($f['shown'] + $f);
-    }
-
-    /** @param array<string, mixed> $f */
     private static function changed(array $f): Changed
     {
-        return new Changed($f['job'], $f['due_ms'], JobState::of($f['state']));
+        return new Changed($f['job'], $f['due_ms'], JobState::of($f['state']), $f['version'] ?: null);
     }
 }

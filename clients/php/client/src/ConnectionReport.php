@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Protocol\TopicFrames;
+
 /** A client that is connected to the leader. */
 final readonly class ConnectionReport
 {
@@ -38,7 +40,7 @@ final readonly class ConnectionReport
             $f['credit_jobs'],
             $f['credit_bytes'],
             $f['unsent_bytes'],
-            ($f['marks'] & 1) === 1,
+            ($f['marks'] & TopicFrames::CONNECTION_MARKS_MORE_TOPICS) !== 0,
             $f['address'],
             $f['client_name'],
             $f['topics'],

@@ -4,12 +4,13 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Protocol\PushFrames;
+
 /** When a job is due: some time after the queue accepts it, or at a point on the wall clock. */
 final readonly class Due
 {
-    private const AFTER = 0;
-    private const AT = 1;
-    private const DELAY_MS_MAX = 315_360_000_000;
+    private const AFTER = PushFrames::DUE_KIND_AFTER;
+    private const AT = PushFrames::DUE_KIND_AT;
 
     private function __construct(
         public int $ms,
@@ -19,7 +20,7 @@ final readonly class Due
 
     public static function afterMs(int $delayMs): self
     {
-        if ($delayMs < 0 || $delayMs > self::DELAY_MS_MAX) {
+        if ($delayMs < 0 || $delayMs > Limit::DELAY_MS_MAX) {
             throw new Error\UsageError('A delay goes from 0 to ten years of milliseconds.');
         }
 
@@ -62,10 +63,5 @@ final readonly class Due
     public static function ofWire(int $kind, int $ms): self
     {
         return new self($ms, $kind);
-    }
-
-    public function isAt(): bool
-    {
-        return $this->kind === self::AT;
     }
 }

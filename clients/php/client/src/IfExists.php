@@ -1,20 +1,22 @@
 <?php
 
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
 declare(strict_types=1);
 
 namespace Adjourn;
 
-/** What PUSH does if the topic has a job with the same key. */
+/** What happens if the topic has a job with the key. */
 enum IfExists: int
 {
-    /** Refuse the new job. */
+    /** The push of this job is refused. */
     case Reject = 0;
-    /** Keep the old job, and answer with its id. */
+    /** The job that is there stays; its id is the answer. */
     case Keep = 1;
-    /** Replace the old job, unless it is reserved. */
+    /** The new job takes its place, unless it is reserved. */
     case Replace = 2;
-    /** Replace the old job even if it is reserved: its lease is stale from then on. */
+    /** The new job takes its place, even if it is reserved. */
     case ReplaceAny = 3;
-    /** Give the old job the new body and due time; it keeps its id. */
+    /** The job that is there waits for the new due time. */
     case Postpone = 4;
 }

@@ -38,7 +38,7 @@ final class Job
     /** @param array<string, mixed> $fields of a delivered job, with `left_ms`, `until_ms` and `epoch` */
     public function __construct(
         array $fields,
-        private readonly Settler $settler,
+        private readonly Client $client,
         private readonly BodyCodec $codec,
         private readonly Clock $clock,
         private readonly LeaseClock $leases,
@@ -101,10 +101,10 @@ final class Job
         return $this->isSettled;
     }
 
-    /** Whether this is the client, or the queue, that reserved the job. */
-    public function isOf(Settler $settler): bool
+    /** Whether this is the client that reserved the job. */
+    public function isOf(Client $client): bool
     {
-        return $this->settler === $settler;
+        return $this->client === $client;
     }
 
     /** How long a lease on this job lasts, as far as the client knows. */
@@ -115,23 +115,23 @@ final class Job
 
     public function finish(): void
     {
-        $this->settle(fn () => $this->settler->finish($this));
+        $this->settle(fn () => $this->client->finish($this));
     }
 
     public function release(?Release $how = null, string $reason = ''): void
     {
-        $this->settle(fn () => $this->settler->release($this, $how, $reason));
+        $this->settle(fn () => $this->client->release($this, $how, $reason));
     }
 
     public function bury(string $reason = ''): void
     {
-        $this->settle(fn () => $this->settler->bury($this, $reason));
+        $this->settle(fn () => $this->client->bury($this, $reason));
     }
 
     public function touch(?int $ttrMs = null): void
     {
         $this->throwIfLost();
-        $this->settler->touch($this, $ttrMs);
+        $this->client->touch($this, $ttrMs);
     }
 
     /** @internal The lease was restarted by a TOUCH that was sent at `sentMs`. */

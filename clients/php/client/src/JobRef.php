@@ -23,9 +23,4 @@ final readonly class JobRef
 
         return new self(['topic' => Topic::check($topic), 'key' => $key]);
     }
-
-    public function isKey(): bool
-    {
-        return isset($this->fields['key']);
-    }
 }

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Body\BodyCodec;
+use Adjourn\Body\JsonCodec;
+
 /** A job as the queue shows it, without a lease. Times are on the wall clock; null if it is not known, or did not happen. */
 final readonly class JobReport
 {
@@ -27,7 +30,21 @@ final readonly class JobReport
         public ?int $heldBy = null,
         public ?string $reason = null,
         public ?int $finishedMs = null,
+        /** Grows with each change of the job; `reschedule` can be made to depend on it. Null if it is not known. */
+        public ?int $version = null,
     ) {
+    }
+
+    /** The body as its content type says: what was pushed as an array comes back as one. */
+    public function payload(BodyCodec $codec = new JsonCodec()): mixed
+    {
+        return $codec->decode($this->body, $this->attributes->headers['content-type'] ?? null);
+    }
+
+    /** How long after its push the job is due, or was; null if it is not known. */
+    public function delayMs(): ?int
+    {
+        return $this->pushedMs === null ? null : $this->dueMs - $this->pushedMs;
     }
 
     /** @param array<string, mixed> $f the fields of JOB, or of an item of JOBS */
@@ -47,12 +64,14 @@ final readonly class JobReport
             attributes: Attributes::decode($f['attributes']),
             body: $f['body'],
             bodyBytes: $f['body_bytes'] ?? strlen($f['body']),
-            pushedMs: ($f['pushed_ms'] ?? 0) ?: null,
-            reservedFirstMs: ($f['reserved_first_ms'] ?? 0) ?: null,
-            reservedLastMs: ($f['reserved_last_ms'] ?? 0) ?: null,
-            heldBy: ($f['held_by'] ?? 0) ?: null,
-            reason: ($f['reason'] ?? '') === '' ? null : $f['reason'],
+            pushedMs: $f['pushed_ms'] ?: null,
+            reservedFirstMs: $f['reserved_first_ms'] ?: null,
+            reservedLastMs: $f['reserved_last_ms'] ?: null,
+            heldBy: $f['held_by'] ?: null,
+            reason: $f['reason'] === '' ? null : $f['reason'],
+            // An item of JOBS has neither of these.
             finishedMs: ($f['finished_ms'] ?? 0) ?: null,
+            version: ($f['version'] ?? 0) ?: null,
         );
     }
 }

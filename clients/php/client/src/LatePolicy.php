@@ -4,15 +4,15 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
-use Adjourn\Protocol\Malformed;
+use Adjourn\Protocol\SettingsCodec;
 
 /** What happens to a job that was due longer ago than `afterMs`. */
 final readonly class LatePolicy
 {
-    public const RATE = 0;
-    public const SPREAD = 1;
-    public const BURY = 2;
-    public const DROP = 3;
+    public const RATE = SettingsCodec::LATE_ACTION_RATE;
+    public const SPREAD = SettingsCodec::LATE_ACTION_SPREAD;
+    public const BURY = SettingsCodec::LATE_ACTION_BURY;
+    public const DROP = SettingsCodec::LATE_ACTION_DROP;
 
     private function __construct(
         public int $afterMs,
@@ -41,18 +41,23 @@ final readonly class LatePolicy
         return new self($afterMs, self::DROP, 0);
     }
 
-    public function encode(): string
+    /**
+     * @internal By the names in the protocol.
+     *
+     * @return array{after_ms: int, action: int, value: int}
+     */
+    public function wire(): array
     {
-        return pack('PCP', $this->afterMs, $this->action, $this->value);
+        return ['after_ms' => $this->afterMs, 'action' => $this->action, 'value' => $this->value];
     }
 
-    public static function decode(string $value): self
+    /**
+     * @internal
+     *
+     * @param array{after_ms: int, action: int, value: int} $late
+     */
+    public static function ofWire(array $late): self
     {
-        if (strlen($value) !== 17) {
-            throw new Malformed('The setting "late" has the wrong length.');
-        }
-        $f = unpack('Pafter/Caction/Pvalue', $value);
-
-        return new self($f['after'], $f['action'], $f['value']);
+        return new self($late['after_ms'], $late['action'], $late['value']);
     }
 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Protocol\ClusterFrames;
+
 /** A member of the cluster. Values that the reporting node does not know are null. */
 final readonly class MemberReport
 {
@@ -29,12 +31,12 @@ final readonly class MemberReport
         return new self(
             $f['node'],
             MemberRole::of($f['role']),
-            ($marks & 1) !== 0,
-            ($marks & 2) !== 0 ? $f['matched'] : null,
-            ($marks & 4) !== 0 ? $f['applied'] : null,
-            ($marks & 8) !== 0 ? $f['ahead_ms'] : null,
+            ($marks & ClusterFrames::NODE_MARKS_CONNECTED) !== 0,
+            ($marks & ClusterFrames::NODE_MARKS_MATCHED) !== 0 ? $f['matched'] : null,
+            ($marks & ClusterFrames::NODE_MARKS_APPLIED) !== 0 ? $f['applied'] : null,
+            ($marks & ClusterFrames::NODE_MARKS_AHEAD) !== 0 ? $f['ahead_ms'] : null,
             $f['audited'],
-            ($marks & 16) !== 0 ? ($marks & 32) !== 0 : null,
+            ($marks & ClusterFrames::NODE_MARKS_COMPARED) !== 0 ? ($marks & ClusterFrames::NODE_MARKS_SAME_STATE) !== 0 : null,
             $f['peer_address'],
             $f['client_address'],
         );

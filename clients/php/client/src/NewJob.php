@@ -9,8 +9,6 @@ final readonly class NewJob
 {
     /** For `attemptsMax`: the job is tried for ever, whatever the topic and the server have as defaults. */
     public const ATTEMPTS_UNLIMITED = 0xFFFFFFFF;
-    private const PRIORITY_UNSAID = 0xFFFFFFFF;
-    private const KEY_BYTES_MAX = 256;
 
     public Due $due;
 
@@ -25,6 +23,9 @@ final readonly class NewJob
      * @param int|null $attemptsMax buried after this many failed attempts; ATTEMPTS_UNLIMITED: never
      * @param int|null $retentionMs how long the key stays taken after FINISH
      * @param int|null $postponeMaxMs with IfExists::Postpone: due at the latest this long after the first push
+     * @param string|null $fairnessKey a text; reserved for a later version of the server
+     * @param \DateTimeInterface|null $createdAt when the producer made it; only shown
+     * @param string|null $scheduleReference bytes that say which schedule made it; only shown
      */
     public function __construct(
         public mixed $body,
@@ -41,6 +42,9 @@ final readonly class NewJob
         public ?Backoff $backoff = null,
         public ?int $retentionMs = null,
         public ?int $postponeMaxMs = null,
+        public ?string $fairnessKey = null,
+        public ?\DateTimeInterface $createdAt = null,
+        public ?string $scheduleReference = null,
     ) {
         $this->due = Due::of($delayMs, $at);
         if ($body instanceof self) {
@@ -51,7 +55,7 @@ final readonly class NewJob
         } elseif ($ifExists !== IfExists::Reject) {
             throw new Error\UsageError('ifExists is about jobs with the same key: give the job a key, too.');
         }
-        if ($ttrMs !== null && ($ttrMs < 100 || $ttrMs > 604_800_000)) {
+        if ($ttrMs !== null && ($ttrMs < Limit::TTR_MS_MIN || $ttrMs > Limit::TTR_MS_MAX)) {
             throw new Error\UsageError('ttrMs goes from 100 to 604,800,000.');
         }
     }
@@ -89,7 +93,7 @@ final readonly class NewJob
 
     public static function checkKey(string $key): void
     {
-        if ($key === '' || strlen($key) > self::KEY_BYTES_MAX || preg_match('/^[^\p{Cc}]+$/Du', $key) !== 1) {
+        if ($key === '' || strlen($key) > Limit::KEY_BYTES_MAX || preg_match('/^[^\p{Cc}]+$/Du', $key) !== 1) {
             throw new Error\UsageError('A key has 1 to 256 bytes of UTF-8 without control characters.');
         }
     }
@@ -106,26 +110,37 @@ final readonly class NewJob
             [$body, $contentType] = $codec->encode($body);
             $headers += ['content-type' => $contentType];
         }
-        $attributes = new Attributes(
+        $attributes = $headers === [] && $this->saysNoMore() ? '' : (new Attributes(
             headers: $headers,
             expires: $this->expiresAfterMs === null && $this->expiresAt === null
                 ? null
                 : Due::of($this->expiresAfterMs, $this->expiresAt),
             attemptsMax: $this->attemptsMax,
             backoff: $this->backoff,
+            fairnessKey: $this->fairnessKey,
             retentionMs: $this->retentionMs,
+            createdAtMs: $this->createdAt === null ? null : Time::ms($this->createdAt),
+            scheduleReference: $this->scheduleReference,
             postponeMaxMs: $this->postponeMaxMs,
-        );
+        ))->encode();
 
         return [
             'due_ms' => $this->due->ms,
-            'priority' => $this->priority ?? self::PRIORITY_UNSAID,
+            'priority' => $this->priority ?? Limit::PRIORITY_UNSAID,
             'ttr_ms' => $this->ttrMs ?? 0,
             'due_kind' => $this->due->kind,
             'if_exists' => $this->ifExists->value,
             'key' => $this->key ?? '',
-            'attributes' => $attributes->encode(),
+            'attributes' => $attributes,
             'body' => $body,
         ];
+    }
+
+    /** Whether it has nothing that goes as an attribute, beside its headers. */
+    private function saysNoMore(): bool
+    {
+        return $this->expiresAfterMs === null && $this->expiresAt === null && $this->attemptsMax === null && $this->backoff === null
+            && $this->retentionMs === null && $this->postponeMaxMs === null && $this->fairnessKey === null && $this->createdAt === null
+            && $this->scheduleReference === null;
     }
 }

@@ -16,7 +16,7 @@ use Psr\Log\NullLogger;
 final readonly class Options
 {
     /** The longest heartbeat that a server grants: a handler of PHP blocks the client for as long as it runs. */
-    private const HEARTBEAT_MS = 60_000;
+    private const HEARTBEAT_MS = Limit::HEARTBEAT_MS_MAX;
 
     /** @var non-empty-list<Address> */
     public array $addresses;
@@ -59,7 +59,7 @@ final readonly class Options
         }
         $this->addresses = $servers->addresses;
         $this->tls = $servers->isSecure ? $tls ?? new Tls() : null;
-        if (strlen($clientName) > 64 || strlen($token) > 256) {
+        if (strlen($clientName) > Limit::CLIENT_NAME_BYTES_MAX || strlen($token) > Limit::TOKEN_BYTES_MAX) {
             throw new UsageError('clientName has at most 64 bytes, token at most 256.');
         }
         if ($connectTimeoutMs < 1 || $requestTimeoutMs < 1 || $reconnectWaitMaxMs < 1) {

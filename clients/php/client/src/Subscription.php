@@ -11,9 +11,6 @@ use Adjourn\Protocol\Opcode;
 /** Jobs that the server sends as they become ready. It is made anew after each reconnect. */
 final class Subscription
 {
-    private const CREDIT_JOBS_MAX = 65_536;
-    private const CREDIT_BYTES_MAX = 268_435_456;
-
     /** @param \Closure(array<string, mixed>): Job $job */
     public function __construct(
         private readonly Session $session,
@@ -50,13 +47,13 @@ final class Subscription
     /** Lets the server send more jobs before others are settled. Credit cannot be taken back. */
     public function addCredit(int $jobs, int $bytes = 0): void
     {
-        if ($jobs < 0 || $jobs > self::CREDIT_JOBS_MAX || $bytes < 0 || $bytes > self::CREDIT_BYTES_MAX) {
+        if ($jobs < 0 || $jobs > Limit::CREDIT_JOBS_MAX || $bytes < 0 || $bytes > Limit::CREDIT_BYTES_MAX) {
             throw new Error\UsageError('Credit goes from 0 to 65,536 jobs and 268,435,456 bytes.');
         }
         // A new connection asks for the whole again.
         $this->feed->fields = [
-            'credit_jobs' => min($this->feed->fields['credit_jobs'] + $jobs, self::CREDIT_JOBS_MAX),
-            'credit_bytes' => min($this->feed->fields['credit_bytes'] + $bytes, self::CREDIT_BYTES_MAX),
+            'credit_jobs' => min($this->feed->fields['credit_jobs'] + $jobs, Limit::CREDIT_JOBS_MAX),
+            'credit_bytes' => min($this->feed->fields['credit_bytes'] + $bytes, Limit::CREDIT_BYTES_MAX),
         ] + $this->feed->fields;
         if ($this->feed->id !== null) {
             try {

@@ -7,8 +7,6 @@ namespace Adjourn;
 /** The rules of a topic's name. */
 final class Topic
 {
-    private const TOPICS_MAX = 64;
-
     public static function check(string $name): string
     {
         if (preg_match('~^[A-Za-z0-9._:/][A-Za-z0-9._:/-]{0,127}$~D', $name) !== 1) {
@@ -22,29 +20,23 @@ final class Topic
      * The fields `topics` and `weights` of RESERVE and SUBSCRIBE.
      *
      * @param string|list<string>|array<string, int> $topics one topic, several, or topics with their weights
-     * @return array{topics: list<array{topic: string}>, weights: list<array{weight: int}>|null}
+     * @return array{topics: list<string>, weights: list<int>}
      */
     public static function fields(string|array $topics): array
     {
         $topics = is_string($topics) ? [$topics] : $topics;
-        if ($topics === [] || count($topics) > self::TOPICS_MAX) {
-            throw new Error\UsageError('Name 1 to ' . self::TOPICS_MAX . ' topics.');
+        if ($topics === [] || count($topics) > Limit::RESERVE_TOPICS_MAX) {
+            throw new Error\UsageError('Name 1 to ' . Limit::RESERVE_TOPICS_MAX . ' topics.');
         }
         $isWeighted = !array_is_list($topics);
         $names = $isWeighted ? array_map(strval(...), array_keys($topics)) : $topics;
-        $weights = null;
-        if ($isWeighted) {
-            foreach ($topics as $weight) {
-                if (!is_int($weight) || $weight < 1 || $weight > 0xFFFF) {
-                    throw new Error\UsageError('A weight goes from 1 to 65,535.');
-                }
-                $weights[] = ['weight' => $weight];
+        $weights = $isWeighted ? array_values($topics) : [];
+        foreach ($weights as $weight) {
+            if (!is_int($weight) || $weight < 1 || $weight > 0xFFFF) {
+                throw new Error\UsageError('A weight goes from 1 to 65,535.');
             }
         }
 
-        return [
-            'topics' => array_map(static fn (string $name): array => ['topic' => self::check($name)], $names),
-            'weights' => $weights,
-        ];
+        return ['topics' => array_map(self::check(...), $names), 'weights' => $weights];
     }
 }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use Adjourn\Protocol\TopicFrames;
+
 /** Counts of one topic, or of the whole queue. */
 final readonly class TopicReport
 {
@@ -22,12 +24,12 @@ final readonly class TopicReport
     ) {
     }
 
-    /** @param array<string, mixed> $f */
+    /** @param array<string, mixed> $f of one topic, or the sums over all */
     public static function of(array $f): self
     {
         return new self(
             $f['topic'] ?? '',
-            (($f['marks'] ?? 0) & 1) === 1,
+            (($f['marks'] ?? 0) & TopicFrames::TOPIC_MARKS_PAUSED) !== 0,
             $f['delayed'],
             $f['ready'],
             $f['reserved'],

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
-/** A topic's policy and its use. */
+use Adjourn\Protocol\TopicFrames;
+
+/** A topic's policy and its use. What the topic does not set of retries, the policy shows as the server's defaults. */
 final readonly class TopicSettings
 {
     public function __construct(
@@ -12,6 +14,23 @@ final readonly class TopicSettings
         public bool $isPaused,
         public int $jobs,
         public int $bytes,
+        /** `attemptsMax` is the server's default, and not set here. */
+        public bool $areAttemptsOfServer = false,
+        /** The same of `backoff`. */
+        public bool $isBackoffOfServer = false,
     ) {
+    }
+
+    /** @param array<string, mixed> $f the fields of TOPIC_SETTINGS */
+    public static function of(array $f): self
+    {
+        return new self(
+            TopicPolicy::decode($f['settings']),
+            ($f['marks'] & TopicFrames::SETTINGS_MARKS_PAUSED) !== 0,
+            $f['jobs'],
+            $f['bytes'],
+            ($f['marks'] & TopicFrames::SETTINGS_MARKS_ATTEMPTS_OF_SERVER) !== 0,
+            ($f['marks'] & TopicFrames::SETTINGS_MARKS_BACKOFF_OF_SERVER) !== 0,
+        );
     }
 }

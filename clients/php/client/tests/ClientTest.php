@@ -5,47 +5,88 @@ declare(strict_types=1);
 namespace Adjourn\Tests;
 
 use Adjourn\Client;
+use Adjourn\Error\Server\SequenceReused;
 use Adjourn\Error\Server\TooLarge;
 use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\NewJob;
 use Adjourn\Options;
+use Adjourn\PushOutcome;
+use Adjourn\PushResult;
+use Adjourn\Testing\WithAdjourn;
+use PHPUnit\Framework\TestCase;
 
-final class ClientTest extends QueueContract
+/** Large bodies, long lists, and pushes under a key. */
+final class ClientTest extends TestCase
 {
-    private static TestServer $server;
+    use WithAdjourn;
 
-    public static function setUpBeforeClass(): void
-    {
-        self::$server = TestServer::start();
-    }
-
-    public static function tearDownAfterClass(): void
-    {
-        self::$server->kill();
-    }
+    private Client $client;
+    private string $topic = 't';
 
     protected function setUp(): void
     {
-        $this->queue = new Client(self::$server->address());
-        $this->topic = 't' . bin2hex(random_bytes(4));
+        $this->client = $this->adjourn()->client;
     }
 
     public function testLargeBodiesGoThroughAndTooLargeOnesCostOnlyTheirPush(): void
     {
         $body = random_bytes(1_048_576);
-        $this->queue->push($this->topic, $body);
-        [$job] = $this->queue->reserve($this->topic, 5000);
+        $this->client->push($this->topic, $body);
+        [$job] = $this->client->reserve($this->topic, 5000);
         self::assertSame(hash('xxh128', $body), hash('xxh128', $job->body));
         foreach ([1_048_577, 3_000_000] as $bytes) {
             try {
-                $this->queue->push($this->topic, str_repeat('x', $bytes));
+                $this->client->push($this->topic, str_repeat('x', $bytes));
                 self::fail('It is too large.');
             } catch (TooLarge $error) {
                 self::assertFalse($error->mayBeApplied);
             }
         }
         $job->finish();
+    }
+
+    public function testAListUnderAKeyIsPushedOnce(): void
+    {
+        $key = md5($this->topic, true);
+        $jobs = array_map(static fn (int $n): NewJob => new NewJob("job $n"), range(1, 5));
+        $first = $this->client->pushMany($this->topic, $jobs, batchJobsMax: 2, idempotencyKey: $key);
+        // Another process does the same again, in other frames.
+        $again = (new Client($this->adjourn()->address))->pushMany($this->topic, $jobs, batchJobsMax: 3, idempotencyKey: $key);
+        self::assertSame(array_column($first, 'job'), array_column($again, 'job'));
+        self::assertSame(5, $this->client->count(new Filter($this->topic)));
+
+        $jobs[2] = new NewJob('another one');
+        $others = $this->client->pushMany($this->topic, $jobs, batchJobsMax: 1, idempotencyKey: $key);
+        self::assertSame([PushOutcome::Pushed, PushOutcome::Pushed], array_column(array_slice($others, 0, 2), 'outcome'));
+        $errors = array_map(static fn (PushResult $result): string => $result->error()::class, array_slice($others, 2));
+        self::assertSame(array_fill(0, 3, SequenceReused::class), $errors);
+        self::assertSame(5, $this->client->count(new Filter($this->topic)));
+    }
+
+    public function testAPushUnderAKeyIsPushedOnce(): void
+    {
+        $key = str_repeat("\xFF", 16);
+        $push = fn (): PushResult => $this->client->push($this->topic, 'x', idempotencyKey: $key);
+        self::assertSame($push()->job, $push()->job);
+        self::assertSame(1, $this->client->count(new Filter($this->topic)));
+        $this->expectException(UsageError::class);
+        $this->client->push($this->topic, 'x', idempotencyKey: 'too short');
+    }
+
+    public function testTheNumbersOfAListUnderAKeyDoNotWrapAround(): void
+    {
+        $last = "\xFD" . str_repeat("\xFF", 15);
+        $jobs = array_map(static fn (int $n): NewJob => new NewJob("job $n"), range(1, 4));
+        $this->client->pushMany($this->topic, array_slice($jobs, 0, 3), batchJobsMax: 1, idempotencyKey: $last);
+        self::assertSame(3, $this->client->count(new Filter($this->topic)));
+        try {
+            $this->client->pushMany($this->topic, $jobs, batchJobsMax: 1, idempotencyKey: $last);
+            self::fail('The number of the last job is 0.');
+        } catch (UsageError $error) {
+            self::assertStringContainsString('take a smaller key', $error->getMessage());
+        }
+        self::assertSame(3, $this->client->count(new Filter($this->topic)));
     }
 
     public function testManyLargeJobsArePushedInSeveralFrames(): void
@@ -55,24 +96,24 @@ final class ClientTest extends QueueContract
                 yield new NewJob(str_repeat((string) ($n % 10), 400_000));
             }
         })();
-        $ids = array_column($this->queue->pushMany($this->topic, $jobs), 'job');
+        $ids = array_column($this->client->pushMany($this->topic, $jobs), 'job');
         self::assertCount(30, array_unique($ids));
-        $taken = $this->queue->reserve($this->topic, 5000, 3);
+        $taken = $this->client->reserve($this->topic, 5000, 3);
         self::assertSame(['0', '1', '2'], array_map(static fn ($job): string => $job->body[0], $taken));
-        self::assertSame(30, $this->queue->count(new Filter($this->topic)));
+        self::assertSame(30, $this->client->count(new Filter($this->topic)));
     }
 
     public function testEachPushedJobGetsTheHeadersOfTheClient(): void
     {
-        $client = new Client(new Options(self::$server->address(), pushHeaders: static fn (): array => ['traceparent' => '00-1', 'a' => 'b']));
+        $client = new Client(new Options($this->adjourn()->address, pushHeaders: static fn (): array => ['traceparent' => '00-1', 'a' => 'b']));
         $client->push($this->topic, 'x', headers: ['a' => 'own']);
         self::assertSame(['a' => 'own', 'traceparent' => '00-1'], $client->reserve($this->topic, 5000)[0]->headers);
     }
 
     public function testASubscriptionHoldsAsManyJobsAsItsCredit(): void
     {
-        $this->queue->pushMany($this->topic, [new NewJob('a'), new NewJob('b'), new NewJob('c')]);
-        $subscription = $this->queue->subscribe($this->topic, creditJobs: 1);
+        $this->client->pushMany($this->topic, [new NewJob('a'), new NewJob('b'), new NewJob('c')]);
+        $subscription = $this->client->subscribe($this->topic, creditJobs: 1);
         self::assertSame('a', $subscription->next(5000)->body);
         self::assertNull($subscription->next(50));
         $subscription->addCredit(1);
@@ -88,15 +129,10 @@ final class ClientTest extends QueueContract
     public function testBatchesAreAsSmallAsTheCallerWants(): void
     {
         $jobs = array_map(static fn (int $n): NewJob => new NewJob("$n"), range(0, 99));
-        self::assertCount(100, array_unique(array_column($this->queue->pushMany($this->topic, $jobs, batchJobsMax: 7), 'job')));
-        $taken = $this->queue->reserve($this->topic, 5000, 100);
+        self::assertCount(100, array_unique(array_column($this->client->pushMany($this->topic, $jobs, batchJobsMax: 7), 'job')));
+        $taken = $this->client->reserve($this->topic, 5000, 100);
         self::assertSame(range(0, 99), array_map(static fn ($job): int => (int) $job->body, $taken));
         $this->expectException(UsageError::class);
-        $this->queue->pushMany($this->topic, $jobs, batchJobsMax: 0);
-    }
-
-    protected function passes(int $ms): void
-    {
-        usleep($ms * 1000);
+        $this->client->pushMany($this->topic, $jobs, batchJobsMax: 0);
     }
 }

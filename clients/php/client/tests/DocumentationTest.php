@@ -39,10 +39,12 @@ final class DocumentationTest extends TestCase
         preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
         $code = array_combine($code[1], $code[2]);
         ['producer' => $producer, 'worker' => $worker] = $code;
-        self::assertSame('', $this->run_($producer . $code['retries']));
+        self::assertSame('', $this->run_($producer . $code['retries'] . $code['calls']));
         $client = new Client(self::$server->address());
         self::assertSame(8, $client->peek('webhooks')->attributes->attemptsMax);
         self::assertSame(8, $client->showTopic('emails')->policy->attemptsMax);
+        $orders = $client->showTopic('orders')->policy;
+        self::assertSame(['https://shop.example/hooks', true], [$orders->callBack, $orders->callBackPaused]);
         $id = $client->runNow(JobRef::key('emails', 'order-17'))->job;
         [$process, $pipe] = $this->start($worker);
         self::assertSame("To ann@example.com, attempt 1\n", fgets($pipe));
@@ -55,6 +57,27 @@ final class DocumentationTest extends TestCase
             return !$status['running'];
         }, 'The worker does not end.');
         self::assertSame(0, $code);
+    }
+
+    public function testTheReadmeHasAWorkingTest(): void
+    {
+        $text = file_get_contents(__DIR__ . '/../README.md');
+        preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
+        ['trials' => $trials, 'test' => $test] = array_combine($code[1], $code[2]);
+        $folder = sys_get_temp_dir() . '/adjourn-php-' . bin2hex(random_bytes(4));
+        mkdir($folder);
+        file_put_contents("$folder/Trials.php", $trials);
+        file_put_contents("$folder/TrialsTest.php", $test);
+        try {
+            $command = [PHP_BINARY, $_SERVER['argv'][0], '--bootstrap', __DIR__ . '/bootstrap.php', "$folder/TrialsTest.php"];
+            $process = proc_open($command, [['file', '/dev/null', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes);
+            $said = stream_get_contents($pipes[1]);
+            self::assertSame(0, proc_close($process), $said);
+            self::assertStringContainsString('OK (1 test,', $said);
+        } finally {
+            array_map(unlink(...), ["$folder/Trials.php", "$folder/TrialsTest.php"]);
+            rmdir($folder);
+        }
     }
 
     private function run_(string $code): string

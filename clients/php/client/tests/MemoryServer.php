@@ -7,11 +7,10 @@ namespace Adjourn\Tests;
 use Adjourn\Connection\Address;
 use Adjourn\Connection\Dialer;
 use Adjourn\Connection\Transport;
-use Adjourn\Protocol\Codec;
+use Adjourn\Tests\Protocol\ServerCodec;
 use Adjourn\Protocol\FrameBuffer;
 use Adjourn\Protocol\Message;
 use Adjourn\Protocol\Opcode;
-use Adjourn\Testing\TestClock;
 
 /** A server in the memory of the test, with one connection. It answers at once, and its clock moves only while the client waits. */
 final class MemoryServer implements Dialer, Transport
@@ -19,6 +18,8 @@ final class MemoryServer implements Dialer, Transport
     public readonly TestClock $clock;
     private readonly FrameBuffer $input;
     private string $output = '';
+    /** @var list<Message> all that came */
+    public array $requests = [];
     /** @var array<int, string> frames to send, by their time */
     private array $later = [];
 
@@ -31,13 +32,13 @@ final class MemoryServer implements Dialer, Transport
 
     public function send(Opcode $opcode, int $id, array $fields = []): void
     {
-        $this->output .= Codec::encode($opcode, $id, $fields);
+        $this->output .= ServerCodec::encode($opcode, $id, $fields);
     }
 
     /** Sends it when the clock has moved by so much. */
     public function later(int $afterMs, Opcode $opcode, int $id, array $fields = []): void
     {
-        $this->later[$this->clock->nowMs() + $afterMs] = Codec::encode($opcode, $id, $fields);
+        $this->later[$this->clock->nowMs() + $afterMs] = ServerCodec::encode($opcode, $id, $fields);
     }
 
     public function dial(Address $address, int $timeoutMs): Transport
@@ -56,10 +57,10 @@ final class MemoryServer implements Dialer, Transport
     {
         $this->input->append($bytes);
         while (($frame = $this->input->next()) !== null) {
-            $request = Codec::decode($frame);
+            $request = $this->requests[] = ServerCodec::decode($frame);
             match ($request->opcode) {
                 Opcode::Hello => $this->send(Opcode::Welcome, $request->requestId, Peer::welcome()),
-                Opcode::Ping => $this->send(Opcode::Pong, $request->requestId, ['now_ms' => 1, 'clock_ms' => 1 + $this->clock->nowMs()]),
+                Opcode::Ping => $this->send(Opcode::Pong, $request->requestId, ['now' => 1, 'clock_ms' => 1 + $this->clock->nowMs()]),
                 default => ($this->answer)($request, $this),
             };
         }

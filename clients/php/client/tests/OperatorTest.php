@@ -6,19 +6,25 @@ namespace Adjourn\Tests;
 
 use Adjourn\Backoff;
 use Adjourn\Client;
+use Adjourn\Error\Server\Changed;
 use Adjourn\Error\Server\Invalid;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\Quota;
+use Adjourn\Error\Server\Unsupported;
+use Adjourn\Error\UsageError;
 use Adjourn\LatePolicy;
 use Adjourn\MemberRole;
 use Adjourn\NewJob;
 use Adjourn\Options;
+use Adjourn\Testing\WithAdjourn;
 use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
 
 /** What operators ask a server for. */
 final class OperatorTest extends TestCase
 {
+    use WithAdjourn;
+
     private static TestServer $server;
     private Client $client;
 
@@ -51,11 +57,65 @@ final class OperatorTest extends TestCase
         }
         self::assertEquals($policy, $settings->policy);
         self::assertSame([1, 1, false], [$settings->jobs, $settings->bytes, $settings->isPaused]);
+        self::assertFalse($settings->areAttemptsOfServer || $settings->isBackoffOfServer);
         $this->client->setTopic('limited', new TopicPolicy(unset: ['jobsMax']));
         self::assertNull($this->client->showTopic('limited')->policy->jobsMax);
         self::assertSame(5000, $this->client->showTopic('limited')->policy->ttrMs);
         $this->expectException(NotFound::class);
         $this->client->showTopic('unknown');
+    }
+
+    public function testATopicHasSettingsOfCallBacks(): void
+    {
+        $policy = new TopicPolicy(
+            callBack: 'https://shop.example/hooks',
+            callBackMethod: 'PUT',
+            callBackHeaders: 'X-Shop: 7',
+            callBackBody: '{id}',
+            callBackTimeoutMs: 5000,
+            callBackConcurrency: 8,
+            callBackRate: 50,
+            callBackSecrets: 'shop',
+            callBackRefused: 'retry',
+            callBackRetryIf: '{status} == 503',
+            callBackSuccess: 'reply',
+            callBackOfJob: true,
+            callBackLogMs: 86_400_000,
+            callBackPaused: true,
+            callBackDelayMs: 900_000,
+        );
+        $this->client->setTopic('called', $policy);
+        $settings = $this->client->showTopic('called');
+        self::assertTrue($settings->areAttemptsOfServer && $settings->isBackoffOfServer);
+        $ofServer = ['attemptsMax' => $settings->policy->attemptsMax, 'backoff' => $settings->policy->backoff];
+        self::assertEquals($ofServer + get_object_vars($policy), get_object_vars($settings->policy));
+        $this->client->setTopic('called', new TopicPolicy(priority: 7, callBackPaused: false, unset: ['callBackBody']));
+        $shown = $this->client->showTopic('called')->policy;
+        self::assertSame([7, null, null], [$shown->priority, $shown->callBackPaused, $shown->callBackBody]);
+        self::assertSame(['https://shop.example/hooks', true], [$shown->callBack, $shown->callBackOfJob]);
+    }
+
+    public function testAnEmptyTextTakesNoSettingAway(): void
+    {
+        foreach (['callBackBody', 'deadLetters'] as $setting) {
+            try {
+                new TopicPolicy(...[$setting => '']);
+                self::fail("An empty $setting is taken.");
+            } catch (UsageError $error) {
+                self::assertStringContainsString("write unset: ['$setting']", $error->getMessage());
+            }
+        }
+    }
+
+    public function testAJobIsRescheduledOnlyIfNobodyHasChangedIt(): void
+    {
+        $id = $this->client->push('versions', 'x', delayMs: 60_000)->job;
+        $seen = $this->client->get($id)->version;
+        $changed = $this->client->reschedule($id, delayMs: 120_000, ifVersion: $seen);
+        self::assertSame($changed->version, $this->client->get($id)->version);
+        self::assertNotSame($seen, $changed->version);
+        $this->expectException(Changed::class);
+        $this->client->reschedule($id, delayMs: 180_000, ifVersion: $seen);
     }
 
     public function testCountsOfTheQueue(): void
@@ -89,6 +149,56 @@ final class OperatorTest extends TestCase
         $this->client->disconnect($victim->connection, endsSession: true);
         $this->expectException(NotFound::class);
         $this->client->disconnect($victim->connection);
+    }
+
+    public function testTheClockOfAServerForTestsIsMoved(): void
+    {
+        $client = $this->adjourn()->client;
+        $before = $client->ping()->nowMs;
+        $later = $client->push('advanced', 'x', delayMs: 900_000)->job;
+        self::assertSame($before + 899_999, $client->advance(899_999));
+        self::assertSame([], $client->reserve('advanced'));
+        self::assertSame($before + 900_000, $client->advance(1));
+        [$job] = $client->reserve('advanced');
+        self::assertSame($later, $job->id);
+        $job->finish();
+
+        $client->push('advanced', 'y', delayMs: 86_400_000);
+        self::assertSame($before + 87_300_000, $client->advanceToNext());
+        self::assertSame('y', $client->reserve('advanced')[0]->body);
+        try {
+            $client->advanceToNext();
+            self::fail('The job is reserved: none is delayed.');
+        } catch (NotFound) {
+            self::assertSame($before + 87_300_000, $client->ping()->nowMs);
+        }
+    }
+
+    public function testAWaitingReserveGetsWhatComesDueWhenTheClockMoves(): void
+    {
+        $client = $this->adjourn()->client;
+        $client->push('awaited', 'x', delayMs: 900_000);
+        [$child, $said] = Processes::fork(function (callable $say): void {
+            $say((new Client($this->adjourn()->address))->reserve('awaited', 60_000)[0]->body);
+        });
+        Eventually::holds(static fn (): bool => $client->stats()->waiting === 1, 'The child does not wait.');
+        $client->advance(900_000);
+        self::assertSame('x', Processes::said($said));
+        Processes::wait($child);
+    }
+
+    public function testAnyOtherServerKeepsItsClock(): void
+    {
+        foreach ([fn () => $this->client->advance(1), fn () => $this->client->advanceToNext()] as $call) {
+            try {
+                $call();
+                self::fail('The clock is real.');
+            } catch (Unsupported $error) {
+                self::assertFalse($error->mayBeApplied);
+            }
+        }
+        $this->expectException(UsageError::class);
+        $this->client->advance(-1);
     }
 
     public function testTheClusterOfOneNode(): void

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Tests;
 
-use Adjourn\Protocol\Codec;
+use Adjourn\Tests\Protocol\ServerCodec;
 use Adjourn\Protocol\FrameBuffer;
 use Adjourn\Protocol\Message;
 use Adjourn\Protocol\Opcode;
@@ -33,11 +33,11 @@ final class Peer
                 }
                 $this->input->append($bytes);
             }
-            $message = Codec::decode($frame);
+            $message = ServerCodec::decode($frame);
             if ($message->opcode !== Opcode::Ping || !$pongs) {
                 return $message;
             }
-            $this->send(Opcode::Pong, $message->requestId, ['now_ms' => 1, 'clock_ms' => 1]);
+            $this->send(Opcode::Pong, $message->requestId, ['now' => 1, 'clock_ms' => 1]);
         }
     }
 
@@ -55,7 +55,7 @@ final class Peer
 
     public function send(Opcode $opcode, int $id, array $fields = []): void
     {
-        fwrite($this->stream, Codec::encode($opcode, $id, $fields));
+        fwrite($this->stream, ServerCodec::encode($opcode, $id, $fields));
     }
 
     public function raw(string $bytes): void

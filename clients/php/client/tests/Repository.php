@@ -19,6 +19,11 @@ final class Repository
 
     public static function server(): string
     {
+        return self::findServer() ?? throw new \RuntimeException('There is no server: set ADJOURN_BIN, or build one with cargo build --release.');
+    }
+
+    public static function findServer(): ?string
+    {
         $named = getenv('ADJOURN_BIN');
         if ($named !== false && $named !== '') {
             return $named;
@@ -30,7 +35,8 @@ final class Repository
                 }
             }
         }
-        throw new \RuntimeException('There is no server: set ADJOURN_BIN, or build one with cargo build --release.');
+
+        return null;
     }
 
     /** @return iterable<string, array{string}> every frame of protocol.md */

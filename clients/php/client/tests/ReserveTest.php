@@ -96,7 +96,7 @@ final class ReserveTest extends TestCase
         });
         $client = new Client(new Options(), $server, $server->clock);
         $session = $client->session();
-        $call = $session->submit(Opcode::Reserve, ['wait_ms' => 60_000, 'jobs_max' => 1, 'topics' => [['topic' => 't']]]);
+        $call = $session->submit(Opcode::Reserve, ['wait_ms' => 60_000, 'jobs_max' => 1, 'topics' => ['t']]);
         $session->step($server->clock->nowMs() + 1000);
         $session->step($server->clock->nowMs() + 1000);
         $client->close();

@@ -19,7 +19,7 @@ use Adjourn\JobRef;
 use Adjourn\JobState;
 use Adjourn\NewJob;
 use Adjourn\Options;
-use Adjourn\Protocol\Codec;
+use Adjourn\Tests\Protocol\ServerCodec;
 use Adjourn\Protocol\Opcode;
 use PHPUnit\Framework\TestCase;
 
@@ -30,7 +30,7 @@ final class SessionTest extends TestCase
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
-            [$hello, $push] = array_map(Codec::decode(...), $peer->frames(fread($peer->stream, 65_536)));
+            [$hello, $push] = array_map(ServerCodec::decode(...), $peer->frames(fread($peer->stream, 65_536)));
             $listener->report([$hello->opcode->name, $hello->fields['options'] & 2, $hello->fields['session']]);
             $listener->report([$push->opcode->name, $push->fields['sequence'], strlen($push->fields['idempotency'])]);
             $peer->welcomeTo($hello);
@@ -116,7 +116,7 @@ final class SessionTest extends TestCase
             $first = fread($peer->stream, 65_536);
             $names = [];
             foreach ($peer->frames($first) as $frame) {
-                $message = Codec::decode($frame);
+                $message = ServerCodec::decode($frame);
                 $names[] = $message->opcode->name;
                 $message->opcode === Opcode::Hello
                     ? $peer->send(Opcode::Welcome, $message->requestId, Peer::welcome())
@@ -140,7 +140,7 @@ final class SessionTest extends TestCase
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
             $hello = $peer->next();
-            foreach (str_split(Codec::encode(Opcode::Welcome, $hello->requestId, Peer::welcome())) as $byte) {
+            foreach (str_split(ServerCodec::encode(Opcode::Welcome, $hello->requestId, Peer::welcome())) as $byte) {
                 $peer->raw($byte);
                 usleep(200);
             }
@@ -419,7 +419,7 @@ final class SessionTest extends TestCase
             $reserve = $peer->next();
             for ($pings = 0; $pings < 4; ++$pings) {
                 $ping = $peer->next(pongs: false);
-                $peer->send(Opcode::Pong, $ping->requestId, ['now_ms' => 1, 'clock_ms' => 1]);
+                $peer->send(Opcode::Pong, $ping->requestId, ['now' => 1, 'clock_ms' => 1]);
             }
             $peer->send(Opcode::Reserved, $reserve->requestId, ['jobs' => [Peer::delivered(4, 7)]]);
             $listener->report($pings);
@@ -470,7 +470,7 @@ final class SessionTest extends TestCase
             }
         });
         $client = new Client($server->address());
-        foreach (['count' => fn () => $client->count(new Filter('t')), 'kick' => fn () => $client->kick(4)] as $call) {
+        foreach ([fn () => $client->count(new Filter('t')), fn () => $client->kick(4), fn () => $client->advance(5)] as $call) {
             try {
                 $call();
                 self::fail('No answer can be read.');
@@ -478,8 +478,9 @@ final class SessionTest extends TestCase
                 self::assertTrue($error->mayBeApplied);
             }
         }
-        $sent = [$server->report(), $server->report(), $server->report(), $server->report()];
-        self::assertSame(['Count', 'Count', 'Count', 'Kick'], $sent, 'KICK must not be repeated.');
+        $client->close();
+        $sent = array_map(static fn (): string => $server->report(), range(1, 5));
+        self::assertSame(['Count', 'Count', 'Count', 'Kick', 'Advance'], $sent, 'KICK and ADVANCE must not be repeated.');
     }
 
     public function testUnknownResponsesAndRequestIdsAreIgnored(): void

@@ -17,7 +17,7 @@ use Adjourn\LeaseEnd;
 use Adjourn\NewJob;
 use Adjourn\Options;
 use Adjourn\Protocol\Opcode;
-use Adjourn\Testing\FakeQueue;
+use Adjourn\Testing\WithAdjourn;
 use Adjourn\Worker\Bury;
 use Adjourn\Worker\Context;
 use Adjourn\Worker\RunTooLong;
@@ -28,6 +28,8 @@ use PHPUnit\Framework\TestCase;
 
 final class WorkerTest extends TestCase
 {
+    use WithAdjourn;
+
     private static TestServer $server;
     private Client $client;
     private string $topic;
@@ -114,12 +116,12 @@ final class WorkerTest extends TestCase
 
     public function testAFailureIsLoggedOnceForEachJobAndReason(): void
     {
-        $queue = new FakeQueue();
-        $id = $queue->push('t', new NewJob('x', attemptsMax: 4, backoff: Backoff::fixed(0)))->job;
+        [$clock, $client] = [new TestClock(), $this->adjourn()->client];
+        $id = $client->push('t', new NewJob('x', attemptsMax: 4, backoff: Backoff::fixed(0)))->job;
         $logger = new Lines();
-        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $worker = new Worker($client, new WorkerOptions(stopsWhenEmpty: true), $logger, $clock);
         $worker->run('t', static fn (Job $job) => throw new \RuntimeException($job->attempts === 3 ? 'odd' : 'no luck'));
-        self::assertSame(4, $queue->get($id)->attempts);
+        self::assertSame(4, $client->get($id)->attempts);
         self::assertCount(2, $logger->lines);
         self::assertMatchesRegularExpression('/^warning: adjourn: the handler of job \S+ failed at attempt 1: no luck$/', $logger->lines[0]);
         self::assertMatchesRegularExpression('/ failed at attempt 3: odd$/', $logger->lines[1]);
@@ -127,15 +129,15 @@ final class WorkerTest extends TestCase
 
     public function testTheLogOfFailuresHasARate(): void
     {
-        $queue = new FakeQueue();
-        $queue->pushMany('t', array_fill(0, 25, new NewJob('x', attemptsMax: 1)));
+        [$clock, $client] = [new TestClock(), $this->adjourn()->client];
+        $client->pushMany('t', array_fill(0, 25, new NewJob('x', attemptsMax: 1)));
         $logger = new Lines();
-        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $worker = new Worker($client, new WorkerOptions(stopsWhenEmpty: true), $logger, $clock);
         $fails = static fn () => throw new \RuntimeException('no luck');
         $worker->run('t', $fails);
         self::assertCount(10, $logger->lines);
-        $queue->clock->advance(1000);
-        $queue->pushMany('t', array_fill(0, 2, new NewJob('x', attemptsMax: 1)));
+        $clock->advance(1000);
+        $client->pushMany('t', array_fill(0, 2, new NewJob('x', attemptsMax: 1)));
         $worker->run('t', $fails);
         self::assertCount(11, $logger->lines);
         self::assertStringEndsWith('no luck (15 other failures were not logged)', $logger->lines[10]);
@@ -143,15 +145,16 @@ final class WorkerTest extends TestCase
 
     public function testAFailureThatTheRateLeftOutIsLoggedWhenItHappensAgain(): void
     {
-        $queue = new FakeQueue();
-        $queue->pushMany('t', array_fill(0, 11, new NewJob('x', attemptsMax: 3, backoff: Backoff::fixed(60_000))));
+        [$clock, $client] = [new TestClock(), $this->adjourn()->client];
+        $client->pushMany('t', array_fill(0, 11, new NewJob('x', attemptsMax: 3, backoff: Backoff::fixed(60_000))));
         $logger = new Lines();
-        $worker = new Worker($queue, new WorkerOptions(stopsWhenEmpty: true), $logger, $queue->clock);
+        $worker = new Worker($client, new WorkerOptions(stopsWhenEmpty: true), $logger, $clock);
         $fails = static fn () => throw new \RuntimeException('no luck');
         $worker->run('t', $fails);
         self::assertCount(10, $logger->lines);
         foreach (['the second attempt', 'the third one'] as $attempt) {
-            $queue->clock->advance(60_000);
+            $clock->advance(60_000);
+            $this->adjourn()->advance(60_000);
             $worker->run('t', $fails);
             self::assertCount(11, $logger->lines, "Only the job that was left out is logged, and once: after $attempt.");
         }

@@ -16,3 +16,5 @@ spl_autoload_register(static function (string $class): void {
     }
 });
 require_once 'Psr/Log/autoload.php';
+// What is built here, for the tests that find their server as users do.
+putenv('ADJOURN_BIN=' . Adjourn\Tests\Repository::findServer());

@@ -12,7 +12,7 @@ use Adjourn\Laravel\AdjournQueue;
 use Adjourn\Laravel\AdjournServiceProvider;
 use Adjourn\NewJob;
 use Adjourn\Protocol\Opcode;
-use Adjourn\Tests\Eventually;
+use Adjourn\Testing\WithAdjourn;
 use Adjourn\Tests\Listener;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\ScriptedServer;
@@ -46,6 +46,8 @@ use Symfony\Component\Console\Output\BufferedOutput;
 /** The driver under Laravel's own worker. */
 final class AdjournQueueTest extends TestCase
 {
+    use WithAdjourn;
+
     private static TestServer $server;
     private Container $app;
     private QueueManager $manager;
@@ -203,21 +205,32 @@ final class AdjournQueueTest extends TestCase
 
     public function testAJobWhoseWorkerDiedIsReadyAtOnceWhateverThePolicyOfItsTopicSays(): void
     {
-        $config = $this->app['config'];
-        $config['queue.connections.adjourn'] = ['retry_after' => 1] + $config['queue.connections.adjourn'];
+        $this->useManualClock(['retry_after' => 1]);
         $client = $this->queue()->client();
         $client->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, backoff: Backoff::fixed(60_000)));
         $this->queue()->bulk([new Recorder('a')]);
         $id = $this->queue()->push(new Recorder('b'));
         $this->queue()->pop();
         $this->queue()->pop();
-        Eventually::holds(
-            fn (): bool => $client->count(new Filter($this->topic, [JobState::Reserved])) === 0,
-            'The leases do not end.',
-        );
+        self::assertSame(2, $client->count(new Filter($this->topic, [JobState::Reserved])));
+        $this->adjourn()->advance('1s');
         self::assertSame(JobState::Ready, $client->get($id)->state);
         self::assertSame(2, $this->queue()->pendingSize());
         self::assertSame(2, $this->queue()->pop()->attempts());
+    }
+
+    public function testADelayedJobWaitsForItsTime(): void
+    {
+        $this->useManualClock();
+        $this->queue()->later(900, new Recorder('a'));
+        $this->assertPending($this->topic, ['15m']);
+        $this->adjourn()->advance('14m 59s');
+        $this->work();
+        self::assertSame([], Recorder::$seen);
+        $this->adjourn()->advanceToNext();
+        $this->work();
+        self::assertSame(['a 1'], Recorder::$seen);
+        $this->assertNothingLeft();
     }
 
     public function testTheLeaseCoversTheTimeoutOrElseRetryAfter(): void
@@ -428,6 +441,13 @@ final class AdjournQueueTest extends TestCase
         $this->app->singleton('queue', fn (): QueueManager => new QueueManager($this->app));
         (new AdjournServiceProvider($this->app))->register();
         self::assertSame(0, $this->app->make('queue')->connection('adjourn')->size());
+    }
+
+    /** @param array<string, mixed> $options of the connection */
+    private function useManualClock(array $options = []): void
+    {
+        $config = $this->app['config'];
+        $config['queue.connections.adjourn'] = $options + ['server' => $this->adjourn()->address] + $config['queue.connections.adjourn'];
     }
 
     private function queue(): AdjournQueue

@@ -18,6 +18,7 @@ use Adjourn\Messenger\AdjournTransportFactory;
 use Adjourn\Messenger\KeepaliveTransport;
 use Adjourn\Options;
 use Adjourn\Release;
+use Adjourn\Testing\WithAdjourn;
 use Adjourn\Tests\Eventually;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\TestServer;
@@ -50,6 +51,8 @@ use Symfony\Component\Messenger\Worker;
 /** The transport under Symfony's own worker. */
 final class AdjournTransportTest extends TestCase
 {
+    use WithAdjourn;
+
     private static TestServer $server;
     private AdjournTransport $transport;
     private string $topic;
@@ -278,13 +281,26 @@ final class AdjournTransportTest extends TestCase
 
     public function testAMessageWhoseWorkerDiedIsReadyAtOnceWhateverThePolicyOfItsTopicSays(): void
     {
-        $client = $this->transport->client();
+        $transport = $this->transport($this->adjourn()->address . "/$this->topic");
+        $client = $transport->client();
         $client->setTopic($this->topic, new TopicPolicy(attemptsMax: 1, backoff: Backoff::fixed(60_000)));
-        $this->transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 100)]));
-        [$envelope] = $this->transport->get();
+        $transport->send(new Envelope(new Note('a'), [new AdjournStamp(ttrMs: 100)]));
+        [$envelope] = $transport->get();
         $id = $envelope->last(AdjournReceivedStamp::class)->id;
-        Eventually::holds(static fn (): bool => $client->get($id)->state !== JobState::Reserved, 'The lease does not end.');
+        self::assertSame(JobState::Reserved, $client->get($id)->state);
+        $this->adjourn()->advance('100ms');
         self::assertSame(JobState::Ready, $client->get($id)->state);
+    }
+
+    public function testADelayedMessageWaitsForItsTime(): void
+    {
+        $transport = $this->transport($this->adjourn()->address . "/$this->topic");
+        $transport->send(new Envelope(new Note('a'), [new DelayStamp(900_000)]));
+        $this->assertPending($this->topic, ['15m']);
+        $this->adjourn()->advance('14m 59s');
+        self::assertSame([], $transport->get());
+        $this->adjourn()->advanceToNext();
+        self::assertSame('a', $transport->get()[0]->getMessage()->text);
     }
 
     public function testAStaleLeaseIsNoErrorOfTheWorker(): void

@@ -8,7 +8,7 @@
 
         await adjourn.Worker(q, "emails", handler=send).run(handle_signals=True)
 
-`adjourn.sync` is the same without `async`; `adjourn.testing` has a queue in memory for tests.
+`adjourn.sync` is the same without `async`; `adjourn.testing` has the server for tests, with a clock that they move.
 """
 
 from . import backoff, sync
@@ -57,13 +57,15 @@ from .errors import (
     WrongStateError,
 )
 from .jobs import Cancellation, JobCancelled, JobData, NewJob, PushOptions, PushResult
-from .protocol.attributes import Attributes, Backoff, Expiry
+from .protocol import numbers as limits
+from .protocol.elements import Attributes, TopicPolicy
 from .protocol.numbers import (
     BulkChange,
     BuriedReason,
     ErrorCode,
     IfExists,
     JobState,
+    LateAction,
     ListOrder,
     MemberRole,
     PushOutcome,
@@ -82,7 +84,7 @@ from .protocol.responses import (
     TopicSettings,
     Totals,
 )
-from .protocol.selection import UNSET, Late, LateAction, TopicPolicy
+from .protocol.values import UNSET, Backoff, Expiry, Late
 from .queue import BulkStep, Job, Page, Queue
 from .session.leases import LostReason
 from .subscription import Subscription
@@ -180,6 +182,7 @@ __all__ = [
     "WrongClusterError",
     "WrongStateError",
     "backoff",
-    "sync",
     "connect",
+    "limits",
+    "sync",
 ]

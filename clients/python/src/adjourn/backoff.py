@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .protocol.attributes import Backoff
+from .protocol.values import Backoff
 from .times import Duration, to_ms
 
 

@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from . import times
 from .errors import UsageError
+from .protocol.elements import Filter
 from .protocol.numbers import BuriedReason, States
-from .protocol.selection import Filter
 
 
 class Where(TypedDict, total=False):

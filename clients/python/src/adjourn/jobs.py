@@ -11,10 +11,11 @@ from typing import Any, TypedDict
 from . import times
 from .body import CONTENT_TYPE, DEFAULT_CODEC, Codec, decode_body, encode_body
 from .errors import AdjournError, UsageError, item_refused
-from .protocol.attributes import NO_ATTRIBUTES, Attributes, Backoff, Expiry
+from .protocol.elements import NO_ATTRIBUTES, Attributes
 from .protocol.numbers import HEADERS_BYTES_MAX, KEY_BYTES_MAX, PRIORITY_UNSAID, IfExists, PushOutcome
 from .protocol.requests import PushJob
 from .protocol.responses import Delivered, PushedJob
+from .protocol.values import Backoff, Expiry
 from .protocol.wire import Unencodable
 from .session.hold import Hold
 from .session.leases import LostReason
@@ -49,6 +50,12 @@ class PushOptions(TypedDict, total=False):
     """How long its key prevents a second job after it was finished."""
     postpone_max: Duration | None
     """With `IfExists.POSTPONE`: due at the latest this long after the first push."""
+    created_at: datetime | None
+    """When the producer made it. It needs a time zone."""
+    schedule_reference: bytes | None
+    """What names the schedule that made it: bytes that only you read."""
+    fairness_key: str | None
+    """Kept with the job; this version of the server does nothing with it."""
 
 
 _OPTION_NAMES = frozenset(PushOptions.__annotations__)
@@ -77,9 +84,11 @@ class NewJob:
         has_attributes = headers or content_type or not _ATTRIBUTE_OPTIONS.isdisjoint(self.options)
         if option("key") is None and option("if_exists", IfExists.REJECT) != IfExists.REJECT:
             raise UsageError("if_exists is about jobs with the same key: give the job a key, too")
+        due_ms, due_kind = times.to_due(option("delay"), option("at"))
         job = PushJob(
+            due_ms=due_ms,
+            due_kind=due_kind,
             body=body,
-            due=times.to_due(option("delay"), option("at")),
             priority=PRIORITY_UNSAID if priority is None else priority,
             ttr_ms=0 if ttr is None else times.to_ms(ttr, "ttr"),
             if_exists=option("if_exists", IfExists.REJECT),
@@ -108,7 +117,14 @@ class NewJob:
             backoff=option("backoff"),
             dedupe_retention_ms=_ms(option("remember"), "remember"),
             postpone_max_ms=_ms(option("postpone_max"), "postpone_max"),
+            created_at_ms=_epoch_ms(option("created_at"), "created_at"),
+            schedule_reference=option("schedule_reference"),
+            fairness_key=option("fairness_key"),
         )
+
+
+def _epoch_ms(value: datetime | None, name: str) -> int | None:
+    return None if value is None else times.to_epoch_ms(value, name)
 
 
 def _checked_key(key: str | None) -> str | None:
@@ -246,7 +262,7 @@ class JobData:
     def headers(self) -> Mapping[str, str]:
         """Its headers. Of headers with the same name, the last one."""
         if self._headers is None:
-            self._headers = dict(self._delivered.attributes.headers)
+            self._headers = self._delivered.headers
         return self._headers
 
     @property

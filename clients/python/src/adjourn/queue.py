@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
@@ -21,6 +21,7 @@ from .errors import (
     ForkedError,
     NotFoundError,
     ProtocolError,
+    SequenceReusedError,
     StaleLeaseError,
     TooLargeError,
     UsageError,
@@ -29,28 +30,38 @@ from .errors import (
 from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
 from .protocol import requests as rq
 from .protocol import responses as rs
+from .protocol.elements import TopicPolicy
 from .protocol.numbers import (
     BULK_JOBS_MAX,
+    CONNECTIONS_LISTED_MAX,
+    DELAY_MS_MAX,
+    IDEMPOTENT_LIST_JOBS_MAX,
     LIST_JOBS_MAX,
+    PUSH_JOBS_MAX,
     REASON_BYTES_MAX,
-    RELEASE_BACKOFF,
+    RELEASE_BY_BACKOFF,
     RELEASE_NOT_STARTED,
+    RELEASE_PARKED,
+    SEQUENCE_NONE,
     BulkChange,
+    DueKind,
     ErrorCode,
     ListOrder,
     PushOutcome,
+    Step,
 )
-from .protocol.selection import TopicPolicy
-from .session.calls import Arrived
+from .protocol.values import JobRef
+from .session.calls import Arrived, Cancellation
 from .session.hold import Arrival
 from .session.leases import LostReason
-from .session.link import Backend
+from .session.session import Session
 from .subscription import Subscription
 from .times import Duration
 
 R = TypeVar("R", bound=rs.Response)
 _PUSH_OVERHEAD_BYTES = 256
 _GOODBYE_MAX = 5.0
+_KEY_MAX = (1 << 128) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +98,9 @@ class Job(HeldJob):
         """The attempt failed. The job waits for its backoff, or for `delay`."""
         await self._queue.release(self, delay=delay, reason=reason)
 
-    async def give_back(self) -> None:
-        """The work was not started: no attempt is counted."""
-        await self._queue.give_back(self)
+    async def give_back(self, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The work was not started: no attempt is counted. With `delay` it is not to be started before that."""
+        await self._queue.give_back(self, delay=delay, reason=reason)
 
     async def touch(self, ttr: Duration | None = None) -> None:
         """Restarts the lease with `ttr`, or with the job's own."""
@@ -108,14 +119,14 @@ class Queue:
 
     def __init__(
         self,
-        backend: Backend,
+        session: Session,
         *,
         codec: Codec = DEFAULT_CODEC,
         headers: HeadersHook | None = None,
         has_session: bool = True,
     ) -> None:
         self.codec = codec
-        self._backend = backend
+        self._session = session
         self._headers = headers
         self._has_session = has_session
         self._pid = os.getpid()
@@ -125,38 +136,58 @@ class Queue:
         self._backups = 0
 
     @property
-    def backend(self) -> Backend:
+    def session(self) -> Session:
         """What carries the requests out."""
-        return self._backend
+        return self._session
 
     @property
     def is_connected(self) -> bool:
         """Whether the server answers now. Calls wait while it does not."""
-        return self._backend.is_connected
+        return self._session.is_connected
 
     # ---- producing
 
-    async def push(self, topic: str, body: Any = b"", **options: Unpack[PushOptions]) -> PushResult:
-        """Pushes one job. Returns when it is durable. The options are described at `PushOptions`."""
-        (result,) = await self._push(topic, [self._encode(NewJob(body, **options))])
+    async def push(
+        self, topic: str, body: Any = b"", *, idempotency_key: int = 0, **options: Unpack[PushOptions]
+    ) -> PushResult:
+        """Pushes one job. Returns when it is durable. The options are described at `PushOptions`.
+
+        `idempotency_key` is a number of 128 bits that you draw or hash: a second push under it, by any client with the same token,
+        gets the result of the first and adds no job.
+        """
+        _check_idempotency_key(idempotency_key, 1)
+        (result,) = await self._push(topic, [self._encode(NewJob(body, **options))], idempotency_key)
         if result.error is not None:
             raise result.error
         return result
 
-    async def push_many(self, topic: str, jobs: Iterable[NewJob | Any]) -> list[PushResult]:
+    async def push_many(
+        self, topic: str, jobs: Iterable[NewJob | Any], *, idempotency_key: int = 0
+    ) -> list[PushResult]:
         """Pushes jobs, in as few requests as the limits of the server allow.
 
-        Raises `BatchError`, which has a result for each job, if one of them is not in the queue.
+        Raises `BatchError`, which has a result for each job, if one of them is not in the queue. `idempotency_key` is that of the
+        first job, as of `push`; each of the others, 8,192 with it at most, takes the next number. A repeat has the same jobs.
+        If a request with a part of such a list fails, the rest of the list is not sent, and its results have the same error.
         """
         if isinstance(jobs, (str, bytes, bytearray, memoryview, Mapping, NewJob)):
             raise UsageError("push_many takes a list of jobs: write push_many(topic, [job])")
         encoded = [self._encode(job if isinstance(job, NewJob) else NewJob(job)) for job in jobs]
+        _check_idempotency_key(idempotency_key, len(encoded))
         results: list[PushResult] = []
+        failed: AdjournError | None = None
         for batch in self._batches(topic, encoded):
+            if failed is not None and idempotency_key:
+                # No job may be added of a list that the server has to refuse: the rest is not sent.
+                results += _refused(batch, failed)
+                continue
             try:
-                results += await self._push(topic, batch)
+                key = idempotency_key and idempotency_key + len(results)
+                part = await self._push(topic, batch, key, 0 if len(batch) == len(encoded) else len(encoded))
+                failed = next((result.error for result in part if isinstance(result.error, SequenceReusedError)), None)
             except AdjournError as error:
-                results += [PushResult(0, PushOutcome.REFUSED, error) for _ in batch]
+                failed, part = error, _refused(batch, error)
+            results += part
         if any(result.error is not None for result in results):
             raise BatchError(results)
         return results
@@ -172,7 +203,7 @@ class Queue:
     ) -> list[Job]:
         """Leases jobs that are due; waits up to `wait` for the first. At most an hour."""
         self._check_session()
-        request = rq.Reserve(_checked_topics("reserve", topics), jobs_max, times.to_ms(wait, "wait"), tuple(weights))
+        request = rq.Reserve(times.to_ms(wait, "wait"), jobs_max, _checked_topics("reserve", topics), tuple(weights))
         return self._jobs(await self._ask(request, Arrived))
 
     def subscribe(
@@ -187,15 +218,15 @@ class Queue:
         self._check_session()
         if not isinstance(credit, int) or credit < 1:
             raise UsageError(f"credit is how many jobs to hold at once, 1 at least, not {credit!r}")
-        request = rq.Subscribe(_checked_topics("subscribe", topics), credit, credit_bytes, tuple(weights))
-        return Subscription(self._backend, request, lambda arrival: Job(self, arrival), self._check_open)
+        request = rq.Subscribe(credit, credit_bytes, _checked_topics("subscribe", topics), tuple(weights))
+        return Subscription(self._session, request, lambda arrival: Job(self, arrival), self._check_open)
 
     async def leases(self) -> AsyncIterator[Job]:
         """The jobs that this session holds, whichever call leased them."""
         self._check_session()
         after, has_more = 0, True
         while has_more:
-            page = await self._ask(rq.Leases(after, max(1, self._backend.limits.reserve_jobs_max)), Arrived)
+            page = await self._ask(rq.Leases(after, max(1, self._session.limits.reserve_jobs_max)), Arrived)
             has_more = page.has_more
             for job in self._jobs(page):
                 after = job.id
@@ -209,9 +240,9 @@ class Queue:
         """The attempt failed: the job waits for its backoff, or for `delay`."""
         _raise_first(await self.release_many([job], delay=delay, reason=reason))
 
-    async def give_back(self, job: Settleable) -> None:
-        """The work was not started: the job is ready at once, and no attempt is counted."""
-        _raise_first(await self.give_back_many([job]))
+    async def give_back(self, job: Settleable, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The work was not started, so no attempt is counted: the job is ready at once, or it is delayed by `delay`."""
+        _raise_first(await self.give_back_many([job], delay=delay, reason=reason))
 
     async def bury(self, job: Settleable, reason: str = "") -> None:
         """Sets the job aside until it is kicked or deleted."""
@@ -229,13 +260,17 @@ class Queue:
         self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
     ) -> Settled:
         """Releases jobs in one request."""
-        delay_ms = RELEASE_BACKOFF if delay is None else times.to_ms(delay, "delay")
+        delay_ms = RELEASE_BY_BACKOFF if delay is None else _checked_delay_ms(delay)
         text = _checked_reason(reason)
-        return await self._settle(jobs, lambda leases: rq.Release(leases, delay_ms, text))
+        return await self._settle(jobs, lambda leases: rq.Release(delay_ms, leases, text))
 
-    async def give_back_many(self, jobs: Sequence[Settleable]) -> Settled:
+    async def give_back_many(
+        self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
+    ) -> Settled:
         """Gives jobs back in one request."""
-        return await self._settle(jobs, lambda leases: rq.Release(leases, RELEASE_NOT_STARTED))
+        delay_ms = RELEASE_NOT_STARTED if delay is None else RELEASE_PARKED + _checked_delay_ms(delay)
+        text = _checked_reason(reason)
+        return await self._settle(jobs, lambda leases: rq.Release(delay_ms, leases, text))
 
     async def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
         """Buries jobs in one request."""
@@ -244,9 +279,9 @@ class Queue:
 
     async def touch_many(self, jobs: Sequence[Settleable], ttr: Duration | None = None) -> Settled:
         """Touches jobs in one request."""
-        sent = self._backend.now()
+        sent = self._session.now()
         ttr_ms = 0 if ttr is None else times.to_ms(ttr, "ttr")
-        results = await self._settle(jobs, lambda leases: rq.Touch(leases, ttr_ms), needs_lease=True, ends=False)
+        results = await self._settle(jobs, lambda leases: rq.Touch(ttr_ms, leases), needs_lease=True, ends=False)
         for job, error in zip(jobs, results, strict=True):
             if error is None and isinstance(job, HeldJob):
                 job.hold.touched(sent, None if ttr is None else ttr_ms / 1000)
@@ -272,7 +307,7 @@ class Queue:
         somebody pushed under the same key meanwhile is removed, too.
         """
         try:
-            await self._ask(rq.Delete(job_ref(None, topic, key), may_repeat=True), rs.Changed)
+            await self._ask(Cancellation(job_ref(None, topic, key)), rs.Changed)
         except NotFoundError:
             return False
         return True
@@ -285,11 +320,14 @@ class Queue:
         key: str = "",
         delay: Duration | None = None,
         at: datetime | None = None,
+        if_version: int = 0,
     ) -> rs.Changed:
-        """Sets a new due time of a delayed or ready job."""
+        """Sets a new due time of a delayed or ready job. With `if_version`, a number that a `JobReport` or `Changed` shows: only if
+        the job has not changed since, else `ChangedError`."""
         if delay is None and at is None:
             raise UsageError("reschedule to when? Name delay or at; run_now makes a job ready")
-        return await self._ask(rq.Reschedule(job_ref(job, topic, key), times.to_due(delay, at)), rs.Changed)
+        request = rq.Reschedule(*times.to_due(delay, at), job_ref(job, topic, key), if_version)
+        return await self._ask(request, rs.Changed)
 
     async def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
         """Makes a delayed job ready."""
@@ -328,7 +366,7 @@ class Queue:
         **conditions: Unpack[Where],
     ) -> Page:
         """One page of a list."""
-        request = rq.List(where(conditions), order, jobs_max, with_bodies, cursor)
+        request = rq.List(jobs_max, order, with_bodies, cursor, where(conditions))
         answer = await self._ask(request, rs.Jobs)
         return Page(answer.jobs, answer.cursor)
 
@@ -354,10 +392,12 @@ class Queue:
         """
         if (change is BulkChange.RESCHEDULE) != (delay is not None or at is not None):
             raise UsageError("a bulk change names a due time if it reschedules jobs, and only then")
+        if (change is BulkChange.MOVE) != bool(to):
+            raise UsageError("a bulk change names another topic if it moves jobs, and only then")
         chosen = where(conditions)
-        due_ms = await self._due_ms(times.to_due(delay, at)) if change is BulkChange.RESCHEDULE else 0
+        due_ms = await self._due_ms(*times.to_due(delay, at)) if change is BulkChange.RESCHEDULE else 0
         while True:
-            answer = await self._ask(rq.Bulk(change, chosen, jobs_max, due_ms, cursor, to), rs.Bulked)
+            answer = await self._ask(rq.Bulk(jobs_max, change, due_ms, cursor, chosen, to), rs.Bulked)
             cursor = answer.cursor
             yield BulkStep(answer.jobs, answer.in_the_way, cursor)
             if not cursor:
@@ -365,7 +405,7 @@ class Queue:
 
     async def kick_many(self, topic: str, jobs_max: int) -> int:
         """Makes buried jobs of a topic ready. Returns how many."""
-        return (await self._ask(rq.KickMany(topic, jobs_max), rs.Kicked)).jobs
+        return (await self._ask(rq.KickMany(jobs_max, topic), rs.Kicked)).jobs
 
     # ---- topics
 
@@ -387,6 +427,7 @@ class Queue:
 
     async def topic_set(self, topic: str, policy: TopicPolicy) -> None:
         """Changes settings of a topic. `UNSET` takes a setting away."""
+        _check_policy(policy)
         await self._ask(rq.TopicSet(topic, policy), rs.Done)
 
     async def topic_show(self, topic: str) -> rs.TopicSettings:
@@ -403,11 +444,25 @@ class Queue:
         """The wall clock of the server. The answer proves that this client is connected to the leader."""
         return times.moment((await self._ask(rq.Ping(), rs.Pong)).now_ms)
 
+    async def advance(self, duration: Duration) -> datetime:
+        """Moves the clock of a server for tests by `duration`, and returns its new time. What is due by then has happened when this
+        returns: jobs are ready, leases have ended. It is never sent again by itself.
+
+        Only a server that was started with `--memory --clock manual` does it, others raise `UnsupportedError`.
+        """
+        by_ms = times.to_ms(duration, "duration")
+        return times.point((await self._ask(rq.Advance(Step.BY, by_ms), rs.Pong)).now_ms)
+
+    async def advance_to_next(self) -> datetime:
+        """Moves the clock of a server for tests to the time at which the next delayed job is due, of all topics; see `advance`.
+        Raises `NotFoundError` if no job is delayed."""
+        return times.point((await self._ask(rq.Advance(Step.TO_NEXT, 0), rs.Pong)).now_ms)
+
     async def connections(self) -> AsyncIterator[rs.ConnectionReport]:
         """The clients that are connected to the leader."""
         after, has_more = 0, True
         while has_more:
-            page = await self._ask(rq.Connections(after), rs.ConnectionList)
+            page = await self._ask(rq.Connections(after, CONNECTIONS_LISTED_MAX), rs.ConnectionList)
             has_more = page.has_more
             for one in page.connections:
                 after = one.connection
@@ -469,7 +524,7 @@ class Queue:
         # First: no worker is added from here on, so all of them are stopped.
         self._is_closing = True
         await asyncio.gather(*(stop() for stop in self._stops))
-        await self._backend.close(says_goodbye=not self._leaves_leases, timeout=seconds)
+        await self._session.close(says_goodbye=not self._leaves_leases, timeout=seconds)
 
     async def __aenter__(self) -> Queue:
         return self
@@ -494,21 +549,21 @@ class Queue:
     async def _ask(self, request: rq.Request, expected: type[R]) -> R:
         if os.getpid() != self._pid:
             raise ForkedError
-        answer = await self._backend.call(request)
+        answer = await self._session.call(request)
         if not isinstance(answer, expected):
             raise ProtocolError(f"{request.NAME} was answered with {type(answer).__name__}")
         return answer
 
     def _encode(self, job: NewJob) -> rq.PushJob:
         encoded = job.encode(self.codec, self._headers() if self._headers else None)
-        most = self._backend.limits.body_bytes_max
+        most = self._session.limits.body_bytes_max
         if len(encoded.body) > most:
             raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(encoded.body)} bytes: the server takes {most}")
         return encoded
 
     def _batches(self, topic: str, jobs: Sequence[rq.PushJob]) -> Generator[Sequence[rq.PushJob], None, None]:
-        limits = self._backend.limits
-        jobs_max = max(1, min(limits.push_jobs_max, 4_096))
+        limits = self._session.limits
+        jobs_max = max(1, min(limits.push_jobs_max, PUSH_JOBS_MAX))
         room = limits.frame_bytes_max - _PUSH_OVERHEAD_BYTES
         start = size = 0
         for place, job in enumerate(jobs):
@@ -520,19 +575,22 @@ class Queue:
         if start < len(jobs):
             yield jobs[start:]
 
-    async def _push(self, topic: str, jobs: Sequence[rq.PushJob]) -> list[PushResult]:
-        answer = await self._ask(rq.Push(topic, tuple(jobs)), rs.Pushed)
+    async def _push(
+        self, topic: str, jobs: Sequence[rq.PushJob], idempotency_key: int = 0, list_jobs: int = 0
+    ) -> list[PushResult]:
+        request = rq.Push(SEQUENCE_NONE, topic, tuple(jobs), idempotency_key, list_jobs if idempotency_key else 0)
+        answer = await self._ask(request, rs.Pushed)
         return [PushResult.of(result) for result in answer.results]
 
     def _give_back_guessed(self, jobs: Sequence[Settleable], results: Settled) -> None:
         held = [job for job, error in zip(jobs, results, strict=True) if error is not None and isinstance(job, HeldJob)]
         ended = [job for job in held if not job.settled and job.lost is not None and job.lost.is_a_guess]
         if ended:
-            self._backend.give_back([job.hold.ref for job in ended], 0)
+            self._session.give_back([job.hold.ref for job in ended], 0)
 
-    async def _due_ms(self, due: rq.Due) -> int:
+    async def _due_ms(self, ms: int, kind: DueKind) -> int:
         """A due point on the wall clock of the server."""
-        return due.ms if due.is_at else (await self._ask(rq.Ping(), rs.Pong)).now_ms + due.ms
+        return ms if kind is DueKind.AT else (await self._ask(rq.Ping(), rs.Pong)).now_ms + ms
 
     def _jobs(self, came: Arrived) -> list[Job]:
         return [Job(self, arrival) for arrival in came.arrivals]
@@ -553,11 +611,11 @@ class Queue:
         places = [place for place, error in enumerate(results) if error is None]
         if needs_lease and ends:
             self._give_back_guessed(jobs, results)
-        most = max(1, self._backend.limits.leases_max)
+        most = max(1, self._session.limits.leases_max)
         for start in range(0, len(places), most):
             part = places[start : start + most]
             answer = await self._ask(make(tuple(_lease(jobs[place]) for place in part)), rs.Settled)
-            for place, code in zip(part, answer.codes, strict=True):
+            for place, code in zip(part, answer.results, strict=True):
                 job = jobs[place]
                 if code:
                     results[place] = item_refused(code, _lease(job).job)
@@ -595,23 +653,51 @@ def _raise_first(results: Settled) -> None:
         raise results[0]
 
 
-def job_ref(job: int | JobData | None, topic: str, key: str) -> rq.JobRef:
+def job_ref(job: int | JobData | None, topic: str, key: str) -> JobRef:
     """Names a job by its id, or by topic and key."""
     if (job is None) != bool(topic and key) or (job is not None and (topic or key)):
         raise UsageError("name a job by its id, or by topic and key")
     if job is None:
-        return rq.JobRef(topic=topic, key=key)
+        return JobRef(topic=topic, key=key)
     if isinstance(job, JobData):
-        return rq.JobRef(job=job.id)
+        return JobRef(job=job.id)
     if not isinstance(job, int):
         raise UsageError(f"the id of a job is a number, not {job!r}")
-    return rq.JobRef(job=job)
+    return JobRef(job=job)
+
+
+def _refused(jobs: Sequence[rq.PushJob], error: AdjournError) -> list[PushResult]:
+    return [PushResult(0, PushOutcome.REFUSED, error) for _ in jobs]
+
+
+def _check_policy(policy: TopicPolicy) -> None:
+    """An empty text would take its setting away."""
+    if not isinstance(policy, TopicPolicy):
+        raise UsageError(f"TOPIC_SET cannot be written: the settings are a TopicPolicy, not {policy!r}")
+    for field in fields(policy):
+        if getattr(policy, field.name) == "":
+            raise UsageError(f"{field.name} is empty: write {field.name}=UNSET to take the setting away")
 
 
 def _checked_topics(call: str, topics: tuple[str, ...]) -> tuple[str, ...]:
     if not topics or not all(isinstance(topic, str) for topic in topics):
         raise UsageError(f"name the topics one by one: {call}('a', 'b')")
     return topics
+
+
+def _check_idempotency_key(key: int, jobs: int) -> None:
+    if not isinstance(key, int) or not 0 <= key <= _KEY_MAX - max(0, jobs - 1):
+        raise UsageError(f"an idempotency key is a number of 128 bits, not {key!r}: write secrets.randbits(127), for example")
+    if key and jobs > IDEMPOTENT_LIST_JOBS_MAX:
+        raise UsageError(f"a list under an idempotency key has at most {IDEMPOTENT_LIST_JOBS_MAX} jobs")
+
+
+def _checked_delay_ms(delay: Duration) -> int:
+    """Above its limit, it would mean something else."""
+    delay_ms = times.to_ms(delay, "delay")
+    if delay_ms > DELAY_MS_MAX:
+        raise UsageError(f"a delay is at most {DELAY_MS_MAX // 1000} seconds")
+    return delay_ms
 
 
 def _checked_reason(reason: str) -> str:

@@ -13,7 +13,7 @@ from .protocol.numbers import RELEASE_NOT_STARTED
 from .protocol.requests import Subscribe
 from .session.calls import Feed
 from .session.hold import Arrival
-from .session.link import Backend, Timer
+from .session.session import Session
 
 J = TypeVar("J")
 
@@ -26,14 +26,14 @@ class Subscription(Generic[J]):
     """
 
     def __init__(
-        self, backend: Backend, request: Subscribe, make: Callable[[Arrival], J], check_open: Callable[[], None]
+        self, session: Session, request: Subscribe, make: Callable[[Arrival], J], check_open: Callable[[], None]
     ) -> None:
-        self._backend = backend
+        self._session = session
         self._request = request
         self._make = make
         self._check_open = check_open
         self._came = asyncio.Event()
-        self._patience = _Patience(backend, self._came)
+        self._patience = _Patience(session, self._came)
         self._feed = self._patience.feed
         self._number: int | None = None
         self._is_closed = False
@@ -46,7 +46,7 @@ class Subscription(Generic[J]):
             self._number is not None
             and not self._is_closed
             and not self._feed.has_ended
-            and self._backend.is_subscribed(self._number)
+            and self._session.is_subscribed(self._number)
         )
 
     @property
@@ -59,20 +59,20 @@ class Subscription(Generic[J]):
         if self._number is None and not self._is_closed:
             self._check_open()
             self._loop = asyncio.get_running_loop()
-            self._number = self._patience.number = await self._backend.subscribe(self._request, self._feed)
+            self._number = self._patience.number = await self._session.subscribe(self._request, self._feed)
             if self._is_closed:
                 self._end(self._number)
 
     def add_credit(self, jobs: int, size: int = 0) -> None:
         """Lets the server send more jobs at once; `size` is bytes of bodies."""
         if self._number is not None:
-            self._backend.add_credit(self._number, jobs, size)
+            self._session.add_credit(self._number, jobs, size)
 
     def take(self) -> J | None:
         """A job that is here, without waiting."""
         arrival = self._feed.take()
         if self._number is not None:
-            self._backend.taken(self._number)
+            self._session.taken(self._number)
         return None if arrival is None else self._make(arrival)
 
     def close(self) -> None:
@@ -88,9 +88,9 @@ class Subscription(Generic[J]):
         self._patience.end()
         left = [arrival.hold.ref for arrival in self._feed.jobs]
         self._feed.jobs.clear()
-        self._backend.unsubscribe(number)
+        self._session.unsubscribe(number)
         if left:
-            self._backend.give_back(left, RELEASE_NOT_STARTED)
+            self._session.give_back(left, RELEASE_NOT_STARTED)
 
     def __aiter__(self) -> Subscription[J]:
         return self
@@ -123,7 +123,7 @@ class Subscription(Generic[J]):
         # A loop that was left with `break` must not keep jobs.
         if self._number is not None and not self._is_closed and self._loop is not None and not self._loop.is_closed():
             try:
-                self._loop.call_soon_threadsafe(self._backend.unsubscribe, self._number)
+                self._loop.call_soon_threadsafe(self._session.unsubscribe, self._number)
             except RuntimeError:
                 return
 
@@ -131,12 +131,12 @@ class Subscription(Generic[J]):
 class _Patience:
     """Gives jobs back that nobody takes. It does not know the subscription, which has to go when its caller leaves it."""
 
-    def __init__(self, backend: Backend, came: asyncio.Event) -> None:
+    def __init__(self, session: Session, came: asyncio.Event) -> None:
         self.feed = Feed(self._arrived)
         self.number: int | None = None
-        self._backend = backend
+        self._session = session
         self._came = came
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._looks_at = math.inf
 
     def end(self) -> None:
@@ -151,14 +151,14 @@ class _Patience:
         if half_at < self._looks_at:
             self.end()
             self._looks_at = half_at
-            self._timer = self._backend.call_later(max(0.001, half_at - self._backend.now()), self._look)
+            self._timer = self._session.call_later(max(0.001, half_at - self._session.now()), self._look)
 
     def _look(self) -> None:
         self._timer, self._looks_at = None, math.inf
-        leases = self.feed.take_half_over(self._backend.now())
+        leases = self.feed.take_half_over(self._session.now())
         if leases:
-            self._backend.give_back(leases, RELEASE_NOT_STARTED)
+            self._session.give_back(leases, RELEASE_NOT_STARTED)
             if self.number is not None:
-                self._backend.taken(self.number)
+                self._session.taken(self.number)
         if self.feed.jobs:
             self._arrived()

@@ -27,8 +27,8 @@ from .connecting import Connecting
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
 from .protocol import responses as rs
+from .protocol.elements import TopicPolicy
 from .protocol.numbers import BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
-from .protocol.selection import TopicPolicy
 from .queue import BulkStep, Page, Settleable, Settled
 from .queue import Job as AsyncJob
 from .queue import Queue as AsyncQueue
@@ -56,9 +56,9 @@ class Job(HeldJob):
         """The attempt failed. The job waits for its backoff, or for `delay`."""
         self._queue.release(self, delay=delay, reason=reason)
 
-    def give_back(self) -> None:
-        """The work was not started: no attempt is counted."""
-        self._queue.give_back(self)
+    def give_back(self, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The work was not started: no attempt is counted. With `delay` it is not to be started before that."""
+        self._queue.give_back(self, delay=delay, reason=reason)
 
     def touch(self, ttr: Duration | None = None) -> None:
         """Restarts the lease with `ttr`, or with the job's own."""
@@ -174,13 +174,15 @@ class Queue:
         """Whether the server answers now. Calls wait while it does not."""
         return self._live().queue.is_connected
 
-    def push(self, topic: str, body: Any = b"", **options: Unpack[PushOptions]) -> PushResult:
+    def push(
+        self, topic: str, body: Any = b"", *, idempotency_key: int = 0, **options: Unpack[PushOptions]
+    ) -> PushResult:
         """Pushes one job. Returns when it is durable."""
-        return self._do(lambda q: q.push(topic, body, **options))
+        return self._do(lambda q: q.push(topic, body, idempotency_key=idempotency_key, **options))
 
-    def push_many(self, topic: str, jobs: Iterable[NewJob | Any]) -> list[PushResult]:
+    def push_many(self, topic: str, jobs: Iterable[NewJob | Any], *, idempotency_key: int = 0) -> list[PushResult]:
         """Pushes jobs; raises `BatchError` if one of them is not in the queue."""
-        return self._do(lambda q: q.push_many(topic, jobs))
+        return self._do(lambda q: q.push_many(topic, jobs, idempotency_key=idempotency_key))
 
     def reserve(
         self, *topics: str, jobs_max: int = 1, wait: Duration = 0, weights: Sequence[int] = ()
@@ -224,9 +226,9 @@ class Queue:
         """The attempt failed: the job waits for its backoff, or for `delay`."""
         self._do(lambda q: q.release(job, delay=delay, reason=reason))
 
-    def give_back(self, job: Settleable) -> None:
-        """The work was not started: no attempt is counted."""
-        self._do(lambda q: q.give_back(job))
+    def give_back(self, job: Settleable, *, delay: Duration | None = None, reason: str = "") -> None:
+        """The work was not started: no attempt is counted. With `delay` it is not to be started before that."""
+        self._do(lambda q: q.give_back(job, delay=delay, reason=reason))
 
     def bury(self, job: Settleable, reason: str = "") -> None:
         """Sets the job aside until it is kicked or deleted."""
@@ -246,9 +248,11 @@ class Queue:
         """Releases jobs in one request."""
         return self._do(lambda q: q.release_many(jobs, delay=delay, reason=reason))
 
-    def give_back_many(self, jobs: Sequence[Settleable]) -> Settled:
+    def give_back_many(
+        self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
+    ) -> Settled:
         """Gives jobs back in one request."""
-        return self._do(lambda q: q.give_back_many(jobs))
+        return self._do(lambda q: q.give_back_many(jobs, delay=delay, reason=reason))
 
     def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
         """Buries jobs in one request."""
@@ -278,9 +282,12 @@ class Queue:
         key: str = "",
         delay: Duration | None = None,
         at: datetime | None = None,
+        if_version: int = 0,
     ) -> rs.Changed:
-        """Sets a new due time of a delayed or ready job."""
-        return self._do(lambda q: q.reschedule(job, topic=topic, key=key, delay=delay, at=at))
+        """Sets a new due time of a delayed or ready job; with `if_version`, only if it has not changed since."""
+        return self._do(
+            lambda q: q.reschedule(job, topic=topic, key=key, delay=delay, at=at, if_version=if_version)
+        )
 
     def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
         """Makes a delayed job ready."""
@@ -371,6 +378,14 @@ class Queue:
     def ping(self) -> datetime | None:
         """The wall clock of the server."""
         return self._do(lambda q: q.ping())
+
+    def advance(self, duration: Duration) -> datetime:
+        """Moves the clock of a server for tests, one with `--memory --clock manual`. Returns its new time."""
+        return self._do(lambda q: q.advance(duration))
+
+    def advance_to_next(self) -> datetime:
+        """Moves the clock of a server for tests to the time at which the next delayed job is due. Returns that time."""
+        return self._do(lambda q: q.advance_to_next())
 
     def connections(self) -> Iterator[rs.ConnectionReport]:
         """The clients that are connected to the leader."""

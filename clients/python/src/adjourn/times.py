@@ -6,7 +6,7 @@ import math
 from datetime import datetime, timedelta, timezone
 
 from .errors import UsageError
-from .protocol.requests import Due
+from .protocol.numbers import DueKind
 
 Duration = float | timedelta
 """Seconds, or a `timedelta`."""
@@ -45,19 +45,22 @@ def to_epoch_ms(value: datetime, name: str) -> int:
     return max(0, -((_EPOCH - value) // _MILLISECOND))
 
 
-def to_due(delay: Duration | None, at: datetime | None) -> Due:
-    """The due point that a caller names: after a delay, at a time, or at once."""
+def to_due(delay: Duration | None, at: datetime | None) -> tuple[int, DueKind]:
+    """The fields of the due point that a caller names: after a delay, at a time, or at once."""
     if at is None:
-        return Due(False, 0 if delay is None else to_ms(delay, "delay"))
+        return 0 if delay is None else to_ms(delay, "delay"), DueKind.AFTER
     if delay is not None:
         raise UsageError("a job is due after a delay or at a time, not both")
-    return Due(True, to_epoch_ms(at, "at"))
+    return to_epoch_ms(at, "at"), DueKind.AT
 
 
 def moment(ms: int) -> datetime | None:
     """The point in time; `None` for 0, which means that it did not happen or is not known."""
-    if ms == 0:
-        return None
+    return None if ms == 0 else point(ms)
+
+
+def point(ms: int) -> datetime:
+    """The point in time, or the last one that a datetime can be."""
     try:
         return _EPOCH + timedelta(milliseconds=ms)
     except OverflowError:

@@ -2,26 +2,24 @@
 
 import { ProtocolError } from '../errors.js';
 import { isUsable } from '../options.js';
+import { WELCOME_MARKS } from '../protocol/choices.js';
 import { codeName } from '../protocol/codes.js';
-import type { ErrorReply, Request, Response, Welcome } from '../protocol/messages.js';
+import type { ErrorFields, Request, Response, WelcomeFields } from '../protocol/messages.js';
 
 /** Whether another connection may do better with the same request. */
-export function isNotHere(reply: ErrorReply): boolean {
+export function isNotHere(reply: ErrorFields): boolean {
   const code = codeName(reply.code);
   return code === 'NOT_LEADER' || code === 'NO_LEADER' || code === 'STOPPING' || code === 'SESSION_UNKNOWN';
 }
 
-const RESUMED_MARK = 1;
-const LEASES_KEPT_MARK = 2;
-
 /** Whether WELCOME resumes the session that HELLO named. */
-export function isResumed(known: { readonly session: bigint } | null, welcome: Welcome): boolean {
-  return (welcome.marks & RESUMED_MARK) !== 0 && welcome.session === known?.session;
+export function isResumed(known: { readonly session: bigint } | null, welcome: WelcomeFields): boolean {
+  return (welcome.marks & WELCOME_MARKS.resumed) !== 0 && welcome.session === known?.session;
 }
 
 /** Whether WELCOME says that the leases of the session were kept. */
-export function hasKeptLeases(welcome: Welcome): boolean {
-  return (welcome.marks & LEASES_KEPT_MARK) !== 0;
+export function hasKeptLeases(welcome: WelcomeFields): boolean {
+  return (welcome.marks & WELCOME_MARKS.leasesKept) !== 0;
 }
 
 /** An answer must have an item for each that was asked about. */
@@ -48,12 +46,12 @@ function itemsOf(request: Request): number | null {
 }
 
 /** Where the members of the cluster are. */
-export function addressesOf(welcome: Welcome): string[] {
+export function addressesOf(welcome: WelcomeFields): string[] {
   return welcome.members.map(({ address }) => address).filter(isUsable);
 }
 
 /** In hex, if another cluster says it; `null` if it is the same one. */
-export function otherCluster(known: Welcome, now: Welcome): { readonly expected: string; readonly found: string } | null {
+export function otherCluster(known: WelcomeFields, now: WelcomeFields): { readonly expected: string; readonly found: string } | null {
   const [expected, found] = [hex(known.clusterId), hex(now.clusterId)];
   return expected === found ? null : { expected, found };
 }

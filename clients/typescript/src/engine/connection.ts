@@ -3,7 +3,7 @@
 import { pause } from '../clock.js';
 import { AdjournError, CannotConnectError, ClosedError, ProtocolError } from '../errors.js';
 import type { Config } from '../options.js';
-import { encodeRequest } from '../protocol/frame.js';
+import { encodeRequest } from '../protocol/requests.js';
 import { Backoff } from './backoff.js';
 import { dialRound, type Link } from './dial.js';
 import { Engine } from './engine.js';

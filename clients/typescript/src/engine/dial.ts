@@ -1,10 +1,12 @@
 /** One round of the search for the leader: connects to one address after the other, and says HELLO. */
 
-import { AdjournError, CannotConnectError, ProtocolError, refusal } from '../errors.js';
+import { AdjournError, CannotConnectError, ProtocolError } from '../errors.js';
+import { refusal } from '../refusals.js';
 import { parseAddress, type Config } from '../options.js';
-import { encodeRequest } from '../protocol/frame.js';
-import { LEASES_OUTLIVE, NO_SESSION, VERSION } from '../protocol/limits.js';
-import type { ErrorReply, Welcome } from '../protocol/messages.js';
+import { HELLO_OPTIONS } from '../protocol/choices.js';
+import { encodeRequest } from '../protocol/requests.js';
+import { PROTOCOL_VERSION } from '../protocol/limits.js';
+import type { ErrorFields, WelcomeFields } from '../protocol/messages.js';
 import { isNotHere, isResumed } from './answers.js';
 import { HELLO_ID } from './ids.js';
 import type { Elsewhere } from './interfaces.js';
@@ -14,7 +16,7 @@ import { decode, Wire } from './wire.js';
 /** A connection whose HELLO was answered. */
 export interface Link {
   readonly wire: Wire;
-  readonly welcome: Welcome;
+  readonly welcome: WelcomeFields;
   /** When HELLO was sent. */
   readonly said: number;
 }
@@ -64,7 +66,7 @@ export async function dialRound(config: Config, search: Search, session: Session
 }
 
 /** The newest word on the leader counts, and the longest wait. */
-function heed(elsewhere: Elsewhere, reply: ErrorReply): void {
+function heed(elsewhere: Elsewhere, reply: ErrorFields): void {
   elsewhere.leader = reply.leader || elsewhere.leader;
   elsewhere.pauseMs = Math.max(elsewhere.pauseMs, reply.retryAfterMs);
 }
@@ -76,7 +78,7 @@ interface Attempt {
   readonly isSilent: boolean;
   /** HELLO was written and not answered: a server may still get it. */
   readonly mayArrive: boolean;
-  readonly reply: ErrorReply | null;
+  readonly reply: ErrorFields | null;
 }
 
 async function dial(config: Config, address: string, session: Session | null, patienceMs: number, signal: AbortSignal): Promise<Link | Attempt> {
@@ -113,17 +115,16 @@ async function dial(config: Config, address: string, session: Session | null, pa
   }
 }
 
-function refused(reply: ErrorReply): Attempt {
+function refused(reply: ErrorFields): Attempt {
   const error = refusal(reply);
   return { error, isHopeless: !error.retryable && !isNotHere(reply), isSilent: false, mayArrive: false, reply };
 }
 
 function hello(config: Config, session: Session | null): Uint8Array {
   return encodeRequest('HELLO', HELLO_ID, {
-    magic: undefined,
-    versionMin: VERSION,
-    versionMax: VERSION,
-    options: (config.leasesOutlive ? LEASES_OUTLIVE : 0) | (config.withoutSession ? NO_SESSION : 0),
+    versionMin: PROTOCOL_VERSION,
+    versionMax: PROTOCOL_VERSION,
+    options: (config.leasesOutlive ? HELLO_OPTIONS.leasesOutlive : 0) | (config.withoutSession ? HELLO_OPTIONS.noSession : 0),
     heartbeatMs: config.heartbeatMs,
     ...(session ?? FRESH),
     clientName: config.name,

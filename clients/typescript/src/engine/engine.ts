@@ -15,10 +15,11 @@
 import { AdjournError, ClosedError, OutcomeUnknownError, ProtocolError, UsageError, WrongClusterError } from '../errors.js';
 import type { Config } from '../options.js';
 import { isUsable } from '../options.js';
+import { APPLIED, ERROR_MARKS, GOING_AWAY, PAGE_MARKS } from '../protocol/choices.js';
 import { codeName } from '../protocol/codes.js';
-import { encodeRequest } from '../protocol/frame.js';
+import { encodeRequest } from '../protocol/requests.js';
 import { RELEASE_NOT_STARTED } from '../protocol/limits.js';
-import type { DeliveredValue, ErrorReply, Request, RequestFields, RequestName, Response, Welcome } from '../protocol/messages.js';
+import type { DeliveredValue, ErrorFields, Request, RequestFields, RequestName, Response, WelcomeFields } from '../protocol/messages.js';
 import { addressesOf, faultOf, hasKeptLeases, isNotHere, isResumed, otherCluster } from './answers.js';
 import { Feed } from './feed.js';
 import { MEMBERS_ID, OWN_REQUESTS, isOwnId } from './ids.js';
@@ -39,7 +40,7 @@ type State = 'down' | 'up' | 'draining';
 
 export class Engine {
   state: State = 'up';
-  welcome: Welcome;
+  welcome: WelcomeFields;
   members: readonly string[];
   readonly leases: Leases;
   pulse: Pulse;
@@ -61,7 +62,7 @@ export class Engine {
   /** Whether leases end at their deadline alone. Without a session this client has none. */
   private readonly outlive: boolean;
 
-  constructor(private readonly config: Config, said: number, welcome: Welcome) {
+  constructor(private readonly config: Config, said: number, welcome: WelcomeFields) {
     this.requests = new Requests(config, { wake: () => this.wiring.wake(), wakeAt: (time) => this.wiring.wakeAt(time) });
     this.welcome = welcome;
     this.members = addressesOf(welcome);
@@ -219,7 +220,7 @@ export class Engine {
   }
 
   /** A new connection, whose HELLO was sent at `said`: sends again what may be sent again. */
-  up(said: number, welcome: Welcome): void {
+  up(said: number, welcome: WelcomeFields): void {
     const other = otherCluster(this.welcome, welcome);
     if (other) throw new WrongClusterError(other.expected, other.found);
     const isSame = isResumed(this.welcome, welcome);
@@ -366,13 +367,13 @@ export class Engine {
     const { after } = (open.request as Request<'LEASES'>).fields;
     this.finish(open, DONE);
     this.unseenAsk = null;
-    if (marks & 1) this.askForLeases(jobs.at(-1)?.job ?? after);
+    if (marks & PAGE_MARKS.more) this.askForLeases(jobs.at(-1)?.job ?? after);
     else this.unseen.close();
   }
 
-  private refused(open: Open, reply: ErrorReply): void {
+  private refused(open: Open, reply: ErrorFields): void {
     const code = codeName(reply.code);
-    if (reply.applied === 0 && open.doubts > 0) open.doubts -= 1;
+    if (reply.applied === APPLIED.no && open.doubts > 0) open.doubts -= 1;
     if (open.request.name === 'CANCEL' && code === 'UNSUPPORTED') this.knowsCancel = false;
     const after = afterRefusal(open, reply, this.ended !== null);
     if (isNotHere(reply) && !this.ended) this.drain({ leader: code === 'NOT_LEADER' ? reply.leader : '', pauseMs: reply.retryAfterMs });
@@ -394,15 +395,15 @@ export class Engine {
     } else if (response.name === 'GOING_AWAY') {
       this.goingAway(response.fields.reason, response.fields.message);
     } else if (response.name === 'ERROR' && id === MEMBERS_ID) {
-      if (!(response.fields.marks & 1)) this.pulse.stopAskingMembers();
+      if (!(response.fields.marks & ERROR_MARKS.retryable)) this.pulse.stopAskingMembers();
     } else if (response.name === 'ERROR' && isNotHere(response.fields)) {
       this.drain({ leader: response.fields.leader, pauseMs: response.fields.retryAfterMs });
     }
   }
 
   private goingAway(reason: number, message: string): void {
-    if (reason === 3) this.takenOver = new ClosedError(`another connection took the session over: ${message}`);
-    this.drain({ pauseMs: reason === 4 ? DISCONNECTED_PAUSE_MS : 0 });
+    if (reason === GOING_AWAY.session_taken_over) this.takenOver = new ClosedError(`another connection took the session over: ${message}`);
+    this.drain({ pauseMs: reason === GOING_AWAY.disconnected ? DISCONNECTED_PAUSE_MS : 0 });
   }
 
   /** Ends one request and tells who waits. */

@@ -8,7 +8,7 @@
  */
 
 import type { LossReason } from '../errors.js';
-import type { DeliveredValue, Response, Welcome } from '../protocol/messages.js';
+import { PROOFS, type DeliveredValue, type Response, type WelcomeFields } from '../protocol/messages.js';
 
 /** Two clocks may differ in speed by a thousandth. */
 const CERTAIN = 0.999;
@@ -25,19 +25,6 @@ export interface Delivery {
   readonly ttrMs: number;
 }
 
-const PROOFS = new Set<Response['name']>([
-  'PONG',
-  'PUSHED',
-  'SETTLED',
-  'JOB',
-  'CHANGED',
-  'KICKED',
-  'LEASED',
-  'TOPIC_COUNTS',
-  'QUEUE_STATS',
-  'CONNECTION_LIST',
-]);
-
 /** Whether an answer shows that the session was connected to the leader after the request was sent. */
 function isProof(response: Response): boolean {
   if (response.name === 'RESERVED' || response.name === 'DELIVER') return response.fields.jobs.length > 0;
@@ -53,13 +40,13 @@ export class Leases {
   private seen: { now: number; wall: number } | null = null;
   private readonly listeners = new Set<(reason: LossReason) => void>();
 
-  constructor(said: number, welcome: Welcome, private readonly outlive: boolean) {
+  constructor(said: number, welcome: WelcomeFields, private readonly outlive: boolean) {
     this.proven = said;
     this.welcomed(said, welcome);
   }
 
   /** A new connection, whose HELLO was sent at `said`. */
-  up(said: number, welcome: Welcome, kept: boolean): void {
+  up(said: number, welcome: WelcomeFields, kept: boolean): void {
     if (!kept) this.lose('lease_lost');
     // A WELCOME that keeps leases proves nothing: the leader that sends it may be deposed already.
     if (!kept || this.presumedLostAt !== null) this.proven = said;
@@ -126,7 +113,7 @@ export class Leases {
     for (const listener of [...this.listeners]) listener(reason);
   }
 
-  private welcomed(said: number, welcome: Welcome): void {
+  private welcomed(said: number, welcome: WelcomeFields): void {
     // A server that asks for no heartbeats does not notice that a client is silent.
     const graceMs = Math.max(welcome.sessionGraceMs, HEARTBEAT_MS_MIN * HEARTBEATS_PER_GRACE);
     this.graceMs = this.outlive || welcome.heartbeatMs === 0 ? Infinity : graceMs * CERTAIN;
@@ -140,7 +127,7 @@ export class Leases {
 }
 
 /** How often the client asks for a proof; `Infinity` if the server wants no heartbeats. */
-export function heartbeatOf(welcome: Welcome, wishMs: number, outlive: boolean): number {
+export function heartbeatOf(welcome: WelcomeFields, wishMs: number, outlive: boolean): number {
   if (welcome.heartbeatMs === 0) return Infinity;
   const every = wishMs > 0 ? Math.min(wishMs, welcome.heartbeatMs) : welcome.heartbeatMs;
   if (outlive) return every;

@@ -5,9 +5,11 @@
  * never reported as a failure, but as "outcome unknown".
  */
 
-import { OutcomeUnknownError, TimeoutError, refusal, type AdjournError, type ProtocolError } from '../errors.js';
+import { OutcomeUnknownError, TimeoutError, type AdjournError, type ProtocolError } from '../errors.js';
+import { refusal } from '../refusals.js';
+import { APPLIED } from '../protocol/choices.js';
 import { codeName } from '../protocol/codes.js';
-import type { ErrorReply, Response } from '../protocol/messages.js';
+import type { ErrorFields, Response } from '../protocol/messages.js';
 import { isNotHere } from './answers.js';
 import type { Open } from './open.js';
 import { isReading, isRepeatable, waitsWhileBusy } from './repeat.js';
@@ -43,11 +45,11 @@ export type AfterRefusal =
   | { readonly next: 'later'; readonly error: AdjournError };
 
 /** The server refused the request. `hasEnded`: the client is closing, and goes nowhere else. */
-export function afterRefusal(open: Open, reply: ErrorReply, hasEnded: boolean): AfterRefusal {
+export function afterRefusal(open: Open, reply: ErrorFields, hasEnded: boolean): AfterRefusal {
   const code = codeName(reply.code);
   const { name } = open.request;
   if ((name === 'GOODBYE' && code === 'SESSION_UNKNOWN') || name === 'UNSUBSCRIBE' || name === 'CANCEL') return { next: 'end', outcome: DONE };
-  const mayRepeat = reply.applied === 0 || isRepeatable(open.request);
+  const mayRepeat = reply.applied === APPLIED.no || isRepeatable(open.request);
   if (isNotHere(reply) && !hasEnded && mayRepeat) return { next: 'elsewhere' };
   if (open.isDoubtfulPush || mayRepeat) {
     const error = open.isDoubtfulPush ? new OutcomeUnknownError() : refusal(reply);

@@ -1,45 +1,22 @@
 /** Which requests may be sent again after the connection was lost, and how long a server may take for them. */
 
-import type { Request } from '../protocol/messages.js';
+import { JOB_KIND } from '../protocol/choices.js';
+import { REPEATABLE, REPEATABLE_BY_ID, type JobReference, type Request } from '../protocol/messages.js';
 
-/** Looking at many jobs may take so long on purpose. */
+/** Looking at many jobs, or carrying out all that is due, may take so long on purpose. */
 const BROWSE_MS_MAX = 600_000;
 /** Writing a checkpoint may take so long. */
 const CHECKPOINT_MS_MAX = 3_600_000;
 
-const REPEATABLE = new Set<Request['name']>([
-  'PING',
-  'GOODBYE',
-  // By its sequence numbers, in the same session, or by its key.
-  'PUSH',
-  'RESERVE',
-  'SUBSCRIBE',
-  'LEASES',
-  // By the fence of the lease.
-  'FINISH',
-  'RELEASE',
-  'TOUCH',
-  'BURY',
-  'GET',
-  'PEEK',
-  'LIST',
-  'COUNT',
-  'PAUSE',
-  'RESUME',
-  'TOPICS',
-  'STATS',
-  'CONNECTIONS',
-  // It says what the settings are from then on.
-  'TOPIC_SET',
-  'TOPIC_SHOW',
-  'CLUSTER_STATUS',
-]);
+/** A job by its key, for a DELETE that may be repeated: its caller wants no job of this key to be there. */
+export type KeyToCancel = Extract<JobReference, { readonly jobKind: 1 }> & { readonly mayRepeat: true };
 
 /** Whether carrying it out twice does no more than carrying it out once. */
 export function isRepeatable(request: Request): boolean {
+  if (!REPEATABLE_BY_ID.has(request.name)) return REPEATABLE.has(request.name);
   // Under a key there may be another job meanwhile.
-  if (request.name === 'DELETE') return request.fields.reference.jobKind === 0 || request.fields.reference.mayRepeat === true;
-  return REPEATABLE.has(request.name);
+  const { reference } = (request as Request<'DELETE'>).fields;
+  return reference.jobKind === JOB_KIND.id || 'mayRepeat' in reference;
 }
 
 /** Whether BUSY is answered by sending it again after a while. Changes of the cluster and backups are the caller's to repeat. */
@@ -51,7 +28,7 @@ export function waitsWhileBusy(request: Request): boolean {
 export function waitMsOf(request: Request): number {
   if (request.name === 'RESERVE') return Number(request.fields.waitMs);
   if (request.name === 'BACKUP_BEGIN') return CHECKPOINT_MS_MAX;
-  return ['LIST', 'COUNT', 'BULK', 'PEEK'].includes(request.name) ? BROWSE_MS_MAX : 0;
+  return ['LIST', 'COUNT', 'BULK', 'PEEK', 'ADVANCE'].includes(request.name) ? BROWSE_MS_MAX : 0;
 }
 
 /** Whether a server refuses it on a connection without a session. */

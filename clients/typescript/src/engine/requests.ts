@@ -6,8 +6,8 @@
 import { QueueFullError, UsageError } from '../errors.js';
 import type { AdjournError } from '../errors.js';
 import type { Config } from '../options.js';
-import { encodeRequest } from '../protocol/frame.js';
-import type { Request, Response, Welcome } from '../protocol/messages.js';
+import { encodeRequest } from '../protocol/requests.js';
+import type { Request, Response, WelcomeFields } from '../protocol/messages.js';
 import { Backoff } from './backoff.js';
 import type { Feed } from './feed.js';
 import { CALL_ID_MAX } from './ids.js';
@@ -65,7 +65,7 @@ export class Requests implements Iterable<Open> {
   // --- in and out ------------------------------------------------------------------------------------------------
 
   /** Takes a request in. `limits` are those of the server. */
-  enter(limits: Welcome, { request: given, waiter, feed, deadline, isFirst = false }: Entry): Open {
+  enter(limits: WelcomeFields, { request: given, waiter, feed, deadline, isFirst = false }: Entry): Open {
     const request = this.withKey(given);
     const id = this.freeId();
     let frame: Uint8Array;
@@ -90,7 +90,7 @@ export class Requests implements Iterable<Open> {
 
   /** A push with the key under which it is repeated, if pushes are known by keys. Each of its jobs takes one. */
   private withKey(request: Request): Request {
-    if (request.name !== 'PUSH' || this.keyNext === null) return request;
+    if (request.name !== 'PUSH' || this.keyNext === null || request.fields.idempotency !== 0n) return request;
     // 0 stands for no key.
     const idempotency = this.keyNext || 1n;
     this.keyNext = BigInt.asUintN(128, idempotency + BigInt(request.fields.jobs.length));

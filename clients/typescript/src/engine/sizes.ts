@@ -1,9 +1,9 @@
 /** What the server would refuse for its size is refused here. A frame that is too long would end the connection. */
 
 import { UsageError } from '../errors.js';
-import type { Request, Welcome } from '../protocol/messages.js';
+import type { Request, WelcomeFields } from '../protocol/messages.js';
 
-export function checkSize(limits: Welcome, request: Request, frame: Uint8Array): void {
+export function checkSize(limits: WelcomeFields, request: Request, frame: Uint8Array): void {
   if (request.name === 'PUSH') {
     check('a number of jobs', request.fields.jobs.length, limits.pushJobsMax);
     for (const job of request.fields.jobs) check('a body in bytes', job.body.byteLength, limits.bodyBytesMax);

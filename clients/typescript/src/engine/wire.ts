@@ -2,8 +2,9 @@
 
 import { ProtocolError } from '../errors.js';
 import { DecodeError } from '../protocol/bytes.js';
-import { FrameError, FrameSplitter, decodeResponse, type Frame } from '../protocol/frame.js';
+import { FrameError, FrameSplitter, type Frame } from '../protocol/frame.js';
 import type { Response } from '../protocol/messages.js';
+import { decodeResponse } from '../protocol/responses.js';
 import type { Transport } from '../transport.js';
 
 /** Why a connection is over. */

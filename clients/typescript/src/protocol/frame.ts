@@ -1,9 +1,10 @@
 /** Frames: a head of twelve bytes, then the payload of a message. */
 
-import { ByteWriter, DecodeError } from './bytes.js';
-import { COUNTED_HEAD_BYTES, FRAME_HEAD_BYTES, RESPONSE_BYTES_MAX } from './limits.js';
-import { REQUESTS, RESPONSES, type Request, type RequestFields, type RequestName, type Response, type ResponseFields, type ResponseName } from './messages.js';
-import type { Message } from './schema.js';
+import { RESPONSE_BYTES_MAX } from './limits.js';
+
+const HEAD_BYTES = 12;
+/** Bytes that the length field counts although they are no payload. */
+const COUNTED_HEAD_BYTES = 8;
 
 /** A frame whose end is known, and whose payload was not looked at. */
 export interface Frame {
@@ -16,56 +17,6 @@ export interface Frame {
 /** The end of a frame cannot be found: the connection is of no more use. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
-}
-
-type Table = Record<string, readonly [number, Message<any>]>;
-
-function byOpcode(table: Table): (readonly [string, Message<any>] | undefined)[] {
-  const found: [string, Message<any>][] = [];
-  for (const [name, [opcode, message]] of Object.entries(table)) found[opcode] = [name, message];
-  return found;
-}
-
-const requestsByOpcode = byOpcode(REQUESTS);
-const responsesByOpcode = byOpcode(RESPONSES);
-
-function encode(opcode: number, message: Message<any>, id: number, fields: any): Uint8Array {
-  const to = new ByteWriter();
-  to.u32(0);
-  to.u8(opcode);
-  to.raw(new Uint8Array(3));
-  to.u32(id);
-  message.put(to, fields);
-  const bytes = to.finish();
-  new DataView(bytes.buffer, bytes.byteOffset).setUint32(0, bytes.byteLength - 4, true);
-  return bytes;
-}
-
-/** The whole frame of a request. */
-export function encodeRequest<N extends RequestName>(name: N, id: number, fields: RequestFields<N>): Uint8Array {
-  const [opcode, message] = REQUESTS[name];
-  return encode(opcode, message, id, fields);
-}
-
-/** The whole frame of a response. */
-export function encodeResponse<N extends ResponseName>(name: N, id: number, fields: ResponseFields<N>): Uint8Array {
-  const [opcode, message] = RESPONSES[name];
-  return encode(opcode, message, id, fields);
-}
-
-/** The response in a frame; `null` for an opcode of a newer server. */
-export function decodeResponse(frame: Frame): Response | null {
-  const known = responsesByOpcode[frame.opcode];
-  return known ? ({ name: known[0], fields: known[1].take(frame.payload) } as Response) : null;
-}
-
-/** The request in a frame. */
-export function decodeRequest(frame: Frame): Request {
-  const known = requestsByOpcode[frame.opcode];
-  if (!known) throw new DecodeError(`opcode ${frame.opcode} is no request that is known here`);
-  if (frame.group !== 0) throw new DecodeError(`there is no group ${frame.group}`);
-  if (frame.id === 0) throw new DecodeError('request id 0 is the server\'s own');
-  return { name: known[0], fields: known[1].take(frame.payload) } as Request;
 }
 
 /** Cuts a stream of bytes into frames, however the bytes arrive. */
@@ -120,7 +71,7 @@ export class FrameSplitter {
       opcode: head.getUint8(4),
       group: head.getUint8(6),
       id: head.getUint32(8, true),
-      payload: this.held.subarray(from + FRAME_HEAD_BYTES, this.start),
+      payload: this.held.subarray(from + HEAD_BYTES, this.start),
     };
   }
 

@@ -1,328 +1,1301 @@
-/** Every request and every response of protocol version 1, under the names that `protocol.md` gives to their fields. */
+// Generated from the schema by `make generate`. Do not edit.
 
-import { decodeAttributes, encodeAttributes } from './attributes.js';
-import { DecodeError } from './bytes.js';
-import { ERROR_CODES } from './codes.js';
-import { decodeFilter, encodeFilter } from './filter.js';
-import { DELAY_MS_MAX, LEASES_OUTLIVE, NO_SESSION, RELEASE_NOT_STARTED, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
-import { decodeSettings, encodeSettings } from './policy.js';
-import {
-  bits,
-  blob,
-  block,
-  checked,
-  choice,
-  column,
-  exactly,
-  i64,
-  inline,
-  key16,
-  late,
-  list,
-  message,
-  nested,
-  optional,
-  readAs,
-  text,
-  texts8,
-  topic8,
-  u16,
-  u32,
-  u64,
-  u8,
-  u128,
-  type Field,
-  type Message,
-  type Values,
-} from './schema.js';
+/**
+ * Every request and every response of the protocol, with the names and the meaning of their fields. Numbers of more
+ * than 32 bits are `bigint`.
+ */
+
+import type { Element } from './bytes.js';
+
+/** One header. */
+export type HeaderValue = readonly [name: string, value: string];
+
+/** When a job expires. */
+export interface ExpiryValue {
+  /** How ms counts: 0 after, 1 at. */
+  readonly kind: number;
+  /** A duration, or a time on the wall clock. */
+  readonly ms: bigint;
+}
+
+/** The wait between attempts. */
+export interface BackoffValue {
+  /** How the wait grows: 0 fixed, 1 linear, 2 exponential, 3 list. */
+  readonly kind: number;
+  /** Shortens each wait by up to this percentage. */
+  readonly jitter: number;
+  /** The waits that the kind has. */
+  readonly waitsMs: readonly number[];
+}
+
+/** What happens to late jobs. */
+export interface LateValue {
+  /** A job is late when it was due longer ago than this. */
+  readonly afterMs: bigint;
+  /** What happens then: 0 rate, 1 spread, 2 bury, 3 drop. */
+  readonly action: number;
+  /** The number that belongs to the action. */
+  readonly value: bigint;
+}
+
+/** What a job can carry. */
+export interface Attributes {
+  /**
+   * Name length `u8`, name of at least 1 byte, value; all texts. At most 1,024 bytes of names and values in total
+   * (`TOO_LARGE`).
+   */
+  readonly headers?: readonly HeaderValue[];
+  /**
+   * Kind `u8` (0 after, 1 at), `u64` milliseconds; *after* at most `DELAY_MS_MAX`. The job is dropped at that time; if
+   * it is reserved then, it is dropped when its lease ends without FINISH; if a clock was set forward past it, it is
+   * dropped later. It must be later than the due time, or the job is refused with `EXPIRES_BEFORE_DUE`.
+   */
+  readonly expires?: ExpiryValue;
+  /** `u32`, at least 1. After this many failed attempts the job is buried; see retries. */
+  readonly attemptsMax?: number;
+  /**
+   * Kind `u8`, jitter `u8` (0 to 100 percent), then `u32` milliseconds: 0 fixed: the wait; 1 linear: step, maximum; 2
+   * exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
+   */
+  readonly backoff?: BackoffValue;
+  /** Text; reserved for a later version. */
+  readonly fairnessKey?: string;
+  /**
+   * `u64` milliseconds, at most `DEDUPE_RETENTION_MS_MAX` (`INVALID`): how long the job is remembered after FINISH. 0
+   * is as if the attribute were not there.
+   */
+  readonly dedupeRetentionMs?: bigint;
+  /** `u64`, set by the producer. */
+  readonly createdAtMs?: bigint;
+  /** Opaque. */
+  readonly scheduleReference?: Uint8Array;
+  /**
+   * `u64` milliseconds, at most `DELAY_MS_MAX` (`INVALID`): see PUSH. It only means something in a push that postpones.
+   */
+  readonly postponeMaxMs?: bigint;
+  /** Those that this version does not know. */
+  readonly unknown?: readonly Element[];
+}
+
+/** Which jobs: those that meet all conditions that are there. */
+export interface FilterValue {
+  /** Its topic is this one. */
+  readonly topic?: string;
+  /**
+   * Its state is one of these. Without this condition the first four: 1 delayed, 2 ready, 4 reserved, 8 buried, 16
+   * finished.
+   */
+  readonly states?: number;
+  /** It is due at this time or later. */
+  readonly dueFromMs?: bigint;
+  /** It is due before this time. */
+  readonly dueBeforeMs?: bigint;
+  /** It has a key that begins with these bytes. */
+  readonly keyPrefix?: Uint8Array;
+  /** It was reserved at least this often. */
+  readonly attemptsMin?: number;
+  /** It was reserved at most this often. */
+  readonly attemptsMax?: number;
+  /** It is buried for this reason, as in JOB, but not 0: 0 not_buried, 1 consumer, 2 attempts_used_up, 3 too_late. */
+  readonly buried?: number;
+  /** It has a last reason, and that contains this text. */
+  readonly reason?: string;
+}
+
+/** What a topic decides for its jobs. */
+export interface Settings {
+  /** The time to run of a job that is pushed with ttr_ms 0. */
+  readonly ttrMs?: number;
+  /** The priority of a job that is pushed with 4,294,967,295, up to 4,294,967,294. */
+  readonly priority?: number;
+  /** The *attempts max* of a job that has none, at least 1. */
+  readonly attemptsMax?: number;
+  /** The backoff of a job that has none. */
+  readonly backoff?: BackoffValue;
+  /** A job without an expiry expires this long after it is due, in milliseconds, up to `DELAY_MS_MAX`. */
+  readonly expiresAfterMs?: bigint;
+  /** A push that would add a job beyond this number is refused with `QUOTA`. */
+  readonly jobsMax?: bigint;
+  /** A push that would take *bytes* beyond this is refused with `QUOTA`. */
+  readonly bytesMax?: bigint;
+  /** A larger body is refused with `TOO_LARGE`. */
+  readonly bodyMax?: number;
+  /** No more jobs are reserved at the same time. */
+  readonly leasesMax?: number;
+  /** Deliveries per second, 1 to 1,000,000, evenly spread: at most a tenth of a second's worth comes at once. */
+  readonly rate?: number;
+  /**
+   * A job is late when it was due longer ago than the first value, in milliseconds; what happens then, and the number
+   * that belongs to it.
+   */
+  readonly late?: LateValue;
+  /** The topic that takes the jobs that would be buried here. */
+  readonly deadLetters?: string;
+  /** How long a finished job is remembered that does not say it, in milliseconds, up to `DEDUPE_RETENTION_MS_MAX`. */
+  readonly rememberMs?: bigint;
+  /**
+   * The URL that the server calls when a job is due: `http://` or `https://`, a name or an IP address, perhaps a port
+   * from 1 to 65535, and a path without `.` and `..`.
+   */
+  readonly callBack?: string;
+  /** `GET`, `POST`, `PUT`, `PATCH` or `DELETE`; POST without it. */
+  readonly callBackMethod?: string;
+  /** Lines of `Name: value`, none of a header that frames a request, of `Adjourn-*` or of `Webhook-*`. */
+  readonly callBackHeaders?: string;
+  /** What is sent in place of the job's body. */
+  readonly callBackBody?: string;
+  /** How long a call may take, in milliseconds. */
+  readonly callBackTimeoutMs?: number;
+  /** Calls at the same time, from 1. */
+  readonly callBackConcurrency?: number;
+  /** Calls per second, evenly spread, 1 to 1,000,000. */
+  readonly callBackRate?: number;
+  /** Under which name the servers have the secrets that sign calls: `A-Z a-z 0-9 . _ -`. */
+  readonly callBackSecrets?: string;
+  /** `bury` or `retry`: what becomes of a job whose call gets a status from 400 to 499. */
+  readonly callBackRefused?: string;
+  /** A condition on the reply under which the call counts as failed. */
+  readonly callBackRetryIf?: string;
+  /** `status` or `reply`: what success is known by. */
+  readonly callBackSuccess?: string;
+  /** A job may name the URL itself, in its header `call-back`. */
+  readonly callBackOfJob?: true;
+  /** How long attempts can be looked up, in milliseconds, from 1. */
+  readonly callBackLogMs?: bigint;
+  /** No calls are made. */
+  readonly callBackPaused?: true;
+  /**
+   * How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up to `DELAY_MS_MAX`.
+   */
+  readonly callBackDelayMs?: bigint;
+}
+
+/** `null` takes a setting away; a setting that is not there stays as it is. */
+export type SettingsChange = { readonly [K in keyof Settings]?: Settings[K] | null };
 
 /** One job, by its id or by its key. */
 export type JobReference =
   | { readonly jobKind: 0; readonly job: bigint }
-  | {
-      readonly jobKind: 1;
-      readonly topic: string;
-      readonly key: string;
-      /** Not sent: whether a DELETE may be repeated, because its caller wants no job of this key to be there. */
-      readonly mayRepeat?: true;
-    };
+  | { readonly jobKind: 1; readonly topic: string; readonly key: string };
 
-const jobReference: Field<JobReference> = {
-  width: 0,
-  put(to, value) {
-    to.u8(value.jobKind);
-    if (value.jobKind === 0) return to.u64(value.job);
-    topic8.put(to, value.topic);
-    key16.put(to, value.key);
-  },
-  take(from, name) {
-    const jobKind = choice(1).take(from, name);
-    if (jobKind === 0) return { jobKind, job: from.u64('job') };
-    return { jobKind: 1, topic: topic8.take(from, 'topic'), key: key16.take(from, 'key') };
-  },
-};
-
-/** HELLO begins with it. */
-const magic: Field<undefined> = {
-  width: 4,
-  put: (to) => to.raw(MAGIC),
-  take(from) {
-    if (from.copy(4, 'magic').some((byte, place) => byte !== MAGIC[place])) throw new DecodeError('HELLO does not start with ADJ1');
-    return undefined;
-  },
-};
-const MAGIC = Uint8Array.of(0x41, 0x44, 0x4a, 0x31);
-
-/** 0 no; everything else: unknown. */
-const doubt = readAs(u8, (applied) => Math.min(applied, 1));
-
-/** What became of a job of a PUSH: pushed, kept, replaced, refused, postponed. */
-export const REFUSED = 3;
-const OUTCOME_MAX = 4;
-/** An outcome that only a newer server knows. */
-const NEWER_OUTCOME = { outcome: REFUSED, code: ERROR_CODES.OUTCOME_UNKNOWN };
-
-const attributes = nested(encodeAttributes, decodeAttributes);
-const filter = nested(encodeFilter, decodeFilter);
-const settings = nested(encodeSettings, decodeSettings);
-
-const TOO_LONG = `a delay of more than ${DELAY_MS_MAX} ms`;
-/** 0 for the default. */
-const ttrMs = checked(u32, (ms) => (ms !== 0 && (ms < TTR_MS_MIN || ms > TTR_MS_MAX) ? `${ms} ms, it must be ${TTR_MS_MIN} to ${TTR_MS_MAX}` : null));
-/** A delay, or one of the two values that stand for something else. */
-const releaseDelayMs = checked(u64, (ms) => (ms > BigInt(DELAY_MS_MAX) && ms < RELEASE_NOT_STARTED ? TOO_LONG : null));
-const jobsMax = checked(u32, (jobs) => (jobs === 0 ? 'it must be at least 1' : null));
-
-function delayFault(jobs: readonly { readonly dueKind: number; readonly dueMs: bigint }[]): string | null {
-  return jobs.some(({ dueKind, dueMs }) => dueKind === 0 && dueMs > BigInt(DELAY_MS_MAX)) ? TOO_LONG : null;
+/** One job to push. */
+export interface NewJobValue {
+  /** With due_kind: the due point. */
+  readonly dueMs: bigint;
+  /** Lower numbers are reserved first; 4,294,967,295 means the topic's default, or 1,024. */
+  readonly priority: number;
+  /** How long a consumer may hold it, 100 to 604,800,000; 0 means the topic's default, or 60,000. */
+  readonly ttrMs: number;
+  /** How due_ms counts: 0 after, 1 at. */
+  readonly dueKind: number;
+  /** What happens if a job with this key exists: 0 reject, 1 keep, 2 replace, 3 replace_any, 4 postpone. */
+  readonly ifExists: number;
+  /** The user's own id; empty for none. */
+  readonly key: string;
+  /** Its attributes; empty for none. */
+  readonly attributes: Attributes;
+  /** What the consumer gets; at most `body_bytes_max` bytes. */
+  readonly body: Uint8Array;
 }
 
-const newJob = block({ dueMs: u64, priority: u32, ttrMs, dueKind: choice(1), ifExists: choice(4), key: key16, attributes, body: blob(4) });
-const lease = block({ job: u64, fence: u64 });
-const delivered = block({
-  job: u64,
-  fence: u64,
-  dueMs: u64,
-  priority: u32,
-  attempts: u32,
-  ttrLeftMs: u32,
-  topic: topic8,
-  key: key16,
-  attributes,
-  body: blob(4),
-  deadlineMs: late(u64, 0n),
-});
-const shown = {
-  job: u64,
-  dueMs: u64,
-  // A newer server may know more states, reasons, roles and outcomes.
-  state: u8,
-  buried: u8,
-  priority: u32,
-  attempts: u32,
-  ttrMs: u32,
-  ttrLeftMs: u32,
-  topic: topic8,
-  key: key16,
-  attributes,
-  body: blob(4),
-};
-const listed = block({
-  ...shown,
-  bodyBytes: u32,
-  pushedMs: u64,
-  reservedFirstMs: u64,
-  reservedLastMs: u64,
-  heldBy: u64,
-  reason: text(2),
-});
-const totals = { delayed: u64, ready: u64, reserved: u64, buried: u64, pushed: u64, finished: u64, deleted: u64, expired: u64, oldestReadyMs: u64 };
-const topicCounts = block({ marks: bits(u8, 1), topic: topic8, ...totals });
-const stageReport = block({ stage: text(1), count: u64, p50Us: u64, p99Us: u64, p999Us: u64, maxUs: u64 });
-const memberAddress = block({ node: u64, marks: bits(u8, 1), address: text(1) });
-const memberReport = block({
-  node: u64,
-  role: u8,
-  marks: bits(u8, 0x3f),
-  matched: u64,
-  applied: u64,
-  aheadMs: i64,
-  audited: u64,
-  peerAddress: text(1),
-  clientAddress: text(1),
-});
-const connectionReport = block({
-  connection: u64,
-  session: u64,
-  sinceMs: u64,
-  leases: u32,
-  subscriptions: u32,
-  reserves: u32,
-  creditJobs: u64,
-  creditBytes: u64,
-  unsentBytes: u64,
-  marks: bits(u8, 1),
-  address: text(1),
-  clientName: text(1),
-  topics: texts8,
-});
+/** What became of one pushed job. */
+export interface PushResultValue {
+  /** What became of it: 0 pushed, 1 kept, 2 replaced, 3 refused, 4 postponed. */
+  readonly outcome: number;
+  /** Why it was refused: an error code; else 0. */
+  readonly code: number;
+  /** The id that the table of outcomes says, or 0. */
+  readonly job: bigint;
+}
 
-const pushResult = block({ outcome: u8, code: u16, job: u64 });
-const pushResults = readAs(list(pushResult), (results) => results.map((result) => (result.outcome > OUTCOME_MAX ? { ...result, ...NEWER_OUTCOME } : result)));
-const leases = list(lease, 1);
-const topics = column(topic8, 1);
-const weights = optional(column(u16), [] as number[]);
-const reason = optional(text(2), '');
-const nothing = message({});
+/** A lease on a job. */
+export interface LeaseValue {
+  /** The job's id. */
+  readonly job: bigint;
+  /** The lease's number, larger for each lease of a job. */
+  readonly fence: bigint;
+}
 
+/** What became of one lease. */
+export interface SettleResultValue {
+  /** 0: done; else an error code. */
+  readonly code: number;
+}
+
+/** A job that is now leased to the session. */
+export interface DeliveredValue {
+  /** Its id; with fence, the lease: send both to settle the job. */
+  readonly job: bigint;
+  /** The number of the lease. */
+  readonly fence: bigint;
+  /** When it was due, on the wall clock. */
+  readonly dueMs: bigint;
+  /** As pushed. */
+  readonly priority: number;
+  /** Number of times it was reserved, including this one. */
+  readonly attempts: number;
+  /** Remaining time of the lease when the frame is written. */
+  readonly ttrLeftMs: number;
+  /** Its topic. */
+  readonly topic: string;
+  /** The user's own id; empty for none. */
+  readonly key: string;
+  /** Its attributes; empty for none. */
+  readonly attributes: Attributes;
+  /** As pushed. */
+  readonly body: Uint8Array;
+  /** When the lease ends, on the clock that WELCOME and PONG of this connection show as `clock_ms`; 0: not shown. */
+  readonly deadlineMs: bigint;
+}
+
+/** A job as it stands. */
+export interface ShownValue {
+  /** Its id. */
+  readonly job: bigint;
+  /** When it is or was due, on the wall clock. */
+  readonly dueMs: bigint;
+  /** Where it stands: 0 delayed, 1 ready, 2 reserved, 3 buried, 4 finished. */
+  readonly state: number;
+  /** Why it is buried: 0 not_buried, 1 consumer, 2 attempts_used_up, 3 too_late. */
+  readonly buried: number;
+  /** As pushed. */
+  readonly priority: number;
+  /** Number of times it was reserved. */
+  readonly attempts: number;
+  /** Length of a lease on it. */
+  readonly ttrMs: number;
+  /** Remaining time of its lease; 0 when it is not reserved. */
+  readonly ttrLeftMs: number;
+  /** Its topic. */
+  readonly topic: string;
+  /** The user's own id; empty for none. */
+  readonly key: string;
+  /** Its attributes. */
+  readonly attributes: Attributes;
+  /** As pushed; empty in a list without bodies. */
+  readonly body: Uint8Array;
+}
+
+/** What happened to a job so far. Times are on the wall clock; 0 means that it did not happen, or is not known. */
+export interface PastValue {
+  /** When it was pushed. */
+  readonly pushedMs: bigint;
+  /** When it was first leased. */
+  readonly reservedFirstMs: bigint;
+  /** When it was last leased. */
+  readonly reservedLastMs: bigint;
+  /** The session that got the last lease; 0 for none. */
+  readonly heldBy: bigint;
+  /** The last reason given with a RELEASE or BURY. */
+  readonly reason: string;
+}
+
+/** A job on a page of a list. */
+export interface ListedValue {
+  /** Its id. */
+  readonly job: bigint;
+  /** When it is or was due, on the wall clock. */
+  readonly dueMs: bigint;
+  /** Where it stands: 0 delayed, 1 ready, 2 reserved, 3 buried, 4 finished. */
+  readonly state: number;
+  /** Why it is buried: 0 not_buried, 1 consumer, 2 attempts_used_up, 3 too_late. */
+  readonly buried: number;
+  /** As pushed. */
+  readonly priority: number;
+  /** Number of times it was reserved. */
+  readonly attempts: number;
+  /** Length of a lease on it. */
+  readonly ttrMs: number;
+  /** Remaining time of its lease; 0 when it is not reserved. */
+  readonly ttrLeftMs: number;
+  /** Its topic. */
+  readonly topic: string;
+  /** The user's own id; empty for none. */
+  readonly key: string;
+  /** Its attributes. */
+  readonly attributes: Attributes;
+  /** As pushed; empty in a list without bodies. */
+  readonly body: Uint8Array;
+  /** The length of the body, whether it is shown or not. */
+  readonly bodyBytes: number;
+  /** When it was pushed. */
+  readonly pushedMs: bigint;
+  /** When it was first leased. */
+  readonly reservedFirstMs: bigint;
+  /** When it was last leased. */
+  readonly reservedLastMs: bigint;
+  /** The session that got the last lease; 0 for none. */
+  readonly heldBy: bigint;
+  /** The last reason given with a RELEASE or BURY. */
+  readonly reason: string;
+}
+
+/** Counts, of one topic or of all. */
+export interface TotalsValue {
+  /** Jobs whose due time lies ahead. */
+  readonly delayed: bigint;
+  /** Jobs that wait for a consumer. */
+  readonly ready: bigint;
+  /** Jobs under a lease. */
+  readonly reserved: bigint;
+  /** Jobs set aside. */
+  readonly buried: bigint;
+  /** Jobs pushed or moved here so far. */
+  readonly pushed: bigint;
+  /** Jobs finished so far. */
+  readonly finished: bigint;
+  /** Jobs deleted, replaced, or moved to another topic so far. */
+  readonly deleted: bigint;
+  /** Jobs dropped by their expiry so far. */
+  readonly expired: bigint;
+  /** Time since the oldest ready job was due; 0 without one. */
+  readonly oldestReadyMs: bigint;
+}
+
+/** The counts of one topic. */
+export interface TopicCountValue {
+  /** What is so: 1 paused. */
+  readonly marks: number;
+  /** Its name. */
+  readonly topic: string;
+  /** Jobs whose due time lies ahead. */
+  readonly delayed: bigint;
+  /** Jobs that wait for a consumer. */
+  readonly ready: bigint;
+  /** Jobs under a lease. */
+  readonly reserved: bigint;
+  /** Jobs set aside. */
+  readonly buried: bigint;
+  /** Jobs pushed or moved here so far. */
+  readonly pushed: bigint;
+  /** Jobs finished so far. */
+  readonly finished: bigint;
+  /** Jobs deleted, replaced, or moved to another topic so far. */
+  readonly deleted: bigint;
+  /** Jobs dropped by their expiry so far. */
+  readonly expired: bigint;
+  /** Time since the oldest ready job was due; 0 without one. */
+  readonly oldestReadyMs: bigint;
+}
+
+/** How long one stage of the work on a node took, over its last minutes. Times are in microseconds. */
+export interface StageValue {
+  /** Its name. */
+  readonly stage: string;
+  /** How many durations there are. */
+  readonly count: bigint;
+  /** The median. */
+  readonly p50Us: bigint;
+  /** 99 % of them are at most this. */
+  readonly p99Us: bigint;
+  /** 99.9 % of them are at most this. */
+  readonly p999Us: bigint;
+  /** The longest. */
+  readonly maxUs: bigint;
+}
+
+/** One client that is connected to the node. */
+export interface ConnectionValue {
+  /** Its number. It is never reused, not by another node and not after a restart. */
+  readonly connection: bigint;
+  /** The session that it speaks for; 0 before WELCOME, and after the session has ended. */
+  readonly session: bigint;
+  /** When it connected, on the wall clock. */
+  readonly sinceMs: bigint;
+  /** Leases that the session holds, without those that outlive it. */
+  readonly leases: number;
+  /** Its subscriptions. */
+  readonly subscriptions: number;
+  /** Its waiting RESERVEs. */
+  readonly reserves: number;
+  /** Remaining credit of its subscriptions, in jobs; below 0 counts as 0. */
+  readonly creditJobs: bigint;
+  /** The same in bytes. */
+  readonly creditBytes: bigint;
+  /**
+   * Bytes for it that its socket has not yet accepted, as far as known: what it accepted is reported in steps of up to
+   * 256 KiB, so less than that says nothing.
+   */
+  readonly unsentBytes: bigint;
+  /** What is so: 1 more_topics. */
+  readonly marks: number;
+  /** Its network address. */
+  readonly address: string;
+  /** The name in its HELLO. */
+  readonly clientName: string;
+  /** Some of the topics that it waits for. */
+  readonly topics: readonly string[];
+}
+
+/** One node of the cluster, as clients see it. */
+export interface MemberValue {
+  /** Its number. */
+  readonly node: bigint;
+  /** What is so: 1 leads. */
+  readonly marks: number;
+  /**
+   * Where clients connect, as `host:port`. Behind a proxy or NAT, start each node with `--client-address`, or clients
+   * go round.
+   */
+  readonly address: string;
+}
+
+/** One member of the cluster, as one node sees it. Unknown values are 0. */
+export interface NodeValue {
+  /** Its number. */
+  readonly node: bigint;
+  /** What it is. A newer server may have more roles: show them as unknown: 0 learner, 1 voter, 2 leader. */
+  readonly role: number;
+  /** What is so, and what is known: 1 connected, 2 matched, 4 applied, 8 ahead, 16 compared, 32 same_state. */
+  readonly marks: number;
+  /** The last entry that it has, durable. Only the leader knows it of other members. */
+  readonly matched: bigint;
+  /** The last entry that it reported as applied. */
+  readonly applied: bigint;
+  /** How far its wall clock is ahead of the reporting node's; negative if it is behind. */
+  readonly aheadMs: bigint;
+  /** Members compare the hashes of their states after certain entries: the newest of these that it reported. */
+  readonly audited: bigint;
+  /** The address for other members; empty if unknown. */
+  readonly peerAddress: string;
+  /** The address for clients; empty if unknown. */
+  readonly clientAddress: string;
+}
+
+/** Of messages without fields. */
+export type NoFields = Readonly<Record<string, never>>;
+
+/** HELLO: Opens the conversation; the first frame on every connection. */
+export interface HelloFields {
+  /** The oldest protocol version that the client speaks. */
+  readonly versionMin: number;
+  /** The newest one. */
+  readonly versionMax: number;
+  /** What the client wants: 1 leases_outlive, 2 no_session. */
+  readonly options: number;
+  /** The heartbeat that the client asks for, see heartbeats; 0 takes the server's. */
+  readonly heartbeatMs: number;
+  /** The session to resume; 0 opens a new one. */
+  readonly session: bigint;
+  /** The secret of that session; zeros without one. */
+  readonly secret: Uint8Array;
+  /** At most 64 bytes, for the server's logs. */
+  readonly clientName: string;
+  /** Authentication token, at most 256 bytes; empty for none. */
+  readonly token: Uint8Array;
+}
+
+/** PUSH: Adds jobs to one topic. */
+export interface PushFields {
+  /** Number of the first job, see exactly-once push; 0 for no protection against repeats. */
+  readonly sequence: bigint;
+  /** The topic of all jobs. */
+  readonly topic: string;
+  /** 1 to `push_jobs_max` jobs. */
+  readonly jobs: readonly NewJobValue[];
+  /** Instead of a sequence: a number under which a repeat is known, see idempotency keys. Absent or 0 for none. */
+  readonly idempotency: bigint;
+  /**
+   * How many jobs the list has, if it goes in several PUSHes under one idempotency key. Absent or 0: this PUSH is the
+   * whole list.
+   */
+  readonly listJobs: number;
+}
+
+/** RESERVE: Long-poll: waits for jobs of some topics. */
+export interface ReserveFields {
+  /**
+   * Answer without a job after this time; at most 3,600,000. 0 does not wait: such a RESERVE is ordered like a change.
+   */
+  readonly waitMs: bigint;
+  /** 1 to `reserve_jobs_max`. */
+  readonly jobsMax: number;
+  /** 1 to 64 topics. */
+  readonly topics: readonly string[];
+  /** One per topic, in the same order, each at least 1; empty or absent for no weights. */
+  readonly weights: readonly number[];
+}
+
+/** SUBSCRIBE: Asks for jobs to be sent as they become ready. */
+export interface SubscribeFields {
+  /** Most jobs held at once, at most 65,536. */
+  readonly creditJobs: number;
+  /** Most bytes of bodies held at once, at most 268,435,456. */
+  readonly creditBytes: bigint;
+  /** As in RESERVE. */
+  readonly topics: readonly string[];
+  /** As in RESERVE. */
+  readonly weights: readonly number[];
+}
+
+/** CREDIT: Adds credit to a subscription. */
+export interface CreditFields {
+  /** The request id of SUBSCRIBE. */
+  readonly subscription: number;
+  /** More jobs, at most 65,536. */
+  readonly creditJobs: number;
+  /** More bytes, at most 268,435,456. */
+  readonly creditBytes: bigint;
+}
+
+/** UNSUBSCRIBE: Ends a subscription; jobs already sent stay leased. */
+export interface UnsubscribeFields {
+  /** The request id of SUBSCRIBE. */
+  readonly subscription: number;
+}
+
+/**
+ * CANCEL: Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly
+ * none.
+ */
+export interface CancelFields {
+  /** The request id of RESERVE. */
+  readonly request: number;
+}
+
+/**
+ * LEASES: Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are
+ * not among them.
+ */
+export interface LeasesFields {
+  /** A job id: list only later ones. 0 for the first page. */
+  readonly after: bigint;
+  /** 1 to `reserve_jobs_max`. */
+  readonly jobsMax: number;
+}
+
+/** FINISH: Says that jobs are done: they are removed. */
+export interface FinishFields {
+  /** 1 to `leases_max` leases. */
+  readonly leases: readonly LeaseValue[];
+}
+
+/** RELEASE: Gives jobs back, to be attempted again. */
+export interface ReleaseFields {
+  /**
+   * Whether the attempt counts, and when the next one is: 0 to ten years, or one of the values that `RELEASE_` begins.
+   */
+  readonly delayMs: bigint;
+  /** 1 to `leases_max` leases. */
+  readonly leases: readonly LeaseValue[];
+  /** What each job shows as its last reason from now on, at most 1,024 bytes; empty for none. */
+  readonly reason: string;
+}
+
+/** TOUCH: Starts the time to run anew. */
+export interface TouchFields {
+  /** The leases' new time to run, 100 to 604,800,000; 0 takes the jobs' own. */
+  readonly ttrMs: number;
+  /** 1 to `leases_max` leases. */
+  readonly leases: readonly LeaseValue[];
+}
+
+/** BURY: Sets jobs aside until somebody kicks them. */
+export interface BuryFields {
+  /** 1 to `leases_max` leases. */
+  readonly leases: readonly LeaseValue[];
+  /** As in RELEASE. */
+  readonly reason: string;
+}
+
+/** GET: Reads one job. */
+export interface GetFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
+/** DELETE: Removes one job, whatever its state. */
+export interface DeleteFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
+/** RESCHEDULE: Gives one delayed or ready job a new due time; a buried one is kicked first. */
+export interface RescheduleFields {
+  /** With due_kind: the due point. */
+  readonly dueMs: bigint;
+  /** How due_ms counts: 0 after, 1 at. */
+  readonly dueKind: number;
+  /** The job. */
+  readonly reference: JobReference;
+  /** Only if the job is still of this version; absent or 0: in any case. */
+  readonly ifVersion: bigint;
+}
+
+/** RUN_NOW: Makes one delayed job ready at once. */
+export interface RunNowFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
+/** KICK: Makes one buried job ready. */
+export interface KickFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
+/** PEEK: Reads the next job of a topic without reserving it: the first ready one, else the first delayed. */
+export interface PeekFields {
+  /** The topic to look at. */
+  readonly topic: string;
+}
+
+/** KICK_MANY: Makes buried jobs of a topic ready: by priority, then by when they were due, then by id. */
+export interface KickManyFields {
+  /** Most jobs to kick: 1 to `KICK_JOBS_MAX`. */
+  readonly jobsMax: number;
+  /** The topic of the buried jobs. */
+  readonly topic: string;
+}
+
+/** LIST: Shows jobs, a page at a time. */
+export interface ListFields {
+  /** Most jobs on the page: 1 to `LIST_JOBS_MAX`. */
+  readonly jobsMax: number;
+  /** In which order: 0 due, 1 id, 2 key. */
+  readonly order: number;
+  /** What to show: 1 bodies. */
+  readonly marks: number;
+  /** The cursor of the previous page; empty for the first page. */
+  readonly cursor: Uint8Array;
+  /** The conditions that the jobs meet. */
+  readonly filter: FilterValue;
+}
+
+/** COUNT: Counts the jobs that match. */
+export interface CountFields {
+  /** The conditions that the jobs meet, as in LIST. */
+  readonly filter: FilterValue;
+}
+
+/** BULK: Does the same to many jobs, a bounded number with each request. */
+export interface BulkFields {
+  /** Most jobs to change in this step: 1 to `BULK_JOBS_MAX`. */
+  readonly jobsMax: number;
+  /**
+   * What to do to each: the same effect as the request for one job: 0 delete, 1 kick, 2 run_now, 3 reschedule, 4 move.
+   */
+  readonly change: number;
+  /** For 3: the new due time, on the wall clock. Else 0, which is not looked at. */
+  readonly dueMs: bigint;
+  /** The cursor of the previous step; empty for the first step. */
+  readonly cursor: Uint8Array;
+  /** The conditions that the jobs meet, as in LIST. */
+  readonly filter: FilterValue;
+  /** With 4: the topic to which the jobs go. Else absent or empty. */
+  readonly to: string;
+}
+
+/** PAUSE: Stops the reserving of a topic's jobs. */
+export interface PauseFields {
+  /** The topic to pause. */
+  readonly topic: string;
+}
+
+/** RESUME: Starts it again. */
+export interface ResumeFields {
+  /** The topic to resume. */
+  readonly topic: string;
+}
+
+/** CONNECTIONS: Lists the clients that are connected to this node, by number. */
+export interface ConnectionsFields {
+  /** Only higher numbers; 0 for the first page. */
+  readonly after: bigint;
+  /** 1 to `CONNECTIONS_LISTED_MAX`. */
+  readonly connectionsMax: number;
+}
+
+/** DISCONNECT: Closes the connection of another client to this node. */
+export interface DisconnectFields {
+  /** Its number, as CONNECTION_LIST shows it. */
+  readonly connection: bigint;
+  /** What else to do: 1 ends_session. */
+  readonly options: number;
+}
+
+/** TOPIC_SET: Changes what a topic decides for its jobs. The topic is made if it is new. */
+export interface TopicSetFields {
+  /** The topic whose policy changes. */
+  readonly topic: string;
+  /** The settings to change, in rising order of their tags. An empty value takes a setting away. */
+  readonly settings: SettingsChange;
+}
+
+/** TOPIC_DELETE: Forgets a topic that has no jobs, with its settings. */
+export interface TopicDeleteFields {
+  /** The topic to forget. */
+  readonly topic: string;
+}
+
+/** TOPIC_SHOW: Reads what a topic decides for its jobs. */
+export interface TopicShowFields {
+  /** The topic that is asked for. */
+  readonly topic: string;
+}
+
+/** ADVANCE: Moves the clock of a server for tests. Answered when everything that is due by then is carried out. */
+export interface AdvanceFields {
+  /** How far the clock moves: 0 by, 1 to_next. */
+  readonly step: number;
+  /** With 0: the duration; else 0, which is not looked at. */
+  readonly byMs: bigint;
+}
+
+/** BACKUP_READ: Reads a part of that backup. */
+export interface BackupReadFields {
+  /** Where the part begins. */
+  readonly offset: bigint;
+  /** Most bytes of it: 1 to `BACKUP_READ_BYTES_MAX`. */
+  readonly bytes: number;
+}
+
+/** CLUSTER_ADD: Adds the node that listens for its peers at an address; it votes when it has caught up. */
+export interface ClusterAddFields {
+  /** Where it listens for its peers, as `host:port`. */
+  readonly address: string;
+}
+
+/** CLUSTER_REMOVE: Removes a member. It cannot come back under its number. */
+export interface ClusterRemoveFields {
+  /** The member's number. */
+  readonly node: bigint;
+}
+
+/** CLUSTER_TRANSFER: Hands leadership to another member. */
+export interface ClusterTransferFields {
+  /** To which; 0 leaves it to the leader. */
+  readonly node: bigint;
+}
+
+/** The opcode of each request. */
 export const REQUESTS = {
-  HELLO: [
-    0x01,
-    message({
-      magic,
-      versionMin: u16,
-      versionMax: u16,
-      options: bits(u32, LEASES_OUTLIVE | NO_SESSION),
-      heartbeatMs: u32,
-      session: u64,
-      secret: exactly(16),
-      clientName: text(1),
-      token: blob(2),
-    }),
-  ],
-  PING: [0x02, nothing],
-  GOODBYE: [0x03, nothing],
-  PUSH: [0x10, message({ sequence: u64, topic: topic8, jobs: checked(list(newJob, 1), delayFault), idempotency: optional(u128, 0n) })],
-  RESERVE: [0x20, message({ waitMs: u64, jobsMax, topics, weights })],
-  SUBSCRIBE: [0x21, message({ creditJobs: u32, creditBytes: u64, topics, weights })],
-  CREDIT: [0x22, message({ subscription: u32, creditJobs: u32, creditBytes: u64 })],
-  UNSUBSCRIBE: [0x23, message({ subscription: u32 })],
-  CANCEL: [0x24, message({ request: u32 })],
-  LEASES: [0x25, message({ after: u64, jobsMax: u32 })],
-  FINISH: [0x30, message({ leases })],
-  RELEASE: [0x31, message({ delayMs: releaseDelayMs, leases, reason })],
-  TOUCH: [0x32, message({ ttrMs, leases })],
-  BURY: [0x33, message({ leases, reason })],
-  GET: [0x40, message({ reference: jobReference })],
-  DELETE: [0x41, message({ reference: jobReference })],
-  RESCHEDULE: [0x42, message({ dueMs: u64, dueKind: choice(1), reference: jobReference, ifVersion: optional(u64, 0n) })],
-  RUN_NOW: [0x43, message({ reference: jobReference })],
-  KICK: [0x44, message({ reference: jobReference })],
-  PEEK: [0x45, message({ topic: topic8 })],
-  KICK_MANY: [0x46, message({ jobsMax: u32, topic: topic8 })],
-  LIST: [0x47, message({ jobsMax: u32, order: choice(2), marks: bits(u8, 1), cursor: blob(2), filter })],
-  COUNT: [0x48, message({ filter })],
-  BULK: [0x49, message({ jobsMax: u32, change: choice(4), dueMs: u64, cursor: blob(2), filter, to: optional(text(1), '') })],
-  PAUSE: [0x50, message({ topic: topic8 })],
-  RESUME: [0x51, message({ topic: topic8 })],
-  TOPICS: [0x52, nothing],
-  STATS: [0x53, nothing],
-  CONNECTIONS: [0x54, message({ after: u64, connectionsMax: u32 })],
-  DISCONNECT: [0x55, message({ connection: u64, options: bits(u8, 1) })],
-  TOPIC_SET: [0x56, message({ topic: topic8, settings })],
-  TOPIC_DELETE: [0x57, message({ topic: topic8 })],
-  TOPIC_SHOW: [0x58, message({ topic: topic8 })],
-  BACKUP_BEGIN: [0x60, nothing],
-  BACKUP_READ: [0x61, message({ offset: u64, bytes: u32 })],
-  BACKUP_END: [0x62, nothing],
-  CLUSTER_STATUS: [0x70, nothing],
-  CLUSTER_ADD: [0x71, message({ address: text(1) })],
-  CLUSTER_REMOVE: [0x72, message({ node: u64 })],
-  CLUSTER_TRANSFER: [0x73, message({ node: u64 })],
+  /** Opens the conversation; the first frame on every connection. */
+  HELLO: 0x01,
+  /** Asks for a PONG. */
+  PING: 0x02,
+  /** Ends the session: its leases are given back at once (unless they outlive it). */
+  GOODBYE: 0x03,
+  /** Adds jobs to one topic. */
+  PUSH: 0x10,
+  /** Long-poll: waits for jobs of some topics. */
+  RESERVE: 0x20,
+  /** Asks for jobs to be sent as they become ready. */
+  SUBSCRIBE: 0x21,
+  /** Adds credit to a subscription. */
+  CREDIT: 0x22,
+  /** Ends a subscription; jobs already sent stay leased. */
+  UNSUBSCRIBE: 0x23,
+  /**
+   * Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
+   */
+  CANCEL: 0x24,
+  /**
+   * Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not
+   * among them.
+   */
+  LEASES: 0x25,
+  /** Says that jobs are done: they are removed. */
+  FINISH: 0x30,
+  /** Gives jobs back, to be attempted again. */
+  RELEASE: 0x31,
+  /** Starts the time to run anew. */
+  TOUCH: 0x32,
+  /** Sets jobs aside until somebody kicks them. */
+  BURY: 0x33,
+  /** Reads one job. */
+  GET: 0x40,
+  /** Removes one job, whatever its state. */
+  DELETE: 0x41,
+  /** Gives one delayed or ready job a new due time; a buried one is kicked first. */
+  RESCHEDULE: 0x42,
+  /** Makes one delayed job ready at once. */
+  RUN_NOW: 0x43,
+  /** Makes one buried job ready. */
+  KICK: 0x44,
+  /** Reads the next job of a topic without reserving it: the first ready one, else the first delayed. */
+  PEEK: 0x45,
+  /** Makes buried jobs of a topic ready: by priority, then by when they were due, then by id. */
+  KICK_MANY: 0x46,
+  /** Shows jobs, a page at a time. */
+  LIST: 0x47,
+  /** Counts the jobs that match. */
+  COUNT: 0x48,
+  /** Does the same to many jobs, a bounded number with each request. */
+  BULK: 0x49,
+  /** Stops the reserving of a topic's jobs. */
+  PAUSE: 0x50,
+  /** Starts it again. */
+  RESUME: 0x51,
+  /** Counts by topic. */
+  TOPICS: 0x52,
+  /** Counts of the whole queue, and by topic. */
+  STATS: 0x53,
+  /** Lists the clients that are connected to this node, by number. */
+  CONNECTIONS: 0x54,
+  /** Closes the connection of another client to this node. */
+  DISCONNECT: 0x55,
+  /** Changes what a topic decides for its jobs. The topic is made if it is new. */
+  TOPIC_SET: 0x56,
+  /** Forgets a topic that has no jobs, with its settings. */
+  TOPIC_DELETE: 0x57,
+  /** Reads what a topic decides for its jobs. */
+  TOPIC_SHOW: 0x58,
+  /** Moves the clock of a server for tests. Answered when everything that is due by then is carried out. */
+  ADVANCE: 0x59,
+  /** Asks for a backup of the state as it is now, to be read over this connection. */
+  BACKUP_BEGIN: 0x60,
+  /** Reads a part of that backup. */
+  BACKUP_READ: 0x61,
+  /** Lets go of it. The end of the connection does the same. */
+  BACKUP_END: 0x62,
+  /**
+   * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything
+   * else.
+   */
+  CLUSTER_STATUS: 0x70,
+  /** Adds the node that listens for its peers at an address; it votes when it has caught up. */
+  CLUSTER_ADD: 0x71,
+  /** Removes a member. It cannot come back under its number. */
+  CLUSTER_REMOVE: 0x72,
+  /** Hands leadership to another member. */
+  CLUSTER_TRANSFER: 0x73,
 } as const;
 
-export const RESPONSES = {
-  WELCOME: [
-    0x81,
-    message({
-      version: u16,
-      marks: bits(u8, 3),
-      clusterId: exactly(16),
-      session: u64,
-      secret: exactly(16),
-      heartbeatMs: u32,
-      sessionGraceMs: u32,
-      frameBytesMax: u32,
-      bodyBytesMax: u32,
-      pushJobsMax: u32,
-      leasesMax: u32,
-      reserveJobsMax: u32,
-      inFlightMax: u32,
-      serverName: text(1),
-      members: list(memberAddress),
-      clockMs: late(u64, 0n),
-    }),
-  ],
-  PONG: [0x82, message({ now: u64, clockMs: late(u64, 0n) })],
-  DONE: [0x83, nothing],
-  GOING_AWAY: [0x84, message({ message: text(2), reason: late(u8, 0) })],
-  PUSHED: [0x90, message({ results: pushResults })],
-  RESERVED: [0xa0, message({ jobs: list(delivered) })],
-  SUBSCRIBED: [0xa1, nothing],
-  DELIVER: [0xa2, message({ jobs: list(delivered) })],
-  LEASED: [0xa3, message({ marks: bits(u8, 1), jobs: list(delivered) })],
-  SETTLED: [0xb0, message({ results: list(block({ code: u16 })) })],
-  JOB: [
-    0xc0,
-    message({
-      shown: inline(block(shown)),
-      pushedMs: late(u64, 0n),
-      reservedFirstMs: late(u64, 0n),
-      reservedLastMs: late(u64, 0n),
-      heldBy: late(u64, 0n),
-      reason: late(text(2), ''),
-      finishedMs: late(u64, 0n),
-      version: late(u64, 0n),
-    }),
-  ],
-  CHANGED: [0xc1, message({ job: u64, dueMs: u64, state: u8, version: late(u64, 0n) })],
-  KICKED: [0xc2, message({ jobs: u32 })],
-  JOBS: [0xc3, message({ cursor: blob(2), jobs: list(listed) })],
-  COUNTED: [0xc4, message({ jobs: u64 })],
-  BULKED: [0xc5, message({ jobs: u32, cursor: blob(2), inTheWay: late(u32, 0) })],
-  TOPIC_COUNTS: [0xd0, message({ topics: list(topicCounts) })],
-  QUEUE_STATS: [
-    0xd1,
-    message({
-      now: u64,
-      uptimeMs: u64,
-      connections: u32,
-      sessions: u32,
-      waiting: u32,
-      appliedIndex: u64,
-      term: u64,
-      stateHash: u128,
-      totals: inline(block(totals)),
-      topics: list(topicCounts),
-      stages: late(list(stageReport), []),
-    }),
-  ],
-  CONNECTION_LIST: [0xd2, message({ marks: bits(u8, 1), connections: list(connectionReport) })],
-  TOPIC_SETTINGS: [0xd3, message({ jobs: u64, bytes: u64, marks: bits(u8, 1), settings })],
-  BACKUP_READY: [0xe0, message({ index: u64, jobs: u64, stateHash: u128, bytes: u64 })],
-  BACKUP_DATA: [0xe1, message({ data: blob(4) })],
-  CLUSTER_REPORT: [
-    0xf0,
-    message({ node: u64, clusterId: exactly(16), leader: u64, term: u64, last: u64, commit: u64, featureLevel: u32, members: list(memberReport) }),
-  ],
-  ERROR: [0xff, message({ code: u16, marks: bits(u8, 1), applied: doubt, retryAfterMs: u32, leader: text(1), message: text(2) })],
-} as const;
+export interface RequestFieldsByName {
+  readonly HELLO: HelloFields;
+  readonly PING: NoFields;
+  readonly GOODBYE: NoFields;
+  readonly PUSH: PushFields;
+  readonly RESERVE: ReserveFields;
+  readonly SUBSCRIBE: SubscribeFields;
+  readonly CREDIT: CreditFields;
+  readonly UNSUBSCRIBE: UnsubscribeFields;
+  readonly CANCEL: CancelFields;
+  readonly LEASES: LeasesFields;
+  readonly FINISH: FinishFields;
+  readonly RELEASE: ReleaseFields;
+  readonly TOUCH: TouchFields;
+  readonly BURY: BuryFields;
+  readonly GET: GetFields;
+  readonly DELETE: DeleteFields;
+  readonly RESCHEDULE: RescheduleFields;
+  readonly RUN_NOW: RunNowFields;
+  readonly KICK: KickFields;
+  readonly PEEK: PeekFields;
+  readonly KICK_MANY: KickManyFields;
+  readonly LIST: ListFields;
+  readonly COUNT: CountFields;
+  readonly BULK: BulkFields;
+  readonly PAUSE: PauseFields;
+  readonly RESUME: ResumeFields;
+  readonly TOPICS: NoFields;
+  readonly STATS: NoFields;
+  readonly CONNECTIONS: ConnectionsFields;
+  readonly DISCONNECT: DisconnectFields;
+  readonly TOPIC_SET: TopicSetFields;
+  readonly TOPIC_DELETE: TopicDeleteFields;
+  readonly TOPIC_SHOW: TopicShowFields;
+  readonly ADVANCE: AdvanceFields;
+  readonly BACKUP_BEGIN: NoFields;
+  readonly BACKUP_READ: BackupReadFields;
+  readonly BACKUP_END: NoFields;
+  readonly CLUSTER_STATUS: NoFields;
+  readonly CLUSTER_ADD: ClusterAddFields;
+  readonly CLUSTER_REMOVE: ClusterRemoveFields;
+  readonly CLUSTER_TRANSFER: ClusterTransferFields;
+}
 
-export type RequestName = keyof typeof REQUESTS;
-export type ResponseName = keyof typeof RESPONSES;
-type Fields<M> = M extends Message<infer S> ? Values<S> : never;
-export type RequestFields<N extends RequestName> = Fields<(typeof REQUESTS)[N][1]>;
-export type ResponseFields<N extends ResponseName> = Fields<(typeof RESPONSES)[N][1]>;
+export type RequestName = keyof RequestFieldsByName;
+export type RequestFields<N extends RequestName> = RequestFieldsByName[N];
 
 /** A request with its fields. */
-export type Request<N extends RequestName = RequestName> = { [K in N]: { readonly name: K; readonly fields: RequestFields<K> } }[N];
-/** A response with its fields. */
-export type Response<N extends ResponseName = ResponseName> = { [K in N]: { readonly name: K; readonly fields: ResponseFields<K> } }[N];
+export type Request<N extends RequestName = RequestName> = { [K in N]: { readonly name: K; readonly fields: RequestFieldsByName[K] } }[N];
 
-/** A leased job, as RESERVED, DELIVER and LEASED carry it. */
-export type DeliveredValue = ResponseFields<'RESERVED'>['jobs'][number];
-/** A job of a PUSH. */
-export type NewJobValue = RequestFields<'PUSH'>['jobs'][number];
-export type ListedValue = ResponseFields<'JOBS'>['jobs'][number];
-export type Welcome = ResponseFields<'WELCOME'>;
-export type ErrorReply = ResponseFields<'ERROR'>;
+/** WELCOME: The answer to HELLO. */
+export interface WelcomeFields {
+  /** The version in use from now on: the newest that both sides speak. */
+  readonly version: number;
+  /** What became of the session: 1 resumed, 2 leases_kept. */
+  readonly marks: number;
+  /** Id of the cluster. A different id after a reconnect means a different queue. */
+  readonly clusterId: Uint8Array;
+  /** The session, resumed or new; 0 without one. */
+  readonly session: bigint;
+  /**
+   * Needed to resume the session; zeros without one. Keep it as safe as a password: it gives access to the session's
+   * leases.
+   */
+  readonly secret: Uint8Array;
+  /** See heartbeats. */
+  readonly heartbeatMs: number;
+  /** How long the queue keeps the leases of a lost connection, see how long a lease is the client's own. */
+  readonly sessionGraceMs: number;
+  /** Largest length field of a request. */
+  readonly frameBytesMax: number;
+  /** Largest body of a job. */
+  readonly bodyBytesMax: number;
+  /** Most jobs in one PUSH. */
+  readonly pushJobsMax: number;
+  /** Most leases in one FINISH, RELEASE, TOUCH or BURY. */
+  readonly leasesMax: number;
+  /** Most jobs that one RESERVE may ask for. */
+  readonly reserveJobsMax: number;
+  /** Most unanswered requests on the connection. */
+  readonly inFlightMax: number;
+  /** For the client's logs. */
+  readonly serverName: string;
+  /** The nodes of the cluster. */
+  readonly members: readonly MemberValue[];
+  /** Value of the server's monotonic clock; 0 or absent: not shown. */
+  readonly clockMs: bigint;
+}
+
+/** PONG: The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
+export interface PongFields {
+  /** The server's wall clock, in milliseconds. */
+  readonly now: bigint;
+  /** The server's monotonic clock; 0 or absent: not shown. */
+  readonly clockMs: bigint;
+}
+
+/** GOING_AWAY: Unasked, under request id 0: the server is about to close the connection. */
+export interface GoingAwayFields {
+  /** Why, for a person. */
+  readonly message: string;
+  /** Why, for the client: 0 unknown, 1 stopping, 2 not_leader, 3 session_taken_over, 4 disconnected. */
+  readonly reason: number;
+}
+
+/** PUSHED: The outcomes of a PUSH: one per job, in order. */
+export interface PushedFields {
+  /** One result per job, in order. */
+  readonly results: readonly PushResultValue[];
+}
+
+/** RESERVED: The jobs of a RESERVE; none when the wait was over first. */
+export interface ReservedFields {
+  /** The jobs. */
+  readonly jobs: readonly DeliveredValue[];
+}
+
+/** DELIVER: Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session. */
+export interface DeliverFields {
+  /** The jobs. */
+  readonly jobs: readonly DeliveredValue[];
+}
+
+/** LEASED: A page of the leases that the session holds. */
+export interface LeasedFields {
+  /** What is so: 1 more. */
+  readonly marks: number;
+  /** The jobs, by id. */
+  readonly jobs: readonly DeliveredValue[];
+}
+
+/** SETTLED: The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order. */
+export interface SettledFields {
+  /** One result per lease, in order. */
+  readonly results: readonly SettleResultValue[];
+}
+
+/** JOB: One job as it stands. */
+export interface JobFields extends ShownValue {
+  /** When it was pushed. */
+  readonly pushedMs: bigint;
+  /** When it was first leased. */
+  readonly reservedFirstMs: bigint;
+  /** When it was last leased. */
+  readonly reservedLastMs: bigint;
+  /** The session that got the last lease; 0 for none. */
+  readonly heldBy: bigint;
+  /** The last reason given with a RELEASE or BURY. */
+  readonly reason: string;
+  /** When it was finished. */
+  readonly finishedMs: bigint;
+  /** Its version; 0 for a finished job that is no longer remembered. */
+  readonly version: bigint;
+}
+
+/** CHANGED: One job was changed. */
+export interface ChangedFields {
+  /** Its id. */
+  readonly job: bigint;
+  /** When it is due. */
+  readonly dueMs: bigint;
+  /**
+   * The state in which it is now; for DELETE, the one in which it was: 0 delayed, 1 ready, 2 reserved, 3 buried, 4
+   * finished.
+   */
+  readonly state: number;
+  /** Its version: after the change, and of a deleted job before it. */
+  readonly version: bigint;
+}
+
+/** KICKED: Jobs were kicked. */
+export interface KickedFields {
+  /** How many jobs are ready now that were buried. */
+  readonly jobs: number;
+}
+
+/** JOBS: A page of jobs. */
+export interface JobsFields {
+  /** Where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor. */
+  readonly cursor: Uint8Array;
+  /** The jobs, in the order that was asked for. */
+  readonly jobs: readonly ListedValue[];
+}
+
+/** COUNTED: How many jobs match. */
+export interface CountedFields {
+  /** How many. */
+  readonly jobs: bigint;
+}
+
+/** BULKED: How many jobs were changed. */
+export interface BulkedFields {
+  /** How many jobs were changed. */
+  readonly jobs: number;
+  /** Where the next step goes on; empty if this was the last one. */
+  readonly cursor: Uint8Array;
+  /** How many were not moved, as another job has their key in the topic to which they were to go. */
+  readonly inTheWay: number;
+}
+
+/** TOPIC_COUNTS: Counts by topic. */
+export interface TopicCountsFields {
+  /** Each topic, by name. */
+  readonly topics: readonly TopicCountValue[];
+}
+
+/** QUEUE_STATS: Counts of the queue. */
+export interface QueueStatsFields {
+  /** The server's wall clock, in milliseconds. */
+  readonly now: bigint;
+  /** How long the server has been up. */
+  readonly uptimeMs: bigint;
+  /** Open connections. */
+  readonly connections: number;
+  /** Sessions that the queue knows. */
+  readonly sessions: number;
+  /** Consumers that wait for jobs. */
+  readonly waiting: number;
+  /** The last index that was applied. */
+  readonly appliedIndex: bigint;
+  /** The Raft term. */
+  readonly term: bigint;
+  /** The hash of the state at that index. */
+  readonly stateHash: bigint;
+  /** The sums over all topics. */
+  readonly totals: TotalsValue;
+  /** Each topic, by name. */
+  readonly topics: readonly TopicCountValue[];
+  /** Where the time of the answering node goes. */
+  readonly stages: readonly StageValue[];
+}
+
+/** CONNECTION_LIST: Clients' connections. */
+export interface ConnectionListFields {
+  /** What is so; a page has fewer than asked for if its connections have thousands of subscriptions: 1 more. */
+  readonly marks: number;
+  /** The connections, by number. */
+  readonly connections: readonly ConnectionValue[];
+}
+
+/** TOPIC_SETTINGS: A topic's policy. */
+export interface TopicSettingsFields {
+  /** The topic's jobs that are delayed, ready, reserved or buried. */
+  readonly jobs: bigint;
+  /** Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits. */
+  readonly bytes: bigint;
+  /** What is so: 1 paused, 2 attempts_of_server, 4 backoff_of_server. */
+  readonly marks: number;
+  /** The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them. */
+  readonly settings: SettingsChange;
+}
+
+/** BACKUP_READY: A backup can be read. */
+export interface BackupReadyFields {
+  /** The last entry of the log that it contains. */
+  readonly index: bigint;
+  /** How many jobs are in it. */
+  readonly jobs: bigint;
+  /** Hash of the state, as in QUEUE_STATS at that index. */
+  readonly stateHash: bigint;
+  /** How many bytes there are to be read: all of the backup but its footer. */
+  readonly bytes: bigint;
+}
+
+/** BACKUP_DATA: A part of a backup. */
+export interface BackupDataFields {
+  /** The bytes at that offset; fewer than were asked for only at the end. */
+  readonly data: Uint8Array;
+}
+
+/** CLUSTER_REPORT: The members of the cluster, as one node sees them. */
+export interface ClusterReportFields {
+  /** The node that reports. */
+  readonly node: bigint;
+  /** As in WELCOME. */
+  readonly clusterId: Uint8Array;
+  /** The leader, as far as it knows; 0 for none. */
+  readonly leader: bigint;
+  /** The Raft term, which grows with each election. */
+  readonly term: bigint;
+  /** The last entry in its log. */
+  readonly last: bigint;
+  /** The last entry that it knows to be committed. */
+  readonly commit: bigint;
+  /** What all members support; it rises when all are upgraded. */
+  readonly featureLevel: number;
+  /** The voters, then the learners. Empty on a node that waits to be added. */
+  readonly members: readonly NodeValue[];
+}
+
+/** ERROR: The request failed as a whole. */
+export interface ErrorFields {
+  /** Why: an error code. */
+  readonly code: number;
+  /** What is so: 1 retryable. */
+  readonly marks: number;
+  /** Its known effect. Read any other number as 1: 0 no, 1 unknown. */
+  readonly applied: number;
+  /** Do not try again before this time, whatever the code; the mark *retryable* is then set. 0: no hint. */
+  readonly retryAfterMs: number;
+  /** The client address of the leader, for `NOT_LEADER`; empty if unknown. */
+  readonly leader: string;
+  /** One sentence for a person. It may change between versions: decide by the code. */
+  readonly message: string;
+}
+
+/** The opcode of each response. */
+export const RESPONSES = {
+  /** The answer to HELLO. */
+  WELCOME: 0x81,
+  /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
+  PONG: 0x82,
+  /** It is done. */
+  DONE: 0x83,
+  /** Unasked, under request id 0: the server is about to close the connection. */
+  GOING_AWAY: 0x84,
+  /** The outcomes of a PUSH: one per job, in order. */
+  PUSHED: 0x90,
+  /** The jobs of a RESERVE; none when the wait was over first. */
+  RESERVED: 0xa0,
+  /** The answer to SUBSCRIBE. Jobs follow as DELIVER. */
+  SUBSCRIBED: 0xa1,
+  /** Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session. */
+  DELIVER: 0xa2,
+  /** A page of the leases that the session holds. */
+  LEASED: 0xa3,
+  /** The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order. */
+  SETTLED: 0xb0,
+  /** One job as it stands. */
+  JOB: 0xc0,
+  /** One job was changed. */
+  CHANGED: 0xc1,
+  /** Jobs were kicked. */
+  KICKED: 0xc2,
+  /** A page of jobs. */
+  JOBS: 0xc3,
+  /** How many jobs match. */
+  COUNTED: 0xc4,
+  /** How many jobs were changed. */
+  BULKED: 0xc5,
+  /** Counts by topic. */
+  TOPIC_COUNTS: 0xd0,
+  /** Counts of the queue. */
+  QUEUE_STATS: 0xd1,
+  /** Clients' connections. */
+  CONNECTION_LIST: 0xd2,
+  /** A topic's policy. */
+  TOPIC_SETTINGS: 0xd3,
+  /** A backup can be read. */
+  BACKUP_READY: 0xe0,
+  /** A part of a backup. */
+  BACKUP_DATA: 0xe1,
+  /** The members of the cluster, as one node sees them. */
+  CLUSTER_REPORT: 0xf0,
+  /** The request failed as a whole. */
+  ERROR: 0xff,
+} as const;
+
+export interface ResponseFieldsByName {
+  readonly WELCOME: WelcomeFields;
+  readonly PONG: PongFields;
+  readonly DONE: NoFields;
+  readonly GOING_AWAY: GoingAwayFields;
+  readonly PUSHED: PushedFields;
+  readonly RESERVED: ReservedFields;
+  readonly SUBSCRIBED: NoFields;
+  readonly DELIVER: DeliverFields;
+  readonly LEASED: LeasedFields;
+  readonly SETTLED: SettledFields;
+  readonly JOB: JobFields;
+  readonly CHANGED: ChangedFields;
+  readonly KICKED: KickedFields;
+  readonly JOBS: JobsFields;
+  readonly COUNTED: CountedFields;
+  readonly BULKED: BulkedFields;
+  readonly TOPIC_COUNTS: TopicCountsFields;
+  readonly QUEUE_STATS: QueueStatsFields;
+  readonly CONNECTION_LIST: ConnectionListFields;
+  readonly TOPIC_SETTINGS: TopicSettingsFields;
+  readonly BACKUP_READY: BackupReadyFields;
+  readonly BACKUP_DATA: BackupDataFields;
+  readonly CLUSTER_REPORT: ClusterReportFields;
+  readonly ERROR: ErrorFields;
+}
+
+export type ResponseName = keyof ResponseFieldsByName;
+export type ResponseFields<N extends ResponseName> = ResponseFieldsByName[N];
+
+/** A response with its fields. */
+export type Response<N extends ResponseName = ResponseName> = { [K in N]: { readonly name: K; readonly fields: ResponseFieldsByName[K] } }[N];
+
+/** Requests that may be sent again when nobody knows whether the server got them. */
+export const REPEATABLE: ReadonlySet<RequestName> = new Set([
+  'PING',
+  'GOODBYE',
+  'PUSH',
+  'RESERVE',
+  'SUBSCRIBE',
+  'LEASES',
+  'FINISH',
+  'RELEASE',
+  'TOUCH',
+  'BURY',
+  'GET',
+  'PEEK',
+  'LIST',
+  'COUNT',
+  'PAUSE',
+  'RESUME',
+  'TOPICS',
+  'STATS',
+  'CONNECTIONS',
+  'TOPIC_SET',
+  'TOPIC_SHOW',
+  'CLUSTER_STATUS',
+]);
+
+/** Requests that may be sent again only if they name a job by its id. */
+export const REPEATABLE_BY_ID: ReadonlySet<RequestName> = new Set([
+  'DELETE',
+]);
+
+/** Responses that prove that the session was connected to the leader after their request was sent. */
+export const PROOFS: ReadonlySet<ResponseName> = new Set([
+  'PONG',
+  'PUSHED',
+  'RESERVED',
+  'DELIVER',
+  'LEASED',
+  'SETTLED',
+  'JOB',
+  'CHANGED',
+  'KICKED',
+  'TOPIC_COUNTS',
+  'QUEUE_STATS',
+  'CONNECTION_LIST',
+]);

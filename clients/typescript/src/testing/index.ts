@@ -1,4 +1,4 @@
-/** A queue in memory and a clock that a test sets. */
+/** For tests of programs that use this client: a real server of their own, with a clock that they move. */
 
-export { FakeQueue, type FakeQueueOptions } from './fake-queue.js';
-export { ManualClock } from './clock.js';
+export { startQueue, TestQueue, type IdleOptions, type TestEnd, type TestQueueOptions } from './queue.js';
+export type { JobFields, JobMatch, TestJob } from './jobs.js';

@@ -1,4 +1,5 @@
 /** The client of the Adjourn delay queue. */
 module io.adjourn.client {
     exports io.adjourn.client;
+    exports io.adjourn.client.testing;
 }

@@ -5,12 +5,11 @@ declare(strict_types=1);
 namespace Adjourn\Connection;
 
 use Adjourn\Error\UsageError;
+use Adjourn\Protocol\Codec;
 
 /** Where a member listens. */
 final readonly class Address implements \Stringable
 {
-    private const PORT = 7440;
-
     private function __construct(
         public string $host,
         public int $port,
@@ -21,7 +20,7 @@ final readonly class Address implements \Stringable
     public static function parse(string $text): self
     {
         $isOne = preg_match('~^(\[[0-9A-Fa-f:.%a-z]+\]|[^\[\]:/@,\s]+)(?::(\d{1,5}))?$~', $text, $m) === 1;
-        $port = (int) ($m[2] ?? self::PORT);
+        $port = (int) ($m[2] ?? Codec::PORT_DEFAULT);
         if (!$isOne || $port < 1 || $port > 65_535) {
             throw new UsageError("\"$text\" is no address: it looks like 127.0.0.1:7440, or adjourns://127.0.0.1:7440 for TLS.");
         }

@@ -84,8 +84,8 @@ final class Answers
 
     private function prove(Message $message, int $sentMs): void
     {
-        $hasJobs = in_array($message->opcode, [Opcode::Reserved, Opcode::Deliver], true) && $message->fields['jobs'] !== [];
-        if ($message->opcode->isProof() || $hasJobs) {
+        $isEmpty = in_array($message->opcode, [Opcode::Reserved, Opcode::Deliver], true) && $message->fields['jobs'] === [];
+        if ($message->opcode->isProof() && !$isEmpty) {
             $this->leases->proven($sentMs);
         }
         if ($message->opcode === Opcode::Pong) {
@@ -172,7 +172,7 @@ final class Answers
         $call->isOnWire = false;
         $call->mayBeApplied = $call->mayBeApplied || $reply->mayBeApplied;
         $code = $reply->known();
-        $movesOn = $code?->movesOn() ?? false;
+        $movesOn = $reply->movesOn();
         if ($call->opcode === Opcode::Goodbye || $call->isOfConnection() || ($call->isOwn && !$movesOn)) {
             $this->refusedOwn($call, $reply);
             if ($movesOn && $call->opcode !== Opcode::Goodbye) {
@@ -229,7 +229,7 @@ final class Answers
     {
         $call->notBeforeMs = $this->clock->nowMs() + max($reply->retryAfterMs, $this->growingWaitMs($call));
         if ($call->isAbandoned || $call->notBeforeMs >= $call->deadlineMs) {
-            $this->calls->fail($call, $call->mayBeApplied && !$call->opcode->isRead()
+            $this->calls->fail($call, $call->mayBeApplied && !$call->isRead()
                 ? Calls::outcomeUnknown($call, $reply->message)
                 : ServerError::of($reply));
 

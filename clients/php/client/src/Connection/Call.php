@@ -60,7 +60,7 @@ final class Call
     {
         return match ($this->opcode) {
             Opcode::Reserve => $this->fields['wait_ms'],
-            Opcode::ListJobs, Opcode::Count, Opcode::Bulk, Opcode::Peek => self::BROWSE_MS_MAX,
+            Opcode::List, Opcode::Count, Opcode::Bulk, Opcode::Peek, Opcode::Advance => self::BROWSE_MS_MAX,
             Opcode::BackupBegin => self::CHECKPOINT_MS_MAX,
             default => 0,
         };
@@ -73,6 +73,18 @@ final class Call
             Opcode::Delete => isset($this->fields['ref']['job']) || ($this->fields['may_repeat'] ?? false),
             Opcode::Push => $this->isNumbered() || isset($this->fields['idempotency']),
             default => $this->opcode->isRepeatable(),
+        };
+    }
+
+    /** Whether it changes nothing: a time-out leaves no outcome unknown. */
+    public function isRead(): bool
+    {
+        return match ($this->opcode) {
+            Opcode::Get, Opcode::Peek, Opcode::List, Opcode::Count, Opcode::Leases, Opcode::Topics, Opcode::Stats,
+            Opcode::Connections, Opcode::TopicShow, Opcode::ClusterStatus, Opcode::Ping, Opcode::Reserve, Opcode::Subscribe,
+            Opcode::BackupBegin, Opcode::BackupRead, Opcode::BackupEnd, Opcode::Cancel, Opcode::Unsubscribe, Opcode::Credit,
+            Opcode::Goodbye => true,
+            default => false,
         };
     }
 

@@ -10,13 +10,13 @@ use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ProtocolError;
 use Adjourn\Error\ServerError;
 use Adjourn\Error\TimeoutError;
+use Adjourn\Limit;
 use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\Opcode;
 
 /** The calls without an answer: which of them to send, which to send again, and what becomes of the others. */
 final class Calls
 {
-    private const PRODUCER_WINDOW = 16_384;
     private const UNSENT_BYTES_MAX = 1 << 20;
     /** A call that was on so many garbled connections is not sent again: its answer may be what cannot be read. */
     private const FAULTS_MAX = 3;
@@ -138,7 +138,7 @@ final class Calls
             }
             $isSent = $call->isOnWire || $call->mayBeApplied;
             $call->isCancelled ? $call->fulfil(['jobs' => []]) : $call->fail(match (true) {
-                $call->opcode->isRead() || !$isSent => $call->error ?? new TimeoutError($call->opcode->name . ' got no answer in time.'),
+                $call->isRead() || !$isSent => $call->error ?? new TimeoutError($call->opcode->name . ' got no answer in time.'),
                 default => self::outcomeUnknown($call, 'no answer came in time.'),
             });
             $call->isAbandoned = true;
@@ -247,7 +247,7 @@ final class Calls
             if ($call->isOnWire) {
                 continue;
             }
-            $this->fail($call, $call->mayBeApplied && !$call->opcode->isRead()
+            $this->fail($call, $call->mayBeApplied && !$call->isRead()
                 ? self::outcomeUnknown($call, $error->getMessage())
                 : $error);
         }
@@ -258,7 +258,7 @@ final class Calls
     {
         if ($call->firstNumber === null) {
             $jobs = count($call->fields['jobs']);
-            if ($oldest !== null && $this->nextNumber + $jobs - $oldest > self::PRODUCER_WINDOW) {
+            if ($oldest !== null && $this->nextNumber + $jobs - $oldest > Limit::PRODUCER_WINDOW_MAX) {
                 return false;
             }
             $call->firstNumber = $this->nextNumber;

@@ -127,7 +127,7 @@ final class Feeds
     {
         $feed->id = null;
         $feed->stands = false;
-        if ($reply->known()?->movesOn() ?? false) {
+        if ($reply->movesOn()) {
             return true;
         }
         $feed->error = ServerError::of($reply);

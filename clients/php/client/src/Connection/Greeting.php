@@ -7,14 +7,12 @@ namespace Adjourn\Connection;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Options;
 use Adjourn\Protocol\Codec;
+use Adjourn\Protocol\ConnectionFrames;
 use Adjourn\Protocol\Opcode;
 
 /** HELLO and its answer. */
 final readonly class Greeting
 {
-    private const LEASES_OUTLIVE = 1;
-    private const NO_SESSION = 2;
-
     public function __construct(
         private Options $options,
         private Clock $clock,
@@ -45,13 +43,13 @@ final readonly class Greeting
     public function hello(?Welcome $last, bool $wantsSession): string
     {
         return Codec::encode(Opcode::Hello, Calls::HELLO_ID, [
-            'magic' => 'ADJ1',
-            'version_min' => 1,
-            'version_max' => 1,
-            'options' => ($this->options->leasesOutlive ? self::LEASES_OUTLIVE : 0) | ($wantsSession ? 0 : self::NO_SESSION),
+            'version_min' => Codec::PROTOCOL_VERSION,
+            'version_max' => Codec::PROTOCOL_VERSION,
+            'options' => ($this->options->leasesOutlive ? ConnectionFrames::HELLO_OPTIONS_LEASES_OUTLIVE : 0)
+                | ($wantsSession ? 0 : ConnectionFrames::HELLO_OPTIONS_NO_SESSION),
             'heartbeat_ms' => $this->options->heartbeatMs,
             'session' => $last?->session ?? 0,
-            'secret' => $last?->secret ?? str_repeat("\0", 16),
+            'secret' => $last?->secret ?? Codec::NONE,
             'client_name' => $this->options->clientName,
             'token' => $this->options->token,
         ]);

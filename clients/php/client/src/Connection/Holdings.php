@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Protocol\DeliveryFrames;
 use Adjourn\Protocol\Opcode;
 use Adjourn\Release;
 
@@ -118,7 +119,7 @@ final class Holdings
     public function shown(array $page): void
     {
         $this->giveBack($this->neverCame($page['jobs']));
-        if (($page['marks'] & 1) === 1) {
+        if (($page['marks'] & DeliveryFrames::PAGE_MARKS_MORE) !== 0) {
             $last = end($page['jobs']);
             $this->ask($last === false ? 0 : $last['job']);
         } else {

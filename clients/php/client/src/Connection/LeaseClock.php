@@ -35,7 +35,7 @@ final class LeaseClock
     }
 
     /** A connection was welcomed whose HELLO was sent at `saidMs`. */
-    public function welcomed(int $saidMs, ?int $graceMs, bool $areKept, ?int $clockMs): void
+    public function welcomed(int $saidMs, ?int $graceMs, bool $areKept, int $clockMs): void
     {
         if (!$areKept) {
             $this->why = LeaseEnd::Stale;
@@ -55,9 +55,9 @@ final class LeaseClock
      * PONG to a PING that was sent at `saidMs`, or WELCOME to HELLO. Each pair is a lower bound; the one whose answer was
      * under way for the shortest time is the best, until the clocks may have drifted.
      */
-    public function showsClock(int $saidMs, ?int $clockMs): void
+    public function showsClock(int $saidMs, int $clockMs): void
     {
-        if (($clockMs ?? 0) <= 0) {
+        if ($clockMs <= 0) {
             return;
         }
         $isBetter = $saidMs - $clockMs > $this->saidMs - $this->clockMs;
@@ -106,10 +106,10 @@ final class LeaseClock
     }
 
     /** For how long a delivered job is the client's own, from `nowMs` on; 0 or less if its lease is over. */
-    public function leftMs(int $nowMs, int $ttrLeftMs, ?int $deadlineMs): int
+    public function leftMs(int $nowMs, int $ttrLeftMs, int $deadlineMs): int
     {
         $left = $ttrLeftMs;
-        if ($this->clockMs > 0 && ($deadlineMs ?? 0) > 0) {
+        if ($this->clockMs > 0 && $deadlineMs > 0) {
             $left = min($left, $this->saidMs + $deadlineMs - $this->clockMs - $nowMs);
         }
 

@@ -4,16 +4,18 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Protocol\ConnectionFrames;
+
 /** Limits of the server; before the first WELCOME, those of a server with the default configuration. */
 final readonly class Limits
 {
     public function __construct(
-        public int $frameBytesMax = 1_114_112,
-        public int $bodyBytesMax = 1_048_576,
-        public int $pushJobsMax = 4096,
-        public int $leasesMax = 4096,
-        public int $reserveJobsMax = 1024,
-        public int $inFlightMax = 1024,
+        public int $frameBytesMax = ConnectionFrames::DEFAULT_FRAME_BYTES_MAX,
+        public int $bodyBytesMax = ConnectionFrames::DEFAULT_BODY_BYTES_MAX,
+        public int $pushJobsMax = ConnectionFrames::DEFAULT_PUSH_JOBS_MAX,
+        public int $leasesMax = ConnectionFrames::DEFAULT_LEASES_MAX,
+        public int $reserveJobsMax = ConnectionFrames::DEFAULT_RESERVE_JOBS_MAX,
+        public int $inFlightMax = ConnectionFrames::DEFAULT_IN_FLIGHT_MAX,
     ) {
     }
 }

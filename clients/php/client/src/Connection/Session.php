@@ -13,6 +13,7 @@ use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
 use Adjourn\Options;
 use Adjourn\Protocol\Codec;
+use Adjourn\Protocol\ConnectionFrames;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
 
@@ -35,10 +36,6 @@ final class Session
     private const KEYED_JOBS_MAX = 1024;
     /** Longer than any call takes. */
     private const LONG_MS = 86_400_000;
-    /** GOING_AWAY: another connection has resumed the session. */
-    private const TAKEN = 3;
-    /** GOING_AWAY: an operator has closed the connection. */
-    private const DISCONNECTED = 4;
 
     public readonly LeaseClock $leases;
     private readonly Search $search;
@@ -125,7 +122,8 @@ final class Session
             $this->step($this->clock->nowMs() + self::STEP_MS_MAX);
         }
         $this->consumes = $this->consumes || $opcode === Opcode::Reserve || $opcode === Opcode::Subscribe;
-        $this->pushedJobs += $opcode === Opcode::Push ? count($fields['jobs']) : 0;
+        // A key that the caller has chosen stays the same in a session.
+        $this->pushedJobs += $opcode === Opcode::Push && !isset($fields['idempotency']) ? count($fields['jobs']) : 0;
         if ($this->consumes || $opcode === Opcode::Leases || $this->pushedJobs > self::KEYED_JOBS_MAX) {
             $this->open();
         }
@@ -348,10 +346,10 @@ final class Session
     private function goesAway(Link $link, array $fields): void
     {
         $this->options->logger->info("adjourn: the server closes the connection: {$fields['message']}");
-        if ($fields['reason'] === self::TAKEN && !$this->search->tookItselfOver()) {
+        if ($fields['reason'] === ConnectionFrames::GOING_AWAY_SESSION_TAKEN_OVER && !$this->search->tookItselfOver()) {
             $this->isTaken = true;
         }
-        $this->search->pause($fields['reason'] === self::DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
+        $this->search->pause($fields['reason'] === ConnectionFrames::GOING_AWAY_DISCONNECTED ? self::DISCONNECTED_PAUSE_MS : 0);
         $link->drain('the server sent this client away');
     }
 
@@ -441,7 +439,7 @@ final class Session
     {
         $this->end = $end;
         foreach ($this->calls->open as $call) {
-            $isUnknown = ($call->isOnWire || $call->mayBeApplied) && !$call->opcode->isRead();
+            $isUnknown = ($call->isOnWire || $call->mayBeApplied) && !$call->isRead();
             $this->calls->fail($call, $isUnknown ? Calls::outcomeUnknown($call, $end->getMessage()) : $end);
         }
         $this->feeds->end($end);

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Protocol\ConnectionFrames;
+
 /** What the server said in WELCOME. */
 final readonly class Welcome
 {
@@ -20,7 +22,8 @@ final readonly class Welcome
         public Limits $limits,
         public string $serverName,
         public array $members,
-        public ?int $clockMs,
+        /** 0: not shown */
+        public int $clockMs,
     ) {
     }
 
@@ -31,8 +34,8 @@ final readonly class Welcome
             $f['cluster_id'],
             $f['session'],
             $f['secret'],
-            ($f['marks'] & 1) !== 0,
-            ($f['marks'] & 2) !== 0,
+            ($f['marks'] & ConnectionFrames::WELCOME_MARKS_RESUMED) !== 0,
+            ($f['marks'] & ConnectionFrames::WELCOME_MARKS_LEASES_KEPT) !== 0,
             $f['heartbeat_ms'],
             $f['session_grace_ms'],
             new Limits(

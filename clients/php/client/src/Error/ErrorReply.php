@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn\Error;
 
+use Adjourn\Protocol\ConnectionFrames;
+
 /** An ERROR frame, or the code of one job or lease. */
 final readonly class ErrorReply
 {
@@ -22,9 +24,9 @@ final readonly class ErrorReply
     {
         return new self(
             $f['code'],
-            ($f['marks'] & 1) === 1,
+            ($f['marks'] & ConnectionFrames::ERROR_MARKS_RETRYABLE) !== 0,
             // Unknown values are for the careful.
-            $f['applied'] !== 0,
+            $f['applied'] !== ConnectionFrames::APPLIED_NO,
             $f['retry_after_ms'],
             $f['leader'],
             $f['message'],
@@ -49,5 +51,14 @@ final readonly class ErrorReply
     public function known(): ?ErrorCode
     {
         return ErrorCode::tryFrom($this->code);
+    }
+
+    /** Whether the client leaves this server and continues at another, or here with a new session. */
+    public function movesOn(): bool
+    {
+        return match ($this->known()) {
+            ErrorCode::NotLeader, ErrorCode::NoLeader, ErrorCode::Stopping, ErrorCode::SessionUnknown => true,
+            default => false,
+        };
     }
 }

@@ -1,13 +1,20 @@
 <?php
 
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
 declare(strict_types=1);
 
 namespace Adjourn\Protocol;
 
+use function ord;
+use function strlen;
+use function substr;
+
 /**
- * Frames to bytes and back, by the tables of Layout. No I/O, no state.
+ * Frames to bytes and back: what a client sends and what it gets. No I/O, no state.
  *
- * A u64 is kept as the same 64 bits in a PHP int: a value from 2^63 on is negative here, and goes back as it came.
+ * A u64 is kept as the same 64 bits in a PHP int: a value from 2^63 on is negative here, and goes back as it came. A u128 is
+ * its 16 bytes, the lowest first.
  */
 final class Codec
 {
@@ -15,279 +22,187 @@ final class Codec
     public const LENGTH_BYTES = 4;
     /** Bytes of opcode, flags, group, reserved and request id; the length field counts them. */
     public const HEAD_BYTES = 8;
-    /** The server never sends a frame whose length is above this. */
-    public const RESPONSE_BYTES_MAX = 33_554_432;
+    /** A u128 or an id that says nothing. */
+    public const NONE = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    /** The version of the protocol that this schema describes. */
+    public const PROTOCOL_VERSION = 1;
+    /** The port of a server, unless it is configured. */
+    public const PORT_DEFAULT = 7440;
+    /** A PUSH without protection against repeats. */
+    public const SEQUENCE_NONE = 0;
+    /** `delay_ms` of a RELEASE: the attempt failed, and the job waits for its backoff. */
+    public const RELEASE_BY_BACKOFF = -1;
+    /** `delay_ms` of a RELEASE: the work was not begun; no attempt is counted, and the job is ready at once. */
+    public const RELEASE_NOT_STARTED = -2;
+    /** Added to `delay_ms` of a RELEASE: the work was not begun and is not to begin before this delay; no attempt is counted. */
+    public const RELEASE_PARKED = PHP_INT_MIN;
 
-    private const PACK = ['u8' => 'C', 'u16' => 'v', 'u32' => 'V', 'u64' => 'P', 'i64' => 'P', 'raw4' => 'a4', 'raw16' => 'a16'];
-    private const BYTES = ['u8' => 1, 'u16' => 2, 'u32' => 4, 'u64' => 8, 'i64' => 8, 'raw4' => 4, 'raw16' => 16];
-    private const MAX = ['u8' => 0xFF, 'u16' => 0xFFFF, 'u32' => 0xFFFFFFFF];
-    /** The integer that holds a length, and whether the bytes are a text. */
-    private const SIZED = [
-        'text8' => ['u8', true], 'text16' => ['u16', true], 'texts8' => ['u8', false],
-        'bytes16' => ['u16', false], 'bytes32' => ['u32', false],
-    ];
-
-    /** @param array<string, mixed> $fields */
-    public static function encode(Opcode $opcode, int $requestId, array $fields = []): string
+    /** @param array<string, mixed> $f the fields of the frame */
+    public static function encode(Opcode $opcode, int $requestId, array $f = []): string
     {
-        $payload = '';
-        foreach (Layout::of($opcode) as $name => $type) {
-            if (is_array($type)) {
-                $payload .= self::encodeItems($type[0], $type[1], $fields[$name] ?? null);
-                continue;
-            }
-            if ($type[-1] === '?') {
-                if (($fields[$name] ?? null) === null) {
-                    break;
-                }
-                $type = substr($type, 0, -1);
-            }
-            $payload .= self::encodeField($type, $fields[$name], $name);
-        }
+        $payload = match ($opcode->value) {
+            0x01 => ConnectionFrames::encodeHello($f),
+            0x02 => '',
+            0x03 => '',
+            0x10 => PushFrames::encodePush($f),
+            0x20 => DeliveryFrames::encodeReserve($f),
+            0x21 => DeliveryFrames::encodeSubscribe($f),
+            0x22 => DeliveryFrames::encodeCredit($f),
+            0x23 => DeliveryFrames::encodeUnsubscribe($f),
+            0x24 => DeliveryFrames::encodeCancel($f),
+            0x25 => DeliveryFrames::encodeLeases($f),
+            0x30 => SettleFrames::encodeFinish($f),
+            0x31 => SettleFrames::encodeRelease($f),
+            0x32 => SettleFrames::encodeTouch($f),
+            0x33 => SettleFrames::encodeBury($f),
+            0x40 => JobFrames::encodeGet($f),
+            0x41 => JobFrames::encodeDelete($f),
+            0x42 => JobFrames::encodeReschedule($f),
+            0x43 => JobFrames::encodeRunNow($f),
+            0x44 => JobFrames::encodeKick($f),
+            0x45 => JobFrames::encodePeek($f),
+            0x46 => JobFrames::encodeKickMany($f),
+            0x47 => JobFrames::encodeList($f),
+            0x48 => JobFrames::encodeCount($f),
+            0x49 => JobFrames::encodeBulk($f),
+            0x50 => TopicFrames::encodePause($f),
+            0x51 => TopicFrames::encodeResume($f),
+            0x52 => '',
+            0x53 => '',
+            0x54 => TopicFrames::encodeConnections($f),
+            0x55 => TopicFrames::encodeDisconnect($f),
+            0x56 => TopicFrames::encodeTopicSet($f),
+            0x57 => TopicFrames::encodeTopicDelete($f),
+            0x58 => TopicFrames::encodeTopicShow($f),
+            0x59 => TopicFrames::encodeAdvance($f),
+            0x60 => '',
+            0x61 => BackupFrames::encodeBackupRead($f),
+            0x62 => '',
+            0x70 => '',
+            0x71 => ClusterFrames::encodeClusterAdd($f),
+            0x72 => ClusterFrames::encodeClusterRemove($f),
+            0x73 => ClusterFrames::encodeClusterTransfer($f),
+        };
 
         return pack('VCx3V', self::HEAD_BYTES + strlen($payload), $opcode->value, $requestId) . $payload;
     }
 
     /**
-     * Decodes what follows the length field. Null for an opcode that this client does not know.
+     * Decodes what follows the length field. Null for an opcode that is not known here.
      *
      * @throws Malformed
      */
     public static function decode(string $frame): ?Message
     {
         if (strlen($frame) < self::HEAD_BYTES) {
-            throw new Malformed('A frame is shorter than its head.');
+            throw Malformed::cutOff();
         }
-        $head = unpack('Copcode/x3/Vid', $frame);
-        $opcode = Opcode::tryFrom($head['opcode']);
-        if ($opcode === null) {
-            return null;
-        }
-        $at = self::HEAD_BYTES;
-        $fields = [];
-        foreach (Layout::of($opcode) as $name => $type) {
-            if (is_array($type)) {
-                $fields[$name] = self::decodeItems($type[0], $type[1], $frame, $at);
-                continue;
-            }
-            if ($type[-1] === '?') {
-                if ($at === strlen($frame)) {
-                    $fields[$name] = null;
-                    continue;
-                }
-                $type = substr($type, 0, -1);
-            }
-            $fields[$name] = self::decodeField($type, $frame, $at);
-        }
+        $opcode = ord($frame[0]);
+        $fields = match ($opcode) {
+            0x81 => ConnectionFrames::decodeWelcome($frame),
+            0x82 => ConnectionFrames::decodePong($frame),
+            0x83 => [],
+            0x84 => ConnectionFrames::decodeGoingAway($frame),
+            0x90 => PushFrames::decodePushed($frame),
+            0xA0 => DeliveryFrames::decodeReserved($frame),
+            0xA1 => [],
+            0xA2 => DeliveryFrames::decodeDeliver($frame),
+            0xA3 => DeliveryFrames::decodeLeased($frame),
+            0xB0 => SettleFrames::decodeSettled($frame),
+            0xC0 => JobFrames::decodeJob($frame),
+            0xC1 => JobFrames::decodeChanged($frame),
+            0xC2 => JobFrames::decodeKicked($frame),
+            0xC3 => JobFrames::decodeJobs($frame),
+            0xC4 => JobFrames::decodeCounted($frame),
+            0xC5 => JobFrames::decodeBulked($frame),
+            0xD0 => TopicFrames::decodeTopicCounts($frame),
+            0xD1 => TopicFrames::decodeQueueStats($frame),
+            0xD2 => TopicFrames::decodeConnectionList($frame),
+            0xD3 => TopicFrames::decodeTopicSettings($frame),
+            0xE0 => BackupFrames::decodeBackupReady($frame),
+            0xE1 => BackupFrames::decodeBackupData($frame),
+            0xF0 => ClusterFrames::decodeClusterReport($frame),
+            0xFF => ConnectionFrames::decodeError($frame),
+            default => null,
+        };
 
-        return new Message($opcode, $head['id'], $fields);
-    }
-
-    private static function encodeField(string $type, mixed $value, string $name): string
-    {
-        if ($type === 'jobref') {
-            return isset($value['key'])
-                ? "\x01" . self::encodeField('text8', $value['topic'], 'topic') . self::encodeField('text16', $value['key'], 'key')
-                : "\x00" . pack('P', $value['job']);
-        }
-        if (isset(self::SIZED[$type])) {
-            return self::encodeField(self::SIZED[$type][0], strlen($value), $name) . $value;
-        }
-        $max = self::MAX[$type] ?? null;
-        if ($max !== null && ($value < 0 || $value > $max)) {
-            throw new \InvalidArgumentException("$name is out of range: it goes from 0 to $max.");
-        }
-        if ($type[0] === 'r' && strlen($value) !== self::BYTES[$type]) {
-            throw new \InvalidArgumentException("$name has to have " . self::BYTES[$type] . ' bytes.');
-        }
-
-        return pack(self::PACK[$type], $value);
-    }
-
-    private static function decodeField(string $type, string $frame, int &$at): mixed
-    {
-        if ($type === 'jobref') {
-            $kind = self::decodeField('u8', $frame, $at);
-
-            return match ($kind) {
-                0 => ['job' => self::decodeField('u64', $frame, $at)],
-                1 => [
-                    'topic' => self::decodeField('text8', $frame, $at),
-                    'key' => self::decodeField('text16', $frame, $at),
-                ],
-                default => throw new Malformed("A job reference is of the unknown kind $kind."),
-            };
-        }
-        if (isset(self::SIZED[$type])) {
-            [$length, $isText] = self::SIZED[$type];
-
-            return self::take($frame, $at, self::decodeField($length, $frame, $at), $isText);
-        }
-        $bytes = self::BYTES[$type];
-        self::need($frame, $at, $bytes);
-        $value = $type[0] === 'r' ? substr($frame, $at, $bytes) : unpack(self::PACK[$type], $frame, $at)[1];
-        $at += $bytes;
-
-        return $value;
-    }
-
-    /** @param array<string, string> $fixed */
-    private static function encodeItems(string $kind, array $fixed, mixed $items): string
-    {
-        if ($kind === 'record') {
-            return self::encodeItem($fixed, $items);
-        }
-        if ($items === null && $kind === 'list?') {
-            return '';
-        }
-        $plan = self::plan($fixed);
-        $out = pack('vV', $plan['bytes'], count($items));
-        foreach ($items as $item) {
-            $out .= self::encodeItem($fixed, $item);
-        }
-
-        return $out;
+        return $fields === null ? null : new Message(Opcode::from($opcode), unpack('V', $frame, 4)[1], $fields);
     }
 
     /**
-     * @param array<string, string> $fixed
-     * @param array<string, mixed> $item
-     */
-    private static function encodeItem(array $fixed, array $item): string
-    {
-        $head = '';
-        $pieces = '';
-        foreach ($fixed as $name => $type) {
-            $type = rtrim($type, '?');
-            if ($type[0] !== '>') {
-                $head .= self::encodeField($type, $item[$name], $name);
-                continue;
-            }
-            $type = substr($type, 1);
-            if ($type === 'texts8') {
-                $head .= self::encodeField('u8', count($item[$name]), $name);
-                foreach ($item[$name] as $text) {
-                    $pieces .= self::encodeField('text8', $text, $name);
-                }
-                continue;
-            }
-            $head .= self::encodeField(self::SIZED[$type][0], strlen($item[$name]), $name);
-            $pieces .= $item[$name];
-        }
-
-        return $head . $pieces;
-    }
-
-    /**
-     * @param array<string, string> $fixed
-     * @return array<mixed>|null
-     */
-    private static function decodeItems(string $kind, array $fixed, string $frame, int &$at): ?array
-    {
-        $plan = self::plan($fixed);
-        if ($kind === 'record') {
-            return self::decodeItem($plan, $plan['bytes'], $frame, $at);
-        }
-        if ($kind === 'list?' && $at === strlen($frame)) {
-            return null;
-        }
-        $bytes = self::decodeField('u16', $frame, $at);
-        $count = self::decodeField('u32', $frame, $at);
-        if ($bytes < $plan['bytes_min']) {
-            throw new Malformed("The fixed part of an item has $bytes bytes, and needs {$plan['bytes_min']}.");
-        }
-        // A count that the frame has no room for is refused before anything is reserved for it.
-        if ($count > intdiv(strlen($frame) - $at, $bytes)) {
-            throw new Malformed("A list of $count items does not fit its frame.");
-        }
-        $items = [];
-        for (; $count > 0; --$count) {
-            $items[] = self::decodeItem($plan, $bytes, $frame, $at);
-        }
-
-        return $items;
-    }
-
-    /**
-     * @param array{unpack: string, short: string, bytes: int, bytes_min: int, pieces: array<string, string>, optional: list<string>} $plan
+     * @internal Numbers that stand next to each other.
+     *
      * @return array<string, mixed>
      */
-    private static function decodeItem(array $plan, int $bytes, string $frame, int &$at): array
+    public static function fixed(string $format, int $bytes, string $frame, int &$at): array
     {
-        self::need($frame, $at, $bytes);
-        if ($bytes >= $plan['bytes']) {
-            $item = unpack($plan['unpack'], $frame, $at);
-        } else {
-            $item = unpack($plan['short'], $frame, $at) + array_fill_keys($plan['optional'], null);
+        if ($bytes > strlen($frame) - $at) {
+            throw Malformed::cutOff();
         }
         $at += $bytes;
-        foreach ($plan['pieces'] as $name => $type) {
-            if ($type === 'texts8') {
-                $texts = [];
-                for ($count = $item[$name]; $count > 0; --$count) {
-                    $texts[] = self::decodeField('text8', $frame, $at);
-                }
-                $item[$name] = $texts;
-                continue;
-            }
-            $item[$name] = self::take($frame, $at, $item[$name], self::SIZED[$type][1]);
+
+        return unpack($format, $frame, $at - $bytes);
+    }
+
+    /** @internal */
+    public static function bytes(string $frame, int &$at, int $bytes): string
+    {
+        if ($bytes > strlen($frame) - $at) {
+            throw Malformed::cutOff();
+        }
+        $at += $bytes;
+
+        return substr($frame, $at - $bytes, $bytes);
+    }
+
+    /** @internal */
+    public static function text(string $frame, int &$at, int $bytes): string
+    {
+        $text = self::bytes($frame, $at, $bytes);
+        if (preg_match('//u', $text) !== 1) {
+            throw Malformed::noText();
         }
 
-        return $item;
+        return $text;
     }
 
     /**
-     * What unpack() needs for a fixed part. Each table is looked at once.
+     * @internal The head of a list. A count that the frame has no room for is refused before anything is reserved for it.
      *
-     * @param array<string, string> $fixed
-     * @return array{unpack: string, short: string, bytes: int, bytes_min: int, pieces: array<string, string>, optional: list<string>}
+     * @return array{int, int} bytes of the fixed part of an item, and how many items there are
      */
-    private static function plan(array $fixed): array
+    public static function listHead(string $frame, int &$at, int $bytesMin): array
     {
-        static $plans = [];
-        $id = implode(',', array_keys($fixed));
-        if (isset($plans[$id])) {
-            return $plans[$id];
+        ['fixed' => $fixed, 'count' => $count] = self::fixed('vfixed/Vcount', 6, $frame, $at);
+        if ($fixed < $bytesMin) {
+            throw new Malformed("The fixed part of an item has $fixed bytes, and needs $bytesMin.");
         }
-        $plan = ['unpack' => '', 'short' => '', 'bytes' => 0, 'bytes_min' => 0, 'pieces' => [], 'optional' => []];
-        foreach ($fixed as $name => $type) {
-            $isOptional = $type[-1] === '?';
-            $type = rtrim($type, '?');
-            if ($type[0] === '>') {
-                $plan['pieces'][$name] = substr($type, 1);
-                $type = self::SIZED[substr($type, 1)][0];
-            }
-            $plan['unpack'] .= '/' . self::PACK[$type] . $name;
-            $plan['bytes'] += self::BYTES[$type];
-            if ($isOptional) {
-                $plan['optional'][] = $name;
-            } else {
-                $plan['short'] .= '/' . self::PACK[$type] . $name;
-                $plan['bytes_min'] += self::BYTES[$type];
-            }
+        if ($count > intdiv(strlen($frame) - $at, $fixed)) {
+            throw new Malformed("A list of $count items does not fit its frame.");
         }
-        $plan['unpack'] = substr($plan['unpack'], 1);
-        $plan['short'] = substr($plan['short'], 1);
 
-        return $plans[$id] = $plan;
+        return [$fixed, $count];
     }
 
-    private static function take(string $frame, int &$at, int $bytes, bool $isText): string
+    /** @internal The number, if it has so many bits. */
+    public static function narrow(int $number, int $bits, string $name): int
     {
-        self::need($frame, $at, $bytes);
-        $value = substr($frame, $at, $bytes);
-        if ($isText && preg_match('//u', $value) !== 1) {
-            throw new Malformed('A text is not UTF-8.');
-        }
-        $at += $bytes;
-
-        return $value;
+        return $number >> $bits === 0 ? $number : throw self::outOfRange([$name => [$number, $bits]]);
     }
 
-    private static function need(string $frame, int $at, int $bytes): void
+    /**
+     * @internal
+     *
+     * @param array<string, array{int, int}> $numbers by name, each with the bits that there are for it
+     */
+    public static function outOfRange(array $numbers): \InvalidArgumentException
     {
-        if ($bytes > strlen($frame) - $at) {
-            throw new Malformed('A frame is cut off.');
+        foreach ($numbers as $name => [$number, $bits]) {
+            if ($number >> $bits !== 0) {
+                return new \InvalidArgumentException($bits === 0 ? "$name must have 16 bytes." : "$name is out of range: it goes from 0 to " . (1 << $bits) - 1 . '.');
+            }
         }
+
+        return new \InvalidArgumentException('A number is out of range.');
     }
 }

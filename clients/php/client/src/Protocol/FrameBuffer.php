@@ -4,13 +4,15 @@ declare(strict_types=1);
 
 namespace Adjourn\Protocol;
 
+use Adjourn\Limit;
+
 /** Cuts a stream of bytes into frames. Holds at most one frame and what one read brought. */
 final class FrameBuffer
 {
     private string $bytes = '';
     private int $at = 0;
 
-    public function __construct(private readonly int $lengthMax = Codec::RESPONSE_BYTES_MAX)
+    public function __construct(private readonly int $lengthMax = Limit::RESPONSE_BYTES_MAX)
     {
     }
 

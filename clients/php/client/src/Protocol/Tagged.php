@@ -39,6 +39,20 @@ final class Tagged
         return $elements;
     }
 
+    /**
+     * Elements that are encoded, and others, in the order of their tags. Of one tag, the others come first.
+     *
+     * @param list<array{int, string}> $others
+     */
+    public static function merge(string $encoded, array $others): string
+    {
+        $elements = [...$others, ...self::decode($encoded)];
+        // The sort is stable: headers keep their order. Whether a tag is critical does not count.
+        usort($elements, static fn (array $a, array $b): int => ($a[0] & 0x7FFF) <=> ($b[0] & 0x7FFF));
+
+        return self::encode($elements);
+    }
+
     /** The integer in a value, which has to have exactly these bytes. */
     public static function number(string $code, string $value): int
     {

@@ -14,7 +14,6 @@ use Adjourn\Error\LeaseLost;
 use Adjourn\Error\Server\StaleLease;
 use Adjourn\Job;
 use Adjourn\LeaseEnd;
-use Adjourn\Queue;
 use Adjourn\Release;
 use Psr\Log\LoggerInterface;
 
@@ -56,7 +55,7 @@ final class Worker
     private bool $isEndingProcess = false;
 
     public function __construct(
-        private readonly Queue $queue,
+        private readonly Client $client,
         ?WorkerOptions $options = null,
         private readonly LoggerInterface $logger = new ErrorLog(),
         private readonly Clock $clock = new SystemClock(),
@@ -79,9 +78,7 @@ final class Worker
         $signals = new Signals();
         $this->isRunning = true;
         $handled = $this->finished + $this->failed + $this->lost;
-        if ($this->queue instanceof Client) {
-            $this->queue->adopt($this);
-        }
+        $this->client->adopt($this);
         try {
             $this->listen($signals);
             $this->work($topics, $this->pipeline($handler));
@@ -89,10 +86,8 @@ final class Worker
             $this->isRunning = false;
             $this->giveBack();
             $signals->restore();
-            if ($this->queue instanceof Client) {
-                $this->queue->session()->endCallsBy(null);
-                $this->queue->disown($this);
-            }
+            $this->client->session()->endCallsBy(null);
+            $this->client->disown($this);
         }
 
         return $this->finished + $this->failed + $this->lost - $handled;
@@ -107,11 +102,9 @@ final class Worker
         $withinMs ??= $this->options->stopMs;
         $this->stopAtMs ??= $this->clock->nowMs() + $withinMs;
         $this->stopping->cancel();
-        if ($this->queue instanceof Client) {
-            // A server that does not answer must not hold up the end.
-            $session = $this->queue->session();
-            $session->endCallsBy($session->clock->nowMs() + $withinMs + self::LAST_SETTLE_MS);
-        }
+        // A server that does not answer must not hold up the end.
+        $session = $this->client->session();
+        $session->endCallsBy($session->clock->nowMs() + $withinMs + self::LAST_SETTLE_MS);
         if ($this->options->handlesSignals && $this->isRunning && function_exists('pcntl_alarm')) {
             pcntl_alarm(max(1, intdiv($withinMs + 999, 1000)));
         }
@@ -119,8 +112,7 @@ final class Worker
 
     public function health(): Health
     {
-        $isConnected = !$this->queue instanceof Client || $this->queue->isConnected();
-        $isAtWork = $this->current !== null || ($isConnected && !$this->hasFailedToReserve);
+        $isAtWork = $this->current !== null || ($this->client->isConnected() && !$this->hasFailedToReserve);
 
         return new Health(
             isConsuming: $this->isRunning && !$this->stopping->isCancelled() && $isAtWork,
@@ -140,15 +132,13 @@ final class Worker
         if ($job === null) {
             return;
         }
-        if ($this->queue instanceof Client) {
-            $session = $this->queue->session();
-            if ($session->isBusy()) {
-                // A signal came while the handler itself uses the client. The next tick looks again.
-                return;
-            }
-            if ($session->isConnected()) {
-                $session->step($this->clock->nowMs());
-            }
+        $session = $this->client->session();
+        if ($session->isBusy()) {
+            // A signal came while the handler itself uses the client. The next tick looks again.
+            return;
+        }
+        if ($session->isConnected()) {
+            $session->step($this->clock->nowMs());
         }
         $now = $this->clock->nowMs();
         if ($this->stopAtMs !== null && $now >= $this->stopAtMs) {
@@ -171,7 +161,7 @@ final class Worker
         for ($jobs = 0; !$this->stopping->isCancelled() && $jobs !== $this->options->maxJobs;) {
             if ($this->waiting === []) {
                 try {
-                    $this->waiting = $this->queue->reserve(
+                    $this->waiting = $this->client->reserve(
                         $topics,
                         $this->options->stopsWhenEmpty ? 0 : $this->options->waitMs,
                         1 + $this->options->prefetch,
@@ -224,7 +214,7 @@ final class Worker
             ++$this->failed;
             $this->logger->error("adjourn: job $job->lease could not be settled: {$late->getMessage()}");
         }
-        if ($this->queue instanceof Client && $this->queue->isConnected()) {
+        if ($this->client->isConnected()) {
             $this->answeredMs = $this->clock->nowMs();
         }
     }
@@ -329,7 +319,7 @@ final class Worker
         $this->release($jobs);
         if ($this->isEndingProcess) {
             $left = max(1, ($this->stopAtMs ?? 0) - $this->clock->nowMs());
-            $this->queue->close(min($left, $this->options->stopMs));
+            $this->client->close(min($left, $this->options->stopMs));
         }
     }
 
@@ -348,7 +338,7 @@ final class Worker
     {
         $held = array_values(array_filter($jobs, static fn (Job $job): bool => !$job->isLost()));
         try {
-            $refusals = array_filter($this->queue->releaseMany($held, Release::notStarted()));
+            $refusals = array_filter($this->client->releaseMany($held, Release::notStarted()));
         } catch (AdjournError $error) {
             $refusals = [$error];
         }

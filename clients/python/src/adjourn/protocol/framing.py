@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
+from . import requests, responses
 from .numbers import HEADER_BYTES, RESPONSE_BYTES_MAX
-from .requests import REQUESTS, Request
-from .responses import RESPONSES, Response
-from .wire import MalformedFrame, Reader, Unencodable, Writer
+from .requests import Request
+from .responses import Response
+from .wire import MalformedFrame, Unencodable, unfitting
 
+T = TypeVar("T")
 _HEADER = struct.Struct("<IBBBBI")
 _UNCOUNTED_BYTES = 4
 _LENGTH_MIN = HEADER_BYTES - _UNCOUNTED_BYTES
+_NO_HEADER = bytes(HEADER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +30,39 @@ class Frame:
     payload: bytes
 
 
-def encode(request_id: int, message: Request | Response) -> bytes:
+def encode(request_id: int, request: Request) -> bytearray:
     """A whole frame."""
-    w = Writer()
-    message.write(w)
-    payload = w.getvalue()
+    return framed(request_id, request.OPCODE, request.NAME, requests.WRITERS[request.OPCODE], request)
+
+
+def framed(request_id: int, opcode: int, name: str, write: Callable[[T, list[bytes]], None], message: T) -> bytearray:
+    """A whole frame, whose payload this function writes."""
+    parts = [_NO_HEADER]
     try:
-        return _HEADER.pack(_LENGTH_MIN + len(payload), message.OPCODE, 0, 0, 0, request_id) + payload
-    except struct.error:
-        raise Unencodable(f"{message.NAME} does not fit a frame") from None
+        write(message, parts)
+        frame = bytearray().join(parts)
+    except (struct.error, OverflowError) as error:
+        raise unfitting(error) from None
+    except (AttributeError, TypeError) as error:
+        raise Unencodable(f"{name}: {error}") from None
+    _HEADER.pack_into(frame, 0, len(frame) - _UNCOUNTED_BYTES, opcode, 0, 0, 0, request_id)
+    return frame
 
 
 def decode_response(frame: Frame) -> Response | None:
     """The response in a frame; `None` if its opcode is one of a newer server, to be ignored."""
-    kind = RESPONSES.get(frame.opcode)
-    if kind is None or frame.group != 0:
-        return None
-    return kind.read(Reader(frame.payload))
+    reader = responses.READERS.get(frame.opcode)
+    return None if reader is None or frame.group != 0 else read(reader, frame)
 
 
-def decode_request(frame: Frame) -> Request:
-    """The request in a frame."""
-    if frame.request_id == 0:
-        raise MalformedFrame("a request has an id other than 0")
-    kind = REQUESTS.get(frame.opcode)
-    if kind is None or frame.group != 0:
-        raise MalformedFrame(f"no request has the opcode 0x{frame.opcode:02x} of group {frame.group}")
-    return kind.read(Reader(frame.payload))
+def read(reader: Callable[[bytes], T], frame: Frame) -> T:
+    """What this function reads of the payload of a frame."""
+    try:
+        return reader(frame.payload)
+    except MalformedFrame:
+        raise
+    except (struct.error, UnicodeDecodeError, LookupError, ValueError) as error:
+        raise MalformedFrame(f"the frame 0x{frame.opcode:02x} cannot be read: {error}") from None
 
 
 class FrameDecoder:

@@ -1,178 +1,81 @@
-"""Every request: its fields, how they are written, and how they are read (by test servers)."""
+"""Requests: what a client sends.
+
+Generated from the schema by `make generate`: do not edit.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from .attributes import NO_ATTRIBUTES, Attributes
-from .numbers import (
-    DELAY_MS_MAX,
-    MAGIC,
-    PRIORITY_UNSAID,
-    RELEASE_BACKOFF,
-    RELEASE_NOT_STARTED,
-    TTR_MS_MAX,
-    TTR_MS_MIN,
-    VERSION,
-    WAIT_MS_MAX,
-    IfExists,
-)
-from .operations import (
-    BackupBegin,
-    BackupEnd,
-    BackupRead,
-    Bulk,
-    ClusterAdd,
-    ClusterRemove,
-    ClusterStatus,
-    ClusterTransfer,
-    Connections,
-    Count,
-    Delete,
-    Disconnect,
-    Get,
-    Kick,
-    KickMany,
-    List,
-    Pause,
-    Peek,
-    Reschedule,
-    Resume,
-    RunNow,
-    Stats,
-    TopicDelete,
-    TopicSet,
-    TopicShow,
-    Topics,
-)
-from .request import REQUESTS, Due, JobRef, LeaseRef, Request, check_range, check_topic, choice, request
-from .wire import U8, U16, MalformedFrame, Reader, Writer, encode_text, pack
+from .elements import NO_ATTRIBUTES, Attributes, Filter, TopicPolicy
+from .numbers import MAGIC, PRIORITY_UNSAID, BulkChange, DueKind, IfExists, ListOrder, Step
+from .values import JobRef
+from .wire import LIST_HEAD, U8, U16, U32, U64, text, unfitting
 
+_ADVANCE = struct.Struct("<BQ")
+_BACKUP_READ = struct.Struct("<QI")
+_BULK = struct.Struct("<IBQH")
+_CONNECTIONS = struct.Struct("<QI")
+_CREDIT = struct.Struct("<IIQ")
+_DISCONNECT = struct.Struct("<QB")
+_HELLO = struct.Struct("<4sHHIIQ16sB")
+_KICK_MANY = struct.Struct("<IB")
 _LEASE = struct.Struct("<QQ")
+_LEASES = struct.Struct("<QI")
+_LIST = struct.Struct("<IBBH")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
-_NO_SECRET = bytes(16)
-_LEASES_OUTLIVE, _NO_SESSION = 1, 2
-
-__all__ = [
-    "BackupBegin",
-    "BackupEnd",
-    "BackupRead",
-    "Bulk",
-    "Bury",
-    "Cancel",
-    "ClusterAdd",
-    "ClusterRemove",
-    "ClusterStatus",
-    "ClusterTransfer",
-    "Connections",
-    "Count",
-    "Credit",
-    "Delete",
-    "Disconnect",
-    "Due",
-    "Finish",
-    "Get",
-    "Goodbye",
-    "Hello",
-    "JobRef",
-    "Kick",
-    "KickMany",
-    "LeaseRef",
-    "Leases",
-    "List",
-    "Pause",
-    "Peek",
-    "Ping",
-    "Push",
-    "PushJob",
-    "REQUESTS",
-    "Release",
-    "Request",
-    "Reschedule",
-    "Reserve",
-    "Resume",
-    "RunNow",
-    "Stats",
-    "Subscribe",
-    "TopicDelete",
-    "TopicSet",
-    "TopicShow",
-    "Topics",
-    "Touch",
-    "Unsubscribe",
-]
+_PUSH = struct.Struct("<QB")
+_PUSH_2 = struct.Struct("<16s")
+_RELEASE = struct.Struct("<QHI")
+_RESCHEDULE = struct.Struct("<QB")
+_RESERVE = struct.Struct("<QIHI")
+_SUBSCRIBE = struct.Struct("<IQHI")
+_TOUCH = struct.Struct("<IHI")
 
 
-@request(0x01, "HELLO")
-@dataclass(frozen=True, slots=True)
-class Hello(Request):
-    client_name: str
-    token: bytes = b""
-    heartbeat_ms: int = 0
-    session: int = 0
-    secret: bytes = _NO_SECRET
-    leases_outlive: bool = False
-    without_session: bool = False
-    version_min: int = VERSION
-    version_max: int = VERSION
+class Request:
+    """A frame that the client sends."""
 
-    _FIXED: ClassVar[struct.Struct] = struct.Struct("<4sHHIIQ16s")
-
-    def write(self, w: Writer) -> None:
-        w.pack(
-            self._FIXED,
-            MAGIC,
-            self.version_min,
-            self.version_max,
-            bool(self.leases_outlive) * _LEASES_OUTLIVE | bool(self.without_session) * _NO_SESSION,
-            self.heartbeat_ms,
-            self.session,
-            self.secret,
-        )
-        w.text8(self.client_name)
-        w.bytes16(self.token)
-
-    @classmethod
-    def read(cls, r: Reader) -> Hello:
-        magic, least, most, options, heartbeat_ms, session, secret = r.unpack(cls._FIXED, "HELLO")
-        if magic != MAGIC:
-            raise MalformedFrame("HELLO without the magic")
-        marks = bool(options & _LEASES_OUTLIVE), bool(options & _NO_SESSION)
-        return cls(r.text8("client_name"), r.bytes16("token"), heartbeat_ms, session, secret, *marks, least, most)
-
-
-@request(0x02, "PING")
-@dataclass(frozen=True, slots=True)
-class Ping(Request):
-    pass
-
-
-@request(0x03, "GOODBYE")
-@dataclass(frozen=True, slots=True)
-class Goodbye(Request):
-    pass
+    __slots__ = ()
+    OPCODE: ClassVar[int]
+    NAME: ClassVar[str]
+    IS_REPEATABLE: ClassVar[bool]
+    """It may be sent again when nobody knows whether the server got it. DELETE: only by id."""
 
 
 @dataclass(slots=True)
 class PushJob:
-    """One job of a PUSH. Do not change it: its bytes are kept."""
+    """One job to push. Do not change it: its bytes are kept."""
 
-    body: bytes = b""
-    due: Due = Due(False, 0)
+    due_ms: int = 0
+    """With due_kind: the due point."""
     priority: int = PRIORITY_UNSAID
+    """Lower numbers are reserved first; 4,294,967,295 means the topic's default, or 1,024."""
     ttr_ms: int = 0
+    """How long a consumer may hold it, 100 to 604,800,000; 0 means the topic's default, or 60,000."""
+    due_kind: DueKind | int = DueKind.AFTER
+    """How due_ms counts."""
     if_exists: IfExists | int = IfExists.REJECT
+    """What happens if a job with this key exists."""
     key: str | None = None
+    """The user's own id; empty for none."""
     attributes: Attributes = NO_ATTRIBUTES
+    """Its attributes; empty for none."""
+    body: bytes = b""
+    """What the consumer gets; at most `body_bytes_max` bytes."""
     _head: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def head(self) -> bytes:
         """All of it but the body, as it travels: encoded once, to check it, to measure it and to send it."""
         if self._head is None:
-            self._head = self._encoded_head()
+            try:
+                self._head = _head_of(self)
+            except struct.error as error:
+                raise unfitting(error) from None
         return self._head
 
     @property
@@ -180,250 +83,833 @@ class PushJob:
         """Bytes that this job takes in a PUSH."""
         return len(self.head) + len(self.body)
 
-    def _encoded_head(self) -> bytes:
-        key = encode_text(self.key) if self.key else b""
-        attributes = self.attributes.encode()
-        fixed = pack(
-            _NEW_JOB,
-            self.due.ms,
-            self.priority,
-            self.ttr_ms,
-            self.due.is_at,
-            self.if_exists,
-            len(key),
-            len(attributes),
-            len(self.body),
-        )
-        return fixed + key + attributes
+
+@dataclass(frozen=True, slots=True)
+class LeaseRef:
+    """A lease on a job."""
+
+    job: int
+    """The job's id."""
+    fence: int
+    """The lease's number, larger for each lease of a job."""
 
 
-@request(0x10, "PUSH")
+@dataclass(frozen=True, slots=True)
+class Hello(Request):
+    """Opens the conversation; the first frame on every connection."""
+
+    OPCODE = 0x01
+    NAME = "HELLO"
+    IS_REPEATABLE = False
+    version_min: int
+    """The oldest protocol version that the client speaks."""
+    version_max: int
+    """The newest one."""
+    leases_outlive: bool
+    """Leases run to their deadline whatever happens to the session, see sessions. It takes effect only when a
+    session is opened; a resumed session keeps what it was opened with.
+    """
+    without_session: bool
+    """None is opened if `session` is 0, see connections without a session."""
+    heartbeat_ms: int
+    """The heartbeat that the client asks for, see heartbeats; 0 takes the server's."""
+    session: int
+    """The session to resume; 0 opens a new one."""
+    secret: bytes = field(repr=False)
+    """The secret of that session; zeros without one."""
+    client_name: str
+    """At most 64 bytes, for the server's logs."""
+    token: bytes = field(repr=False)
+    """Authentication token, at most 256 bytes; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping(Request):
+    """Asks for a PONG."""
+
+    OPCODE = 0x02
+    NAME = "PING"
+    IS_REPEATABLE = True
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye(Request):
+    """Ends the session: its leases are given back at once (unless they outlive it)."""
+
+    OPCODE = 0x03
+    NAME = "GOODBYE"
+    IS_REPEATABLE = True
+
+
 @dataclass(frozen=True, slots=True)
 class Push(Request):
+    """Adds jobs to one topic."""
+
+    OPCODE = 0x10
+    NAME = "PUSH"
+    IS_REPEATABLE = True
+    sequence: int
+    """Number of the first job, see exactly-once push; 0 for no protection against repeats."""
     topic: str
+    """The topic of all jobs."""
     jobs: tuple[PushJob, ...]
-    sequence: int = 0
-    #: A number under which a repeat is known, instead of a sequence; 0 for none.
+    """1 to `push_jobs_max` jobs."""
     idempotency: int = 0
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.sequence)
-        w.text8(self.topic)
-
-        def write(job: PushJob) -> None:
-            w.raw(job.head)
-            w.raw(job.body)
-
-        w.items(_NEW_JOB, self.jobs, write)
-        if self.idempotency:
-            w.u128(self.idempotency)
-
-    @classmethod
-    def read(cls, r: Reader) -> Push:
-        sequence, topic = r.u64("sequence"), check_topic(r.text8("topic"))
-
-        def job(fields: tuple[int, ...], _rest: bytes) -> PushJob:
-            ms, priority, ttr_ms, kind, if_exists, key, attributes, body = fields
-            name = r.text(key, "key") or None
-            found = Attributes.decode(r.raw(attributes, "attributes"))
-            due = Due.of(ms, kind)
-            check_ttr(ttr_ms)
-            mode = choice(IfExists, if_exists, "if_exists")
-            return PushJob(r.raw(body, "body"), due, priority, ttr_ms, mode, name, found)
-
-        jobs = r.items(_NEW_JOB, "jobs", job)
-        if not jobs:
-            raise MalformedFrame("PUSH without a job")
-        return cls(topic, jobs, sequence, 0 if r.at_end else r.u128("idempotency"))
+    """Instead of a sequence: a number under which a repeat is known, see idempotency keys. Absent or 0 for none."""
+    list_jobs: int = 0
+    """How many jobs the list has, if it goes in several PUSHes under one idempotency key. Absent or 0: this PUSH is
+    the whole list.
+    """
 
 
-def _write_topics(w: Writer, topics: tuple[str, ...], weights: tuple[int, ...]) -> None:
-    w.items(U8, topics, w.text8)
-    if weights:
-        w.items(U16, weights, w.u16)
-
-
-def _read_topics(r: Reader) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    topics = r.items(U8, "topics", lambda fields, _rest: check_topic(r.text(fields[0], "topic")))
-    if not topics:
-        raise MalformedFrame("a request without a topic")
-    weights = () if r.at_end else r.items(U16, "weights", lambda fields, _rest: int(fields[0]))
-    return topics, weights
-
-
-@request(0x20, "RESERVE")
 @dataclass(frozen=True, slots=True)
 class Reserve(Request):
+    """Long-poll: waits for jobs of some topics."""
+
+    OPCODE = 0x20
+    NAME = "RESERVE"
+    IS_REPEATABLE = True
+    wait_ms: int
+    """Answer without a job after this time; at most 3,600,000. 0 does not wait: such a RESERVE is ordered like a
+    change.
+    """
+    jobs_max: int
+    """1 to `reserve_jobs_max`."""
     topics: tuple[str, ...]
-    jobs_max: int = 1
-    wait_ms: int = 0
+    """1 to 64 topics."""
     weights: tuple[int, ...] = ()
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.wait_ms)
-        w.u32(self.jobs_max)
-        _write_topics(w, self.topics, self.weights)
-
-    @classmethod
-    def read(cls, r: Reader) -> Reserve:
-        wait_ms, jobs_max = check_range(r.u64("wait_ms"), "wait_ms", 0, WAIT_MS_MAX), r.positive("jobs_max")
-        topics, weights = _read_topics(r)
-        return cls(topics, jobs_max, wait_ms, weights)
+    """One per topic, in the same order, each at least 1; empty or absent for no weights."""
 
 
-@request(0x21, "SUBSCRIBE")
 @dataclass(frozen=True, slots=True)
 class Subscribe(Request):
-    topics: tuple[str, ...]
+    """Asks for jobs to be sent as they become ready."""
+
+    OPCODE = 0x21
+    NAME = "SUBSCRIBE"
+    IS_REPEATABLE = True
     credit_jobs: int
+    """Most jobs held at once, at most 65,536."""
     credit_bytes: int
+    """Most bytes of bodies held at once, at most 268,435,456."""
+    topics: tuple[str, ...]
+    """As in RESERVE."""
     weights: tuple[int, ...] = ()
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.credit_jobs)
-        w.u64(self.credit_bytes)
-        _write_topics(w, self.topics, self.weights)
-
-    @classmethod
-    def read(cls, r: Reader) -> Subscribe:
-        credit_jobs, credit_bytes = r.u32("credit_jobs"), r.u64("credit_bytes")
-        topics, weights = _read_topics(r)
-        return cls(topics, credit_jobs, credit_bytes, weights)
+    """As in RESERVE."""
 
 
-@request(0x22, "CREDIT")
 @dataclass(frozen=True, slots=True)
 class Credit(Request):
+    """Adds credit to a subscription."""
+
+    OPCODE = 0x22
+    NAME = "CREDIT"
+    IS_REPEATABLE = False
     subscription: int
+    """The request id of SUBSCRIBE."""
     credit_jobs: int
+    """More jobs, at most 65,536."""
     credit_bytes: int
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.subscription)
-        w.u32(self.credit_jobs)
-        w.u64(self.credit_bytes)
-
-    @classmethod
-    def read(cls, r: Reader) -> Credit:
-        return cls(r.u32("subscription"), r.u32("credit_jobs"), r.u64("credit_bytes"))
+    """More bytes, at most 268,435,456."""
 
 
-@request(0x23, "UNSUBSCRIBE")
 @dataclass(frozen=True, slots=True)
 class Unsubscribe(Request):
+    """Ends a subscription; jobs already sent stay leased."""
+
+    OPCODE = 0x23
+    NAME = "UNSUBSCRIBE"
+    IS_REPEATABLE = False
     subscription: int
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.subscription)
-
-    @classmethod
-    def read(cls, r: Reader) -> Unsubscribe:
-        return cls(r.u32("subscription"))
+    """The request id of SUBSCRIBE."""
 
 
-@request(0x24, "CANCEL")
 @dataclass(frozen=True, slots=True)
 class Cancel(Request):
+    """Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly
+    none.
+    """
+
+    OPCODE = 0x24
+    NAME = "CANCEL"
+    IS_REPEATABLE = False
     request: int
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.request)
-
-    @classmethod
-    def read(cls, r: Reader) -> Cancel:
-        return cls(r.u32("request"))
+    """The request id of RESERVE."""
 
 
-@request(0x25, "LEASES")
 @dataclass(frozen=True, slots=True)
 class Leases(Request):
+    """Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are
+    not among them.
+    """
+
+    OPCODE = 0x25
+    NAME = "LEASES"
+    IS_REPEATABLE = True
     after: int
+    """A job id: list only later ones. 0 for the first page."""
     jobs_max: int
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.after)
-        w.u32(self.jobs_max)
-
-    @classmethod
-    def read(cls, r: Reader) -> Leases:
-        return cls(r.u64("after"), r.positive("jobs_max"))
+    """1 to `reserve_jobs_max`."""
 
 
-def _write_leases(w: Writer, leases: tuple[LeaseRef, ...]) -> None:
-    w.items(_LEASE, leases, lambda lease: w.pack(_LEASE, lease.job, lease.fence))
-
-
-def _read_leases(r: Reader) -> tuple[LeaseRef, ...]:
-    leases = r.items(_LEASE, "leases", lambda fields, _rest: LeaseRef(*fields))
-    if not leases:
-        raise MalformedFrame("a request without a lease")
-    return leases
-
-
-@request(0x30, "FINISH")
 @dataclass(frozen=True, slots=True)
 class Finish(Request):
+    """Says that jobs are done: they are removed."""
+
+    OPCODE = 0x30
+    NAME = "FINISH"
+    IS_REPEATABLE = True
     leases: tuple[LeaseRef, ...]
-
-    def write(self, w: Writer) -> None:
-        _write_leases(w, self.leases)
-
-    @classmethod
-    def read(cls, r: Reader) -> Finish:
-        return cls(_read_leases(r))
+    """1 to `leases_max` leases."""
 
 
-@request(0x31, "RELEASE")
 @dataclass(frozen=True, slots=True)
 class Release(Request):
-    leases: tuple[LeaseRef, ...]
+    """Gives jobs back, to be attempted again."""
+
+    OPCODE = 0x31
+    NAME = "RELEASE"
+    IS_REPEATABLE = True
     delay_ms: int
+    """Whether the attempt counts, and when the next one is: 0 to ten years, or one of the values that `RELEASE_`
+    begins.
+    """
+    leases: tuple[LeaseRef, ...]
+    """1 to `leases_max` leases."""
     reason: str = ""
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.delay_ms)
-        _write_leases(w, self.leases)
-        w.late_text16(self.reason)
-
-    @classmethod
-    def read(cls, r: Reader) -> Release:
-        delay_ms = r.u64("delay_ms")
-        if delay_ms not in (RELEASE_BACKOFF, RELEASE_NOT_STARTED):
-            check_range(delay_ms, "delay_ms", 0, DELAY_MS_MAX)
-        return cls(_read_leases(r), delay_ms, r.late_text16("reason"))
+    """What each job shows as its last reason from now on, at most 1,024 bytes; empty for none."""
 
 
-@request(0x32, "TOUCH")
 @dataclass(frozen=True, slots=True)
 class Touch(Request):
+    """Starts the time to run anew."""
+
+    OPCODE = 0x32
+    NAME = "TOUCH"
+    IS_REPEATABLE = True
+    ttr_ms: int
+    """The leases' new time to run, 100 to 604,800,000; 0 takes the jobs' own."""
     leases: tuple[LeaseRef, ...]
-    ttr_ms: int = 0
-
-    def write(self, w: Writer) -> None:
-        w.u32(self.ttr_ms)
-        _write_leases(w, self.leases)
-
-    @classmethod
-    def read(cls, r: Reader) -> Touch:
-        ttr_ms = check_ttr(r.u32("ttr_ms"))
-        return cls(_read_leases(r), ttr_ms)
+    """1 to `leases_max` leases."""
 
 
-@request(0x33, "BURY")
 @dataclass(frozen=True, slots=True)
 class Bury(Request):
+    """Sets jobs aside until somebody kicks them."""
+
+    OPCODE = 0x33
+    NAME = "BURY"
+    IS_REPEATABLE = True
     leases: tuple[LeaseRef, ...]
+    """1 to `leases_max` leases."""
     reason: str = ""
-
-    def write(self, w: Writer) -> None:
-        _write_leases(w, self.leases)
-        w.late_text16(self.reason)
-
-    @classmethod
-    def read(cls, r: Reader) -> Bury:
-        return cls(_read_leases(r), r.late_text16("reason"))
+    """As in RELEASE."""
 
 
-def check_ttr(ttr_ms: int) -> int:
-    """A time to run, if it is in its range; 0 is the default."""
-    return check_range(ttr_ms, "ttr_ms", TTR_MS_MIN, TTR_MS_MAX) if ttr_ms else 0
+@dataclass(frozen=True, slots=True)
+class Get(Request):
+    """Reads one job."""
+
+    OPCODE = 0x40
+    NAME = "GET"
+    IS_REPEATABLE = True
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Request):
+    """Removes one job, whatever its state."""
+
+    OPCODE = 0x41
+    NAME = "DELETE"
+    IS_REPEATABLE = False
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reschedule(Request):
+    """Gives one delayed or ready job a new due time; a buried one is kicked first."""
+
+    OPCODE = 0x42
+    NAME = "RESCHEDULE"
+    IS_REPEATABLE = False
+    due_ms: int
+    """With due_kind: the due point."""
+    due_kind: DueKind | int
+    """How due_ms counts."""
+    job: JobRef
+    """The job."""
+    if_version: int = 0
+    """Only if the job is still of this version; absent or 0: in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunNow(Request):
+    """Makes one delayed job ready at once."""
+
+    OPCODE = 0x43
+    NAME = "RUN_NOW"
+    IS_REPEATABLE = False
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kick(Request):
+    """Makes one buried job ready."""
+
+    OPCODE = 0x44
+    NAME = "KICK"
+    IS_REPEATABLE = False
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peek(Request):
+    """Reads the next job of a topic without reserving it: the first ready one, else the first delayed."""
+
+    OPCODE = 0x45
+    NAME = "PEEK"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class KickMany(Request):
+    """Makes buried jobs of a topic ready: by priority, then by when they were due, then by id."""
+
+    OPCODE = 0x46
+    NAME = "KICK_MANY"
+    IS_REPEATABLE = False
+    jobs_max: int
+    """Most jobs to kick: 1 to `KICK_JOBS_MAX`."""
+    topic: str
+    """The topic of the buried jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class List(Request):
+    """Shows jobs, a page at a time."""
+
+    OPCODE = 0x47
+    NAME = "LIST"
+    IS_REPEATABLE = True
+    jobs_max: int
+    """Most jobs on the page: 1 to `LIST_JOBS_MAX`."""
+    order: ListOrder | int
+    """In which order."""
+    with_bodies: bool
+    """Show bodies."""
+    cursor: bytes
+    """The cursor of the previous page; empty for the first page."""
+    filter: Filter
+    """The conditions that the jobs meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Request):
+    """Counts the jobs that match."""
+
+    OPCODE = 0x48
+    NAME = "COUNT"
+    IS_REPEATABLE = True
+    filter: Filter
+    """The conditions that the jobs meet, as in LIST."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk(Request):
+    """Does the same to many jobs, a bounded number with each request."""
+
+    OPCODE = 0x49
+    NAME = "BULK"
+    IS_REPEATABLE = False
+    jobs_max: int
+    """Most jobs to change in this step: 1 to `BULK_JOBS_MAX`."""
+    change: BulkChange | int
+    """What to do to each: the same effect as the request for one job."""
+    due_ms: int
+    """For 3: the new due time, on the wall clock. Else 0, which is not looked at."""
+    cursor: bytes
+    """The cursor of the previous step; empty for the first step."""
+    filter: Filter
+    """The conditions that the jobs meet, as in LIST."""
+    to: str = ""
+    """With 4: the topic to which the jobs go. Else absent or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Request):
+    """Stops the reserving of a topic's jobs."""
+
+    OPCODE = 0x50
+    NAME = "PAUSE"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic to pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume(Request):
+    """Starts it again."""
+
+    OPCODE = 0x51
+    NAME = "RESUME"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic to resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics(Request):
+    """Counts by topic."""
+
+    OPCODE = 0x52
+    NAME = "TOPICS"
+    IS_REPEATABLE = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Request):
+    """Counts of the whole queue, and by topic."""
+
+    OPCODE = 0x53
+    NAME = "STATS"
+    IS_REPEATABLE = True
+
+
+@dataclass(frozen=True, slots=True)
+class Connections(Request):
+    """Lists the clients that are connected to this node, by number."""
+
+    OPCODE = 0x54
+    NAME = "CONNECTIONS"
+    IS_REPEATABLE = True
+    after: int
+    """Only higher numbers; 0 for the first page."""
+    connections_max: int
+    """1 to `CONNECTIONS_LISTED_MAX`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect(Request):
+    """Closes the connection of another client to this node."""
+
+    OPCODE = 0x55
+    NAME = "DISCONNECT"
+    IS_REPEATABLE = False
+    connection: int
+    """Its number, as CONNECTION_LIST shows it."""
+    ends_session: bool
+    """Also end its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSet(Request):
+    """Changes what a topic decides for its jobs. The topic is made if it is new."""
+
+    OPCODE = 0x56
+    NAME = "TOPIC_SET"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic whose policy changes."""
+    policy: TopicPolicy
+    """The settings to change, in rising order of their tags. An empty value takes a setting away."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDelete(Request):
+    """Forgets a topic that has no jobs, with its settings."""
+
+    OPCODE = 0x57
+    NAME = "TOPIC_DELETE"
+    IS_REPEATABLE = False
+    topic: str
+    """The topic to forget."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShow(Request):
+    """Reads what a topic decides for its jobs."""
+
+    OPCODE = 0x58
+    NAME = "TOPIC_SHOW"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic that is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance(Request):
+    """Moves the clock of a server for tests. Answered when everything that is due by then is carried out."""
+
+    OPCODE = 0x59
+    NAME = "ADVANCE"
+    IS_REPEATABLE = False
+    step: Step | int
+    """How far the clock moves."""
+    by_ms: int
+    """With 0: the duration; else 0, which is not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupBegin(Request):
+    """Asks for a backup of the state as it is now, to be read over this connection."""
+
+    OPCODE = 0x60
+    NAME = "BACKUP_BEGIN"
+    IS_REPEATABLE = False
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRead(Request):
+    """Reads a part of that backup."""
+
+    OPCODE = 0x61
+    NAME = "BACKUP_READ"
+    IS_REPEATABLE = False
+    offset: int
+    """Where the part begins."""
+    bytes: int
+    """Most bytes of it: 1 to `BACKUP_READ_BYTES_MAX`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupEnd(Request):
+    """Lets go of it. The end of the connection does the same."""
+
+    OPCODE = 0x62
+    NAME = "BACKUP_END"
+    IS_REPEATABLE = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatus(Request):
+    """Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
+    anything else.
+    """
+
+    OPCODE = 0x70
+    NAME = "CLUSTER_STATUS"
+    IS_REPEATABLE = True
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAdd(Request):
+    """Adds the node that listens for its peers at an address; it votes when it has caught up."""
+
+    OPCODE = 0x71
+    NAME = "CLUSTER_ADD"
+    IS_REPEATABLE = False
+    address: str
+    """Where it listens for its peers, as `host:port`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRemove(Request):
+    """Removes a member. It cannot come back under its number."""
+
+    OPCODE = 0x72
+    NAME = "CLUSTER_REMOVE"
+    IS_REPEATABLE = False
+    node: int
+    """The member's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTransfer(Request):
+    """Hands leadership to another member."""
+
+    OPCODE = 0x73
+    NAME = "CLUSTER_TRANSFER"
+    IS_REPEATABLE = False
+    node: int
+    """To which; 0 leaves it to the leader."""
+
+
+def _head_of(one: PushJob) -> bytes:
+    key = text(one.key) if one.key else b""
+    attributes = b"" if one.attributes is NO_ATTRIBUTES else one.attributes.encode()
+    fixed = _NEW_JOB.pack(
+        one.due_ms, one.priority, one.ttr_ms, one.due_kind, one.if_exists, len(key), len(attributes), len(one.body)
+    )
+    return fixed + key + attributes
+
+
+def _write_hello(one: Hello, parts: list[bytes]) -> None:
+    client_name = text(one.client_name)
+    parts.append(
+        _HELLO.pack(
+            MAGIC,
+            one.version_min,
+            one.version_max,
+            int(one.leases_outlive) | bool(one.without_session) << 1,
+            one.heartbeat_ms,
+            one.session,
+            one.secret,
+            len(client_name),
+        )
+    )
+    parts.append(client_name)
+    parts += (U16.pack(len(one.token)), one.token)
+
+
+def _write_ping(one: Ping, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_goodbye(one: Goodbye, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_push(one: Push, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_PUSH.pack(one.sequence, len(topic)), topic)
+    parts.append(LIST_HEAD.pack(26, len(one.jobs)))
+    for job in one.jobs:
+        parts += (job.head, job.body)
+    if one.idempotency or one.list_jobs:
+        parts.append(_PUSH_2.pack(one.idempotency.to_bytes(16, "little")))
+        if one.list_jobs:
+            parts.append(U32.pack(one.list_jobs))
+
+
+def _write_reserve(one: Reserve, parts: list[bytes]) -> None:
+    topics = [text(topic) for topic in one.topics]
+    parts.append(_RESERVE.pack(one.wait_ms, one.jobs_max, 1, len(one.topics)))
+    for topic in topics:
+        parts += (U8.pack(len(topic)), topic)
+    if one.weights:
+        parts.append(LIST_HEAD.pack(2, len(one.weights)))
+        parts += [U16.pack(weight) for weight in one.weights]
+
+
+def _write_subscribe(one: Subscribe, parts: list[bytes]) -> None:
+    topics = [text(topic) for topic in one.topics]
+    parts.append(_SUBSCRIBE.pack(one.credit_jobs, one.credit_bytes, 1, len(one.topics)))
+    for topic in topics:
+        parts += (U8.pack(len(topic)), topic)
+    if one.weights:
+        parts.append(LIST_HEAD.pack(2, len(one.weights)))
+        parts += [U16.pack(weight) for weight in one.weights]
+
+
+def _write_credit(one: Credit, parts: list[bytes]) -> None:
+    parts.append(_CREDIT.pack(one.subscription, one.credit_jobs, one.credit_bytes))
+
+
+def _write_unsubscribe(one: Unsubscribe, parts: list[bytes]) -> None:
+    parts.append(U32.pack(one.subscription))
+
+
+def _write_cancel(one: Cancel, parts: list[bytes]) -> None:
+    parts.append(U32.pack(one.request))
+
+
+def _write_leases(one: Leases, parts: list[bytes]) -> None:
+    parts.append(_LEASES.pack(one.after, one.jobs_max))
+
+
+def _write_finish(one: Finish, parts: list[bytes]) -> None:
+    parts.append(LIST_HEAD.pack(16, len(one.leases)))
+    parts += [_LEASE.pack(lease.job, lease.fence) for lease in one.leases]
+
+
+def _write_release(one: Release, parts: list[bytes]) -> None:
+    parts.append(_RELEASE.pack(one.delay_ms, 16, len(one.leases)))
+    parts += [_LEASE.pack(lease.job, lease.fence) for lease in one.leases]
+    if one.reason:
+        reason = text(one.reason)
+        parts += (U16.pack(len(reason)), reason)
+
+
+def _write_touch(one: Touch, parts: list[bytes]) -> None:
+    parts.append(_TOUCH.pack(one.ttr_ms, 16, len(one.leases)))
+    parts += [_LEASE.pack(lease.job, lease.fence) for lease in one.leases]
+
+
+def _write_bury(one: Bury, parts: list[bytes]) -> None:
+    parts.append(LIST_HEAD.pack(16, len(one.leases)))
+    parts += [_LEASE.pack(lease.job, lease.fence) for lease in one.leases]
+    if one.reason:
+        reason = text(one.reason)
+        parts += (U16.pack(len(reason)), reason)
+
+
+def _write_get(one: Get, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
+def _write_delete(one: Delete, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
+def _write_reschedule(one: Reschedule, parts: list[bytes]) -> None:
+    parts.append(_RESCHEDULE.pack(one.due_ms, one.due_kind))
+    parts.append(one.job.encode())
+    if one.if_version:
+        parts.append(U64.pack(one.if_version))
+
+
+def _write_run_now(one: RunNow, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
+def _write_kick(one: Kick, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
+def _write_peek(one: Peek, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+
+
+def _write_kick_many(one: KickMany, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_KICK_MANY.pack(one.jobs_max, len(topic)), topic)
+
+
+def _write_list(one: List, parts: list[bytes]) -> None:
+    parts += (_LIST.pack(one.jobs_max, one.order, int(one.with_bodies), len(one.cursor)), one.cursor)
+    filter_ = one.filter.encode()
+    parts += (U16.pack(len(filter_)), filter_)
+
+
+def _write_count(one: Count, parts: list[bytes]) -> None:
+    filter_ = one.filter.encode()
+    parts += (U16.pack(len(filter_)), filter_)
+
+
+def _write_bulk(one: Bulk, parts: list[bytes]) -> None:
+    parts += (_BULK.pack(one.jobs_max, one.change, one.due_ms, len(one.cursor)), one.cursor)
+    filter_ = one.filter.encode()
+    parts += (U16.pack(len(filter_)), filter_)
+    if one.to:
+        to = text(one.to)
+        parts += (U8.pack(len(to)), to)
+
+
+def _write_pause(one: Pause, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+
+
+def _write_resume(one: Resume, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+
+
+def _write_topics(one: Topics, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_stats(one: Stats, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_connections(one: Connections, parts: list[bytes]) -> None:
+    parts.append(_CONNECTIONS.pack(one.after, one.connections_max))
+
+
+def _write_disconnect(one: Disconnect, parts: list[bytes]) -> None:
+    parts.append(_DISCONNECT.pack(one.connection, int(one.ends_session)))
+
+
+def _write_topic_set(one: TopicSet, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    settings = one.policy.encode()
+    parts += (U16.pack(len(settings)), settings)
+
+
+def _write_topic_delete(one: TopicDelete, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+
+
+def _write_topic_show(one: TopicShow, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+
+
+def _write_advance(one: Advance, parts: list[bytes]) -> None:
+    parts.append(_ADVANCE.pack(one.step, one.by_ms))
+
+
+def _write_backup_begin(one: BackupBegin, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_backup_read(one: BackupRead, parts: list[bytes]) -> None:
+    parts.append(_BACKUP_READ.pack(one.offset, one.bytes))
+
+
+def _write_backup_end(one: BackupEnd, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_cluster_status(one: ClusterStatus, parts: list[bytes]) -> None:
+    """It has no fields."""
+
+
+def _write_cluster_add(one: ClusterAdd, parts: list[bytes]) -> None:
+    address = text(one.address)
+    parts += (U8.pack(len(address)), address)
+
+
+def _write_cluster_remove(one: ClusterRemove, parts: list[bytes]) -> None:
+    parts.append(U64.pack(one.node))
+
+
+def _write_cluster_transfer(one: ClusterTransfer, parts: list[bytes]) -> None:
+    parts.append(U64.pack(one.node))
+
+
+WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
+    0x01: _write_hello,
+    0x02: _write_ping,
+    0x03: _write_goodbye,
+    0x10: _write_push,
+    0x20: _write_reserve,
+    0x21: _write_subscribe,
+    0x22: _write_credit,
+    0x23: _write_unsubscribe,
+    0x24: _write_cancel,
+    0x25: _write_leases,
+    0x30: _write_finish,
+    0x31: _write_release,
+    0x32: _write_touch,
+    0x33: _write_bury,
+    0x40: _write_get,
+    0x41: _write_delete,
+    0x42: _write_reschedule,
+    0x43: _write_run_now,
+    0x44: _write_kick,
+    0x45: _write_peek,
+    0x46: _write_kick_many,
+    0x47: _write_list,
+    0x48: _write_count,
+    0x49: _write_bulk,
+    0x50: _write_pause,
+    0x51: _write_resume,
+    0x52: _write_topics,
+    0x53: _write_stats,
+    0x54: _write_connections,
+    0x55: _write_disconnect,
+    0x56: _write_topic_set,
+    0x57: _write_topic_delete,
+    0x58: _write_topic_show,
+    0x59: _write_advance,
+    0x60: _write_backup_begin,
+    0x61: _write_backup_read,
+    0x62: _write_backup_end,
+    0x70: _write_cluster_status,
+    0x71: _write_cluster_add,
+    0x72: _write_cluster_remove,
+    0x73: _write_cluster_transfer,
+}
+"""What writes the payload of each request, by its opcode."""

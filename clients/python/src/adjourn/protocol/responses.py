@@ -1,372 +1,1218 @@
-"""Every response: its fields, how they are read, and how they are written (by test servers)."""
+"""Responses: what a server sends.
+
+Generated from the schema by `make generate`: do not edit.
+"""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from .attributes import Attributes
-from .numbers import ErrorCode, GoingAwayReason, PushOutcome, known
-from .reports import (
-    BackupData,
-    BackupReady,
-    Bulked,
-    Changed,
-    ClusterReport,
-    ConnectionList,
-    ConnectionReport,
-    Counted,
-    Job,
-    JobReport,
-    Jobs,
-    Kicked,
-    MemberReport,
-    QueueStats,
-    StageReport,
-    TopicCounts,
-    TopicReport,
-    TopicSettings,
-    Totals,
+from .elements import NO_ATTRIBUTES, Attributes, TopicPolicy
+from .numbers import (
+    BURIED_REASONS,
+    EFFECTS,
+    ERROR_CODES,
+    GOING_AWAY_REASONS,
+    JOB_STATES,
+    MEMBER_ROLES,
+    PUSH_OUTCOMES,
+    BuriedReason,
+    Effect,
+    ErrorCode,
+    GoingAwayReason,
+    JobState,
+    MemberRole,
+    PushOutcome,
 )
 from .requests import LeaseRef
-from .response import RESPONSES, Response, response
-from .wire import U8, U16, U64, Reader, Writer, encode_text
+from .wire import (
+    U8,
+    U16,
+    U32,
+    U64,
+    bytes_at,
+    cut_off,
+    late,
+    late_text,
+    list_at,
+    records,
+    text_at,
+    texts_at,
+    unpacker,
+)
 
-_DELIVERED = struct.Struct("<QQQIIIBHHI")
-_DELIVERED_NOW = struct.Struct("<QQQIIIBHHIQ")
+_BACKUP_READY = struct.Struct("<QQ16sQ")
+_BULKED = struct.Struct("<IH")
+_CHANGED = struct.Struct("<QQB")
+_CLUSTER_REPORT = struct.Struct("<Q16sQQQQI")
+_CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
+_DELIVERED = struct.Struct("<QQQIIIBHHIQ")
+_ERROR = struct.Struct("<HBBIB")
+_JOB = struct.Struct("<QQBBIIIIBHHI")
+_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQH")
+_MEMBER = struct.Struct("<QBB")
+_NODE = struct.Struct("<QBBQQqQBB")
+_PUSH_RESULT = struct.Struct("<BHQ")
+_QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
+_STAGE = struct.Struct("<BQQQQQ")
+_TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
+_TOPIC_SETTINGS = struct.Struct("<QQBH")
+_TOTALS = struct.Struct("<QQQQQQQQQ")
+_WELCOME = struct.Struct("<HB16sQ16sIIIIIIIIB")
 
-__all__ = [
-    "BackupData",
-    "BackupReady",
-    "Bulked",
-    "Changed",
-    "ClusterReport",
-    "ConnectionList",
-    "ConnectionReport",
-    "Counted",
-    "Deliver",
-    "Delivered",
-    "Done",
-    "Error",
-    "GoingAway",
-    "Job",
-    "JobReport",
-    "Jobs",
-    "Kicked",
-    "Leased",
-    "Member",
-    "MemberReport",
-    "Pong",
-    "Pushed",
-    "PushedJob",
-    "QueueStats",
-    "RESPONSES",
-    "Reserved",
-    "Response",
-    "Settled",
-    "StageReport",
-    "Subscribed",
-    "TopicCounts",
-    "TopicReport",
-    "TopicSettings",
-    "Totals",
-    "Welcome",
-]
+
+class Response:
+    """A frame that the server sends."""
+
+    __slots__ = ()
+    OPCODE: ClassVar[int]
+    NAME: ClassVar[str]
+    IS_PROOF: ClassVar[bool]
+    """It proves that the session was connected to the leader after the request was sent; a frame of jobs, if it has one."""
+
+
+@dataclass(slots=True)
+class PushedJob:
+    """What became of one pushed job."""
+
+    outcome: PushOutcome = PushOutcome.PUSHED
+    """What became of it."""
+    code: ErrorCode | int = 0
+    """Why it was refused: an error code; else 0."""
+    job: int = 0
+    """The id that the table of outcomes says, or 0."""
+
+
+@dataclass(slots=True)
+class Delivered:
+    """A job that is now leased to the session."""
+
+    lease: LeaseRef = LeaseRef(0, 0)
+    """A lease on a job."""
+    due_ms: int = 0
+    """When it was due, on the wall clock."""
+    priority: int = 0
+    """As pushed."""
+    attempts: int = 0
+    """Number of times it was reserved, including this one."""
+    ttr_left_ms: int = 0
+    """Remaining time of the lease when the frame is written."""
+    topic: str = ""
+    """Its topic."""
+    key: str | None = None
+    """The user's own id; empty for none."""
+    attributes: Attributes = NO_ATTRIBUTES
+    """Its attributes; empty for none."""
+    body: bytes = b""
+    """As pushed."""
+    deadline_ms: int = 0
+    """When the lease ends, on the clock that WELCOME and PONG of this connection show as `clock_ms`; 0: not shown."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers. Of headers with the same name, the last one."""
+        return dict(self.attributes.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """A job as it stands. 0, an empty text or `None` means that it did not happen, or is not known."""
+
+    id: int = 0
+    """Its id."""
+    due_ms: int = 0
+    """When it is or was due, on the wall clock."""
+    state: JobState | int = JobState.DELAYED
+    """Where it stands."""
+    buried: BuriedReason | int = BuriedReason.NOT_BURIED
+    """Why it is buried."""
+    priority: int = 0
+    """As pushed."""
+    attempts: int = 0
+    """Number of times it was reserved."""
+    ttr_ms: int = 0
+    """Length of a lease on it."""
+    ttr_left_ms: int = 0
+    """Remaining time of its lease; 0 when it is not reserved."""
+    topic: str = ""
+    """Its topic."""
+    key: str | None = None
+    """The user's own id; empty for none."""
+    attributes: Attributes = NO_ATTRIBUTES
+    """Its attributes."""
+    body: bytes = b""
+    """As pushed; empty in a list without bodies."""
+    body_bytes: int = 0
+    """The length of the body, whether it is shown or not."""
+    pushed_ms: int = 0
+    """When it was pushed."""
+    reserved_first_ms: int = 0
+    """When it was first leased."""
+    reserved_last_ms: int = 0
+    """When it was last leased."""
+    held_by: int = 0
+    """The session that got the last lease; 0 for none."""
+    reason: str = ""
+    """The last reason given with a RELEASE or BURY."""
+    finished_ms: int = 0
+    """When it was finished."""
+    version: int = 0
+    """Its version; 0 for a finished job that is no longer remembered."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers. Of headers with the same name, the last one."""
+        return dict(self.attributes.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts, of one topic or of all."""
+
+    delayed: int = 0
+    """Jobs whose due time lies ahead."""
+    ready: int = 0
+    """Jobs that wait for a consumer."""
+    reserved: int = 0
+    """Jobs under a lease."""
+    buried: int = 0
+    """Jobs set aside."""
+    pushed: int = 0
+    """Jobs pushed or moved here so far."""
+    finished: int = 0
+    """Jobs finished so far."""
+    deleted: int = 0
+    """Jobs deleted, replaced, or moved to another topic so far."""
+    expired: int = 0
+    """Jobs dropped by their expiry so far."""
+    oldest_ready_ms: int = 0
+    """Time since the oldest ready job was due; 0 without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReport:
+    """The counts of one topic."""
+
+    paused: bool = False
+    """Reserving is stopped."""
+    topic: str = ""
+    """Its name."""
+    totals: Totals = Totals(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    """Counts, of one topic or of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """How long one stage of the work on a node took, over its last minutes. Times are in microseconds."""
+
+    stage: str = ""
+    """Its name."""
+    count: int = 0
+    """How many durations there are."""
+    p50_us: int = 0
+    """The median."""
+    p99_us: int = 0
+    """99 % of them are at most this."""
+    p999_us: int = 0
+    """99.9 % of them are at most this."""
+    max_us: int = 0
+    """The longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionReport:
+    """One client that is connected to the node."""
+
+    connection: int = 0
+    """Its number. It is never reused, not by another node and not after a restart."""
+    session: int = 0
+    """The session that it speaks for; 0 before WELCOME, and after the session has ended."""
+    since_ms: int = 0
+    """When it connected, on the wall clock."""
+    leases: int = 0
+    """Leases that the session holds, without those that outlive it."""
+    subscriptions: int = 0
+    """Its subscriptions."""
+    reserves: int = 0
+    """Its waiting RESERVEs."""
+    credit_jobs: int = 0
+    """Remaining credit of its subscriptions, in jobs; below 0 counts as 0."""
+    credit_bytes: int = 0
+    """The same in bytes."""
+    unsent_bytes: int = 0
+    """Bytes for it that its socket has not yet accepted, as far as known: what it accepted is reported in steps of
+    up to 256 KiB, so less than that says nothing.
+    """
+    has_more_topics: bool = False
+    """It waits for more topics than are listed."""
+    address: str = ""
+    """Its network address."""
+    client_name: str = ""
+    """The name in its HELLO."""
+    topics: tuple[str, ...] = ()
+    """Some of the topics that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A node of the cluster, as WELCOME names it."""
+    """One node of the cluster, as clients see it."""
 
-    node: int
-    address: str
-    leader: bool
+    node: int = 0
+    """Its number."""
+    leads: bool = False
+    """It leads."""
+    address: str = ""
+    """Where clients connect, as `host:port`. Behind a proxy or NAT, start each node with `--client-address`, or
+    clients go round.
+    """
 
 
-@response(0x81, "WELCOME")
+@dataclass(frozen=True, slots=True)
+class MemberReport:
+    """One member of the cluster, as one node sees it. `None`: not known."""
+
+    node: int = 0
+    """Its number."""
+    role: MemberRole | int = MemberRole.LEARNER
+    """What it is. A newer server may have more roles: show them as unknown."""
+    is_connected: bool = False
+    """The reporting node is connected to it, or is it."""
+    same_state: bool | None = None
+    """The states are the same."""
+    matched: int | None = None
+    """The last entry that it has, durable. Only the leader knows it of other members."""
+    applied: int | None = None
+    """The last entry that it reported as applied."""
+    ahead_ms: int | None = None
+    """How far its wall clock is ahead of the reporting node's; negative if it is behind."""
+    audited: int = 0
+    """Members compare the hashes of their states after certain entries: the newest of these that it reported."""
+    peer_address: str = ""
+    """The address for other members; empty if unknown."""
+    client_address: str = ""
+    """The address for clients; empty if unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Welcome(Response):
-    version: int
-    resumed: bool
-    leases_kept: bool
-    cluster_id: bytes
-    session: int
-    secret: bytes
-    heartbeat_ms: int
-    session_grace_ms: int
-    frame_bytes_max: int
-    body_bytes_max: int
-    push_jobs_max: int
-    leases_max: int
-    reserve_jobs_max: int
-    in_flight_max: int
-    server_name: str
-    members: tuple[Member, ...]
+    """The answer to HELLO."""
+
+    OPCODE = 0x81
+    NAME = "WELCOME"
+    IS_PROOF = False
+    version: int = 0
+    """The version in use from now on: the newest that both sides speak."""
+    resumed: bool = False
+    """The session was resumed."""
+    leases_kept: bool = False
+    """Its leases were kept."""
+    cluster_id: bytes = bytes(16)
+    """Id of the cluster. A different id after a reconnect means a different queue."""
+    session: int = 0
+    """The session, resumed or new; 0 without one."""
+    secret: bytes = field(default=bytes(16), repr=False)
+    """Needed to resume the session; zeros without one. Keep it as safe as a password: it gives access to the
+    session's leases.
+    """
+    heartbeat_ms: int = 0
+    """See heartbeats."""
+    session_grace_ms: int = 0
+    """How long the queue keeps the leases of a lost connection, see how long a lease is the client's own."""
+    frame_bytes_max: int = 0
+    """Largest length field of a request."""
+    body_bytes_max: int = 0
+    """Largest body of a job."""
+    push_jobs_max: int = 0
+    """Most jobs in one PUSH."""
+    leases_max: int = 0
+    """Most leases in one FINISH, RELEASE, TOUCH or BURY."""
+    reserve_jobs_max: int = 0
+    """Most jobs that one RESERVE may ask for."""
+    in_flight_max: int = 0
+    """Most unanswered requests on the connection."""
+    server_name: str = ""
+    """For the client's logs."""
+    members: tuple[Member, ...] = ()
+    """The nodes of the cluster."""
     clock_ms: int = 0
-
-    _FIXED: ClassVar[struct.Struct] = struct.Struct("<HB16sQ16s8I")
-    _MEMBER: ClassVar[struct.Struct] = struct.Struct("<QBB")
-
-    def write(self, w: Writer) -> None:
-        w.pack(
-            self._FIXED,
-            self.version,
-            int(self.resumed) | int(self.leases_kept) << 1,
-            self.cluster_id,
-            self.session,
-            self.secret,
-            self.heartbeat_ms,
-            self.session_grace_ms,
-            self.frame_bytes_max,
-            self.body_bytes_max,
-            self.push_jobs_max,
-            self.leases_max,
-            self.reserve_jobs_max,
-            self.in_flight_max,
-        )
-        w.text8(self.server_name)
-
-        def member(one: Member) -> None:
-            address = encode_text(one.address)
-            w.pack(self._MEMBER, one.node, int(one.leader), len(address))
-            w.raw(address)
-
-        w.items(self._MEMBER, self.members, member)
-        w.u64(self.clock_ms)
-
-    @classmethod
-    def read(cls, r: Reader) -> Welcome:
-        fixed = r.unpack(cls._FIXED, "WELCOME")
-        marks: int = fixed[1]
-        name = r.text8("server_name")
-        members = r.items(
-            cls._MEMBER,
-            "members",
-            lambda fields, _rest: Member(fields[0], r.text(fields[2], "address"), bool(fields[1] & 1)),
-        )
-        clock_ms = r.late(U64, "clock_ms")
-        version, _, *rest = fixed
-        known_fields: list[Any] = [version, bool(marks & 1), bool(marks & 2), *rest, name, members, clock_ms]
-        return cls(*known_fields)
-
-    def __repr__(self) -> str:
-        return f"Welcome(session={self.session}, resumed={self.resumed}, leases_kept={self.leases_kept})"
+    """Value of the server's monotonic clock; 0 or absent: not shown."""
 
 
-@response(0x82, "PONG")
 @dataclass(frozen=True, slots=True)
 class Pong(Response):
-    now_ms: int
+    """The answer to PING: at some moment after it was sent this node led, and the session was connected to it."""
+
+    OPCODE = 0x82
+    NAME = "PONG"
+    IS_PROOF = True
+    now_ms: int = 0
+    """The server's wall clock, in milliseconds."""
     clock_ms: int = 0
-
-    def write(self, w: Writer) -> None:
-        w.u64(self.now_ms)
-        w.u64(self.clock_ms)
-
-    @classmethod
-    def read(cls, r: Reader) -> Pong:
-        return cls(r.u64("now"), r.late(U64, "clock_ms"))
+    """The server's monotonic clock; 0 or absent: not shown."""
 
 
-@response(0x83, "DONE")
 @dataclass(frozen=True, slots=True)
 class Done(Response):
-    pass
+    """It is done."""
+
+    OPCODE = 0x83
+    NAME = "DONE"
+    IS_PROOF = False
 
 
-@response(0x84, "GOING_AWAY")
 @dataclass(frozen=True, slots=True)
 class GoingAway(Response):
-    message: str
-    reason: GoingAwayReason | int = GoingAwayReason.NOT_SAID
+    """Unasked, under request id 0: the server is about to close the connection."""
 
-    def write(self, w: Writer) -> None:
-        w.text16(self.message)
-        w.u8(self.reason)
-
-    @classmethod
-    def read(cls, r: Reader) -> GoingAway:
-        return cls(r.text16("message"), known(GoingAwayReason, r.late(U8, "reason")))
-
-
-@dataclass(frozen=True, slots=True)
-class PushedJob:
-    """What became of one job of a PUSH."""
-
-    outcome: PushOutcome
-    job: int
-    code: ErrorCode | int = 0
-
-    @classmethod
-    def of(cls, number: int, code: int, job: int) -> PushedJob:
-        """The result with these fields."""
-        outcome = known(PushOutcome, number)
-        if not isinstance(outcome, PushOutcome):
-            # Of a newer server: what became of this job is not known here.
-            return cls(PushOutcome.REFUSED, job, ErrorCode.OUTCOME_UNKNOWN)
-        return cls(outcome, job, known(ErrorCode, code))
+    OPCODE = 0x84
+    NAME = "GOING_AWAY"
+    IS_PROOF = False
+    message: str = ""
+    """Why, for a person."""
+    reason: GoingAwayReason | int = GoingAwayReason.UNKNOWN
+    """Why, for the client."""
 
 
-@response(0x90, "PUSHED")
 @dataclass(frozen=True, slots=True)
 class Pushed(Response):
-    results: tuple[PushedJob, ...]
+    """The outcomes of a PUSH: one per job, in order."""
 
-    _FIXED: ClassVar[struct.Struct] = struct.Struct("<BHQ")
-
-    def write(self, w: Writer) -> None:
-        w.items(self._FIXED, self.results, lambda one: w.pack(self._FIXED, one.outcome, one.code, one.job))
-
-    @classmethod
-    def read(cls, r: Reader) -> Pushed:
-        return cls(tuple(PushedJob.of(*fields) for fields in r.records(cls._FIXED, "results")))
+    OPCODE = 0x90
+    NAME = "PUSHED"
+    IS_PROOF = True
+    results: tuple[PushedJob, ...] = ()
+    """One result per job, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """A job under a lease."""
-
-    lease: LeaseRef
-    topic: str
-    key: str | None
-    priority: int
-    attempts: int
-    due_ms: int
-    ttr_left_ms: int
-    attributes: Attributes
-    body: bytes
-    deadline_ms: int = 0
-
-
-def _write_delivered(w: Writer, jobs: tuple[Delivered, ...]) -> None:
-    def write(job: Delivered) -> None:
-        topic, key = encode_text(job.topic), encode_text(job.key or "")
-        attributes = job.attributes.encode()
-        w.pack(
-            _DELIVERED_NOW,
-            job.lease.job,
-            job.lease.fence,
-            job.due_ms,
-            job.priority,
-            job.attempts,
-            job.ttr_left_ms,
-            len(topic),
-            len(key),
-            len(attributes),
-            len(job.body),
-            job.deadline_ms,
-        )
-        for piece in (topic, key, attributes, job.body):
-            w.raw(piece)
-
-    w.items(_DELIVERED_NOW, jobs, write)
-
-
-def _read_delivered(r: Reader) -> tuple[Delivered, ...]:
-    def read(fields: tuple[int, ...], rest: bytes) -> Delivered:
-        job, fence, due_ms, priority, attempts, ttr_left_ms, topic, key, attributes, body = fields
-        name = r.text(topic, "topic")
-        found_key = r.text(key, "key") or None
-        found = Attributes.decode(r.raw(attributes, "attributes"))
-        content = r.raw(body, "body")
-        deadline_ms = Reader(rest).late(U64, "deadline_ms")
-        lease = LeaseRef(job, fence)
-        return Delivered(
-            lease, name, found_key, priority, attempts, due_ms, ttr_left_ms, found, content, deadline_ms
-        )
-
-    return r.items(_DELIVERED, "jobs", read)
-
-
-@response(0xA0, "RESERVED")
 @dataclass(frozen=True, slots=True)
 class Reserved(Response):
-    jobs: tuple[Delivered, ...]
+    """The jobs of a RESERVE; none when the wait was over first."""
 
-    def write(self, w: Writer) -> None:
-        _write_delivered(w, self.jobs)
+    OPCODE = 0xA0
+    NAME = "RESERVED"
+    IS_PROOF = True
+    jobs: tuple[Delivered, ...] = ()
+    """The jobs."""
 
-    @classmethod
-    def read(cls, r: Reader) -> Reserved:
-        return cls(_read_delivered(r))
 
-
-@response(0xA1, "SUBSCRIBED")
 @dataclass(frozen=True, slots=True)
 class Subscribed(Response):
-    pass
+    """The answer to SUBSCRIBE. Jobs follow as DELIVER."""
+
+    OPCODE = 0xA1
+    NAME = "SUBSCRIBED"
+    IS_PROOF = False
 
 
-@response(0xA2, "DELIVER")
 @dataclass(frozen=True, slots=True)
 class Deliver(Response):
-    jobs: tuple[Delivered, ...]
+    """Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session."""
 
-    def write(self, w: Writer) -> None:
-        _write_delivered(w, self.jobs)
+    OPCODE = 0xA2
+    NAME = "DELIVER"
+    IS_PROOF = True
+    jobs: tuple[Delivered, ...] = ()
+    """The jobs."""
 
-    @classmethod
-    def read(cls, r: Reader) -> Deliver:
-        return cls(_read_delivered(r))
 
-
-@response(0xA3, "LEASED")
 @dataclass(frozen=True, slots=True)
 class Leased(Response):
-    jobs: tuple[Delivered, ...]
-    has_more: bool
+    """A page of the leases that the session holds."""
 
-    def write(self, w: Writer) -> None:
-        w.u8(int(self.has_more))
-        _write_delivered(w, self.jobs)
-
-    @classmethod
-    def read(cls, r: Reader) -> Leased:
-        marks = r.u8("marks")
-        return cls(_read_delivered(r), bool(marks & 1))
+    OPCODE = 0xA3
+    NAME = "LEASED"
+    IS_PROOF = True
+    has_more: bool = False
+    """There are more."""
+    jobs: tuple[Delivered, ...] = ()
+    """The jobs, by id."""
 
 
-@response(0xB0, "SETTLED")
 @dataclass(frozen=True, slots=True)
 class Settled(Response):
-    codes: tuple[ErrorCode | int, ...]
-    """One per lease: 0 means done."""
+    """The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order."""
 
-    def write(self, w: Writer) -> None:
-        w.items(U16, self.codes, w.u16)
-
-    @classmethod
-    def read(cls, r: Reader) -> Settled:
-        return cls(tuple(known(ErrorCode, code) for (code,) in r.records(U16, "results")))
+    OPCODE = 0xB0
+    NAME = "SETTLED"
+    IS_PROOF = True
+    results: tuple[ErrorCode | int, ...] = ()
+    """One result per lease, in order."""
 
 
-@response(0xFF, "ERROR")
+@dataclass(frozen=True, slots=True)
+class Job(Response):
+    """One job as it stands."""
+
+    OPCODE = 0xC0
+    NAME = "JOB"
+    IS_PROOF = True
+    job: JobReport = JobReport()
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Response):
+    """One job was changed."""
+
+    OPCODE = 0xC1
+    NAME = "CHANGED"
+    IS_PROOF = True
+    job: int = 0
+    """Its id."""
+    due_ms: int = 0
+    """When it is due."""
+    state: JobState | int = JobState.DELAYED
+    """The state in which it is now; for DELETE, the one in which it was."""
+    version: int = 0
+    """Its version: after the change, and of a deleted job before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kicked(Response):
+    """Jobs were kicked."""
+
+    OPCODE = 0xC2
+    NAME = "KICKED"
+    IS_PROOF = True
+    jobs: int = 0
+    """How many jobs are ready now that were buried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs(Response):
+    """A page of jobs."""
+
+    OPCODE = 0xC3
+    NAME = "JOBS"
+    IS_PROOF = False
+    cursor: bytes = b""
+    """Where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor."""
+    jobs: tuple[JobReport, ...] = ()
+    """The jobs, in the order that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Response):
+    """How many jobs match."""
+
+    OPCODE = 0xC4
+    NAME = "COUNTED"
+    IS_PROOF = False
+    jobs: int = 0
+    """How many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulked(Response):
+    """How many jobs were changed."""
+
+    OPCODE = 0xC5
+    NAME = "BULKED"
+    IS_PROOF = False
+    jobs: int = 0
+    """How many jobs were changed."""
+    cursor: bytes = b""
+    """Where the next step goes on; empty if this was the last one."""
+    in_the_way: int = 0
+    """How many were not moved, as another job has their key in the topic to which they were to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCounts(Response):
+    """Counts by topic."""
+
+    OPCODE = 0xD0
+    NAME = "TOPIC_COUNTS"
+    IS_PROOF = True
+    topics: tuple[TopicReport, ...] = ()
+    """Each topic, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStats(Response):
+    """Counts of the queue."""
+
+    OPCODE = 0xD1
+    NAME = "QUEUE_STATS"
+    IS_PROOF = True
+    now_ms: int = 0
+    """The server's wall clock, in milliseconds."""
+    uptime_ms: int = 0
+    """How long the server has been up."""
+    connections: int = 0
+    """Open connections."""
+    sessions: int = 0
+    """Sessions that the queue knows."""
+    waiting: int = 0
+    """Consumers that wait for jobs."""
+    applied_index: int = 0
+    """The last index that was applied."""
+    term: int = 0
+    """The Raft term."""
+    state_hash: int = 0
+    """The hash of the state at that index."""
+    totals: Totals = Totals()
+    """The sums over all topics."""
+    topics: tuple[TopicReport, ...] = ()
+    """Each topic, by name."""
+    stages: tuple[StageReport, ...] = ()
+    """Where the time of the answering node goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionList(Response):
+    """Clients' connections."""
+
+    OPCODE = 0xD2
+    NAME = "CONNECTION_LIST"
+    IS_PROOF = True
+    has_more: bool = False
+    """There are more."""
+    connections: tuple[ConnectionReport, ...] = ()
+    """The connections, by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings(Response):
+    """A topic's policy."""
+
+    OPCODE = 0xD3
+    NAME = "TOPIC_SETTINGS"
+    IS_PROOF = False
+    jobs: int = 0
+    """The topic's jobs that are delayed, ready, reserved or buried."""
+    bytes: int = 0
+    """Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits."""
+    paused: bool = False
+    """Reserving is stopped."""
+    attempts_of_server: bool = False
+    """*attempts* is the server's default, and not set here."""
+    backoff_of_server: bool = False
+    """The same of *backoff*."""
+    policy: TopicPolicy = TopicPolicy()
+    """The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReady(Response):
+    """A backup can be read."""
+
+    OPCODE = 0xE0
+    NAME = "BACKUP_READY"
+    IS_PROOF = False
+    index: int = 0
+    """The last entry of the log that it contains."""
+    jobs: int = 0
+    """How many jobs are in it."""
+    state_hash: int = 0
+    """Hash of the state, as in QUEUE_STATS at that index."""
+    bytes: int = 0
+    """How many bytes there are to be read: all of the backup but its footer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupData(Response):
+    """A part of a backup."""
+
+    OPCODE = 0xE1
+    NAME = "BACKUP_DATA"
+    IS_PROOF = False
+    data: bytes = b""
+    """The bytes at that offset; fewer than were asked for only at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport(Response):
+    """The members of the cluster, as one node sees them."""
+
+    OPCODE = 0xF0
+    NAME = "CLUSTER_REPORT"
+    IS_PROOF = False
+    node: int = 0
+    """The node that reports."""
+    cluster_id: bytes = bytes(16)
+    """As in WELCOME."""
+    leader: int = 0
+    """The leader, as far as it knows; 0 for none."""
+    term: int = 0
+    """The Raft term, which grows with each election."""
+    last: int = 0
+    """The last entry in its log."""
+    commit: int = 0
+    """The last entry that it knows to be committed."""
+    feature_level: int = 0
+    """What all members support; it rises when all are upgraded."""
+    members: tuple[MemberReport, ...] = ()
+    """The voters, then the learners. Empty on a node that waits to be added."""
+
+
 @dataclass(frozen=True, slots=True)
 class Error(Response):
-    code: ErrorCode | int
-    retryable: bool
-    applied: int
-    """0: nothing was changed. 1: it may have been applied, or may still be."""
+    """The request failed as a whole."""
+
+    OPCODE = 0xFF
+    NAME = "ERROR"
+    IS_PROOF = False
+    code: ErrorCode | int = 0
+    """Why: an error code."""
+    retryable: bool = False
+    """The same request may succeed later, as it is."""
+    applied: Effect = Effect.NO
+    """Its known effect. Read any other number as 1."""
     retry_after_ms: int = 0
+    """Do not try again before this time, whatever the code; the mark *retryable* is then set. 0: no hint."""
     leader: str = ""
+    """The client address of the leader, for `NOT_LEADER`; empty if unknown."""
     message: str = ""
+    """One sentence for a person. It may change between versions: decide by the code."""
 
-    _FIXED: ClassVar[struct.Struct] = struct.Struct("<HBBI")
 
-    def write(self, w: Writer) -> None:
-        w.pack(self._FIXED, self.code, int(self.retryable), self.applied, self.retry_after_ms)
-        w.text8(self.leader)
-        w.text16(self.message)
-
-    @classmethod
-    def read(cls, r: Reader) -> Error:
-        code, marks, applied, retry_after_ms = r.unpack(cls._FIXED, "ERROR")
-        return cls(
-            known(ErrorCode, code),
-            bool(marks & 1),
-            int(applied != 0),
-            retry_after_ms,
-            r.text8("leader"),
-            r.text16("message"),
+def _push_result_list(data: bytes, at: int) -> tuple[tuple[PushedJob, ...], int]:
+    found, at = records(_PUSH_RESULT, data, at)
+    made = [
+        PushedJob(
+            PUSH_OUTCOMES.get(outcome, PushOutcome.REFUSED),
+            ERROR_CODES.get(code, code) if outcome in PUSH_OUTCOMES else ErrorCode.OUTCOME_UNKNOWN,
+            job,
         )
+        for outcome, code, job in found
+    ]
+    return tuple(made), at
+
+
+def _settle_result_list(data: bytes, at: int) -> tuple[tuple[ErrorCode | int, ...], int]:
+    found, at = records(U16, data, at)
+    return tuple([ERROR_CODES.get(code, code) for (code,) in found]), at
+
+
+def _delivered_list(data: bytes, at: int) -> tuple[tuple[Delivered, ...], int]:
+    fixed, items, at = list_at(data, at, 45)
+    fields = unpacker(_DELIVERED, fixed, (45,))
+    found: list[Delivered] = []
+    for _ in range(items):
+        (
+            job,
+            fence,
+            due_ms,
+            priority,
+            attempts,
+            ttr_left_ms,
+            topic_length,
+            key_length,
+            attributes_length,
+            body_length,
+            deadline_ms,
+        ) = fields(data, at)
+        at += fixed
+        end = at + topic_length
+        topic = data[at:end].decode()
+        at = end + key_length
+        key = data[end:at].decode()
+        end = at + attributes_length
+        attributes = Attributes.decode(data[at:end]) if attributes_length else NO_ATTRIBUTES
+        at = end + body_length
+        body = data[end:at]
+        if at > len(data):
+            raise cut_off("delivered")
+        found.append(
+            Delivered(
+                LeaseRef(job, fence),
+                due_ms,
+                priority,
+                attempts,
+                ttr_left_ms,
+                topic,
+                key or None,
+                attributes,
+                body,
+                deadline_ms,
+            )
+        )
+    return tuple(found), at
+
+
+def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
+    fixed, items, at = list_at(data, at, 81)
+    found: list[JobReport] = []
+    for _ in range(items):
+        (
+            job,
+            due_ms,
+            state,
+            buried,
+            priority,
+            attempts,
+            ttr_ms,
+            ttr_left_ms,
+            topic_length,
+            key_length,
+            attributes_length,
+            body_length,
+            body_bytes,
+            pushed_ms,
+            reserved_first_ms,
+            reserved_last_ms,
+            held_by,
+            reason_length,
+        ) = _LISTED.unpack_from(data, at)
+        at += fixed
+        end = at + topic_length
+        topic = data[at:end].decode()
+        at = end + key_length
+        key = data[end:at].decode()
+        end = at + attributes_length
+        attributes = Attributes.decode(data[at:end]) if attributes_length else NO_ATTRIBUTES
+        at = end + body_length
+        body = data[end:at]
+        end = at + reason_length
+        reason = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("listed")
+        found.append(
+            JobReport(
+                id=job,
+                due_ms=due_ms,
+                state=JOB_STATES.get(state, state),
+                buried=BURIED_REASONS.get(buried, buried),
+                priority=priority,
+                attempts=attempts,
+                ttr_ms=ttr_ms,
+                ttr_left_ms=ttr_left_ms,
+                topic=topic,
+                key=key or None,
+                attributes=attributes,
+                body=body,
+                body_bytes=body_bytes,
+                pushed_ms=pushed_ms,
+                reserved_first_ms=reserved_first_ms,
+                reserved_last_ms=reserved_last_ms,
+                held_by=held_by,
+                reason=reason,
+            )
+        )
+    return tuple(found), at
+
+
+def _topic_count_list(data: bytes, at: int) -> tuple[tuple[TopicReport, ...], int]:
+    fixed, items, at = list_at(data, at, 74)
+    found: list[TopicReport] = []
+    for _ in range(items):
+        (
+            marks,
+            topic_length,
+            delayed,
+            ready,
+            reserved,
+            buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            oldest_ready_ms,
+        ) = _TOPIC_COUNT.unpack_from(data, at)
+        at += fixed
+        end = at + topic_length
+        topic = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("topic_count")
+        found.append(
+            TopicReport(
+                bool(marks & 1),
+                topic,
+                Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms),
+            )
+        )
+    return tuple(found), at
+
+
+def _stage_list(data: bytes, at: int) -> tuple[tuple[StageReport, ...], int]:
+    fixed, items, at = list_at(data, at, 41)
+    found: list[StageReport] = []
+    for _ in range(items):
+        stage_length, count, p50_us, p99_us, p999_us, max_us = _STAGE.unpack_from(data, at)
+        at += fixed
+        end = at + stage_length
+        stage = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("stage")
+        found.append(StageReport(stage, count, p50_us, p99_us, p999_us, max_us))
+    return tuple(found), at
+
+
+def _connection_list(data: bytes, at: int) -> tuple[tuple[ConnectionReport, ...], int]:
+    fixed, items, at = list_at(data, at, 64)
+    found: list[ConnectionReport] = []
+    for _ in range(items):
+        (
+            connection,
+            session,
+            since_ms,
+            leases,
+            subscriptions,
+            reserves,
+            credit_jobs,
+            credit_bytes,
+            unsent_bytes,
+            marks,
+            address_length,
+            client_name_length,
+            topics_length,
+        ) = _CONNECTION.unpack_from(data, at)
+        at += fixed
+        end = at + address_length
+        address = data[at:end].decode()
+        at = end + client_name_length
+        client_name = data[end:at].decode()
+        topics, end = texts_at(data, at, topics_length)
+        at = end
+        if at > len(data):
+            raise cut_off("connection")
+        found.append(
+            ConnectionReport(
+                connection,
+                session,
+                since_ms,
+                leases,
+                subscriptions,
+                reserves,
+                credit_jobs,
+                credit_bytes,
+                unsent_bytes,
+                bool(marks & 1),
+                address,
+                client_name,
+                topics,
+            )
+        )
+    return tuple(found), at
+
+
+def _member_list(data: bytes, at: int) -> tuple[tuple[Member, ...], int]:
+    fixed, items, at = list_at(data, at, 10)
+    found: list[Member] = []
+    for _ in range(items):
+        node, marks, address_length = _MEMBER.unpack_from(data, at)
+        at += fixed
+        end = at + address_length
+        address = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("member")
+        found.append(Member(node, bool(marks & 1), address))
+    return tuple(found), at
+
+
+def _node_list(data: bytes, at: int) -> tuple[tuple[MemberReport, ...], int]:
+    fixed, items, at = list_at(data, at, 44)
+    found: list[MemberReport] = []
+    for _ in range(items):
+        (
+            node,
+            role,
+            marks,
+            matched,
+            applied,
+            ahead_ms,
+            audited,
+            peer_address_length,
+            client_address_length,
+        ) = _NODE.unpack_from(data, at)
+        at += fixed
+        end = at + peer_address_length
+        peer_address = data[at:end].decode()
+        at = end + client_address_length
+        client_address = data[end:at].decode()
+        if at > len(data):
+            raise cut_off("node")
+        found.append(
+            MemberReport(
+                node,
+                MEMBER_ROLES.get(role, role),
+                bool(marks & 1),
+                bool(marks & 32) if marks & 16 else None,
+                matched if marks & 2 else None,
+                applied if marks & 4 else None,
+                ahead_ms if marks & 8 else None,
+                audited,
+                peer_address,
+                client_address,
+            )
+        )
+    return tuple(found), at
+
+
+def _read_welcome(data: bytes) -> Welcome:
+    (
+        version,
+        marks,
+        cluster_id,
+        session,
+        secret,
+        heartbeat_ms,
+        session_grace_ms,
+        frame_bytes_max,
+        body_bytes_max,
+        push_jobs_max,
+        leases_max,
+        reserve_jobs_max,
+        in_flight_max,
+        server_name_length,
+    ) = _WELCOME.unpack_from(data)
+    server_name, at = text_at(data, 76, server_name_length)
+    members, at = _member_list(data, at)
+    clock_ms, _ = late(U64, data, at)
+    return Welcome(
+        version,
+        bool(marks & 1),
+        bool(marks & 2),
+        cluster_id,
+        session,
+        secret,
+        heartbeat_ms,
+        session_grace_ms,
+        frame_bytes_max,
+        body_bytes_max,
+        push_jobs_max,
+        leases_max,
+        reserve_jobs_max,
+        in_flight_max,
+        server_name,
+        members,
+        clock_ms,
+    )
+
+
+def _read_pong(data: bytes) -> Pong:
+    (now,) = U64.unpack_from(data)
+    clock_ms, _ = late(U64, data, 8)
+    return Pong(now, clock_ms)
+
+
+def _read_done(data: bytes) -> Done:
+    return Done()
+
+
+def _read_going_away(data: bytes) -> GoingAway:
+    (message_length,) = U16.unpack_from(data)
+    message, at = text_at(data, 2, message_length)
+    reason, _ = late(U8, data, at)
+    return GoingAway(message, GOING_AWAY_REASONS.get(reason, reason))
+
+
+def _read_pushed(data: bytes) -> Pushed:
+    results, _ = _push_result_list(data, 0)
+    return Pushed(results)
+
+
+def _read_reserved(data: bytes) -> Reserved:
+    jobs, _ = _delivered_list(data, 0)
+    return Reserved(jobs)
+
+
+def _read_subscribed(data: bytes) -> Subscribed:
+    return Subscribed()
+
+
+def _read_deliver(data: bytes) -> Deliver:
+    jobs, _ = _delivered_list(data, 0)
+    return Deliver(jobs)
+
+
+def _read_leased(data: bytes) -> Leased:
+    (marks,) = U8.unpack_from(data)
+    jobs, _ = _delivered_list(data, 1)
+    return Leased(bool(marks & 1), jobs)
+
+
+def _read_settled(data: bytes) -> Settled:
+    results, _ = _settle_result_list(data, 0)
+    return Settled(results)
+
+
+def _read_job(data: bytes) -> Job:
+    (
+        job,
+        due_ms,
+        state,
+        buried,
+        priority,
+        attempts,
+        ttr_ms,
+        ttr_left_ms,
+        topic_length,
+        key_length,
+        attributes_length,
+        body_length,
+    ) = _JOB.unpack_from(data)
+    topic, at = text_at(data, 43, topic_length)
+    key, at = text_at(data, at, key_length)
+    attributes_bytes, at = bytes_at(data, at, attributes_length)
+    attributes = Attributes.decode(attributes_bytes)
+    body, at = bytes_at(data, at, body_length)
+    pushed_ms, at = late(U64, data, at)
+    reserved_first_ms, at = late(U64, data, at)
+    reserved_last_ms, at = late(U64, data, at)
+    held_by, at = late(U64, data, at)
+    reason, at = late_text(U16, data, at)
+    finished_ms, at = late(U64, data, at)
+    version, _ = late(U64, data, at)
+    report = JobReport(
+        id=job,
+        due_ms=due_ms,
+        state=JOB_STATES.get(state, state),
+        buried=BURIED_REASONS.get(buried, buried),
+        priority=priority,
+        attempts=attempts,
+        ttr_ms=ttr_ms,
+        ttr_left_ms=ttr_left_ms,
+        topic=topic,
+        key=key or None,
+        attributes=attributes,
+        body=body,
+        pushed_ms=pushed_ms,
+        reserved_first_ms=reserved_first_ms,
+        reserved_last_ms=reserved_last_ms,
+        held_by=held_by,
+        reason=reason,
+        finished_ms=finished_ms,
+        version=version,
+        body_bytes=len(body),
+    )
+    return Job(report)
+
+
+def _read_changed(data: bytes) -> Changed:
+    job, due_ms, state = _CHANGED.unpack_from(data)
+    version, _ = late(U64, data, 17)
+    return Changed(job, due_ms, JOB_STATES.get(state, state), version)
+
+
+def _read_kicked(data: bytes) -> Kicked:
+    (jobs,) = U32.unpack_from(data)
+    return Kicked(jobs)
+
+
+def _read_jobs(data: bytes) -> Jobs:
+    (cursor_length,) = U16.unpack_from(data)
+    cursor, at = bytes_at(data, 2, cursor_length)
+    jobs, _ = _listed_list(data, at)
+    return Jobs(cursor, jobs)
+
+
+def _read_counted(data: bytes) -> Counted:
+    (jobs,) = U64.unpack_from(data)
+    return Counted(jobs)
+
+
+def _read_bulked(data: bytes) -> Bulked:
+    jobs, cursor_length = _BULKED.unpack_from(data)
+    cursor, at = bytes_at(data, 6, cursor_length)
+    in_the_way, _ = late(U32, data, at)
+    return Bulked(jobs, cursor, in_the_way)
+
+
+def _read_topic_counts(data: bytes) -> TopicCounts:
+    topics, _ = _topic_count_list(data, 0)
+    return TopicCounts(topics)
+
+
+def _read_queue_stats(data: bytes) -> QueueStats:
+    (
+        now,
+        uptime_ms,
+        connections,
+        sessions,
+        waiting,
+        applied_index,
+        term,
+        state_hash_bytes,
+    ) = _QUEUE_STATS.unpack_from(data)
+    state_hash = int.from_bytes(state_hash_bytes, "little")
+    totals = Totals(*_TOTALS.unpack_from(data, 60))
+    topics, at = _topic_count_list(data, 132)
+    stages, _ = _stage_list(data, at) if at < len(data) else ((), at)
+    return QueueStats(
+        now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash, totals, topics, stages
+    )
+
+
+def _read_connection_list(data: bytes) -> ConnectionList:
+    (marks,) = U8.unpack_from(data)
+    connections, _ = _connection_list(data, 1)
+    return ConnectionList(bool(marks & 1), connections)
+
+
+def _read_topic_settings(data: bytes) -> TopicSettings:
+    jobs, bytes_, marks, settings_length = _TOPIC_SETTINGS.unpack_from(data)
+    settings_bytes, _ = bytes_at(data, 19, settings_length)
+    settings = TopicPolicy.decode(settings_bytes)
+    return TopicSettings(jobs, bytes_, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
+
+
+def _read_backup_ready(data: bytes) -> BackupReady:
+    index, jobs, state_hash_bytes, bytes_ = _BACKUP_READY.unpack_from(data)
+    state_hash = int.from_bytes(state_hash_bytes, "little")
+    return BackupReady(index, jobs, state_hash, bytes_)
+
+
+def _read_backup_data(data: bytes) -> BackupData:
+    (data__length,) = U32.unpack_from(data)
+    data_, _ = bytes_at(data, 4, data__length)
+    return BackupData(data_)
+
+
+def _read_cluster_report(data: bytes) -> ClusterReport:
+    node, cluster_id, leader, term, last, commit, feature_level = _CLUSTER_REPORT.unpack_from(data)
+    members, _ = _node_list(data, 60)
+    return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
+
+
+def _read_error(data: bytes) -> Error:
+    code, marks, applied, retry_after_ms, leader_length = _ERROR.unpack_from(data)
+    leader, at = text_at(data, 9, leader_length)
+    (message_length,) = U16.unpack_from(data, at)
+    at += 2
+    message, _ = text_at(data, at, message_length)
+    return Error(
+        ERROR_CODES.get(code, code),
+        bool(marks & 1),
+        EFFECTS.get(applied, Effect.UNKNOWN),
+        retry_after_ms,
+        leader,
+        message,
+    )
+
+
+READERS: dict[int, Callable[[bytes], Response]] = {
+    0x81: _read_welcome,
+    0x82: _read_pong,
+    0x83: _read_done,
+    0x84: _read_going_away,
+    0x90: _read_pushed,
+    0xA0: _read_reserved,
+    0xA1: _read_subscribed,
+    0xA2: _read_deliver,
+    0xA3: _read_leased,
+    0xB0: _read_settled,
+    0xC0: _read_job,
+    0xC1: _read_changed,
+    0xC2: _read_kicked,
+    0xC3: _read_jobs,
+    0xC4: _read_counted,
+    0xC5: _read_bulked,
+    0xD0: _read_topic_counts,
+    0xD1: _read_queue_stats,
+    0xD2: _read_connection_list,
+    0xD3: _read_topic_settings,
+    0xE0: _read_backup_ready,
+    0xE1: _read_backup_data,
+    0xF0: _read_cluster_report,
+    0xFF: _read_error,
+}
+"""What reads the payload of each response, by its opcode."""

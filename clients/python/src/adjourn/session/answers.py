@@ -7,7 +7,7 @@ import logging
 from ..errors import ClientClosedError, OutcomeUnknownError, ProtocolError, refused
 from ..protocol import requests as rq
 from ..protocol.framing import Frame, decode_response
-from ..protocol.numbers import ErrorCode, GoingAwayReason
+from ..protocol.numbers import Effect, ErrorCode, GoingAwayReason
 from ..protocol.responses import (
     ClusterReport,
     Deliver,
@@ -114,7 +114,7 @@ def _finish_checked(core: Core, request_id: int, call: Call, response: Response)
     if isinstance(call.request, rq.Push) and isinstance(response, Pushed):
         asked, found = len(call.request.jobs), len(response.results)
     elif isinstance(call.request, (rq.Finish, rq.Release, rq.Touch, rq.Bury)) and isinstance(response, Settled):
-        asked, found = len(call.request.leases), len(response.codes)
+        asked, found = len(call.request.leases), len(response.results)
     if asked != found:
         core.finish(request_id, ProtocolError(f"an answer of {found} items to a request of {asked}"))
     else:
@@ -123,7 +123,7 @@ def _finish_checked(core: Core, request_id: int, call: Call, response: Response)
 
 def _refused(core: Core, now: float, request_id: int, call: Call, reply: Error) -> None:
     error = refused(reply)
-    not_applied = reply.applied == 0
+    not_applied = reply.applied is Effect.NO
     if not_applied:
         call.doubts = max(0, call.doubts - 1)
     if isinstance(call.request, rq.Goodbye) and reply.code == ErrorCode.SESSION_UNKNOWN:
@@ -191,7 +191,7 @@ def _unsubscribed(core: Core, request_id: int, request: rq.Unsubscribe) -> None:
 
 def _going_away(core: Core, response: GoingAway) -> None:
     log.info("the server closes the connection: %s", response.message)
-    if response.reason == GoingAwayReason.CLOSED_BY_OPERATOR:
+    if response.reason == GoingAwayReason.DISCONNECTED:
         core.pause = max(core.pause, _CLOSED_BY_OPERATOR_PAUSE)
     elif response.reason == GoingAwayReason.SESSION_TAKEN_OVER:
         core.is_taken_over = True
@@ -205,7 +205,7 @@ def _members(core: Core, now: float, response: Response) -> None:
     if isinstance(response, ClusterReport):
         known = [member for member in response.members if member.client_address]
         if known:
-            core.members = tuple(Member(one.node, one.client_address, one.node == response.leader) for one in known)
+            core.members = tuple(Member(one.node, one.node == response.leader, one.client_address) for one in known)
 
 
 def _of_the_connection(core: Core, request_id: int, response: Response) -> None:

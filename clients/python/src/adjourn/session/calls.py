@@ -16,33 +16,15 @@ from .search import Backoff
 
 _BROWSE_MAX = 600.0
 _CHECKPOINT_MAX = 3600.0
-_REPEATABLE = (
-    rq.Push,
-    rq.Reserve,
-    rq.Subscribe,
-    rq.Finish,
-    rq.Release,
-    rq.Touch,
-    rq.Bury,
-    rq.Pause,
-    rq.Resume,
-    rq.TopicSet,
-    rq.Get,
-    rq.Peek,
-    rq.List,
-    rq.Count,
-    rq.Leases,
-    rq.Topics,
-    rq.TopicShow,
-    rq.Stats,
-    rq.Connections,
-    rq.ClusterStatus,
-    rq.Ping,
-    rq.Goodbye,
-)
 _OF_ITS_CONNECTION = (rq.Credit, rq.Unsubscribe, rq.Cancel)
 _NOT_RETRIED = (rq.ClusterAdd, rq.ClusterRemove, rq.ClusterTransfer, rq.BackupBegin)
 _BUSY_WAIT_MAX = 1.0
+
+
+class Cancellation(rq.Delete):
+    """A deletion whose caller wants no job of this key to be there, so that a repeat does no harm."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +110,7 @@ class Call:
         """Seconds that the server may take on purpose."""
         if isinstance(self.request, rq.Reserve):
             return self.request.wait_ms / 1000
-        if isinstance(self.request, (rq.List, rq.Count, rq.Bulk, rq.Peek)):
+        if isinstance(self.request, (rq.List, rq.Count, rq.Bulk, rq.Peek, rq.Advance)):
             return _BROWSE_MAX
         return _CHECKPOINT_MAX if isinstance(self.request, rq.BackupBegin) else 0.0
 
@@ -140,10 +122,10 @@ class Call:
     def is_repeatable(self) -> bool:
         """Whether carrying it out twice does no more than carrying it out once."""
         if isinstance(self.request, rq.Delete):
-            return self.request.job.job is not None or self.request.may_repeat
+            return self.request.job.job is not None or isinstance(self.request, Cancellation)
         if isinstance(self.request, rq.Push):
             return self.request.sequence != 0 or self.request.idempotency != 0
-        return isinstance(self.request, _REPEATABLE)
+        return self.request.IS_REPEATABLE
 
     @property
     def is_doubtful(self) -> bool:

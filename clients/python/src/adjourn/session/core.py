@@ -161,7 +161,7 @@ class Core:
         """Releases jobs that nobody works on."""
         most = max(1, self.welcome.leases_max)
         for start in range(0, len(leases), most):
-            self._unheard(now, rq.Release(tuple(leases[start : start + most]), delay_ms))
+            self._unheard(now, rq.Release(delay_ms, tuple(leases[start : start + most])))
 
     def pump(self, now: float) -> None:
         """Encodes what is in line, as far as the server's limits and the buffer allow."""

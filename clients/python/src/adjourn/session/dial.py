@@ -103,7 +103,7 @@ class _Attempt:
         is_welcome = False
         try:
             self.said = said = clock.now()
-            connection.send(encode(HELLO_ID, self.hello))
+            connection.send(bytes(encode(HELLO_ID, self.hello)))
             answer = await _answer(connection)
             if isinstance(answer, Welcome):
                 is_welcome = True

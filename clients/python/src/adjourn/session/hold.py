@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from ..protocol.requests import LeaseRef
 from ..protocol.responses import Delivered
-from .leases import LostReason
-
-
-class LeaseSource(Protocol):
-    """Knows whether all leases of a session were lost."""
-
-    @property
-    def losses(self) -> int:
-        """How often all leases were lost."""
-
-    def now(self) -> float:
-        """The clock on which deadlines are counted."""
-
-    def lost_since(self, losses: int) -> LostReason | None:
-        """Why the leases are lost that came when `losses` was the number of losses."""
+from .leases import LeaseClock, LostReason
 
 
 class Hold:
     """A lease and its deadline on this client's clock."""
 
-    __slots__ = ("_losses", "_reason", "_source", "deadline", "ref", "ttr")
+    __slots__ = ("_leases", "_losses", "_reason", "deadline", "ref", "ttr")
 
-    def __init__(self, source: LeaseSource, ref: LeaseRef, ttr: float, came: float) -> None:
-        self._source = source
-        self._losses = source.losses
+    def __init__(self, leases: LeaseClock, ref: LeaseRef, ttr: float, came: float) -> None:
+        self._leases = leases
+        self._losses = leases.losses
         self._reason: LostReason | None = None
         self.ref = ref
         self.ttr = ttr
@@ -39,7 +23,7 @@ class Hold:
 
     def now(self) -> float:
         """The clock on which the deadline is counted."""
-        return self._source.now()
+        return self._leases.now()
 
     @property
     def half_at(self) -> float:
@@ -53,7 +37,7 @@ class Hold:
     def lost(self) -> LostReason | None:
         """Why the lease is lost; `None` while it is held."""
         if self._reason is None:
-            self._reason = self._source.lost_since(self._losses)
+            self._reason = self._leases.lost_since(self._losses)
         if self._reason is None and self.now() >= self.deadline:
             self._reason = LostReason.DEADLINE
         return self._reason

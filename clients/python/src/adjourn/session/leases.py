@@ -10,23 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from ..protocol.responses import (
-    Changed,
-    ConnectionList,
-    Deliver,
-    Delivered,
-    Job,
-    Kicked,
-    Leased,
-    Pong,
-    Pushed,
-    QueueStats,
-    Reserved,
-    Response,
-    Settled,
-    TopicCounts,
-    Welcome,
-)
+from ..protocol.numbers import HEARTBEAT_MS_MIN
+from ..protocol.responses import Deliver, Delivered, Pong, Reserved, Response, Welcome
 from . import clock
 
 _DRIFT = 0.999
@@ -34,8 +19,7 @@ _DRIFT = 0.999
 _CLOCK_AGE_MAX = 10.0
 """Seconds for which a pair of clocks is good: a slow answer makes a bad one."""
 _HEARTBEATS_PER_GRACE = 4
-_HEARTBEAT_MIN = 0.1
-_PROOFS = (Pong, Pushed, Settled, Job, Changed, Kicked, Leased, TopicCounts, QueueStats, ConnectionList)
+_HEARTBEAT_MIN = HEARTBEAT_MS_MIN / 1000
 
 
 class LostReason(Enum):
@@ -65,6 +49,10 @@ class LostReason(Enum):
         return self in (LostReason.CONNECTION, LostReason.DEADLINE)
 
 
+LossListener = Callable[[LostReason], None]
+"""Is told when all leases are lost."""
+
+
 class LeaseClock:
     """What is known of all leases of the session."""
 
@@ -78,7 +66,7 @@ class LeaseClock:
         self.losses = 0
         """How often all leases were lost. A lease is lost if this has grown since it came."""
         self.last_loss: LostReason = LostReason.SESSION
-        self.on_loss: Callable[[LostReason], None] = lambda reason: None
+        self.on_loss: LossListener = lambda reason: None
         self._welcomed(said, welcome)
 
     def up(self, said: float, welcome: Welcome, kept: bool) -> None:
@@ -166,4 +154,4 @@ def heartbeat_every(welcome: Welcome, outlive: bool) -> float | None:
 def _is_proof(response: Response) -> bool:
     if isinstance(response, (Reserved, Deliver)):
         return bool(response.jobs)
-    return isinstance(response, _PROOFS)
+    return response.IS_PROOF

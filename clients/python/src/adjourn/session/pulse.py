@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ..protocol.numbers import U32_ID_MAX
-
-HELLO_ID = U32_ID_MAX
+HELLO_ID = 0xFFFF_FFFF
 """The request id of HELLO."""
-MEMBERS_ID = U32_ID_MAX - 1
+MEMBERS_ID = HELLO_ID - 1
 """The request id of the question who the members are."""
 PING_ID_MIN = 1 << 31
 """The first request id of a heartbeat: those of calls are below it."""

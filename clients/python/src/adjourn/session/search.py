@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from ..errors import UsageError
+from ..protocol.numbers import PORT_DEFAULT
 
-DEFAULT_PORT = 7440
 _SCHEME = "adjourn://"
 _TLS_SCHEME = "adjourns://"
 
@@ -54,7 +54,7 @@ def parse_address(text: str) -> Address | None:
     if not host or any(char in host for char in " /@?#"):
         return None
     if not port_text:
-        return (host, DEFAULT_PORT)
+        return (host, PORT_DEFAULT)
     if not (port_text.isascii() and port_text.isdigit()) or not 0 < int(port_text) < 65_536:
         return None
     return (host, int(port_text))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import AdjournError, CannotConnectError, ClientClosedError, ForkedError, SessionTakenOverError
 from ..protocol.framing import Frame
-from ..protocol.numbers import WAIT_MS_MAX
+from ..protocol.numbers import PROTOCOL_VERSION, WAIT_MS_MAX
 from ..protocol.requests import Cancel, Credit, Goodbye, Hello, LeaseRef, Request, Reserve, Subscribe
 from ..protocol.responses import Response, Welcome
 from . import answers, clock
@@ -22,8 +22,7 @@ from .connection import Connect, Connection, connect_tcp
 from .core import Core
 from .core import Link as LinkState
 from .dial import Link, Missed, round_of, unreachable
-from .leases import LostReason
-from .link import LossListener
+from .leases import LossListener, LostReason
 from .search import Address, Backoff, Search
 
 log = logging.getLogger("adjourn")
@@ -51,7 +50,7 @@ class Config:
 
 
 class Session:
-    """Implements `Backend` over connections that change."""
+    """Carries requests out, over connections that change."""
 
     def __init__(self, config: Config, search: Search, link: Link) -> None:
         self._config = config
@@ -81,13 +80,16 @@ class Session:
 
     @property
     def limits(self) -> Welcome:
+        """The limits of the server."""
         return self._core.welcome
 
     @property
     def is_connected(self) -> bool:
+        """Whether requests are answered now."""
         return self._core.link is LinkState.UP and self._core.ended is None
 
     async def call(self, request: Request) -> Response:
+        """Carries a request out. Raises what the server refuses."""
         self._check_process()
         future: asyncio.Future[Response] = self._loop.create_future()
         request_id = self._core.submit(clock.now(), request, future)
@@ -103,6 +105,7 @@ class Session:
                 timer.cancel()
 
     async def subscribe(self, request: Subscribe, feed: Feed) -> int:
+        """Makes a subscription, whose jobs go to `feed`. It is made anew on each connection. Returns its number."""
         self._check_process()
         future: asyncio.Future[Response] = self._loop.create_future()
         request_id = self._core.submit(clock.now(), request, future, feed=feed)
@@ -120,11 +123,13 @@ class Session:
         return request_id
 
     def unsubscribe(self, subscription: int) -> None:
+        """Ends a subscription. Jobs that still come are given back."""
         if not self._is_forked:
             self._core.unsubscribe(clock.now(), subscription)
             self._pump()
 
     def add_credit(self, subscription: int, jobs: int, size: int) -> None:
+        """Adds credit to a subscription; to be kept over reconnects."""
         self._check_process()
         call = self._core.open.get(subscription)
         if call is None or not isinstance(call.request, Subscribe):
@@ -138,33 +143,41 @@ class Session:
             self._pump()
 
     def is_subscribed(self, subscription: int) -> bool:
+        """Whether the server sends jobs for a subscription now."""
         call = self._core.open.get(subscription)
         return self.is_connected and call is not None and call.is_confirmed
 
     def taken(self, subscription: int) -> None:
+        """A job was taken out of the feed of a subscription."""
         if not self._is_forked:
             self._core.refund(clock.now(), subscription)
             self._pump()
 
     def give_back(self, leases: list[LeaseRef], delay_ms: int) -> None:
+        """Releases jobs, without waiting for the answer."""
         if not self._is_forked:
             self._core.give_back(clock.now(), leases, delay_ms)
             self._pump()
 
     def on_loss(self, listener: LossListener) -> None:
+        """Registers a function that is told when all leases are lost, until `forget_listener`."""
         self._listeners.append(listener)
 
     def forget_listener(self, listener: LossListener) -> None:
+        """Takes a listener out."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
     def now(self) -> float:
+        """The clock on which deadlines are counted."""
         return clock.now()
 
     def call_later(self, seconds: float, wake: Callable[[], None]) -> asyncio.TimerHandle:
+        """Calls `wake` when this time has passed on that clock."""
         return self._loop.call_later(seconds, wake)
 
     async def close(self, *, says_goodbye: bool, timeout: float) -> None:
+        """Ends the session."""
         if self._is_forked or os.getpid() != self._pid:
             return
         core = self._core
@@ -417,6 +430,8 @@ async def _first_link(config: Config, search: Search, missed: list[AdjournError]
 
 def _hello(config: Config, welcome: Welcome | None) -> Hello:
     return Hello(
+        version_min=PROTOCOL_VERSION,
+        version_max=PROTOCOL_VERSION,
         client_name=config.name,
         token=config.token,
         heartbeat_ms=min(int(config.heartbeat * 1000), WAIT_MS_MAX),

@@ -1,6 +1,7 @@
-"""For tests of programs that use a queue: a queue in memory, a real server, and fixtures for pytest."""
+"""For tests of programs that use a queue: the real server in memory, with a clock that the test moves."""
 
-from .memory import MemoryQueue
-from .server import Server, find_binary
+from .process import find_binary
+from .seen import SeenJob
+from .server import Server
 
-__all__ = ["MemoryQueue", "Server", "find_binary"]
+__all__ = ["SeenJob", "Server", "find_binary"]

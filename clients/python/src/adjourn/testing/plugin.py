@@ -1,4 +1,4 @@
-"""Fixtures for pytest: `adjourn_memory` is a queue in memory, `adjourn_server` a real server."""
+"""A fixture for pytest: `adjourn_server` is the real server, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from .memory import MemoryQueue
-from .server import Server, find_binary
+from .server import Server
 
 
 @pytest.fixture
-def adjourn_memory() -> MemoryQueue:
-    """A queue in memory, with a clock that the test sets. `adjourn_memory.client()` is a client of it."""
-    return MemoryQueue()
-
-
-@pytest.fixture(scope="session")
 def adjourn_server() -> Iterator[Server]:
-    """A real server for the session: `ADJOURN_BIN` names the binary. Tests use topics of their own."""
-    binary = find_binary()
-    if binary is None:
-        pytest.fail("no server: set ADJOURN_BIN to the path of the adjourn binary")
-    with Server(binary) as server:
+    """A server of its own for each test, in memory. Its clock stands still until `adjourn_server.advance` moves it."""
+    try:
+        server = Server()
+    except (FileNotFoundError, RuntimeError) as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    with server:
         yield server

@@ -35,11 +35,11 @@ class Run:
         self.stopped: LostReason | None = None
         """Why the handler was told to stop."""
         self._queue = queue
-        self._backend = queue.backend
+        self._session = queue.session
         self._runner = runner
         self._middleware = middleware
         self._failures = failures
-        self._ends_at = self._backend.now() + run_time_max
+        self._ends_at = self._session.now() + run_time_max
         self._wake = asyncio.Event()
         self._touch_at = job.hold.half_at
         self._touching: asyncio.Task[None] | None = None
@@ -48,7 +48,7 @@ class Run:
     async def work(self) -> None:
         """Runs the handler to its end, and settles the job."""
         if self.stopped is not None:
-            self._backend.give_back([self.job.hold.ref], RELEASE_NOT_STARTED)
+            self._session.give_back([self.job.hold.ref], RELEASE_NOT_STARTED)
             return
         handling = self._handling = asyncio.create_task(self._call(), name=f"adjourn-job-{self.job.id}")
         handling.add_done_callback(lambda _: self._wake.set())
@@ -88,7 +88,7 @@ class Run:
         """Touches the lease at half of its time, again and again, until the handler ends."""
         while not handling.done():
             self._wake.clear()
-            now = self._backend.now()
+            now = self._session.now()
             reason = self.job.lost
             if reason is not None:
                 self.stop(reason)
@@ -96,7 +96,7 @@ class Run:
                 self.stop(LostReason.RUN_TIME)
             elif now >= self._touch_at and self._touching is None and self.stopped is None:
                 self._touching = asyncio.create_task(self._touch())
-            timer = self._backend.call_later(max(0.001, self._next_look(now)), self._wake.set)
+            timer = self._session.call_later(max(0.001, self._next_look(now)), self._wake.set)
             try:
                 await self._wake.wait()
             finally:
@@ -121,7 +121,7 @@ class Run:
             log.info("job %d: the server says that the lease has ended", self.job.id)
         except AdjournError as error:
             log.warning("job %d: the lease could not be touched: %s", self.job.id, error)
-            self._touch_at = self._backend.now() + max(_TOUCH_AGAIN_MIN, hold.left() / 4)
+            self._touch_at = self._session.now() + max(_TOUCH_AGAIN_MIN, hold.left() / 4)
         finally:
             self._touching = None
             self._wake.set()
@@ -136,7 +136,7 @@ class Run:
         if reason is not None and reason.ends_lease:
             if reason.is_a_guess:
                 # If the server no longer holds the lease, this does nothing.
-                self._backend.give_back([job.hold.ref], 0)
+                self._session.give_back([job.hold.ref], 0)
             return
         try:
             if error is None:

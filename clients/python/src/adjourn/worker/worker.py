@@ -91,7 +91,7 @@ class Worker:
         )
         self._runner = _runner(handler, runs_in)
         self._middleware = tuple(middleware)
-        self._failures = FailureLog(queue.backend.now)
+        self._failures = FailureLog(queue.session.now)
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._slots = asyncio.Semaphore(concurrency)
         self._dispatcher: asyncio.Task[None] | None = None
@@ -102,7 +102,7 @@ class Worker:
         """Subscribes, and starts to work."""
         if self._dispatcher is None:
             self._queue.before_close(self.stop)
-            self._queue.backend.on_loss(self._all_lost)
+            self._queue.session.on_loss(self._all_lost)
             await self._subscription.start()
             self._dispatcher = asyncio.create_task(self._dispatch(), name="adjourn-worker")
 
@@ -200,7 +200,7 @@ class Worker:
                 task.cancel()
         if self._dispatcher is not None and not self._dispatcher.done():
             self._dispatcher.cancel()
-        self._queue.backend.forget_listener(self._all_lost)
+        self._queue.session.forget_listener(self._all_lost)
         self._queue.forget_stop(self.stop)
         await self._runner.close()
 

@@ -1,12 +1,14 @@
 <?php
 
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
 declare(strict_types=1);
 
 namespace Adjourn\Error\Server;
 
 use Adjourn\Error\ServerError;
 
-/** The server could not decode a frame of this client. */
+/** The frame or a field in it cannot be decoded. What to do: fix the client. */
 final class Malformed extends ServerError
 {
 }

@@ -1,12 +1,14 @@
 <?php
 
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
 declare(strict_types=1);
 
 namespace Adjourn\Error\Server;
 
 use Adjourn\Error\ServerError;
 
-/** The node does not lead. The client follows the leader by itself; this comes when it found none in time. */
+/** This node does not lead. What to do: connect to `leader`, or to each of `members` in turn: clusters. */
 final class NotLeader extends ServerError
 {
 }

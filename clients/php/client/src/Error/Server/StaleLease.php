@@ -1,12 +1,14 @@
 <?php
 
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
 declare(strict_types=1);
 
 namespace Adjourn\Error\Server;
 
 use Adjourn\Error\ServerError;
 
-/** The lease has ended: another consumer may have the job. If mayBeApplied is set, a repeated request may have ended it itself. */
+/** The lease has ended. What to do: drop the work; another consumer may have the job. */
 final class StaleLease extends ServerError
 {
 }

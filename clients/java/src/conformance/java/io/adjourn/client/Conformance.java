@@ -151,18 +151,18 @@ public final class Conformance {
             case "about" -> now(Map.of("client", "adjourn-client (java) 0.1.0", "levels",
                     List.of("codec", "producer", "consumer", "worker", "operator", "cluster"), "codec",
                     List.of("encode_request", "decode_response", "decode_request")));
-            case "encode" -> now(Map.of("bytes", FrameJson.base64(FrameJson.encodeRequest(c.object("frame")))));
+            case "encode" -> now(Map.of("bytes", Json.base64(FrameJson.encodeRequest(c.object("frame")))));
             case "decode" -> now(Map.of("frame", c.text("side").equals("request")
-                    ? RequestJson.decode(c.bytes("bytes")) : FrameJson.decodeResponse(c.bytes("bytes"))));
+                    ? FrameJson.decodeRequest(c.bytes("bytes")) : FrameJson.decodeResponse(c.bytes("bytes"))));
             case "connect" -> connect(c);
             case "push" -> client(c).pushAllAsync(c.text("topic"), c.objects("jobs").stream().map(Conformance::newJob).toList())
                     .thenApply(results -> Map.of("results", results.stream().map(Conformance::pushed).toList()));
             case "get" -> later(() -> Map.of("job", shown(client(c).get(reference(c)))));
             case "delete" -> later(() -> Map.of("job", id(client(c).delete(reference(c)).job())));
-            case "list" -> later(() -> Map.of("jobs", client(c).list(FrameJson.filter(c.object("filter")),
+            case "list" -> later(() -> Map.of("jobs", client(c).list(filter(c),
                     ListOrder.values()[c.u32("order")], c.has("jobs_max") ? c.u32("jobs_max") : 1_024,
                     Boolean.TRUE.equals(c.get("with_bodies"))).map(Conformance::shown).toList()));
-            case "count" -> later(() -> Map.of("jobs", id(client(c).count(FrameJson.filter(c.object("filter"))))));
+            case "count" -> later(() -> Map.of("jobs", id(client(c).count(filter(c)))));
             case "close" -> later(() -> {
                 client(c).close();
                 return Map.of();
@@ -274,6 +274,7 @@ public final class Conformance {
         return switch (c.text("how")) {
             case "after" -> Release.after(millis(c, "delay_ms"));
             case "not_started" -> Release.NOT_STARTED;
+            case "parked" -> Release.parked(millis(c, "delay_ms"));
             default -> Release.BACKOFF;
         };
     }
@@ -293,7 +294,7 @@ public final class Conformance {
     }
 
     private static NewJob newJob(Json j) {
-        NewJob job = NewJob.of(j.bytes("body")).attributes(FrameJson.attributes(j.object("attributes")));
+        NewJob job = NewJob.of(j.bytes("body")).attributes(Attributes.decode(ElementJson.attributes(j.object("attributes"))));
         if (j.has("delay_ms")) {
             job = job.delay(millis(j, "delay_ms"));
         }
@@ -321,9 +322,9 @@ public final class Conformance {
         json.put("priority", job.priority());
         json.put("due_ms", id(job.due().toEpochMilli()));
         json.put("ttr_ms", job.ttr().toMillis());
-        json.put("body", FrameJson.base64(job.body()));
+        json.put("body", Json.base64(job.body()));
         json.put("reason", job.reason());
-        json.put("attributes", FrameJson.attributes(job.attributes()));
+        json.put("attributes", attributes(job.attributes()));
         return json;
     }
 
@@ -336,9 +337,21 @@ public final class Conformance {
         json.put("priority", job.priority());
         json.put("attempts", job.attempts());
         json.put("due_ms", id(job.due().toEpochMilli()));
-        json.put("body", FrameJson.base64(job.body()));
-        json.put("attributes", FrameJson.attributes(job.attributes()));
+        json.put("body", Json.base64(job.body()));
+        json.put("attributes", attributes(job.attributes()));
         return json;
+    }
+
+    static Filter filter(Json c) {
+        return Filter.decode(ElementJson.filter(c.object("filter")));
+    }
+
+    private static Map<String, Object> attributes(Attributes attributes) {
+        try {
+            return ElementJson.attributes(attributes.encode());
+        } catch (MalformedFrameException e) {
+            throw new ProtocolException("attributes cannot be decoded", e);
+        }
     }
 
     static String id(long value) {
@@ -368,7 +381,7 @@ public final class Conformance {
             script = new Json(Map.of());
         }
         say(Map.of("event", "started", "worker", worker, "job", id(job.id()), "fence", id(job.fence()), "attempts", job.attempts(),
-                "topic", job.topic(), "body", FrameJson.base64(job.body())));
+                "topic", job.topic(), "body", Json.base64(job.body())));
         try {
             if (script.has("after_ms")) {
                 Thread.sleep(script.number("after_ms"));

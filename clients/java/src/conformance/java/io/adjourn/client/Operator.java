@@ -1,5 +1,6 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.wire.MalformedFrameException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -21,11 +22,11 @@ final class Operator {
             case "pause" -> done(() -> client.pause(c.text("topic")));
             case "resume" -> done(() -> client.resume(c.text("topic")));
             case "topic_delete" -> done(() -> client.deleteTopic(c.text("topic")));
-            case "topic_set" -> done(() -> client.setTopic(c.text("topic"), FrameJson.policy(c.object("settings"))));
+            case "topic_set" -> done(() -> client.setTopic(c.text("topic"), TopicPolicy.decode(ElementJson.settings(c.object("settings")))));
             case "topic_show" -> shown(client.topicSettings(c.text("topic")));
             case "topics" -> Map.of("topics", client.topics().stream().map(Operator::shown).toList());
             case "stats" -> stats(client.stats());
-            case "bulk" -> Map.of("jobs", Conformance.id(client.bulk(change(c), FrameJson.filter(c.object("filter")),
+            case "bulk" -> Map.of("jobs", Conformance.id(client.bulk(change(c), Conformance.filter(c),
                     c.has("jobs_max") ? c.u32("jobs_max") : 1_024, new byte[0]).mapToLong(BulkStep::jobs).sum()));
             case "leases" -> Map.of("jobs", client.leases().stream().map(Conformance::delivered).toList());
             case "connections" -> Map.of("connections", client.connections().stream().map(Operator::shown).toList());
@@ -61,8 +62,16 @@ final class Operator {
     }
 
     private static Map<String, Object> shown(TopicSettings topic) {
-        return Map.of("settings", FrameJson.settings(topic.policy()), "jobs", Conformance.id(topic.jobs()), "bytes",
+        return Map.of("settings", settings(topic.policy()), "jobs", Conformance.id(topic.jobs()), "bytes",
                 Conformance.id(topic.bytes()), "paused", topic.paused());
+    }
+
+    private static Map<String, Object> settings(TopicPolicy policy) {
+        try {
+            return ElementJson.settings(policy.encode());
+        } catch (MalformedFrameException e) {
+            throw new ProtocolException("settings cannot be decoded", e);
+        }
     }
 
     private static Map<String, Object> shown(TopicInfo topic) {

@@ -1,272 +1,350 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Names;
+import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.FrameReader;
 import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.wire.Request;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Reads requests into the neutral JSON form, as strictly as a server does. The client only writes requests: this is for the
- * conformance suite.
+ * Requests in the neutral JSON form of the conformance suite. They are read as strictly as by a server: the client itself only
+ * writes them.
  */
 final class RequestJson {
-    private static final long DELAY_MS_MAX = 315_360_000_000L;
-    private static final long TTR_MS_MIN = 100;
-    private static final int TOPICS_MAX = 64;
-
-    private final FrameReader in;
-    private final Map<String, Object> fields = new LinkedHashMap<>();
-
-    private RequestJson(FrameReader in) {
-        this.in = in;
+    private RequestJson() {
     }
 
-    /** The frame with its length. */
-    static Map<String, Object> decode(byte[] frame) throws MalformedFrameException {
-        FrameReader in = new FrameReader(frame);
-        int length = in.u32();
-        require(length == in.remaining() && length >= 8, "the length is wrong");
-        int number = in.u8();
-        in.u8();
-        require(in.u8() == 0, "no such group");
-        in.u8();
-        long id = Integer.toUnsignedLong(in.u32());
-        require(id != 0, "the request id is 0");
-        Opcode opcode = Opcode.of(number);
-        require(opcode != null && number < 0x80, "no such request");
-        RequestJson request = new RequestJson(in);
-        request.read(opcode);
-        return Map.of("request_id", id, "opcode", opcode.name(), "fields", request.fields);
+    /** The request with these fields. */
+    static Request of(Opcode opcode, Json f) {
+        return switch (opcode) {
+            case HELLO -> new Request.Hello(f.u32("version_min"), f.u32("version_max"), f.u32("options"), f.u32("heartbeat_ms"),
+                    f.u64("session"), f.bytes("secret"), f.text("client_name"), f.bytes("token"));
+            case PING -> new Request.Ping();
+            case GOODBYE -> new Request.Goodbye();
+            case PUSH -> new Request.Push(f.u64("sequence"), f.text("topic"),
+                    f.objects("jobs").stream().map(RequestJson::newJob).toList(), f.u128("idempotency"), f.u32("list_jobs"));
+            case RESERVE -> new Request.Reserve(f.u64("wait_ms"), f.u32("jobs_max"), f.texts("topics"), f.numbers("weights"));
+            case SUBSCRIBE -> new Request.Subscribe(f.u32("credit_jobs"), f.u64("credit_bytes"), f.texts("topics"),
+                    f.numbers("weights"));
+            case CREDIT -> new Request.Credit(f.u32("subscription"), f.u32("credit_jobs"), f.u64("credit_bytes"));
+            case UNSUBSCRIBE -> new Request.Unsubscribe(f.u32("subscription"));
+            case CANCEL -> new Request.Cancel(f.u32("request"));
+            case LEASES -> new Request.Leases(f.u64("after"), f.u32("jobs_max"));
+            case FINISH -> new Request.Finish(f.objects("leases").stream().map(RequestJson::lease).toList());
+            case RELEASE -> new Request.Release(f.u64("delay_ms"), f.objects("leases").stream().map(RequestJson::lease).toList(),
+                    f.text("reason"));
+            case TOUCH -> new Request.Touch(f.u32("ttr_ms"), f.objects("leases").stream().map(RequestJson::lease).toList());
+            case BURY -> new Request.Bury(f.objects("leases").stream().map(RequestJson::lease).toList(), f.text("reason"));
+            case GET -> new Request.Get(f.reference());
+            case DELETE -> new Request.Delete(f.reference());
+            case RESCHEDULE -> new Request.Reschedule(f.u64("due_ms"), f.u32("due_kind"), f.reference(), f.u64("if_version"));
+            case RUN_NOW -> new Request.RunNow(f.reference());
+            case KICK -> new Request.Kick(f.reference());
+            case PEEK -> new Request.Peek(f.text("topic"));
+            case KICK_MANY -> new Request.KickMany(f.u32("jobs_max"), f.text("topic"));
+            case LIST -> new Request.ListJobs(f.u32("jobs_max"), f.u32("order"), f.u32("marks"), f.bytes("cursor"),
+                    ElementJson.filter(f.object("filter")));
+            case COUNT -> new Request.Count(ElementJson.filter(f.object("filter")));
+            case BULK -> new Request.Bulk(f.u32("jobs_max"), f.u32("change"), f.u64("due_ms"), f.bytes("cursor"),
+                    ElementJson.filter(f.object("filter")), f.text("to"));
+            case PAUSE -> new Request.Pause(f.text("topic"));
+            case RESUME -> new Request.Resume(f.text("topic"));
+            case TOPICS -> new Request.Topics();
+            case STATS -> new Request.Stats();
+            case CONNECTIONS -> new Request.Connections(f.u64("after"), f.u32("connections_max"));
+            case DISCONNECT -> new Request.Disconnect(f.u64("connection"), f.u32("options"));
+            case TOPIC_SET -> new Request.TopicSet(f.text("topic"), ElementJson.settings(f.object("settings")));
+            case TOPIC_DELETE -> new Request.TopicDelete(f.text("topic"));
+            case TOPIC_SHOW -> new Request.TopicShow(f.text("topic"));
+            case ADVANCE -> new Request.Advance(f.u32("step"), f.u64("by_ms"));
+            case BACKUP_BEGIN -> new Request.BackupBegin();
+            case BACKUP_READ -> new Request.BackupRead(f.u64("offset"), f.u32("bytes"));
+            case BACKUP_END -> new Request.BackupEnd();
+            case CLUSTER_STATUS -> new Request.ClusterStatus();
+            case CLUSTER_ADD -> new Request.ClusterAdd(f.text("address"));
+            case CLUSTER_REMOVE -> new Request.ClusterRemove(f.u64("node"));
+            case CLUSTER_TRANSFER -> new Request.ClusterTransfer(f.u64("node"));
+            default -> throw new UsageException(opcode + " is no request");
+        };
     }
 
-    private void read(Opcode opcode) throws MalformedFrameException {
+    /** Reads what follows the head of a frame. */
+    static Map<String, Object> decode(Opcode opcode, FrameReader in) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
         switch (opcode) {
-            case HELLO -> hello();
-            case PUSH -> push();
-            case RESERVE -> {
-                u64("wait_ms");
-                jobsMax();
-                topics();
-            }
-            case SUBSCRIBE -> {
-                u32("credit_jobs");
-                u64("credit_bytes");
-                topics();
-            }
-            case CREDIT -> {
-                u32("subscription");
-                u32("credit_jobs");
-                u64("credit_bytes");
-            }
-            case UNSUBSCRIBE -> u32("subscription");
-            case CANCEL -> u32("request");
-            case LEASES -> {
-                u64("after");
-                jobsMax();
-            }
-            case FINISH -> leases();
-            case RELEASE -> {
-                long delay = u64("delay_ms");
-                require(delay == -1 || delay == -2 || Long.compareUnsigned(delay, DELAY_MS_MAX) <= 0, "a delay is out of range");
-                leases();
-                put("reason", in.text16OrEmpty());
-            }
-            case TOUCH -> {
-                long ttr = u32("ttr_ms");
-                require(ttr == 0 || ttr >= TTR_MS_MIN, "a time to run is out of range");
-                leases();
-            }
-            case BURY -> {
-                leases();
-                put("reason", in.text16OrEmpty());
-            }
-            case GET, DELETE, RUN_NOW, KICK -> reference();
-            case RESCHEDULE -> {
-                due(in, fields);
-                reference();
-                put("if_version", Long.toUnsignedString(in.u64OrZero()));
-            }
-            case PEEK, PAUSE, RESUME, TOPIC_DELETE, TOPIC_SHOW -> topic();
-            case KICK_MANY -> {
-                jobsMax();
-                topic();
-            }
-            case LIST -> {
-                jobsMax();
-                put("order", below(3, in.u8(), "order"));
-                put("marks", in.u8() & 1);
-                put("cursor", FrameJson.base64(in.bytes16()));
-                filter();
-            }
-            case COUNT -> filter();
-            case BULK -> bulk();
-            case CONNECTIONS -> {
-                u64("after");
-                u32("connections_max");
-            }
-            case DISCONNECT -> {
-                u64("connection");
-                put("options", in.u8() & 1);
-            }
-            case TOPIC_SET -> {
-                topic();
-                put("settings", FrameJson.settings(TopicPolicy.decode(in.bytes16())));
-            }
-            case BACKUP_READ -> {
-                u64("offset");
-                u32("bytes");
-            }
-            case CLUSTER_ADD -> put("address", in.text8());
-            case CLUSTER_REMOVE, CLUSTER_TRANSFER -> u64("node");
+            case HELLO -> hello(in, json);
+            case PUSH -> push(in, json);
+            case RESERVE -> reserve(in, json);
+            case SUBSCRIBE -> subscribe(in, json);
+            case CREDIT -> credit(in, json);
+            case UNSUBSCRIBE -> unsubscribe(in, json);
+            case CANCEL -> cancel(in, json);
+            case LEASES -> leases(in, json);
+            case FINISH -> finish(in, json);
+            case RELEASE -> release(in, json);
+            case TOUCH -> touch(in, json);
+            case BURY -> bury(in, json);
+            case GET -> get(in, json);
+            case DELETE -> delete(in, json);
+            case RESCHEDULE -> reschedule(in, json);
+            case RUN_NOW -> runNow(in, json);
+            case KICK -> kick(in, json);
+            case PEEK -> peek(in, json);
+            case KICK_MANY -> kickMany(in, json);
+            case LIST -> list(in, json);
+            case COUNT -> count(in, json);
+            case BULK -> bulk(in, json);
+            case PAUSE -> pause(in, json);
+            case RESUME -> resume(in, json);
+            case CONNECTIONS -> connections(in, json);
+            case DISCONNECT -> disconnect(in, json);
+            case TOPIC_SET -> topicSet(in, json);
+            case TOPIC_DELETE -> topicDelete(in, json);
+            case TOPIC_SHOW -> topicShow(in, json);
+            case ADVANCE -> advance(in, json);
+            case BACKUP_READ -> backupRead(in, json);
+            case CLUSTER_ADD -> clusterAdd(in, json);
+            case CLUSTER_REMOVE -> clusterRemove(in, json);
+            case CLUSTER_TRANSFER -> clusterTransfer(in, json);
             default -> {
-                // PING and others without fields.
+                // The others have no fields.
             }
         }
+        return json;
     }
 
-    private void hello() throws MalformedFrameException {
-        require(in.u32() == 0x314a_4441, "the magic is missing");
-        put("version_min", in.u16());
-        put("version_max", in.u16());
-        put("options", in.u32() & 1);
-        u32("heartbeat_ms");
-        u64("session");
-        put("secret", FrameJson.base64(in.raw(16)));
-        put("client_name", in.text8());
-        put("token", FrameJson.base64(in.bytes16()));
+    private static void hello(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.magic(in.u32());
+        json.put("version_min", in.u16());
+        json.put("version_max", in.u16());
+        json.put("options", in.u32() & 0x3);
+        json.put("heartbeat_ms", Integer.toUnsignedLong(in.u32()));
+        json.put("session", Long.toUnsignedString(in.u64()));
+        json.put("secret", Json.base64(in.raw(16)));
+        json.put("client_name", in.text8());
+        json.put("token", Json.base64(in.bytes16()));
     }
 
-    private void push() throws MalformedFrameException {
-        u64("sequence");
-        topic();
-        List<Map<String, Object>> jobs = in.list(26, (fixed, pieces) -> {
-            Map<String, Object> job = new LinkedHashMap<>();
-            long dueMs = fixed.u64();
-            job.put("priority", Integer.toUnsignedLong(fixed.u32()));
-            job.put("ttr_ms", Integer.toUnsignedLong(fixed.u32()));
-            putDue(job, dueMs, fixed.u8());
-            job.put("if_exists", below(5, fixed.u8(), "if_exists"));
-            int key = fixed.u16();
-            int attributes = fixed.u16();
-            int body = fixed.u32();
-            job.put("key", pieces.text(key));
-            job.put("attributes", FrameJson.attributes(Attributes.decode(pieces.raw(attributes))));
-            job.put("body", FrameJson.base64(pieces.raw(body)));
-            return job;
-        });
-        require(!jobs.isEmpty(), "a push without a job");
-        put("jobs", jobs);
-        put("idempotency", FrameJson.u128(in.rawOrZeros(16)));
+    private static void push(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("sequence", Long.toUnsignedString(in.u64()));
+        json.put("topic", Names.topic(in.text8()));
+        json.put("jobs", Strict.size(newJobItems(in), 1, 4096L, "jobs"));
+        json.put("idempotency", in.isOver() ? "0" : Json.u128(in.raw(16)));
+        json.put("list_jobs", in.isOver() ? 0 : Integer.toUnsignedLong(in.u32()));
     }
 
-    private void bulk() throws MalformedFrameException {
-        jobsMax();
-        int change = below(5, in.u8(), "change");
-        put("change", change);
-        u64("due_ms");
-        put("cursor", FrameJson.base64(in.bytes16()));
-        filter();
-        put("to", change == 4 ? in.text8() : "");
+    private static void reserve(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("wait_ms", Long.toUnsignedString(Strict.range(in.u64(), 0, 3600000L, "wait_ms")));
+        json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1024L, "jobs_max"));
+        json.put("topics", Strict.topics(in.texts()));
+        json.put("weights", in.isOver() ? List.of() : in.numbers());
     }
 
-    private void topics() throws MalformedFrameException {
-        List<String> topics = in.list(1, (fixed, pieces) -> Names.topic(pieces.text(fixed.u8())));
-        require(!topics.isEmpty() && topics.size() <= TOPICS_MAX, "the number of topics is out of range");
-        put("topics", topics);
-        put("weights", in.remaining() == 0 ? List.of() : in.list(2, (fixed, pieces) -> fixed.u16()));
+    private static void subscribe(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("credit_jobs", Strict.range(Integer.toUnsignedLong(in.u32()), 0, 65536L, "credit_jobs"));
+        json.put("credit_bytes", Long.toUnsignedString(Strict.range(in.u64(), 0, 268435456L, "credit_bytes")));
+        json.put("topics", Strict.topics(in.texts()));
+        json.put("weights", in.isOver() ? List.of() : in.numbers());
     }
 
-    private void leases() throws MalformedFrameException {
-        put("leases", in.list(16, (fixed, pieces) -> Map.of("job", Long.toUnsignedString(fixed.u64()), "fence",
-                Long.toUnsignedString(fixed.u64()))));
+    private static void credit(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("subscription", Integer.toUnsignedLong(in.u32()));
+        json.put("credit_jobs", Strict.range(Integer.toUnsignedLong(in.u32()), 0, 65536L, "credit_jobs"));
+        json.put("credit_bytes", Long.toUnsignedString(Strict.range(in.u64(), 0, 268435456L, "credit_bytes")));
     }
 
-    private void reference() throws MalformedFrameException {
-        int kind = below(2, in.u8(), "job_kind");
-        put("job_kind", kind);
-        if (kind == 0) {
-            u64("job");
-        } else {
-            topic();
-            put("key", in.text16());
+    private static void unsubscribe(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("subscription", Integer.toUnsignedLong(in.u32()));
+    }
+
+    private static void cancel(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("request", Integer.toUnsignedLong(in.u32()));
+    }
+
+    private static void leases(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("after", Long.toUnsignedString(in.u64()));
+        json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1024L, "jobs_max"));
+    }
+
+    private static void finish(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("leases", Strict.size(leaseItems(in), 1, 4096L, "leases"));
+    }
+
+    private static void release(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("delay_ms", Long.toUnsignedString(Strict.release(in.u64())));
+        json.put("leases", Strict.size(leaseItems(in), 1, 4096L, "leases"));
+        json.put("reason", in.isOver() ? "" : in.text16());
+    }
+
+    private static void touch(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("ttr_ms", Strict.ttr(in.u32()));
+        json.put("leases", Strict.size(leaseItems(in), 1, 4096L, "leases"));
+    }
+
+    private static void bury(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("leases", Strict.size(leaseItems(in), 1, 4096L, "leases"));
+        json.put("reason", in.isOver() ? "" : in.text16());
+    }
+
+    private static void get(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
+    private static void delete(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
+    private static void reschedule(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("due_ms", Long.toUnsignedString(in.u64()));
+        json.put("due_kind", Strict.choice(in.u8(), 2, "due_kind"));
+        Strict.reference(in, json);
+        json.put("if_version", in.isOver() ? "0" : Long.toUnsignedString(in.u64()));
+        Strict.due(json);
+    }
+
+    private static void runNow(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
+    private static void kick(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
+    private static void peek(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void kickMany(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 4096L, "jobs_max"));
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void list(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1024L, "jobs_max"));
+        json.put("order", Strict.choice(in.u8(), 3, "order"));
+        json.put("marks", in.u8() & 0x1);
+        json.put("cursor", Json.base64(in.bytes16()));
+        json.put("filter", ElementJson.filter(in.bytes16()));
+    }
+
+    private static void count(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("filter", ElementJson.filter(in.bytes16()));
+    }
+
+    private static void bulk(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1024L, "jobs_max"));
+        json.put("change", Strict.choice(in.u8(), 5, "change"));
+        json.put("due_ms", Long.toUnsignedString(in.u64()));
+        json.put("cursor", Json.base64(in.bytes16()));
+        json.put("filter", ElementJson.filter(in.bytes16()));
+        json.put("to", in.isOver() || (int) json.get("change") != Choice.Change.MOVE ? "" : Names.topic(in.text8()));
+    }
+
+    private static void pause(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void resume(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void connections(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("after", Long.toUnsignedString(in.u64()));
+        json.put("connections_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 256L, "connections_max"));
+    }
+
+    private static void disconnect(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("connection", Long.toUnsignedString(in.u64()));
+        json.put("options", in.u8() & 0x1);
+    }
+
+    private static void topicSet(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("settings", ElementJson.settings(in.bytes16()));
+    }
+
+    private static void topicDelete(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void topicShow(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void advance(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("step", Strict.choice(in.u8(), 2, "step"));
+        json.put("by_ms", Long.toUnsignedString(Strict.range(in.u64(), 0, 315360000000L, "by_ms")));
+    }
+
+    private static void backupRead(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("offset", Long.toUnsignedString(in.u64()));
+        json.put("bytes", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1048576L, "bytes"));
+    }
+
+    private static void clusterAdd(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("address", in.text8());
+    }
+
+    private static void clusterRemove(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("node", Long.toUnsignedString(in.u64()));
+    }
+
+    private static void clusterTransfer(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("node", Long.toUnsignedString(in.u64()));
+    }
+
+    static Request.NewJob newJob(Json f) {
+        return new Request.NewJob(f.u64("due_ms"), f.u32("priority"), f.u32("ttr_ms"), f.u32("due_kind"), f.u32("if_exists"),
+                f.text("key"), ElementJson.attributes(f.object("attributes")), f.bytes("body"));
+    }
+
+    private static List<Object> newJobItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(26);
+        int size = in.size(fixed);
+        List<Object> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("due_ms", Long.toUnsignedString(in.u64()));
+            json.put("priority", Integer.toUnsignedLong(in.u32()));
+            json.put("ttr_ms", Strict.ttr(in.u32()));
+            json.put("due_kind", Strict.choice(in.u8(), 2, "due_kind"));
+            json.put("if_exists", Strict.choice(in.u8(), 5, "if_exists"));
+            int keyLength = in.u16();
+            int attributesLength = in.u16();
+            int bodyLength = in.u32();
+            in.endFixed(end);
+            json.put("key", in.text(keyLength));
+            json.put("attributes", ElementJson.attributes(in.raw(attributesLength)));
+            json.put("body", Json.base64(in.raw(bodyLength)));
+            Strict.due(json);
+            items.add(json);
         }
+        return items;
     }
 
-    private static void due(FrameReader in, Map<String, Object> into) throws MalformedFrameException {
-        long ms = in.u64();
-        putDue(into, ms, in.u8());
+    static Lease lease(Json f) {
+        return new Lease(f.u64("job"), f.u64("fence"));
     }
 
-    private static void putDue(Map<String, Object> into, long ms, int kind) throws MalformedFrameException {
-        below(2, kind, "due_kind");
-        require(kind == 1 || Long.compareUnsigned(ms, DELAY_MS_MAX) <= 0, "a delay is out of range");
-        into.put("due_ms", Long.toUnsignedString(ms));
-        into.put("due_kind", kind);
-    }
-
-    private void filter() throws MalformedFrameException {
-        Map<String, Object> filter = new LinkedHashMap<>();
-        FrameReader conditions = new FrameReader(in.bytes16());
-        int before = 0;
-        while (conditions.remaining() > 0) {
-            int tag = conditions.u16();
-            require(tag > before, "conditions out of order");
-            before = tag;
-            byte[] bytes = conditions.bytes16();
-            FrameReader value = new FrameReader(bytes);
-            switch (tag) {
-                case 1 -> filter.put("topic", Names.topic(value.text(bytes.length)));
-                case 2 -> filter.put("states", value.u8());
-                case 3 -> filter.put("due_from_ms", Long.toUnsignedString(value.u64()));
-                case 4 -> filter.put("due_before_ms", Long.toUnsignedString(value.u64()));
-                case 5 -> filter.put("key_prefix", FrameJson.base64(bytes));
-                case 6 -> filter.put("attempts_min", Integer.toUnsignedLong(value.u32()));
-                case 7 -> filter.put("attempts_max", Integer.toUnsignedLong(value.u32()));
-                case 8 -> filter.put("buried", value.u8());
-                case 9 -> filter.put("reason", value.text(bytes.length));
-                default -> throw new MalformedFrameException("no such condition: " + tag);
-            }
+    private static List<Object> leaseItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(16);
+        int size = in.size(fixed);
+        List<Object> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("job", Long.toUnsignedString(in.u64()));
+            json.put("fence", Long.toUnsignedString(in.u64()));
+            in.endFixed(end);
+            items.add(json);
         }
-        put("filter", filter);
-    }
-
-    // ---- fields
-
-    private void put(String name, Object value) {
-        fields.put(name, value);
-    }
-
-    private long u32(String name) throws MalformedFrameException {
-        long value = Integer.toUnsignedLong(in.u32());
-        put(name, value);
-        return value;
-    }
-
-    private long u64(String name) throws MalformedFrameException {
-        long value = in.u64();
-        put(name, Long.toUnsignedString(value));
-        return value;
-    }
-
-    private void jobsMax() throws MalformedFrameException {
-        require(u32("jobs_max") > 0, "jobs_max is 0");
-    }
-
-    private void topic() throws MalformedFrameException {
-        put("topic", Names.topic(in.text8()));
-    }
-
-    private static int below(int limit, int value, String name) throws MalformedFrameException {
-        require(value < limit, name + " is out of range");
-        return value;
-    }
-
-    private static void require(boolean holds, String otherwise) throws MalformedFrameException {
-        if (!holds) {
-            throw new MalformedFrameException(otherwise);
-        }
+        return items;
     }
 }

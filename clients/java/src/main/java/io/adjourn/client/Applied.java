@@ -1,9 +1,21 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client;
 
-/** Whether a call that failed had an effect. */
+/** The known effect of a request that failed. */
 public enum Applied {
-    /** Nothing was changed: the call may be repeated. */
-    NO,
-    /** It may have been applied, or may still be. Check before you repeat it. */
-    UNKNOWN
+    /** Nothing was changed. */
+    NO(0),
+    /** It may have been applied, or may still be. */
+    UNKNOWN(1);
+
+    private final int number;
+
+    Applied(int number) {
+        this.number = number;
+    }
+
+    /** Its number on the wire. */
+    public int number() {
+        return number;
+    }
 }

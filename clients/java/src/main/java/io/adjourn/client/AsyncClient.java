@@ -3,8 +3,9 @@ package io.adjourn.client;
 import io.adjourn.client.internal.Millis;
 import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
-import io.adjourn.client.internal.session.Exchange;
-import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.session.Session;
+import io.adjourn.client.internal.wire.Bits;
+import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
@@ -23,17 +24,14 @@ import java.util.function.Function;
  * <p>Jobs are pushed and reserved by {@link Client#pushAsync}, {@link Client#pushAllAsync} and {@link Client#reserveAsync}.
  */
 public final class AsyncClient {
-    private static final int KICK_JOBS_MAX = 4_096;
-    private static final int CONNECTIONS_MAX = 256;
-
     private final Client client;
-    private final Exchange exchange;
+    private final Session session;
     private final boolean isForCallers;
 
     /** For callers, who may chain anything; or for a client that only waits. */
-    AsyncClient(Client client, Exchange exchange, boolean isForCallers) {
+    AsyncClient(Client client, Session session, boolean isForCallers) {
         this.client = client;
-        this.exchange = exchange;
+        this.session = session;
         this.isForCallers = isForCallers;
     }
 
@@ -41,15 +39,15 @@ public final class AsyncClient {
 
     /** As {@link Client#leases}. */
     public CompletableFuture<List<Job>> leases() {
-        exchange.needSession();
-        return handOver(leases(0, exchange.limits().reserveJobsMax(), new ArrayList<>(), true));
+        session.needSession();
+        return handOver(leases(0, session.limits().reserveJobsMax(), new ArrayList<>(), true));
     }
 
     private CompletableFuture<List<Job>> leases(long after, int page, List<Job> all, boolean mayWait) {
-        return exchange.submit(new Request.Leases(after, page), null, mayWait).future().thenCompose(answer -> {
+        return session.submit(new Request.Leases(after, page), null, mayWait).future().thenCompose(answer -> {
             Response.Leased leased = expect(answer, Response.Leased.class);
             all.addAll(client.jobs(answer.grants()));
-            if (leased.marks() == 0) {
+            if (!leased.isMarkedMore()) {
                 return CompletableFuture.completedFuture(all);
             }
             return leases(leased.jobs().isEmpty() ? after : leased.jobs().get(leased.jobs().size() - 1).job(), page, all, false);
@@ -86,11 +84,11 @@ public final class AsyncClient {
         if (leases.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
-        int part = leases.size() == 1 ? 1 : exchange.limits().leasesMax();
+        int part = leases.size() == 1 ? 1 : session.limits().leasesMax();
         CompletableFuture<List<SettleResult>> all = null;
         for (int from = 0; from < leases.size(); from += part) {
             List<Lease> some = List.copyOf(leases.subList(from, Math.min(leases.size(), from + part)));
-            CompletableFuture<List<SettleResult>> next = exchange.submit(request.apply(some), null, mayWait).future()
+            CompletableFuture<List<SettleResult>> next = session.submit(request.apply(some), null, mayWait).future()
                     .thenApply(answer -> settled(some, expect(answer, Response.Settled.class)));
             all = all == null ? next : all.thenCombine(next, AsyncClient::both);
         }
@@ -100,7 +98,7 @@ public final class AsyncClient {
     private static List<SettleResult> settled(List<Lease> leases, Response.Settled settled) {
         List<SettleResult> results = new ArrayList<>(leases.size());
         for (int i = 0; i < leases.size(); i++) {
-            int code = settled.results().get(i);
+            int code = settled.results().get(i).code();
             results.add(new SettleResult(leases.get(i), code == 0 ? null : ServerException.ofItem(code, 0)));
         }
         return results;
@@ -116,7 +114,7 @@ public final class AsyncClient {
 
     /** As {@link Client#get}. */
     public CompletableFuture<JobInfo> get(JobRef job) {
-        return call(new Request.OneJob(Opcode.GET, job), Response.Job.class, answer -> JobInfo.of(answer.job()));
+        return call(new Request.Get(job), Response.Job.class, JobInfo::of);
     }
 
     /** As {@link Client#delete}. */
@@ -124,29 +122,34 @@ public final class AsyncClient {
         return change(new Request.Delete(job));
     }
 
-    /** As {@link Client#reschedule}. */
+    /** As {@link Client#reschedule(JobRef, Due)}. */
     public CompletableFuture<Changed> reschedule(JobRef job, Due due) {
-        return change(new Request.Reschedule(due.ms(), due.isAt() ? 1 : 0, job, 0));
+        return reschedule(job, due, 0);
+    }
+
+    /** As {@link Client#reschedule(JobRef, Due, long)}. */
+    public CompletableFuture<Changed> reschedule(JobRef job, Due due, long ifVersion) {
+        return change(new Request.Reschedule(due.ms(), due.kind(), job, ifVersion));
     }
 
     /** As {@link Client#runNow}. */
     public CompletableFuture<Changed> runNow(JobRef job) {
-        return change(new Request.OneJob(Opcode.RUN_NOW, job));
+        return change(new Request.RunNow(job));
     }
 
     /** As {@link Client#kick}. */
     public CompletableFuture<Changed> kick(JobRef job) {
-        return change(new Request.OneJob(Opcode.KICK, job));
+        return change(new Request.Kick(job));
     }
 
     /** As {@link Client#peek}. */
     public CompletableFuture<JobInfo> peek(String topic) {
-        return call(new Request.OneTopic(Opcode.PEEK, Names.topic(topic)), Response.Job.class, answer -> JobInfo.of(answer.job()));
+        return call(new Request.Peek(Names.topic(topic)), Response.Job.class, JobInfo::of);
     }
 
     private CompletableFuture<Changed> change(Request request) {
         return call(request, Response.Changed.class,
-                changed -> new Changed(changed.job(), JobState.of(changed.state()), Millis.instant(changed.dueMs())));
+                changed -> new Changed(changed.job(), JobState.of(changed.state()), Millis.instant(changed.dueMs()), changed.version()));
     }
 
     // ---- many jobs
@@ -160,8 +163,8 @@ public final class AsyncClient {
         if (left <= 0) {
             return CompletableFuture.completedFuture(before);
         }
-        int asked = (int) Math.min(KICK_JOBS_MAX, left);
-        return exchange.submit(new Request.KickMany(asked, topic), null, mayWait).future().thenCompose(answer -> {
+        int asked = (int) Math.min(Limits.KICK_JOBS_MAX, left);
+        return session.submit(new Request.KickMany(asked, topic), null, mayWait).future().thenCompose(answer -> {
             int jobs = expect(answer, Response.Kicked.class).jobs();
             return kickMany(topic, jobs < asked ? 0 : left - jobs, before + jobs, false);
         });
@@ -169,7 +172,7 @@ public final class AsyncClient {
 
     /** One page of a list, of at most 1,024 jobs; the first one with an empty cursor. */
     public CompletableFuture<JobPage> list(Filter filter, ListOrder order, int pageJobs, boolean withBodies, byte[] cursor) {
-        return call(new Request.ListJobs(pageJobs, order.ordinal(), withBodies ? 1 : 0, cursor, filter.encode()), Response.Jobs.class,
+        return call(new Request.ListJobs(pageJobs, order.number(), withBodies ? Bits.ListMarks.BODIES : 0, cursor, filter.encode()), Response.Jobs.class,
                 page -> new JobPage(page.jobs().stream().map(JobInfo::of).toList(), page.cursor()));
     }
 
@@ -189,23 +192,23 @@ public final class AsyncClient {
 
     /** As {@link Client#pause}. */
     public CompletableFuture<Void> pause(String topic) {
-        return done(new Request.OneTopic(Opcode.PAUSE, Names.topic(topic)));
+        return done(new Request.Pause(Names.topic(topic)));
     }
 
     /** As {@link Client#resume}. */
     public CompletableFuture<Void> resume(String topic) {
-        return done(new Request.OneTopic(Opcode.RESUME, Names.topic(topic)));
+        return done(new Request.Resume(Names.topic(topic)));
     }
 
     /** As {@link Client#topics}. */
     public CompletableFuture<List<TopicInfo>> topics() {
-        return call(new Request.Plain(Opcode.TOPICS), Response.TopicCounts.class,
+        return call(new Request.Topics(), Response.TopicCounts.class,
                 answer -> answer.topics().stream().map(TopicInfo::of).toList());
     }
 
     /** As {@link Client#stats}. */
     public CompletableFuture<QueueStats> stats() {
-        return call(new Request.Plain(Opcode.STATS), Response.QueueStats.class, QueueStats::of);
+        return call(new Request.Stats(), Response.QueueStats.class, QueueStats::of);
     }
 
     /** As {@link Client#setTopic}. */
@@ -215,20 +218,21 @@ public final class AsyncClient {
 
     /** As {@link Client#topicSettings}. */
     public CompletableFuture<TopicSettings> topicSettings(String topic) {
-        return call(new Request.OneTopic(Opcode.TOPIC_SHOW, Names.topic(topic)), Response.TopicSettings.class,
-                s -> new TopicSettings(s.jobs(), s.bytes(), s.marks() != 0, TopicPolicy.decode(s.settings())));
+        return call(new Request.TopicShow(Names.topic(topic)), Response.TopicSettings.class,
+                s -> new TopicSettings(s.jobs(), s.bytes(), s.isMarkedPaused(), s.isMarkedAttemptsOfServer(), s.isMarkedBackoffOfServer(),
+                        TopicPolicy.decode(s.settings())));
     }
 
     /** As {@link Client#deleteTopic}. */
     public CompletableFuture<Void> deleteTopic(String topic) {
-        return done(new Request.OneTopic(Opcode.TOPIC_DELETE, Names.topic(topic)));
+        return done(new Request.TopicDelete(Names.topic(topic)));
     }
 
     // ---- the server
 
     /** As {@link Client#ping}. */
     public CompletableFuture<Instant> ping() {
-        return call(new Request.Plain(Opcode.PING), Response.Pong.class, pong -> Millis.instant(pong.now()));
+        return call(new Request.Ping(), Response.Pong.class, pong -> Millis.instant(pong.now()));
     }
 
     /** As {@link Client#connections}. */
@@ -237,10 +241,10 @@ public final class AsyncClient {
     }
 
     private CompletableFuture<List<ConnectionInfo>> connections(long after, List<ConnectionInfo> all, boolean mayWait) {
-        return exchange.submit(new Request.Connections(after, CONNECTIONS_MAX), null, mayWait).future().thenCompose(answer -> {
+        return session.submit(new Request.Connections(after, Limits.CONNECTIONS_LISTED_MAX), null, mayWait).future().thenCompose(answer -> {
             Response.ConnectionList page = expect(answer, Response.ConnectionList.class);
             page.connections().forEach(connection -> all.add(ConnectionInfo.of(connection)));
-            if (page.marks() == 0 || page.connections().isEmpty()) {
+            if (!page.isMarkedMore() || page.connections().isEmpty()) {
                 return CompletableFuture.completedFuture(all);
             }
             return connections(page.connections().get(page.connections().size() - 1).connection(), all, false);
@@ -249,12 +253,26 @@ public final class AsyncClient {
 
     /** As {@link Client#disconnect}. */
     public CompletableFuture<Void> disconnect(long connection, boolean endSession) {
-        return done(new Request.Disconnect(connection, endSession ? 1 : 0));
+        return done(new Request.Disconnect(connection, endSession ? Bits.DisconnectOptions.ENDS_SESSION : 0));
+    }
+
+    /** As {@link Client#advance}. */
+    public CompletableFuture<Instant> advance(Duration by) {
+        return advance(Choice.Step.BY, Millis.of(by));
+    }
+
+    /** As {@link Client#advanceToNext}. */
+    public CompletableFuture<Instant> advanceToNext() {
+        return advance(Choice.Step.TO_NEXT, 0);
+    }
+
+    private CompletableFuture<Instant> advance(int step, long byMs) {
+        return call(new Request.Advance(step, byMs), Response.Pong.class, pong -> Millis.instant(pong.now()));
     }
 
     /** As {@link Client#clusterStatus}. */
     public CompletableFuture<ClusterReport> clusterStatus() {
-        return call(new Request.Plain(Opcode.CLUSTER_STATUS), Response.ClusterReport.class, ClusterReport::of);
+        return call(new Request.ClusterStatus(), Response.ClusterReport.class, ClusterReport::of);
     }
 
     /** As {@link Client#clusterAdd}. */
@@ -264,21 +282,21 @@ public final class AsyncClient {
 
     /** As {@link Client#clusterRemove}. */
     public CompletableFuture<Void> clusterRemove(long node) {
-        return done(new Request.OneNode(Opcode.CLUSTER_REMOVE, node));
+        return done(new Request.ClusterRemove(node));
     }
 
     /** As {@link Client#clusterTransfer}. */
     public CompletableFuture<Void> clusterTransfer(long node) {
-        return done(new Request.OneNode(Opcode.CLUSTER_TRANSFER, node));
+        return done(new Request.ClusterTransfer(node));
     }
 
     /** As {@link Client#backup}. */
     public CompletableFuture<Backup> backup() {
-        return handOver(exchange.submit(new Request.Plain(Opcode.BACKUP_BEGIN), null, true).future().thenApply(this::backup));
+        return handOver(session.submit(new Request.BackupBegin(), null, true).future().thenApply(this::backup));
     }
 
     Backup backup(Answer answer) {
-        return new Backup(exchange, expect(answer, Response.BackupReady.class));
+        return new Backup(session, expect(answer, Response.BackupReady.class));
     }
 
     // ---- answers
@@ -288,7 +306,7 @@ public final class AsyncClient {
     }
 
     private <R extends Response, T> CompletableFuture<T> call(Request request, Class<R> type, Function<R, T> result) {
-        return handOver(exchange.submit(request, null, true).future().thenApply(answer -> result.apply(expect(answer, type))));
+        return handOver(session.submit(request, null, true).future().thenApply(answer -> result.apply(expect(answer, type))));
     }
 
     /** What callers chain must not run in the thread that reads the socket. */

@@ -1,8 +1,8 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.wire.Choice;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -14,18 +14,13 @@ import java.util.List;
  * @param waitsMs fixed: the wait; linear: step and maximum; exponential: first and maximum; list: 1 to 32 waits, the last repeats
  */
 public record Backoff(int kind, int jitterPercent, List<Long> waitsMs) {
-    static final int FIXED = 0;
-    static final int LINEAR = 1;
-    static final int EXPONENTIAL = 2;
-    static final int LIST = 3;
-
     /** Checks what the server would refuse. */
     public Backoff {
         waitsMs = List.copyOf(waitsMs);
         if (jitterPercent < 0 || jitterPercent > 100) {
             throw new UsageException("jitter is 0 to 100 percent: " + jitterPercent);
         }
-        if (waitsMs.isEmpty() || waitsMs.size() > 32) {
+        if (waitsMs.isEmpty() || waitsMs.size() > Limits.BACKOFF_LIST_MAX) {
             throw new UsageException("a backoff has 1 to 32 waits");
         }
         waitsMs.forEach(ms -> Millis.u32(ms, "a wait in milliseconds"));
@@ -33,39 +28,26 @@ public record Backoff(int kind, int jitterPercent, List<Long> waitsMs) {
 
     /** Always the same wait. */
     public static Backoff fixed(Duration wait) {
-        return new Backoff(FIXED, 0, List.of(Millis.of(wait)));
+        return new Backoff(Choice.BackoffKind.FIXED, 0, List.of(Millis.of(wait)));
     }
 
     /** {@code step} after the first attempt, twice that after the second, at most {@code max}. */
     public static Backoff linear(Duration step, Duration max) {
-        return new Backoff(LINEAR, 0, List.of(Millis.of(step), Millis.of(max)));
+        return new Backoff(Choice.BackoffKind.LINEAR, 0, List.of(Millis.of(step), Millis.of(max)));
     }
 
     /** {@code first} after the first attempt, then twice as long each time, at most {@code max}. */
     public static Backoff exponential(Duration first, Duration max) {
-        return new Backoff(EXPONENTIAL, 0, List.of(Millis.of(first), Millis.of(max)));
+        return new Backoff(Choice.BackoffKind.EXPONENTIAL, 0, List.of(Millis.of(first), Millis.of(max)));
     }
 
     /** These waits, one after the other; the last one repeats. */
     public static Backoff list(Duration... waits) {
-        return new Backoff(LIST, 0, Arrays.stream(waits).map(Millis::of).toList());
+        return new Backoff(Choice.BackoffKind.LIST, 0, Arrays.stream(waits).map(Millis::of).toList());
     }
 
     /** The same with jitter. */
     public Backoff jitter(int percent) {
         return new Backoff(kind, percent, waitsMs);
-    }
-
-    /** The wait after failed attempt {@code attempt} (the first is 1), without jitter. */
-    public Duration waitAfter(int attempt) {
-        int n = Math.max(1, attempt);
-        List<Long> waits = new ArrayList<>(waitsMs);
-        long ms = switch (kind) {
-            case LINEAR -> Math.min(waits.get(0) * n, waits.get(1));
-            case EXPONENTIAL -> Math.min(waits.get(0) << Math.min(n - 1, 30), waits.get(1));
-            case LIST -> waits.get(Math.min(n, waits.size()) - 1);
-            default -> waits.get(0);
-        };
-        return Duration.ofMillis(ms);
     }
 }

@@ -1,7 +1,6 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Exchange;
-import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.session.Session;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.io.InputStream;
@@ -22,15 +21,15 @@ import java.util.function.Function;
  */
 public final class Backup implements AutoCloseable {
     /** The most bytes that one call reads. */
-    public static final int READ_BYTES_MAX = 1 << 20;
+    public static final int READ_BYTES_MAX = Limits.BACKUP_READ_BYTES_MAX;
 
     private static final int READS_AHEAD = 4;
 
-    private final Exchange exchange;
+    private final Session session;
     private final Response.BackupReady ready;
 
-    Backup(Exchange exchange, Response.BackupReady ready) {
-        this.exchange = exchange;
+    Backup(Session session, Response.BackupReady ready) {
+        this.session = session;
         this.ready = ready;
     }
 
@@ -80,7 +79,7 @@ public final class Backup implements AutoCloseable {
     @Override
     public void close() {
         try {
-            Client.await(exchange.submitOf(ready, new Request.Plain(Opcode.BACKUP_END)).future());
+            Client.await(session.submitOf(ready, new Request.BackupEnd()).future());
         } catch (BackupLostException | ServerException.NotFound | ClientClosedException e) {
             // The server has released it.
         }
@@ -91,7 +90,7 @@ public final class Backup implements AutoCloseable {
             throw new UsageException("read 1 to " + READ_BYTES_MAX + " bytes from an offset that is not negative");
         }
         long expected = Math.max(0, Math.min(length, ready.bytes() - offset));
-        return exchange.submitOf(ready, new Request.BackupRead(offset, length)).future().handle((answer, error) -> {
+        return session.submitOf(ready, new Request.BackupRead(offset, length)).future().handle((answer, error) -> {
             if (error != null) {
                 AdjournException cause = Client.unwrap(new CompletionException(error));
                 throw cause instanceof ServerException.NotFound ? new BackupLostException("the server has released it", cause) : cause;

@@ -3,9 +3,12 @@ package io.adjourn.client;
 import io.adjourn.client.internal.Millis;
 import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
-import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Grant;
-import io.adjourn.client.internal.wire.Opcode;
+import io.adjourn.client.internal.session.Open;
+import io.adjourn.client.internal.session.Pushes;
+import io.adjourn.client.internal.session.Session;
+import io.adjourn.client.internal.wire.Choice;
+import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
@@ -37,12 +40,9 @@ import java.util.stream.StreamSupport;
 public final class Client implements AutoCloseable {
     private static final Duration CLOSE_MAX = Duration.ofSeconds(5);
     private static final Duration WORKERS_MAX = Duration.ofSeconds(30);
-    private static final Duration WAIT_MAX = Duration.ofHours(1);
-    private static final int LIST_JOBS_MAX = 1_024;
-    private static final int BULK_JOBS_MAX = 1_024;
-    private static final long CREDIT_BYTES_MAX = 268_435_456;
+    private static final Duration WAIT_MAX = Duration.ofMillis(Limits.WAIT_MS_MAX);
 
-    private final Exchange exchange;
+    private final Session session;
     private final UnaryOperator<NewJob> onPush;
     /** What the calls of this class wait for. */
     private final AsyncClient direct;
@@ -50,21 +50,16 @@ public final class Client implements AutoCloseable {
     /** They stop before the session ends. */
     private final Workers workers = new Workers();
 
-    Client(Exchange exchange, UnaryOperator<NewJob> onPush) {
-        this.exchange = exchange;
+    Client(Session session, UnaryOperator<NewJob> onPush) {
+        this.session = session;
         this.onPush = onPush;
-        this.direct = new AsyncClient(this, exchange, false);
-        this.async = new AsyncClient(this, exchange, true);
+        this.direct = new AsyncClient(this, session, false);
+        this.async = new AsyncClient(this, session, true);
     }
 
     /** Makes a client. */
     public static ClientBuilder builder() {
         return new ClientBuilder();
-    }
-
-    /** A client of something that behaves like a server. */
-    static Client over(Exchange exchange) {
-        return new Client(exchange, UnaryOperator.identity());
     }
 
     /** The operations without waiting for their answers. */
@@ -99,13 +94,11 @@ public final class Client implements AutoCloseable {
     }
 
     private CompletableFuture<List<PushResult>> pushParts(String topic, List<NewJob> jobs) {
-        Names.topic(topic);
-        List<Request.PushJob> all = jobs.stream().map(job -> onPush.apply(job).toWire()).toList();
+        List<Request.NewJob> all = toWire(topic, jobs);
         List<CompletableFuture<List<PushResult>>> parts = new ArrayList<>();
-        for (List<Request.PushJob> part : split(topic, all)) {
-            CompletableFuture<Answer> answer = exchange.submit(new Request.Push(0, topic, part), null, true).future();
-            parts.add(answer.thenApply(pushed -> AsyncClient.expect(pushed, Response.Pushed.class).results().stream()
-                    .map(Client::pushResult).toList()));
+        for (List<Request.NewJob> part : split(topic, all)) {
+            CompletableFuture<Answer> answer = session.submit(Pushes.of(topic, part), null, true).future();
+            parts.add(answer.thenApply(Client::pushResults));
         }
         if (parts.size() == 1) {
             return parts.get(0);
@@ -113,37 +106,65 @@ public final class Client implements AutoCloseable {
         return CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).handle((done, error) -> joined(parts, all, topic));
     }
 
-    private List<PushResult> joined(List<CompletableFuture<List<PushResult>>> parts, List<Request.PushJob> all, String topic) {
+    /** As {@link #push(String, NewJob)}, under a key: a repeat with the same key adds no second job, in another process too. */
+    public PushResult push(String topic, NewJob job, IdempotencyKey key) {
+        return pushAll(topic, List.of(job), key).get(0).orThrow();
+    }
+
+    /**
+     * As {@link #pushAll(String, List)}, under a key: a repeat of the same list with the same key adds no second jobs, in another process
+     * too. A job that was refused is pushed anew. The queue remembers the jobs for a day, as long as there are not too many of them. A list
+     * has at most {@link Limits#IDEMPOTENT_LIST_JOBS_MAX} jobs; if it needs several requests, they go one after the other, and what follows
+     * one that fails is not sent: its jobs have the same error. Throws {@link UsageException} if the key has no room for the jobs.
+     */
+    public List<PushResult> pushAll(String topic, List<NewJob> jobs, IdempotencyKey key) {
+        return await(pushUnder(key, topic, jobs));
+    }
+
+    /** As {@link #pushAll(String, List, IdempotencyKey)}, without waiting for the answers. */
+    public CompletableFuture<List<PushResult>> pushAllAsync(String topic, List<NewJob> jobs, IdempotencyKey key) {
+        return pushUnder(key, topic, jobs).thenApplyAsync(Function.identity());
+    }
+
+    private CompletableFuture<List<PushResult>> pushUnder(IdempotencyKey key, String topic, List<NewJob> jobs) {
+        if (!jobs.isEmpty()) {
+            // Refuses the key if the last job can have no number.
+            key.plus(jobs.size() - 1L);
+        }
+        return new KeyedPush(session, topic, split(topic, toWire(topic, jobs)), key).run();
+    }
+
+    private List<PushResult> joined(List<CompletableFuture<List<PushResult>>> parts, List<Request.NewJob> all, String topic) {
         if (!parts.isEmpty() && parts.stream().allMatch(CompletableFuture::isCompletedExceptionally)) {
             return parts.get(0).join();
         }
         List<PushResult> results = new ArrayList<>();
-        List<List<Request.PushJob>> split = split(topic, all);
+        List<List<Request.NewJob>> split = split(topic, all);
         for (int i = 0; i < parts.size(); i++) {
             try {
                 results.addAll(parts.get(i).join());
             } catch (CompletionException e) {
                 AdjournException cause = unwrap(e);
-                split.get(i).forEach(job -> results.add(new PushResult(PushResult.Outcome.REFUSED, 0, cause)));
+                split.get(i).forEach(job -> results.add(refused(0, cause)));
             }
         }
         return results;
     }
 
     /** The parts that fit into a request each. */
-    private List<List<Request.PushJob>> split(String topic, List<Request.PushJob> jobs) {
+    private List<List<Request.NewJob>> split(String topic, List<Request.NewJob> jobs) {
         if (jobs.size() <= 1) {
             return jobs.isEmpty() ? List.of() : List.of(jobs);
         }
-        Exchange.Limits limits = exchange.limits();
-        List<List<Request.PushJob>> parts = new ArrayList<>();
-        List<Request.PushJob> part = new ArrayList<>();
-        long bytes = Request.Push.frameBytes(topic);
-        for (Request.PushJob job : jobs) {
+        Session.RequestLimits limits = session.limits();
+        List<List<Request.NewJob>> parts = new ArrayList<>();
+        List<Request.NewJob> part = new ArrayList<>();
+        long bytes = Pushes.emptyFrameBytes(topic);
+        for (Request.NewJob job : jobs) {
             if (!part.isEmpty() && (part.size() >= limits.pushJobsMax() || bytes + job.frameBytes() > limits.frameBytesMax())) {
                 parts.add(part);
                 part = new ArrayList<>();
-                bytes = Request.Push.frameBytes(topic);
+                bytes = Pushes.emptyFrameBytes(topic);
             }
             part.add(job);
             bytes += job.frameBytes();
@@ -152,13 +173,25 @@ public final class Client implements AutoCloseable {
         return parts;
     }
 
-    private static PushResult pushResult(Response.PushedItem item) {
-        PushResult.Outcome outcome = PushResult.Outcome.values()[item.outcome()];
-        if (outcome != PushResult.Outcome.REFUSED) {
-            return new PushResult(outcome, item.job(), null);
+    private List<Request.NewJob> toWire(String topic, List<NewJob> jobs) {
+        Names.topic(topic);
+        return jobs.stream().map(job -> onPush.apply(job).toWire()).toList();
+    }
+
+    static List<PushResult> pushResults(Answer answer) {
+        return AsyncClient.expect(answer, Response.Pushed.class).results().stream().map(Client::pushResult).toList();
+    }
+
+    private static PushResult pushResult(Response.PushResult item) {
+        if (item.outcome() != Choice.Outcome.REFUSED) {
+            return new PushResult(PushResult.Outcome.of(item.outcome()), item.job(), null);
         }
         AdjournException error = ServerException.ofItem(item.code(), item.job());
-        return new PushResult(outcome, error instanceof OutcomeUnknownException ? item.job() : 0, error);
+        return refused(error instanceof OutcomeUnknownException ? item.job() : 0, error);
+    }
+
+    static PushResult refused(long job, AdjournException error) {
+        return new PushResult(PushResult.Outcome.REFUSED, job, error);
     }
 
     // ---- consumers
@@ -170,7 +203,7 @@ public final class Client implements AutoCloseable {
 
     /** As {@link #reserve(String, int, Duration)} for up to 64 topics, in turns by their weights if they have some. */
     public List<Job> reserve(List<TopicShare> topics, int jobsMax, Duration wait) {
-        Exchange.Call call = exchange.submit(reserveRequest(topics, jobsMax, wait), null, true);
+        Open call = session.submit(reserveRequest(topics, jobsMax, wait), null, true);
         try {
             return jobs(await(call.future()).grants());
         } catch (InterruptedCallException e) {
@@ -181,13 +214,13 @@ public final class Client implements AutoCloseable {
 
     /** As {@link #reserve(List, int, Duration)}, without waiting. To cancel the future ends the wait. */
     public CompletableFuture<List<Job>> reserveAsync(List<TopicShare> topics, int jobsMax, Duration wait) {
-        Exchange.Call call = exchange.submit(reserveRequest(topics, jobsMax, wait), null, true);
+        Open call = session.submit(reserveRequest(topics, jobsMax, wait), null, true);
         CompletableFuture<List<Job>> jobs = new CompletableFuture<>();
         call.future().whenCompleteAsync((answer, error) -> {
             if (error != null) {
                 jobs.completeExceptionally(error);
             } else if (!jobs.complete(jobs(answer.grants()))) {
-                exchange.giveBack(leases(answer), Request.NOT_STARTED);
+                session.giveBack(leases(answer), Constants.RELEASE_NOT_STARTED);
             }
         });
         jobs.whenComplete((done, error) -> {
@@ -199,17 +232,17 @@ public final class Client implements AutoCloseable {
     }
 
     private Request.Reserve reserveRequest(List<TopicShare> topics, int jobsMax, Duration wait) {
-        exchange.needSession();
+        session.needSession();
         if (wait.compareTo(WAIT_MAX) > 0) {
             throw new UsageException("a reserve waits for " + WAIT_MAX + " at most, not for " + wait);
         }
         return new Request.Reserve(Millis.of(wait), jobsMax, TopicShare.names(topics), TopicShare.weights(topics));
     }
 
-    private void leave(Exchange.Call call) {
-        exchange.cancel(call);
+    private void leave(Open call) {
+        session.cancel(call);
         if (call.future().isDone() && !call.future().isCompletedExceptionally()) {
-            exchange.giveBack(leases(call.future().join()), Request.NOT_STARTED);
+            session.giveBack(leases(call.future().join()), Constants.RELEASE_NOT_STARTED);
         }
     }
 
@@ -219,20 +252,20 @@ public final class Client implements AutoCloseable {
 
     /** Jobs as they become ready, at most {@code creditJobs} at once. It survives reconnects. */
     public Subscription subscribe(String topic, int creditJobs) {
-        return subscribe(List.of(TopicShare.of(topic)), creditJobs, CREDIT_BYTES_MAX);
+        return subscribe(List.of(TopicShare.of(topic)), creditJobs, Limits.CREDIT_BYTES_MAX);
     }
 
     /** As {@link #subscribe(String, int)} for up to 64 topics, and at most so many bytes of bodies at once. */
     public Subscription subscribe(List<TopicShare> topics, int creditJobs, long creditBytes) {
-        exchange.needSession();
-        Subscription subscription = new Subscription(this, exchange, creditJobs);
-        Exchange.Call call = exchange.subscribe(new Request.Subscribe(creditJobs, creditBytes, TopicShare.names(topics),
+        session.needSession();
+        Subscription subscription = new Subscription(this, session, creditJobs);
+        Open call = session.subscribe(new Request.Subscribe(creditJobs, creditBytes, TopicShare.names(topics),
                 TopicShare.weights(topics)), subscription.feed());
         subscription.begun(call);
         try {
             await(call.future());
         } catch (AdjournException e) {
-            exchange.unsubscribe(call);
+            session.unsubscribe(call);
             throw e;
         }
         return subscription;
@@ -289,6 +322,14 @@ public final class Client implements AutoCloseable {
         return await(direct.reschedule(job, due));
     }
 
+    /**
+     * As {@link #reschedule(JobRef, Due)}, only if the job is still of this version, as {@link JobInfo#version} and {@link Changed#version}
+     * show it. Throws {@link ServerException.Changed} otherwise.
+     */
+    public Changed reschedule(JobRef job, Due due, long ifVersion) {
+        return await(direct.reschedule(job, due, ifVersion));
+    }
+
     /** Makes a delayed job ready. */
     public Changed runNow(JobRef job) {
         return await(direct.runNow(job));
@@ -313,7 +354,7 @@ public final class Client implements AutoCloseable {
 
     /** The jobs that match, without their bodies, by due time. Pages are fetched as the stream goes on. */
     public Stream<JobInfo> list(Filter filter) {
-        return list(filter, ListOrder.DUE, LIST_JOBS_MAX, false);
+        return list(filter, ListOrder.DUE, Limits.LIST_JOBS_MAX, false);
     }
 
     /** As {@link #list(Filter)}, with so many jobs on a page, at most 1,024. */
@@ -332,7 +373,7 @@ public final class Client implements AutoCloseable {
 
     /** Changes all jobs that match, step by step as the stream goes on. To stop the stream stops the change. */
     public Stream<BulkStep> bulk(BulkChange change, Filter filter) {
-        return bulk(change, filter, BULK_JOBS_MAX, new byte[0]);
+        return bulk(change, filter, Limits.BULK_JOBS_MAX, new byte[0]);
     }
 
     /** As {@link #bulk(BulkChange, Filter)}, with so many jobs in a step, from the cursor of an earlier step on. */
@@ -431,6 +472,23 @@ public final class Client implements AutoCloseable {
         await(direct.disconnect(connection, endSession));
     }
 
+    /**
+     * Moves the clock of a server for tests, {@code adjourn serve --memory --clock manual}; any other throws
+     * {@link ServerException.Unsupported}. Returns the new time, when everything that is due by then is carried out: a reserve
+     * without a wait gets the jobs. A client counts its leases on its own clock, which this does not move.
+     */
+    public Instant advance(Duration by) {
+        return await(direct.advance(by));
+    }
+
+    /**
+     * As {@link #advance}, to the time at which the next delayed job is due, of all topics. Throws {@link ServerException.NotFound}
+     * if no job is delayed.
+     */
+    public Instant advanceToNext() {
+        return await(direct.advanceToNext());
+    }
+
     /** The cluster as the leader sees it. */
     public ClusterReport clusterStatus() {
         return await(direct.clusterStatus());
@@ -456,30 +514,30 @@ public final class Client implements AutoCloseable {
      * backup has everything that was answered before this call.
      */
     public Backup backup() {
-        Exchange.Call call = exchange.submit(new Request.Plain(Opcode.BACKUP_BEGIN), null, true);
+        Open call = session.submit(new Request.BackupBegin(), null, true);
         try {
             return direct.backup(await(call.future()));
         } catch (InterruptedCallException e) {
-            exchange.cancel(call);
+            session.cancel(call);
             throw e;
         }
     }
 
     /** Whether there is a live connection to the leader. */
     public boolean isConnected() {
-        return exchange.isConnected();
+        return session.isConnected();
     }
 
     /** Waits for a connection. Before the first one, a certificate that one side does not believe ends it at once. */
     public void awaitConnected(Duration timeout) {
-        exchange.awaitConnected(timeout);
+        session.awaitConnected(timeout);
     }
 
     /** As {@link #close(Duration)}, with thirty seconds for workers whose handlers run, and then five. */
     @Override
     public void close() {
         workers.stop(WORKERS_MAX);
-        exchange.close(CLOSE_MAX);
+        session.close(CLOSE_MAX);
     }
 
     /**
@@ -488,9 +546,9 @@ public final class Client implements AutoCloseable {
      * said: its job goes to others when its lease, or the session's grace, is over. A handler must not close its client.
      */
     public void close(Duration deadline) {
-        long until = exchange.now() + deadline.toNanos();
+        long until = session.now() + deadline.toNanos();
         workers.stop(deadline);
-        exchange.close(Duration.ofNanos(Math.max(0, until - exchange.now())));
+        session.close(Duration.ofNanos(Math.max(0, until - session.now())));
     }
 
     // ---- for the other classes
@@ -499,8 +557,8 @@ public final class Client implements AutoCloseable {
         return workers;
     }
 
-    Exchange exchange() {
-        return exchange;
+    Session session() {
+        return session;
     }
 
     List<Job> jobs(List<Grant> grants) {

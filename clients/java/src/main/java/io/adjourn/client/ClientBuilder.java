@@ -13,9 +13,6 @@ import javax.net.ssl.SSLContext;
 
 /** Makes a {@link Client}. */
 public final class ClientBuilder {
-    private static final int NAME_BYTES_MAX = 64;
-    private static final int TOKEN_BYTES_MAX = 256;
-
     private Servers servers = Servers.NONE;
     private SSLContext sslContext;
     private Path ca;
@@ -63,7 +60,7 @@ public final class ClientBuilder {
 
     /** What the server's log calls this client; at most 64 bytes. */
     public ClientBuilder name(String newName) {
-        if (FrameWriter.utf8(newName).length > NAME_BYTES_MAX) {
+        if (FrameWriter.utf8(newName).length > Limits.CLIENT_NAME_BYTES_MAX) {
             throw new UsageException("a client's name has at most 64 bytes");
         }
         name = newName;
@@ -77,7 +74,7 @@ public final class ClientBuilder {
 
     /** The token that the server asks for; at most 256 bytes. */
     public ClientBuilder token(byte[] newToken) {
-        if (newToken.length > TOKEN_BYTES_MAX) {
+        if (newToken.length > Limits.TOKEN_BYTES_MAX) {
             throw new UsageException("a token has at most 256 bytes");
         }
         token = newToken.clone();

@@ -1,5 +1,6 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.Response;
 import java.util.List;
 import java.util.OptionalLong;
@@ -20,7 +21,23 @@ public record ClusterReport(long node, byte[] clusterId, long leader, long term,
         List<Member> members) {
     /** What a member does. */
     public enum Role {
-        LEARNER, VOTER, LEADER, UNKNOWN
+        /** It receives the log and does not vote. */
+        LEARNER,
+        /** It votes, and its disk counts. */
+        VOTER,
+        /** A voter that leads. */
+        LEADER,
+        /** A role of a newer server. */
+        UNKNOWN;
+
+        static Role of(int number) {
+            return switch (number) {
+                case Choice.Role.LEARNER -> LEARNER;
+                case Choice.Role.VOTER -> VOTER;
+                case Choice.Role.LEADER -> LEADER;
+                default -> UNKNOWN;
+            };
+        }
     }
 
     /**
@@ -39,14 +56,14 @@ public record ClusterReport(long node, byte[] clusterId, long leader, long term,
      */
     public record Member(long node, Role role, boolean isConnected, OptionalLong matched, OptionalLong applied, OptionalLong aheadMs,
             long audited, Boolean sameState, String peerAddress, String clientAddress) {
-        static Member of(Response.ClusterMember m) {
-            return new Member(m.node(), Role.values()[Math.min(m.role(), Role.UNKNOWN.ordinal())], (m.marks() & 1) != 0,
-                    known(m, 1, m.matched()), known(m, 2, m.applied()), known(m, 3, m.aheadMs()), m.audited(),
-                    (m.marks() & 0x10) == 0 ? null : (m.marks() & 0x20) != 0, m.peerAddress(), m.clientAddress());
+        static Member of(Response.Node m) {
+            return new Member(m.node(), Role.of(m.role()), m.isMarkedConnected(), known(m.isMarkedMatched(), m.matched()),
+                    known(m.isMarkedApplied(), m.applied()), known(m.isMarkedAhead(), m.aheadMs()), m.audited(),
+                    m.isMarkedCompared() ? m.isMarkedSameState() : null, m.peerAddress(), m.clientAddress());
         }
 
-        private static OptionalLong known(Response.ClusterMember member, int bit, long value) {
-            return (member.marks() >> bit & 1) != 0 ? OptionalLong.of(value) : OptionalLong.empty();
+        private static OptionalLong known(boolean isKnown, long value) {
+            return isKnown ? OptionalLong.of(value) : OptionalLong.empty();
         }
     }
 

@@ -28,6 +28,6 @@ public record ConnectionInfo(long connection, long session, Instant since, long 
     static ConnectionInfo of(Response.Connection c) {
         return new ConnectionInfo(c.connection(), c.session(), Millis.instant(c.sinceMs()), Integer.toUnsignedLong(c.leases()),
                 Integer.toUnsignedLong(c.subscriptions()), Integer.toUnsignedLong(c.reserves()), c.creditJobs(), c.creditBytes(),
-                c.unsentBytes(), c.address(), c.clientName(), c.topics(), c.marks() != 0);
+                c.unsentBytes(), c.address(), c.clientName(), c.topics(), c.isMarkedMoreTopics());
     }
 }

@@ -1,6 +1,7 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.wire.Choice;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -13,13 +14,12 @@ import java.time.ZonedDateTime;
  * @param isAt whether it is a point in time
  */
 public record Due(long ms, boolean isAt) {
-    private static final long DELAY_MS_MAX = 315_360_000_000L;
     /** At once. */
     public static final Due NOW = new Due(0, false);
 
     /** Refuses a delay of more than ten years. */
     public Due {
-        if (!isAt && (ms < 0 || ms > DELAY_MS_MAX)) {
+        if (!isAt && (ms < 0 || ms > Limits.DELAY_MS_MAX)) {
             throw new UsageException("a delay is at most ten years; use a point in time for more");
         }
     }
@@ -42,5 +42,10 @@ public record Due(long ms, boolean isAt) {
     /** As {@link #at(Instant)}. */
     public static Due at(ZonedDateTime time) {
         return at(time.toInstant());
+    }
+
+    /** Its kind on the wire. */
+    int kind() {
+        return isAt ? Choice.DueKind.AT : Choice.DueKind.AFTER;
     }
 }

@@ -95,11 +95,15 @@ public final class Job {
 
     /** Its body, decoded by {@code codec}. Throws {@link UsageException} if the header {@code content-type} says something else. */
     public <T> T decode(BodyCodec codec, Class<T> type) {
-        String said = header(NewJob.CONTENT_TYPE).orElse(codec.contentType());
+        return decode(attributes, body(), codec, type);
+    }
+
+    static <T> T decode(Attributes attributes, byte[] body, BodyCodec codec, Class<T> type) {
+        String said = attributes.header(NewJob.CONTENT_TYPE).orElse(codec.contentType());
         if (!said.split(";")[0].strip().equalsIgnoreCase(codec.contentType())) {
             throw new UsageException("the body is " + said + ", not " + codec.contentType());
         }
-        return codec.decode(body(), type);
+        return codec.decode(body, type);
     }
 
     /** Why the work is to end; empty while it may go on. Looks at the clock: ask it before what must not be done twice. */
@@ -132,6 +136,11 @@ public final class Job {
     /** Gives the job back without counting an attempt. */
     public void notStarted() {
         settle(Release.NOT_STARTED, "");
+    }
+
+    /** Gives the job back without counting an attempt; it is not ready before this time, at most ten years, has passed. */
+    public void park(Duration delay) {
+        settle(Release.parked(delay), "");
     }
 
     /** Sets the job aside until it is kicked or deleted. */

@@ -2,6 +2,7 @@ package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
 import io.adjourn.client.internal.wire.Response;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -27,17 +28,41 @@ import java.time.Instant;
  * @param heldBy the session that got the last lease, unsigned; 0 for none
  * @param reason the last reason of a release or bury
  * @param finished when it was finished
+ * @param version its version, unsigned: {@link Client#reschedule(JobRef, Due, long)} takes it. 0 if it is not known: in a list, and of a
+ *     finished job that is no longer remembered
  */
 public record JobInfo(long id, JobState state, BuriedReason buried, String topic, String key, Instant due, long priority,
         long attempts, Duration ttr, Duration ttrLeft, Attributes attributes, byte[] body, long bodyBytes, Instant pushed,
-        Instant reservedFirst, Instant reservedLast, long heldBy, String reason, Instant finished) {
-    static JobInfo of(Response.JobFields job) {
+        Instant reservedFirst, Instant reservedLast, long heldBy, String reason, Instant finished, long version) {
+    static JobInfo of(Response.Job job) {
+        return of(job, job, job.body().length, job.finishedMs(), job.version());
+    }
+
+    static JobInfo of(Response.Listed job) {
+        return of(job, job, Integer.toUnsignedLong(job.bodyBytes()), 0, 0);
+    }
+
+    private static JobInfo of(Response.Shown job, Response.Past past, long bodyBytes, long finishedMs, long version) {
         return new JobInfo(job.job(), JobState.of(job.state()), BuriedReason.of(job.buried()), job.topic(), job.key(),
                 Millis.instant(job.dueMs()), Integer.toUnsignedLong(job.priority()), Integer.toUnsignedLong(job.attempts()),
                 Duration.ofMillis(Integer.toUnsignedLong(job.ttrMs())),
-                Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(),
-                Integer.toUnsignedLong(job.bodyBytes()), Millis.instantOrNull(job.pushedMs()),
-                Millis.instantOrNull(job.reservedFirstMs()), Millis.instantOrNull(job.reservedLastMs()), job.heldBy(),
-                job.reason(), Millis.instantOrNull(job.finishedMs()));
+                Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(), bodyBytes,
+                Millis.instantOrNull(past.pushedMs()), Millis.instantOrNull(past.reservedFirstMs()),
+                Millis.instantOrNull(past.reservedLastMs()), past.heldBy(), past.reason(), Millis.instantOrNull(finishedMs), version);
+    }
+
+    /** Its body as UTF-8. */
+    public String text() {
+        return new String(body, StandardCharsets.UTF_8);
+    }
+
+    /** Its JSON body as a record, map, list, text, number or boolean. */
+    public <T> T json(Class<T> type) {
+        return Job.decode(attributes, body, BodyCodec.JSON, type);
+    }
+
+    /** From its push to its due time: what it was pushed with, unless it was rescheduled or released since. */
+    public Duration delay() {
+        return pushed == null ? Duration.ZERO : Duration.between(pushed, due);
     }
 }

@@ -1,14 +1,40 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client;
 
-/** The state of a job. */
+/** Where a job stands. */
 public enum JobState {
-    DELAYED, READY, RESERVED, BURIED,
-    /** Finished a short time ago, or remembered. */
-    FINISHED,
-    /** A state of a newer server. */
-    UNKNOWN;
+    /** Its due time lies ahead. */
+    DELAYED(0),
+    /** It waits for a consumer. */
+    READY(1),
+    /** A consumer holds it under a lease. */
+    RESERVED(2),
+    /** It is set aside until somebody kicks it. */
+    BURIED(3),
+    /** It was finished, and is still remembered. */
+    FINISHED(4),
+    /** A state that only a newer server knows. */
+    UNKNOWN(-1);
+
+    private final int number;
+
+    JobState(int number) {
+        this.number = number;
+    }
+
+    /** Its number on the wire. */
+    public int number() {
+        return number;
+    }
 
     static JobState of(int number) {
-        return number < UNKNOWN.ordinal() ? values()[number] : UNKNOWN;
+        return switch (number) {
+            case 0 -> DELAYED;
+            case 1 -> READY;
+            case 2 -> RESERVED;
+            case 3 -> BURIED;
+            case 4 -> FINISHED;
+            default -> UNKNOWN;
+        };
     }
 }

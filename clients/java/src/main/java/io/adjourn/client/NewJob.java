@@ -20,10 +20,6 @@ public final class NewJob {
     /** The header that says what a body is. */
     public static final String CONTENT_TYPE = "content-type";
 
-    private static final long PRIORITY_UNSAID = 0xffff_ffffL;
-    private static final long TTR_MS_MIN = 100;
-    private static final long TTR_MS_MAX = 604_800_000;
-
     private final byte[] body;
     private final Due due;
     private final long priority;
@@ -44,7 +40,7 @@ public final class NewJob {
 
     /** A job with these bytes, as they are. */
     public static NewJob of(byte[] body) {
-        return new NewJob(body.clone(), Due.NOW, PRIORITY_UNSAID, 0, IfExists.REJECT, "", Attributes.NONE);
+        return new NewJob(body.clone(), Due.NOW, Limits.PRIORITY_UNSAID, 0, IfExists.REJECT, "", Attributes.NONE);
     }
 
     /** A job with this text in UTF-8. */
@@ -89,7 +85,7 @@ public final class NewJob {
 
     /** Lower numbers are reserved first; 0 to 4,294,967,294. Without it the topic's default counts, or 1,024. */
     public NewJob priority(long newPriority) {
-        if (newPriority < 0 || newPriority > PRIORITY_UNSAID) {
+        if (newPriority < 0 || newPriority > Limits.PRIORITY_UNSAID) {
             throw new UsageException("a priority is 0 to 4,294,967,294: " + newPriority);
         }
         return new NewJob(body, due, newPriority, ttrMs, ifExists, key, attributes);
@@ -98,7 +94,7 @@ public final class NewJob {
     /** How long a consumer may hold it, 100 ms to seven days. Without it the topic's default counts, or a minute. */
     public NewJob ttr(Duration timeToRun) {
         long ms = Millis.of(timeToRun);
-        if (ms != 0 && (ms < TTR_MS_MIN || ms > TTR_MS_MAX)) {
+        if (ms != 0 && (ms < Limits.TTR_MS_MIN || ms > Limits.TTR_MS_MAX)) {
             throw new UsageException("a time to run is 100 ms to seven days: " + timeToRun);
         }
         return new NewJob(body, due, priority, ms, ifExists, key, attributes);
@@ -159,8 +155,7 @@ public final class NewJob {
         return body.clone();
     }
 
-    Request.PushJob toWire() {
-        return new Request.PushJob(due.ms(), (int) priority, (int) ttrMs, due.isAt() ? 1 : 0, ifExists.ordinal(), key,
-                attributes.encode(), body);
+    Request.NewJob toWire() {
+        return new Request.NewJob(due.ms(), (int) priority, (int) ttrMs, due.kind(), ifExists.number(), key, attributes.encode(), body);
     }
 }

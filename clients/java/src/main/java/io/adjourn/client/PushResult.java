@@ -1,5 +1,7 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.wire.Choice;
+
 /**
  * What became of one pushed job.
  *
@@ -19,7 +21,17 @@ public record PushResult(Outcome outcome, long id, AdjournException error) {
         /** Nothing was added: see {@link PushResult#error}. */
         REFUSED,
         /** The job with its key waits for the new due time. */
-        POSTPONED
+        POSTPONED;
+
+        static Outcome of(int number) {
+            return switch (number) {
+                case Choice.Outcome.PUSHED -> PUSHED;
+                case Choice.Outcome.KEPT -> KEPT;
+                case Choice.Outcome.REPLACED -> REPLACED;
+                case Choice.Outcome.POSTPONED -> POSTPONED;
+                default -> REFUSED;
+            };
+        }
     }
 
     /** Whether the job, or the one that it was merged with, is in the queue. */

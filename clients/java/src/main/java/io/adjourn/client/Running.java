@@ -1,7 +1,7 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Hold;
+import io.adjourn.client.internal.session.Session;
 import io.adjourn.client.internal.wire.Request;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,7 +18,7 @@ final class Running {
     private static final long RETRY = 100_000_000L;
 
     private final Client client;
-    private final Exchange exchange;
+    private final Session session;
     private final Job job;
     private final Hold hold;
     private final Thread thread;
@@ -31,12 +31,12 @@ final class Running {
 
     Running(Client client, Job job, Duration maxRunTime) {
         this.client = client;
-        this.exchange = client.exchange();
+        this.session = client.session();
         this.job = job;
         this.hold = job.hold();
         hold.keep();
         this.thread = Thread.currentThread();
-        this.runUntil = exchange.now() + maxRunTime.toNanos();
+        this.runUntil = session.now() + maxRunTime.toNanos();
     }
 
     Job job() {
@@ -56,7 +56,7 @@ final class Running {
                 if (lost.endsLease()) {
                     return;
                 }
-            } else if (exchange.now() >= runUntil) {
+            } else if (session.now() >= runUntil) {
                 tell(LostReason.RUN_TIME_OVER);
             }
             long left = hold.left();
@@ -65,7 +65,7 @@ final class Running {
                 isTouching = true;
                 touch();
             }
-            long wait = told == null && toHalf > 0 ? Math.min(toHalf, runUntil - exchange.now()) : left;
+            long wait = told == null && toHalf > 0 ? Math.min(toHalf, runUntil - session.now()) : left;
             lookAgain(Math.max(wait, 1_000_000L));
         } finally {
             lock.unlock();
@@ -73,7 +73,7 @@ final class Running {
     }
 
     private void touch() {
-        long sent = exchange.now();
+        long sent = session.now();
         client.settle(List.of(job.lease()), leases -> new Request.Touch(0, leases), false).whenComplete((results, error) -> {
             lock.lock();
             try {
@@ -151,7 +151,7 @@ final class Running {
 
     private ScheduledFuture<?> schedule(Runnable task, long nanos) {
         try {
-            return exchange.timer().schedule(task, nanos, TimeUnit.NANOSECONDS);
+            return session.timer().schedule(task, nanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             // The client has ended: the handler's own look at the clock is all that is left.
             return null;

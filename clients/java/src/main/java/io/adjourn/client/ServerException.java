@@ -1,54 +1,16 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client;
 
-import java.time.Duration;
-
 /** The server refused a request, or one item of it. There is a type for each code; {@link Unknown} for those of a newer server. */
-public abstract sealed class ServerException extends AdjournException {
+public abstract sealed class ServerException extends RefusalException {
     private static final long serialVersionUID = 1;
 
-    private final int number;
-    private final long retryAfterMs;
-    private final long existingJob;
-
     private ServerException(String code, Refusal refusal) {
-        super(code, refusal.retryable, refusal.applied, code + ": " + refusal.message, null);
-        this.number = refusal.number;
-        this.retryAfterMs = refusal.retryAfterMs;
-        this.existingJob = refusal.job;
+        super(code, refusal);
     }
 
-    /** The number of the code on the wire. */
-    public final int number() {
-        return number;
-    }
-
-    @Override
-    public final Duration retryAfter() {
-        return Duration.ofMillis(retryAfterMs);
-    }
-
-    /** The id (unsigned) of the job that is in the way of a push: for {@link KeyExists} and {@link Reserved}, else 0. */
-    public final long existingJob() {
-        return existingJob;
-    }
-
-    /** The error of a whole request, as an ERROR frame says it; {@link OutcomeUnknownException} for that code. */
-    public static AdjournException ofRequest(int number, boolean retryable, Applied applied, long retryAfterMs, String message) {
-        return of(new Refusal(number, retryable, applied, retryAfterMs, 0, message));
-    }
-
-    /** The error of one item of a batch. Nothing was changed for it, unless its outcome is unknown. */
-    public static AdjournException ofItem(int number, long job) {
-        ErrorCode code = ErrorCode.of(number);
-        String message = code == ErrorCode.UNKNOWN ? "code " + number : "refused";
-        if (job != 0) {
-            message += (code == ErrorCode.OUTCOME_UNKNOWN ? ", look at job " : ", by job ") + Long.toUnsignedString(job);
-        }
-        return of(new Refusal(number, code.isRetryable(), Applied.NO, 0, job, message));
-    }
-
-    private static AdjournException of(Refusal refusal) {
-        return switch (ErrorCode.of(refusal.number)) {
+    static AdjournException of(Refusal refusal) {
+        return switch (ErrorCode.of(refusal.number())) {
             case MALFORMED -> new Malformed(refusal);
             case UNSUPPORTED -> new Unsupported(refusal);
             case TOO_LARGE -> new TooLarge(refusal);
@@ -71,15 +33,12 @@ public abstract sealed class ServerException extends AdjournException {
             case EXPIRES_BEFORE_DUE -> new ExpiresBeforeDue(refusal);
             case SEQUENCE_REUSED -> new SequenceReused(refusal);
             case CHANGED -> new Changed(refusal);
-            case OUTCOME_UNKNOWN -> new OutcomeUnknownException("the outcome is not known: " + refusal.message);
+            case OUTCOME_UNKNOWN -> new OutcomeUnknownException("the outcome is not known: " + refusal.message());
             case UNKNOWN -> new Unknown(refusal);
         };
     }
 
-    private record Refusal(int number, boolean retryable, Applied applied, long retryAfterMs, long job, String message) {
-    }
-
-    /** The frame or a field in it cannot be decoded. */
+    /** The frame or a field in it cannot be decoded. What to do: fix the client. */
     public static final class Malformed extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -88,7 +47,10 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** This server, or one member of the cluster, does not support what was asked. */
+    /**
+     * The opcode, version, group, choice or critical attribute is not supported by this server, or not by every member. What to
+     * do: use only features of this version, or a newer server.
+     */
     public static final class Unsupported extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -97,7 +59,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** A frame, body, batch or text exceeds its limit. */
+    /** A frame, body, batch or text exceeds its limit. What to do: send less at once; see WELCOME and limits. */
     public static final class TooLarge extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -106,7 +68,10 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The token is missing or wrong. */
+    /**
+     * HELLO is missing, its token is unknown or has expired, or the token does not grant this request. What to do: show the
+     * message: HELLO needs another token, or the token another right.
+     */
     public static final class Unauthorised extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -115,7 +80,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** A value is out of range; the message names it. */
+    /** A value is out of range. What to do: correct the value; the message names it. */
     public static final class Invalid extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -124,7 +89,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The node does not lead. The client follows the leader by itself; this is seen only at a deadline. */
+    /** This node does not lead. What to do: connect to {@code leader}, or to each of {@code members} in turn: clusters. */
     public static final class NotLeader extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -133,7 +98,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** No leader is elected yet. */
+    /** No leader is elected yet. What to do: try again after {@code retry_after_ms}, here or at another member. */
     public static final class NoLeader extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -142,7 +107,10 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** Too much work is in flight, or the server is at its memory limit. */
+    /**
+     * Too much work is in flight; for PUSH also: the server has reached its memory limit, and the message says so. What to do:
+     * wait {@code retry_after_ms}, then send less at once; finishing or deleting jobs frees memory.
+     */
     public static final class Busy extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -151,7 +119,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The server's disk is nearly full: pushes are refused. */
+    /** The disk is nearly full: pushes are refused. What to do: free space on the server; settling and deleting still work. */
     public static final class DiskFull extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -160,7 +128,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The server is stopping. */
+    /** The server is stopping. What to do: connect again, here or to another member. */
     public static final class Stopping extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -169,7 +137,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The server's disk cannot read the data; the message names the file. */
+    /** The server's disk cannot read the requested data. What to do: tell the operator; the message names the file. */
     public static final class Unreadable extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -178,7 +146,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** Every requested topic is paused. */
+    /** Every requested topic is paused. What to do: RESUME one, or wait. */
     public static final class Paused extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -187,7 +155,11 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** Too many topics, sessions or subscriptions, or the topic's policy allows no more jobs. */
+    /**
+     * Too many topics, sessions or subscriptions; in PUSHED, the topic's policy allows no more jobs or bytes. What to do: finish
+     * or delete jobs; use fewer names; send GOODBYE; UNSUBSCRIBE. After HELLO it has the mark retryable: wait
+     * {@code retry_after_ms}.
+     */
     public static final class Quota extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -196,7 +168,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The lease has ended. Drop the work: another consumer may have the job. */
+    /** The lease has ended. What to do: drop the work; another consumer may have the job. */
     public static final class StaleLease extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -205,7 +177,9 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The topic has a job with this key; {@link #existingJob()} is its id. */
+    /**
+     * The topic has a job with this key, alive or remembered. What to do: use the id in the result, or push with keep or replace.
+     */
     public static final class KeyExists extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -214,7 +188,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** There is no such job, topic, subscription or connection. */
+    /** There is no such job, topic or subscription. What to do: treat it as finished, or as never there. */
     public static final class NotFound extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -223,7 +197,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The job is reserved; {@link #existingJob()} is its id after a push. */
+    /** The job is reserved, and the request needs a job that is not. What to do: wait until it is settled. */
     public static final class Reserved extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -232,7 +206,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The job is not in the required state. */
+    /** The job is not in the required state. What to do: check with GET. */
     public static final class WrongState extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -241,7 +215,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The session is no longer known. The client opens a new one by itself. */
+    /** The session is no longer known. What to do: connect again; HELLO resumes the session or opens a new one. */
     public static final class SessionUnknown extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -250,7 +224,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The job would expire before it is due. */
+    /** The job would expire before it is due. What to do: set a later expiry or an earlier due time. */
     public static final class ExpiresBeforeDue extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -259,7 +233,10 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The sequence number was used for another job: a fault of the client. */
+    /**
+     * The sequence number, or the idempotency key, of the job was used for another job. What to do: fix the client: each job
+     * needs its own number. Push the job under a new one.
+     */
     public static final class SequenceReused extends ServerException {
         private static final long serialVersionUID = 1;
 
@@ -268,7 +245,7 @@ public abstract sealed class ServerException extends AdjournException {
         }
     }
 
-    /** The job is no longer of the version that was named. */
+    /** The job is no longer of the version that the request names. What to do: look at the job again, and decide anew. */
     public static final class Changed extends ServerException {
         private static final long serialVersionUID = 1;
 

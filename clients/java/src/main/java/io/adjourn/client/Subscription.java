@@ -1,20 +1,21 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Exchange;
 import io.adjourn.client.internal.session.Feed;
 import io.adjourn.client.internal.session.Grant;
-import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.session.Open;
+import io.adjourn.client.internal.session.Session;
+import io.adjourn.client.internal.wire.Constants;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -24,7 +25,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class Subscription implements AutoCloseable {
     private final Client client;
-    private final Exchange exchange;
+    private final Session session;
     private int waitingMax;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -33,7 +34,7 @@ public final class Subscription implements AutoCloseable {
     private ScheduledFuture<?> halfTimer;
     /** When it ends. */
     private long nextHalf;
-    private Exchange.Call call;
+    private Open call;
     /** Done when the server has ended it; {@code null} until it is closed. */
     private CompletableFuture<?> end;
     private boolean isActive;
@@ -41,13 +42,13 @@ public final class Subscription implements AutoCloseable {
     private AdjournException cause;
     private Runnable onLost = () -> { };
 
-    Subscription(Client client, Exchange exchange, int creditJobs) {
+    Subscription(Client client, Session session, int creditJobs) {
         this.client = client;
-        this.exchange = exchange;
+        this.session = session;
         this.waitingMax = Math.max(1, creditJobs);
     }
 
-    void begun(Exchange.Call begun) {
+    void begun(Open begun) {
         call = begun;
     }
 
@@ -117,7 +118,7 @@ public final class Subscription implements AutoCloseable {
     public void credit(int jobs, long bytes) {
         locked(() -> waitingMax += jobs);
         try {
-            exchange.credit(call, jobs, bytes).future().get();
+            session.credit(call, jobs, bytes).future().get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedCallException("interrupted while giving credit", e);
@@ -130,7 +131,7 @@ public final class Subscription implements AutoCloseable {
     public boolean isActive() {
         lock.lock();
         try {
-            return isActive && !isClosed && cause == null && exchange.isConnected();
+            return isActive && !isClosed && cause == null && session.isConnected();
         } finally {
             lock.unlock();
         }
@@ -165,7 +166,7 @@ public final class Subscription implements AutoCloseable {
             waiting.clear();
             stopTimer();
         });
-        CompletableFuture<?> unsubscribed = exchange.unsubscribe(call);
+        CompletableFuture<?> unsubscribed = session.unsubscribe(call);
         locked(() -> end = end == null ? unsubscribed : end);
         giveBack(left);
     }
@@ -215,7 +216,7 @@ public final class Subscription implements AutoCloseable {
         giveBack(tooMany);
     }
 
-    /** When half of a waiting job's lease is over, on the exchange's clock. */
+    /** When half of a waiting job's lease is over, on the session's clock. */
     private static long halfOf(Job job) {
         return job.hold().deadline() - job.hold().ttr() / 2;
     }
@@ -227,7 +228,7 @@ public final class Subscription implements AutoCloseable {
         }
         stopTimer();
         try {
-            halfTimer = exchange.timer().schedule(this::giveBackAtHalf, half - exchange.now(), TimeUnit.NANOSECONDS);
+            halfTimer = session.timer().schedule(this::giveBackAtHalf, half - session.now(), TimeUnit.NANOSECONDS);
             nextHalf = half;
         } catch (RejectedExecutionException e) {
             // The client has ended.
@@ -245,7 +246,7 @@ public final class Subscription implements AutoCloseable {
         List<Job> over = new ArrayList<>();
         locked(() -> {
             halfTimer = null;
-            long now = exchange.now();
+            long now = session.now();
             for (Iterator<Job> jobs = waiting.iterator(); jobs.hasNext();) {
                 Job job = jobs.next();
                 if (halfOf(job) - now <= 0) {
@@ -275,7 +276,7 @@ public final class Subscription implements AutoCloseable {
     }
 
     private void giveBack(List<Job> jobs) {
-        exchange.giveBack(jobs.stream().map(Job::lease).toList(), Request.NOT_STARTED);
+        session.giveBack(jobs.stream().map(Job::lease).toList(), Constants.RELEASE_NOT_STARTED);
     }
 
     private void locked(Runnable change) {

@@ -10,7 +10,7 @@ import io.adjourn.client.internal.wire.Response;
  * @param totals the counts
  */
 public record TopicInfo(String name, boolean paused, Totals totals) {
-    static TopicInfo of(Response.TopicTotals topic) {
-        return new TopicInfo(topic.topic(), topic.marks() != 0, Totals.of(topic.totals()));
+    static TopicInfo of(Response.TopicCount topic) {
+        return new TopicInfo(topic.topic(), topic.isMarkedPaused(), Totals.of(topic));
     }
 }

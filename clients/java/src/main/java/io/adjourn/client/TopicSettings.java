@@ -6,7 +6,10 @@ package io.adjourn.client;
  * @param jobs jobs that are delayed, ready, reserved or buried
  * @param bytes bytes of their bodies
  * @param paused whether its delivery is stopped
+ * @param attemptsOfServer whether the attempts in {@code policy} are the server's default, and not set here
+ * @param backoffOfServer the same of the backoff
  * @param policy its settings
  */
-public record TopicSettings(long jobs, long bytes, boolean paused, TopicPolicy policy) {
+public record TopicSettings(long jobs, long bytes, boolean paused, boolean attemptsOfServer, boolean backoffOfServer,
+        TopicPolicy policy) {
 }

@@ -1,6 +1,7 @@
 package io.adjourn.client;
 
-import io.adjourn.client.internal.session.Exchange;
+import io.adjourn.client.internal.session.Session;
+import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.Request;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -35,8 +36,6 @@ import java.util.function.Function;
 public final class Worker implements AutoCloseable {
     private static final Logger LOG = System.getLogger("io.adjourn.client");
     private static final Duration STOP_MAX = Duration.ofSeconds(30);
-    private static final long CREDIT_BYTES_MAX = 268_435_456;
-    private static final int REASON_BYTES_MAX = 1_024;
     private static final long SETTLE_MAX = 2_000_000_000L;
 
     private final Client client;
@@ -71,7 +70,7 @@ public final class Worker implements AutoCloseable {
 
     void begin() {
         client.workers().checkOpen();
-        subscription = client.subscribe(List.copyOf(config.topics), config.concurrency + config.prefetch, CREDIT_BYTES_MAX);
+        subscription = client.subscribe(List.copyOf(config.topics), config.concurrency + config.prefetch, Limits.CREDIT_BYTES_MAX);
         subscription.onLost(() -> runningNow().forEach(Running::look));
         try {
             client.workers().add(this);
@@ -159,11 +158,11 @@ public final class Worker implements AutoCloseable {
         if (workers.isEmpty()) {
             return true;
         }
-        Exchange exchange = workers.get(0).client.exchange();
-        long until = exchange.now() + deadline.toNanos();
+        Session session = workers.get(0).client.session();
+        long until = session.now() + deadline.toNanos();
         long patience = until - Math.min(SETTLE_MAX, deadline.toNanos() / 5);
         workers.forEach(Worker::beginStop);
-        workers.forEach(worker -> worker.subscription.awaitEnd(Duration.ofNanos(Math.max(0, patience - exchange.now()))));
+        workers.forEach(worker -> worker.subscription.awaitEnd(Duration.ofNanos(Math.max(0, patience - session.now()))));
         workers.forEach(worker -> worker.awaitIdle(patience));
         workers.forEach(worker -> worker.runningNow().forEach(one -> one.cancel(LostReason.STOPPING)));
         boolean areIdle = true;
@@ -193,7 +192,7 @@ public final class Worker implements AutoCloseable {
             if (!isAbandoned && !running.isEmpty()) {
                 // GOODBYE would give their leases to other consumers while they still run.
                 isAbandoned = true;
-                client.exchange().handlersLeft(running.size());
+                client.session().handlersLeft(running.size());
             }
         } finally {
             lock.unlock();
@@ -206,7 +205,7 @@ public final class Worker implements AutoCloseable {
         lock.lock();
         try {
             while (!running.isEmpty() || settling > 0) {
-                long left = until - client.exchange().now();
+                long left = until - client.session().now();
                 if (left <= 0) {
                     return false;
                 }
@@ -271,7 +270,7 @@ public final class Worker implements AutoCloseable {
         lock.lock();
         try {
             if (isStopping) {
-                client.exchange().giveBack(List.of(job.lease()), Request.NOT_STARTED);
+                client.session().giveBack(List.of(job.lease()), Constants.RELEASE_NOT_STARTED);
                 return;
             }
             running.add(one);
@@ -304,7 +303,7 @@ public final class Worker implements AutoCloseable {
         try {
             running.remove(one);
             if (isAbandoned) {
-                client.exchange().handlersLeft(-1);
+                client.session().handlersLeft(-1);
             }
             changed.signalAll();
         } finally {
@@ -319,7 +318,7 @@ public final class Worker implements AutoCloseable {
         try {
             settleAs(job, failure, told);
         } catch (Throwable e) {
-            client.exchange().giveBack(List.of(job.lease()), Release.BACKOFF.delayMs());
+            client.session().giveBack(List.of(job.lease()), Release.BACKOFF.delayMs());
             warn(job + " is released, because it could not be settled as its handler ended", e);
         }
     }
@@ -329,7 +328,7 @@ public final class Worker implements AutoCloseable {
         if (lost != null && lost.endsLease()) {
             if (lost != LostReason.LEASE_LOST) {
                 // The server may hold it for this client still. If not, this does nothing.
-                client.exchange().giveBack(List.of(job.lease()), Release.AT_ONCE.delayMs());
+                client.session().giveBack(List.of(job.lease()), Release.AT_ONCE.delayMs());
             }
         } else if (job.isSettled()) {
             LOG.log(Level.TRACE, "the handler has settled {0} itself", job);
@@ -349,7 +348,7 @@ public final class Worker implements AutoCloseable {
     }
 
     private void log(Job job, String what, String reason, Throwable failure) {
-        failures.note(client.exchange().now(), job.id(), reason).ifPresent(leftOut -> {
+        failures.note(client.session().now(), job.id(), reason).ifPresent(leftOut -> {
             String more = leftOut == 0 ? "" : " (" + leftOut + " other failures were not logged)";
             warn("the handler of " + job + " failed: " + what + more, failure);
         });
@@ -426,7 +425,7 @@ public final class Worker implements AutoCloseable {
     private static String reason(Throwable failure) {
         String text = message(failure);
         byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
-        int end = Math.min(utf8.length, REASON_BYTES_MAX);
+        int end = Math.min(utf8.length, Limits.REASON_BYTES_MAX);
         while (end < utf8.length && end > 0 && (utf8[end] & 0xc0) == 0x80) {
             end--;
         }

@@ -169,12 +169,4 @@ class BackupTest {
             client.close(Duration.ofMillis(1));
         }
     }
-
-    @Test
-    void theFakeHasNone() {
-        try (FakeQueue queue = new FakeQueue()) {
-            assertThrows(ServerException.Unsupported.class, () -> queue.client().backup());
-            assertEquals(List.of(), queue.client().topics());
-        }
-    }
 }

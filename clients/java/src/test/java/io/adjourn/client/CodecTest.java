@@ -6,12 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.adjourn.client.internal.session.Pushes;
+import io.adjourn.client.internal.wire.Choice;
+import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
-import io.adjourn.client.internal.wire.Request.PushJob;
+import io.adjourn.client.internal.wire.RequestEncoder;
 import io.adjourn.client.internal.wire.Response;
+import io.adjourn.client.internal.wire.ResponseDecoder;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -35,6 +39,10 @@ class CodecTest {
         return secret;
     }
 
+    private static Request.Push push(long sequence, String topic, List<Request.NewJob> jobs) {
+        return new Request.Push(sequence, topic, jobs, new byte[16], 0);
+    }
+
     private static byte[] utf8(String text) {
         return FrameWriter.utf8(text);
     }
@@ -45,21 +53,19 @@ class CodecTest {
         Request.Hello hello = new Request.Hello(1, 1, 0, 0, 0, new byte[16], "billing", NONE);
         Request.Finish finish = new Request.Finish(List.of(new Lease(42, 7)));
         r.addAll(List.of(hello,
-                new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")))),
-                new Request.Reserve(5000, 10, List.of("orders"), List.of()), finish, new Request.Plain(Opcode.PING),
-                new Request.Plain(Opcode.GOODBYE), hello,
+                push(1, "orders", List.of(new Request.NewJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")))),
+                new Request.Reserve(5000, 10, List.of("orders"), List.of()), finish, new Request.Ping(),
+                new Request.Goodbye(), hello,
                 new Request.Hello(1, 1, 1, 5000, 9, secret(), "cli", utf8("sesame")),
-                new Request.Plain(Opcode.GOODBYE), new Request.Hello(1, 1, 2, 0, 0, new byte[16], "web", NONE),
-                new Request.Plain(Opcode.PING)));
-        r.add(new Request.Push(1, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")),
-                new PushJob(NEW_YEAR, 10, 30_000, 1, 2, "order 17",
+                new Request.Goodbye(), new Request.Hello(1, 1, 2, 0, 0, new byte[16], "web", NONE),
+                new Request.Ping()));
+        r.add(push(1, "orders", List.of(new Request.NewJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it")),
+                new Request.NewJob(NEW_YEAR, 10, 30_000, 1, 2, "order 17",
                         Attributes.NONE.withHeader("content-type", "text/plain").encode(), utf8("17")))));
-        r.add(new Request.Push(4, "search", List.of(new PushJob(5000, 1024, 0, 0, 4, "shop-3",
+        r.add(push(4, "search", List.of(new Request.NewJob(5000, 1024, 0, 0, 4, "shop-3",
                 Attributes.NONE.withPostponeMax(Duration.ofMinutes(1)).encode(), utf8("reindex")))));
-        byte[] idempotency = new byte[16];
-        idempotency[0] = 2;
-        idempotency[15] = (byte) 0xc0;
-        r.add(new Request.Push(0, "orders", List.of(new PushJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it"))), idempotency));
+        IdempotencyKey key = new IdempotencyKey(0xc000_0000_0000_0000L, 2);
+        r.add(Pushes.of("orders", List.of(new Request.NewJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it"))), key, 0));
         r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of()));
         r.add(new Request.Cancel(6));
         r.add(new Request.Subscribe(100, 1_048_576, List.of("orders"), List.of()));
@@ -68,42 +74,42 @@ class CodecTest {
         r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of(5, 1)));
         r.add(new Request.Leases(41, 10));
         r.add(new Request.Finish(List.of(new Lease(42, 7), new Lease(43, 8))));
-        r.add(new Request.Release(Request.BACKOFF, List.of(new Lease(42, 7)), ""));
+        r.add(new Request.Release(Constants.RELEASE_BY_BACKOFF, List.of(new Lease(42, 7)), ""));
         r.add(new Request.Release(30_000, List.of(new Lease(42, 7)), ""));
         r.add(new Request.Touch(0, List.of(new Lease(42, 7))));
         r.add(new Request.Bury(List.of(new Lease(42, 7)), ""));
         r.add(new Request.Bury(List.of(new Lease(42, 7)), "no such address"));
         JobRef byKey = JobRef.key("orders", "order 17");
-        r.add(new Request.OneJob(Opcode.GET, JobRef.id(42)));
-        r.add(new Request.OneJob(Opcode.GET, byKey));
+        r.add(new Request.Get(JobRef.id(42)));
+        r.add(new Request.Get(byKey));
         r.add(new Request.Delete(byKey));
         r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0));
         r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0xd4a2_773e_5b00_1f9cL));
-        r.add(new Request.OneJob(Opcode.RUN_NOW, JobRef.id(42)));
-        r.add(new Request.OneJob(Opcode.KICK, JobRef.id(42)));
+        r.add(new Request.RunNow(JobRef.id(42)));
+        r.add(new Request.Kick(JobRef.id(42)));
         r.add(new Request.KickMany(1000, "orders"));
         byte[] buried = Filter.topic("orders").states(JobState.BURIED).encode();
         r.add(new Request.ListJobs(100, 0, 0, NONE, buried));
         r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode()));
-        r.add(new Request.Bulk(1024, Request.Bulk.KICK, 0, NONE, buried, ""));
-        r.add(new Request.Bulk(1024, Request.Bulk.MOVE, 0, NONE, buried, "failed"));
-        for (Opcode opcode : List.of(Opcode.PEEK, Opcode.PAUSE, Opcode.RESUME, Opcode.TOPIC_DELETE)) {
-            r.add(new Request.OneTopic(opcode, "orders"));
-        }
-        r.add(new Request.Plain(Opcode.TOPICS));
-        r.add(new Request.Plain(Opcode.STATS));
+        r.add(new Request.Bulk(1024, Choice.Change.KICK, 0, NONE, buried, ""));
+        r.add(new Request.Bulk(1024, Choice.Change.MOVE, 0, NONE, buried, "failed"));
+        r.addAll(List.of(new Request.Peek("orders"), new Request.Pause("orders"), new Request.Resume("orders"),
+                new Request.TopicDelete("orders")));
+        r.add(new Request.Topics());
+        r.add(new Request.Stats());
         r.add(new Request.TopicSet("orders", TopicPolicy.EMPTY.without(TopicPolicy.Setting.DEAD_LETTERS).rate(50)
                 .ttr(Duration.ofSeconds(30)).encode()));
-        r.add(new Request.OneTopic(Opcode.TOPIC_SHOW, "orders"));
+        r.add(new Request.TopicShow("orders"));
         r.add(new Request.Connections(0, 256));
         r.add(new Request.Disconnect(7, 1));
-        r.add(new Request.Plain(Opcode.BACKUP_BEGIN));
+        r.add(new Request.Advance(Choice.Step.BY, 900_000));
+        r.add(new Request.BackupBegin());
         r.add(new Request.BackupRead(0, 8));
-        r.add(new Request.Plain(Opcode.BACKUP_END));
-        r.add(new Request.Plain(Opcode.CLUSTER_STATUS));
+        r.add(new Request.BackupEnd());
+        r.add(new Request.ClusterStatus());
         r.add(new Request.ClusterAdd("10.0.0.3:7441"));
-        r.add(new Request.OneNode(Opcode.CLUSTER_REMOVE, 2));
-        r.add(new Request.OneNode(Opcode.CLUSTER_TRANSFER, 0));
+        r.add(new Request.ClusterRemove(2));
+        r.add(new Request.ClusterTransfer(0));
         return r;
     }
 
@@ -115,7 +121,7 @@ class CodecTest {
         Set<Opcode> seen = new HashSet<>();
         for (int i = 0; i < frames.size(); i++) {
             FrameWriter out = new FrameWriter();
-            requests.get(i).encodeFrame(frames.get(i).requestId(), out);
+            RequestEncoder.encode(requests.get(i), frames.get(i).requestId(), out);
             assertArrayEquals(frames.get(i).bytes(), out.toBytes(), frames.get(i).text());
             seen.add(requests.get(i).opcode());
         }
@@ -124,17 +130,17 @@ class CodecTest {
 
     @Test
     void theLengthOfAPushIsKnownBeforeItIsEncoded() {
-        PushJob job = new PushJob(0, 0, 0, 0, 0, "key", NONE, utf8("body"));
+        Request.NewJob job = new Request.NewJob(0, 0, 0, 0, 0, "key", NONE, utf8("body"));
         FrameWriter out = new FrameWriter();
-        new Request.Push(0, "orders", List.of(job, job)).withKey(secret()).encodeFrame(1, out);
-        assertEquals(out.size() - 4, Request.Push.frameBytes("orders") + 2 * job.frameBytes());
+        RequestEncoder.encode(Pushes.of("orders", List.of(job, job), IdempotencyKey.of(secret()), 9), 1, out);
+        assertEquals(out.size() - 4, Pushes.emptyFrameBytes("orders") + 2 * job.frameBytes());
     }
 
     @Test
     void everyResponseOfTheProtocolIsDecoded() throws MalformedFrameException {
         Set<Integer> seen = new HashSet<>();
         for (ProtocolFrames.Frame frame : ProtocolFrames.responses()) {
-            Response response = Response.decode(frame.opcode(), frame.payload());
+            Response response = ResponseDecoder.decode(frame.opcode(), frame.payload());
             seen.add(frame.opcode());
             // The text is the server's own reading: each number and text of ours must stand there.
             for (String value : values(response)) {
@@ -157,15 +163,15 @@ class CodecTest {
         } else if (response instanceof Response.Leased l) {
             return delivered(l.jobs().get(0));
         } else if (response instanceof Response.Job j) {
-            return List.of("JobId(" + j.job().job() + ")", "attempts: " + j.job().attempts(), "\"" + j.job().reason(),
-                    String.valueOf(j.job().finishedMs() == 0 ? "finished: None" : j.job().finishedMs()));
+            return List.of("JobId(" + j.job() + ")", "attempts: " + j.attempts(), "\"" + j.reason(),
+                    String.valueOf(j.finishedMs() == 0 ? "finished: None" : j.finishedMs()));
         } else if (response instanceof Response.Jobs j) {
-            Response.JobFields job = j.jobs().get(0);
+            Response.Listed job = j.jobs().get(0);
             return List.of("\"" + job.reason() + "\"", "bodybytes: " + job.bodyBytes(), "\"" + job.key() + "\"",
                     "Millis(" + job.reservedLastMs() + ")", "SessionId(" + job.heldBy() + ")");
         } else if (response instanceof Response.QueueStats s) {
             return List.of("uptimems: " + s.uptimeMs(), "appliedindex: " + s.appliedIndex(), "pushed: " + s.totals().pushed(),
-                    "oldestreadyms: " + s.topics().get(0).totals().oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",
+                    "oldestreadyms: " + s.topics().get(0).oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",
                     "\"" + s.stages().get(0).stage() + "\"", "p999us: " + s.stages().get(0).p999Us());
         } else if (response instanceof Response.ConnectionList c) {
             return List.of("\"" + c.connections().get(0).address() + "\"", "creditbytes: " + c.connections().get(0).creditBytes(),
@@ -200,14 +206,14 @@ class CodecTest {
             }
             byte[] longer = Arrays.copyOf(frame.payload(), frame.payload().length + 5);
             Arrays.fill(longer, frame.payload().length, longer.length, (byte) 0x5a);
-            assertEquals(Response.decode(frame.opcode(), frame.payload()).getClass(),
-                    Response.decode(frame.opcode(), longer).getClass());
+            assertEquals(ResponseDecoder.decode(frame.opcode(), frame.payload()).getClass(),
+                    ResponseDecoder.decode(frame.opcode(), longer).getClass());
         }
         byte[] wider = new FrameWriter().u16(13).u32(1).u8(0).u16(0).u64(42).u16(9).toBytes();
-        assertEquals(42, ((Response.Pushed) Response.decode(0x90, wider)).results().get(0).job());
-        assertInstanceOf(Response.Unknown.class, Response.decode(0xb7, new byte[3]));
+        assertEquals(42, ((Response.Pushed) ResponseDecoder.decode(0x90, wider)).results().get(0).job());
+        assertInstanceOf(Response.Unknown.class, ResponseDecoder.decode(0xb7, new byte[3]));
         byte[] marks = new FrameWriter().u16(99).u8(0xff).u8(1).u32(0).text8("").text16("").toBytes();
-        assertTrue(((Response.Error) Response.decode(0xff, marks)).retryable());
+        assertTrue(((Response.Error) ResponseDecoder.decode(0xff, marks)).isMarkedRetryable());
     }
 
     @Test
@@ -226,15 +232,34 @@ class CodecTest {
                 decodeOrRefuse(frame.opcode(), garbled);
             }
         }
-        assertThrows(MalformedFrameException.class, () -> Response.decode(0x90, new FrameWriter().u16(11).u32(-1).toBytes()));
-        assertThrows(MalformedFrameException.class, () -> Response.decode(0x90, new FrameWriter().u16(10).u32(0).toBytes()));
+        assertThrows(MalformedFrameException.class, () -> ResponseDecoder.decode(0x90, new FrameWriter().u16(11).u32(-1).toBytes()));
+        assertThrows(MalformedFrameException.class, () -> ResponseDecoder.decode(0x90, new FrameWriter().u16(10).u32(0).toBytes()));
         assertThrows(MalformedFrameException.class,
-                () -> Response.decode(0x84, new FrameWriter().u16(1).u8(0xff).toBytes()), "a text that is not UTF-8");
+                () -> ResponseDecoder.decode(0x84, new FrameWriter().u16(1).u8(0xff).toBytes()), "a text that is not UTF-8");
+    }
+
+    @Test
+    void anOptionalFieldOfAnItemIsThereOrAbsentAndNotThereInPart() throws MalformedFrameException {
+        assertEquals(0, deadline(0));
+        assertEquals(0x0807_0605_0403_0201L, deadline(8));
+        assertEquals(0x0807_0605_0403_0201L, deadline(11), "what a newer server adds is skipped");
+        for (int part = 1; part < 8; part++) {
+            int bytes = part;
+            assertThrows(MalformedFrameException.class, () -> deadline(bytes));
+        }
+    }
+
+    /** The deadline of a job in RESERVED whose item has so many bytes of it. */
+    private static long deadline(int bytes) throws MalformedFrameException {
+        byte[] deadline = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+        FrameWriter out = new FrameWriter().list(45 + bytes, 1).u64(42).u64(7).u64(0).u32(1).u32(1).u32(1).u8(1).u16(0).u16(0).u32(0)
+                .raw(Arrays.copyOf(deadline, bytes)).raw(utf8("t"));
+        return ((Response.Reserved) ResponseDecoder.decode(Opcode.RESERVED.number(), out.toBytes())).jobs().get(0).deadlineMs();
     }
 
     private static void decodeOrRefuse(int opcode, byte[] payload) {
         try {
-            assertTrue(Response.decode(opcode, payload) != null);
+            assertTrue(ResponseDecoder.decode(opcode, payload) != null);
         } catch (MalformedFrameException e) {
             assertTrue(e.getMessage() != null);
         }
@@ -255,18 +280,5 @@ class CodecTest {
         assertEquals(1, again.unknown().size());
         assertThrows(ProtocolException.class, () -> Attributes.decode(new byte[] {1, 0, 9, 0}));
         assertEquals(List.of("3"), Attributes.NONE.withHeader("X", "1").withOnlyHeader("x", "3").headers().stream().map(Header::value).toList());
-    }
-
-    @Test
-    void backoffsWaitAsTheProtocolSays() {
-        assertEquals(List.of(10L, 20L, 25L, 25L), waits(Backoff.linear(Duration.ofMillis(10), Duration.ofMillis(25))));
-        assertEquals(List.of(1_000L, 2_000L, 4_000L, 8_000L),
-                waits(Backoff.exponential(Duration.ofSeconds(1), Duration.ofMinutes(1))));
-        assertEquals(List.of(5L, 50L, 50L, 50L), waits(Backoff.list(Duration.ofMillis(5), Duration.ofMillis(50))));
-        assertEquals(60_000, Backoff.exponential(Duration.ofSeconds(1), Duration.ofMinutes(1)).waitAfter(1_000).toMillis());
-    }
-
-    private static List<Long> waits(Backoff backoff) {
-        return List.of(1, 2, 3, 4).stream().map(n -> backoff.waitAfter(n).toMillis()).toList();
     }
 }

@@ -5,14 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.adjourn.client.internal.fake.FakeExchange;
-import io.adjourn.client.internal.session.Exchange;
-import io.adjourn.client.internal.wire.Opcode;
-import io.adjourn.client.internal.wire.Request;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import io.adjourn.client.testing.TestQueue;
+import java.lang.reflect.Field;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -57,7 +52,7 @@ class HandlerFailureTest {
 
     @Test
     void aRetryWithAnImpossibleDelayWaitsForTheBackoff() {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             Client client = queue.client();
             assertBacksOff("negative", settled(client, job -> {
                 throw new RetryJobException(Duration.ofSeconds(-1), "later");
@@ -74,7 +69,7 @@ class HandlerFailureTest {
 
     @Test
     void anExceptionThatCannotBePrintedIsReleasedWithItsClass() {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             assertBacksOff(Unprintable.class.getName(), settled(queue.client(), job -> {
                 throw new Unprintable();
             }));
@@ -83,7 +78,7 @@ class HandlerFailureTest {
 
     @Test
     void aThreadGoesOnAfterItsStackWasTooDeep() {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             assertBacksOff(StackOverflowError.class.getName(), settled(queue.client(), HandlerFailureTest::deeper));
         }
     }
@@ -93,26 +88,22 @@ class HandlerFailureTest {
     }
 
     @Test
-    void aJobThatCannotBeSettledIsReleased() {
-        Client client = Client.over(failing(new FakeExchange(Instant.EPOCH), Opcode.BURY));
-        assertBacksOff("", settled(client, job -> {
-            throw new BuryJobException("never");
-        }));
-        client.close();
-    }
-
-    /** An exchange that fails, and throws, when such a request is handed over. */
-    private static Exchange failing(Exchange exchange, Opcode fails) {
-        return (Exchange) Proxy.newProxyInstance(Exchange.class.getClassLoader(), new Class<?>[] {Exchange.class}, (self, method, arguments) -> {
-            if (method.getName().equals("submit") && ((Request) arguments[0]).opcode() == fails) {
-                throw new IllegalStateException(fails + " fails");
+    void aJobThatCannotBeSettledIsReleased() throws ReflectiveOperationException {
+        try (TestQueue queue = TestQueue.start(); Client client = Client.builder().address(queue.address()).connect()) {
+            List<JobRef> jobs = List.of(JobRef.id(client.push("t", HOURLY).id()), JobRef.id(client.push("t", HOURLY).id()));
+            // Nothing that a caller can do makes it throw: so it loses what it settles with.
+            Field settles = Client.class.getDeclaredField("direct");
+            settles.setAccessible(true);
+            settles.set(client, null);
+            Worker worker = Worker.builder(client).topic("t").concurrency(1).handler(job -> {
+                throw new BuryJobException("never");
+            }).start();
+            for (JobRef job : jobs) {
+                Await.until("it is released", () -> queue.client().get(job).state() == JobState.DELAYED);
+                assertBacksOff("", queue.client().get(job));
             }
-            try {
-                return method.invoke(exchange, arguments);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
-        });
+            assertEquals(1, worker.health().threads());
+        }
     }
 
     /** A worker of topic {@code t} with so many threads, each of which its first job ends. */
@@ -128,7 +119,7 @@ class HandlerFailureTest {
 
     @Test
     void aThreadThatAnErrorOfTheJvmHasEndedIsMissed() throws InterruptedException {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             Client client = queue.client();
             Worker worker = fatal(client, 2);
             assertEquals(2, worker.health().threads());
@@ -139,7 +130,7 @@ class HandlerFailureTest {
             Await.until("none is left", () -> worker.health().threads() == 0);
             assertFalse(worker.health().consuming());
             worker.join();
-            assertEquals(List.of(JobState.DELAYED, JobState.DELAYED), client.list(Filter.topic("t")).map(JobInfo::state).toList());
+            Await.until("both are released", () -> client.count(Filter.topic("t").states(JobState.DELAYED)) == 2);
         }
     }
 }

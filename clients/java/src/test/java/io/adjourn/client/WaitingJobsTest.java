@@ -2,6 +2,7 @@ package io.adjourn.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.adjourn.client.testing.TestQueue;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class WaitingJobsTest {
     @Test
     void aFinishedJobLeavesTheHeapBeforeHalfOfItsLease() {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             Queue<WeakReference<Job>> taken = new ConcurrentLinkedQueue<>();
             Worker worker = Worker.builder(queue.client()).topic("t").concurrency(1).prefetch(3)
                     .handler(job -> taken.add(new WeakReference<>(job))).start();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.adjourn.client.testing.TestQueue;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,16 +14,18 @@ import org.junit.jupiter.api.Test;
 class WorkerStartTest {
     @Test
     void aClientClosesAfterAWorkerThatCouldNotSubscribe() {
-        FakeQueue queue = new FakeQueue();
-        WorkerBuilder mixed = Worker.builder(queue.client()).topic("a", 2).topic("b").handler(job -> { });
-        assertThrows(UsageException.class, mixed::start);
-        queue.close();
-        assertFalse(queue.client().isConnected());
+        try (TestQueue queue = TestQueue.start()) {
+            Client client = Client.builder().address(queue.address()).connect();
+            WorkerBuilder mixed = Worker.builder(client).topic("a", 2).topic("b").handler(job -> { });
+            assertThrows(UsageException.class, mixed::start);
+            client.close();
+            assertFalse(client.isConnected());
+        }
     }
 
     @Test
     void aWorkerThatHasNoThreadsHoldsNoJob() {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             WorkerBuilder threadless = Worker.builder(queue.client()).topic("a").concurrency(2).handler(job -> { })
                     .threads(task -> {
                         throw new IllegalStateException("no thread");
@@ -66,7 +69,7 @@ class WorkerStartTest {
 
     @Test
     void aWorkerThatEndsByItselfIsForgotten() throws Exception {
-        try (FakeQueue queue = new FakeQueue()) {
+        try (TestQueue queue = TestQueue.start()) {
             Worker worker = HandlerFailureTest.fatal(queue.client(), 1);
             assertEquals(1, queue.client().workers().count());
             queue.client().push("t", NewJob.text("x").backoff(Backoff.fixed(Duration.ofHours(1))));

@@ -2,6 +2,7 @@ package io.adjourn.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.adjourn.client.testing.TestQueue;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -64,13 +65,13 @@ class WorkersStopTest {
     }
 
     @Test
-    void aSubscriptionInMemoryGivesBackWhatWaits() {
-        try (FakeQueue queue = new FakeQueue()) {
+    void aSubscriptionGivesBackWhatWaits() {
+        try (TestQueue queue = TestQueue.start()) {
             Subscription jobs = queue.client().subscribe("t", 2);
             queue.client().pushAll("t", List.of(NewJob.text("1"), NewJob.text("2"), NewJob.text("3")));
             Await.until("two wait", () -> jobs.waiting() == 2);
             jobs.close();
-            assertEquals(3, queue.client().count(Filter.topic("t").states(JobState.READY)));
+            Await.until("all are ready", () -> queue.client().count(Filter.topic("t").states(JobState.READY)) == 3);
         }
     }
 }

@@ -1,11 +1,10 @@
 package io.adjourn.client.internal.session;
 
+import io.adjourn.client.internal.wire.Constants;
 import java.util.Optional;
 
 /** Where a server listens. */
 public record Address(String host, int port) {
-    private static final int PORT_DEFAULT = 7440;
-
     /** An address that a server names; empty if it is none, or one that nobody can connect to. */
     static Optional<Address> named(String text) {
         return parse(text).filter(address -> !address.host.equals("0.0.0.0") && !address.host.equals("::"));
@@ -21,7 +20,7 @@ public record Address(String host, int port) {
             host = host.substring(1, host.length() - 1);
         }
         try {
-            int port = hasPort ? Integer.parseInt(text.substring(colon + 1)) : PORT_DEFAULT;
+            int port = hasPort ? Integer.parseInt(text.substring(colon + 1)) : Constants.PORT_DEFAULT;
             boolean isGood = !host.isEmpty() && host.indexOf('/') < 0 && host.indexOf(' ') < 0 && port > 0 && port < 65_536;
             return isGood ? Optional.of(new Address(host, port)) : Optional.empty();
         } catch (NumberFormatException e) {

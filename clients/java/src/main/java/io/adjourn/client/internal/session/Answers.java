@@ -7,6 +7,7 @@ import io.adjourn.client.Lease;
 import io.adjourn.client.OutcomeUnknownException;
 import io.adjourn.client.ProtocolException;
 import io.adjourn.client.ServerException;
+import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
@@ -47,7 +48,7 @@ final class Answers {
         if (call == null || !call.onWire) {
             strayJobs(response);
         } else if (response instanceof Response.Error error) {
-            if (!error.retryable()) {
+            if (!error.isMarkedRetryable()) {
                 wire.answered();
             }
             refused(call, error);
@@ -104,12 +105,13 @@ final class Answers {
         }
     }
 
-    private void noteSettled(Request request, List<Integer> results) {
+    private void noteSettled(Request request, List<Response.SettleResult> results) {
         List<Lease> settled = request instanceof Request.Finish finish ? finish.leases()
                 : request instanceof Request.Release release ? release.leases()
                 : request instanceof Request.Bury bury ? bury.leases() : List.of();
         for (int i = 0; i < settled.size(); i++) {
-            if (results.get(i) == 0 || results.get(i) == ErrorCode.STALE_LEASE.number()) {
+            int code = results.get(i).code();
+            if (code == 0 || code == ErrorCode.STALE_LEASE.number()) {
                 leases.settled(settled.get(i));
             }
         }
@@ -127,7 +129,7 @@ final class Answers {
         } else if (response instanceof Response.Deliver deliver) {
             List<Grant> good = granted(deliver.jobs());
             if (call.isLeft) {
-                requests.release(good.stream().map(grant -> grant.hold().lease()).toList(), Request.NOT_STARTED);
+                requests.release(good.stream().map(grant -> grant.hold().lease()).toList(), Constants.RELEASE_NOT_STARTED);
             } else if (!good.isEmpty()) {
                 guard.afterwards(() -> call.feed.delivered(good));
             }
@@ -144,7 +146,7 @@ final class Answers {
             requests.retry(call, Math.min(left, nextPause(call)));
         } else if (call.isUnwanted()) {
             requests.forget(call);
-            requests.release(given, Request.NOT_STARTED);
+            requests.release(given, Constants.RELEASE_NOT_STARTED);
         } else {
             requests.forget(call);
             guard.afterwards(() -> {
@@ -158,7 +160,7 @@ final class Answers {
     private void giveBack(List<Lease> given) {
         guard.lock();
         try {
-            requests.release(given, Request.NOT_STARTED);
+            requests.release(given, Constants.RELEASE_NOT_STARTED);
         } finally {
             guard.unlock();
         }
@@ -169,7 +171,7 @@ final class Answers {
         List<Grant> good = new ArrayList<>();
         List<Lease> late = new ArrayList<>();
         leases.take(jobs, good, late);
-        requests.release(late, Request.NOT_STARTED);
+        requests.release(late, Constants.RELEASE_NOT_STARTED);
         return good;
     }
 
@@ -177,7 +179,7 @@ final class Answers {
         List<Response.Delivered> jobs = response instanceof Response.Reserved reserved ? reserved.jobs()
                 : response instanceof Response.Deliver deliver ? deliver.jobs() : List.of();
         unseen.came(jobs);
-        requests.release(jobs.stream().map(job -> new Lease(job.job(), job.fence())).toList(), Request.NOT_STARTED);
+        requests.release(jobs.stream().map(job -> new Lease(job.job(), job.fence())).toList(), Constants.RELEASE_NOT_STARTED);
     }
 
     /** The answer to a question of this connection's own. */
@@ -186,8 +188,8 @@ final class Answers {
         guard.afterwards(() -> call.future.complete(Answer.of(response)));
         if (response instanceof Response.Leased leased && call.request instanceof Request.Leases asked) {
             List<Lease> lost = unseen.among(leased.jobs());
-            requests.release(lost, Request.NOT_STARTED);
-            if (leased.marks() == 0) {
+            requests.release(lost, Constants.RELEASE_NOT_STARTED);
+            if (!leased.isMarkedMore()) {
                 unseen.close();
             } else if (wire.isUp()) {
                 long after = leased.jobs().isEmpty() ? asked.after() : leased.jobs().get(leased.jobs().size() - 1).job();
@@ -199,7 +201,7 @@ final class Answers {
     // ---- refusals
 
     private void refused(Open call, Response.Error error) {
-        if (!error.mayBeApplied()) {
+        if (!mayBeApplied(error)) {
             call.doubts = Math.max(0, call.doubts - 1);
         }
         ErrorCode code = ErrorCode.of(error.code());
@@ -212,27 +214,31 @@ final class Answers {
         if (isGoodbye || call.request instanceof Request.Unsubscribe || call.kind == Open.Kind.CONNECTION) {
             if (call.request instanceof Request.Leases && !isElsewhere) {
                 unseen.close();
-            } else if (call.request.opcode() == Opcode.CLUSTER_STATUS && !error.retryable()) {
+            } else if (call.request.opcode() == Opcode.CLUSTER_STATUS && !error.isMarkedRetryable()) {
                 wire.askNoMembers();
             }
             requests.succeed(call, Answer.of(new Response.Done()));
             return;
         }
-        AdjournException refusal = ServerException.ofRequest(error.code(), error.retryable(),
-                error.mayBeApplied() ? Applied.UNKNOWN : Applied.NO, Integer.toUnsignedLong(error.retryAfterMs()), error.message());
+        AdjournException refusal = ServerException.ofRequest(error.code(), error.isMarkedRetryable(),
+                mayBeApplied(error) ? Applied.UNKNOWN : Applied.NO, Integer.toUnsignedLong(error.retryAfterMs()), error.message());
         call.refusal = refusal;
-        boolean mayRepeat = (!error.mayBeApplied() || call.mayRepeat()) && !call.isUnwanted();
+        boolean mayRepeat = (!mayBeApplied(error) || call.mayRepeat()) && !call.isUnwanted();
         if (isElsewhere && mayRepeat) {
             requests.offWire(call);
             return;
         }
-        if (error.retryable() && code != ErrorCode.PAUSED && mayRepeat && call.retriesRefusals()) {
+        if (error.isMarkedRetryable() && code != ErrorCode.PAUSED && mayRepeat && call.retriesRefusals()) {
             requests.retry(call, Integer.toUnsignedLong(error.retryAfterMs()) * MS + nextPause(call));
             return;
         }
-        boolean isDoubtful = call.doubts > 0 && (call.isPush() || error.mayBeApplied() && !call.request.repeatable());
+        boolean isDoubtful = call.doubts > 0 && (call.isPush() || mayBeApplied(error) && !call.mayRepeat());
         requests.fail(call, isDoubtful
                 ? new OutcomeUnknownException("the server cannot say what became of it: " + error.message(), refusal) : refusal);
+    }
+
+    private static boolean mayBeApplied(Response.Error error) {
+        return error.applied() != Applied.NO.number();
     }
 
     /** Between 0 and a bound that grows with each. */

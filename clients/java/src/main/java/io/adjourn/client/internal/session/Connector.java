@@ -8,7 +8,9 @@ import io.adjourn.client.ServerException;
 import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.RequestEncoder;
 import io.adjourn.client.internal.wire.Response;
+import io.adjourn.client.internal.wire.ResponseDecoder;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
@@ -118,7 +120,7 @@ final class Connector {
         try {
             while (true) {
                 FrameInput.Frame frame = link.input.next();
-                session.answered(link, frame.requestId(), Response.decode(frame.opcode(), frame.payload()));
+                session.answered(link, frame.requestId(), ResponseDecoder.decode(frame.opcode(), frame.payload()));
             }
         } catch (IOException | MalformedFrameException e) {
             return e;
@@ -223,7 +225,7 @@ final class Connector {
                 long said = session.now();
                 FrameInput input = new FrameInput(stream.input(), new Patience(stream, deadline));
                 FrameInput.Frame frame = sayHello(stream, input);
-                Response answer = Response.decode(frame.opcode(), frame.payload());
+                Response answer = ResponseDecoder.decode(frame.opcode(), frame.payload());
                 if (answer instanceof Response.Welcome welcome) {
                     stream.readTimeout(Duration.ZERO);
                     Link link = new Link(stream, input, address);
@@ -245,7 +247,7 @@ final class Connector {
         private FrameInput.Frame sayHello(Dialer.Stream stream, FrameInput input) throws IOException, MalformedFrameException {
             Request.Hello hello = session.hello();
             FrameWriter frame = new FrameWriter(256);
-            hello.encodeFrame(1, frame);
+            RequestEncoder.encode(hello, 1, frame);
             try {
                 stream.output().write(frame.toBytes());
                 return input.next();
@@ -261,7 +263,7 @@ final class Connector {
             if (!(answer instanceof Response.Error error)) {
                 throw new IOException("HELLO was answered with " + answer.getClass().getSimpleName());
             }
-            AdjournException refusal = ServerException.ofRequest(error.code(), error.retryable(), Applied.NO,
+            AdjournException refusal = ServerException.ofRequest(error.code(), error.isMarkedRetryable(), Applied.NO,
                     Integer.toUnsignedLong(error.retryAfterMs()), error.message());
             session.failed(refusal);
             LOG.log(Level.DEBUG, "{0} does not welcome us: {1}", address, refusal.getMessage());
@@ -270,7 +272,7 @@ final class Connector {
             if (code == ErrorCode.NOT_LEADER && !error.leader().isEmpty()) {
                 hint = error.leader();
                 search.redirect(hint);
-            } else if (!error.retryable() && code != ErrorCode.SESSION_UNKNOWN) {
+            } else if (!error.isMarkedRetryable() && code != ErrorCode.SESSION_UNKNOWN) {
                 isHopeless = true;
                 session.giveUp(refusal);
             }

@@ -1,7 +1,7 @@
 package io.adjourn.client.internal.session;
 
+import io.adjourn.client.Limits;
 import io.adjourn.client.internal.wire.MalformedFrameException;
-import io.adjourn.client.internal.wire.Response;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,6 +10,8 @@ import java.util.Arrays;
 /** Cuts the bytes of a server into frames. */
 final class FrameInput {
     private static final int HEADER_BYTES = 12;
+    /** The smallest length of a frame. */
+    private static final int FRAME_BYTES_MIN = 8;
     private static final int BUFFER_BYTES = 64 << 10;
 
     /** Called before each read from the stream, and after it with the number of bytes that came. */
@@ -40,10 +42,10 @@ final class FrameInput {
     Frame next() throws IOException, MalformedFrameException {
         byte[] header = take(HEADER_BYTES, false);
         int length = u32(header, 0);
-        if (length < Response.FRAME_BYTES_MIN || length > Response.FRAME_BYTES_MAX) {
+        if (length < FRAME_BYTES_MIN || length > Limits.RESPONSE_BYTES_MAX) {
             throw new MalformedFrameException("a frame of " + Integer.toUnsignedString(length) + " bytes");
         }
-        return new Frame(header[4] & 0xff, u32(header, 8), take(length - Response.FRAME_BYTES_MIN, true));
+        return new Frame(header[4] & 0xff, u32(header, 8), take(length - FRAME_BYTES_MIN, true));
     }
 
     private byte[] take(int length, boolean withinFrame) throws IOException {

@@ -31,11 +31,6 @@ public final class Hold {
         this.deadline = deadline;
     }
 
-    /** A lease that only its holder's clock and {@link #lose} end. */
-    public static Hold of(Lease lease, LongSupplier clock, long ttr) {
-        return new Hold(lease, clock, new Epoch(), ttr, clock.getAsLong() + ttr);
-    }
-
     public Lease lease() {
         return lease;
     }

@@ -130,11 +130,7 @@ final class LeaseBook {
     }
 
     private static boolean proves(Response response) {
-        return response instanceof Response.Pong || response instanceof Response.Pushed || response instanceof Response.Settled
-                || response instanceof Response.Job || response instanceof Response.Changed || response instanceof Response.Kicked
-                || response instanceof Response.Leased || response instanceof Response.TopicCounts
-                || response instanceof Response.QueueStats || response instanceof Response.ConnectionList
-                || response instanceof Response.Reserved reserved && !reserved.jobs().isEmpty()
-                || response instanceof Response.Deliver;
+        return response instanceof Response.Proof && !(response instanceof Response.Reserved reserved && reserved.jobs().isEmpty())
+                && !(response instanceof Response.Deliver deliver && deliver.jobs().isEmpty());
     }
 }

@@ -5,8 +5,8 @@ import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import java.util.concurrent.CompletableFuture;
 
-/** A request without an answer. The session's lock guards all fields that change. */
-final class Open implements Exchange.Call {
+/** A request that was handed over and has no answer yet. The session's lock guards all fields that change. */
+public final class Open {
     /** What the request is for. */
     enum Kind {
         /** A caller waits for its answer. */
@@ -51,7 +51,6 @@ final class Open implements Exchange.Call {
         this.timeout = timeout;
     }
 
-    @Override
     public CompletableFuture<Answer> future() {
         return future;
     }
@@ -69,10 +68,13 @@ final class Open implements Exchange.Call {
         return request.opcode() == Opcode.BACKUP_READ || request.opcode() == Opcode.BACKUP_END;
     }
 
-    /** Whether it is sent again after a refusal that is retryable. A change of the cluster and a backup are an operator's to repeat. */
+    /**
+     * Whether it is sent again after a refusal that is retryable. A change of the cluster, a backup and a step of a test's clock are
+     * for the caller to repeat.
+     */
     boolean retriesRefusals() {
         return switch (request.opcode()) {
-            case CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, BACKUP_BEGIN, BACKUP_READ, BACKUP_END -> false;
+            case CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, BACKUP_BEGIN, BACKUP_READ, BACKUP_END, ADVANCE -> false;
             default -> true;
         };
     }
@@ -88,11 +90,20 @@ final class Open implements Exchange.Call {
     }
 
     boolean mayRepeat() {
-        return isPush() || request.repeatable();
+        return request.isRepeatable();
+    }
+
+    /** Whether it changes the queue, so that a lost answer leaves a doubt. */
+    boolean changes() {
+        return switch (request.opcode()) {
+            case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME, DISCONNECT,
+                    TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE -> true;
+            default -> false;
+        };
     }
 
     /** How much memory it holds, about. */
     long bytes() {
-        return request instanceof Request.Push push ? push.jobs().stream().mapToLong(Request.PushJob::frameBytes).sum() : 64;
+        return request instanceof Request.Push push ? push.jobs().stream().mapToLong(Request.NewJob::frameBytes).sum() : 64;
     }
 }

@@ -5,17 +5,18 @@ import io.adjourn.client.Applied;
 import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
 import io.adjourn.client.ErrorCode;
+import io.adjourn.client.IdempotencyKey;
 import io.adjourn.client.Lease;
+import io.adjourn.client.Limits;
 import io.adjourn.client.OutcomeUnknownException;
 import io.adjourn.client.RequestTimeoutException;
 import io.adjourn.client.ServerException;
 import io.adjourn.client.UsageException;
 import io.adjourn.client.internal.wire.FieldTooLongException;
-import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
+import io.adjourn.client.internal.wire.RequestEncoder;
 import io.adjourn.client.internal.wire.Response;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -41,8 +42,6 @@ final class Requests {
     private static final long SECOND = 1_000 * MS;
     private static final long BROWSE_MAX = 600 * SECOND;
     private static final long CHECKPOINT_MAX = 3_600 * SECOND;
-    /** Sequence numbers that may be unanswered. */
-    private static final long WINDOW = 16_384;
     /**
      * Jobs with keys that may be sent and not answered. The queue remembers 65,536 of them, of all clients, and cannot tell a key
      * that it has forgotten from a new one: a repeat of more jobs than that would push the first ones a second time.
@@ -68,11 +67,8 @@ final class Requests {
     private long openBytes;
     private int lastId;
     private long nextSequence = 1;
-    /** Pushes have keys, and no numbers. */
-    private final boolean hasKeys;
-    /** The halves of the next key. */
-    long nextKeyLow;
-    long nextKeyHigh;
+    /** The next key, if pushes have keys and no numbers; else {@code null}. */
+    IdempotencyKey nextKey;
     /** Jobs with keys that were sent on the present connection and are not answered. */
     private int keyedJobs;
 
@@ -80,12 +76,7 @@ final class Requests {
         this.guard = guard;
         this.ticker = ticker;
         this.wire = wire;
-        this.hasKeys = hasKeys;
-        if (hasKeys) {
-            SecureRandom random = new SecureRandom();
-            nextKeyLow = random.nextLong();
-            nextKeyHigh = random.nextLong();
-        }
+        this.nextKey = hasKeys ? IdempotencyKey.random() : null;
     }
 
     // ---- what is open
@@ -161,8 +152,8 @@ final class Requests {
             // The server releases what it holds when it gets the request.
             backup = null;
         }
-        if (hasKeys && call.request instanceof Request.Push push) {
-            call.request = push.withKey(takeKey(push.jobs().size()));
+        if (nextKey != null && call.request instanceof Request.Push push && !Pushes.hasKey(push)) {
+            call.request = Pushes.of(push.topic(), push.jobs(), takeKey(push.jobs().size()), 0);
         }
         enter(call);
         line.add(call);
@@ -170,16 +161,9 @@ final class Requests {
     }
 
     /** A key for the first of these jobs; the others have those that follow. */
-    byte[] takeKey(int jobs) {
-        if (nextKeyLow == 0 && nextKeyHigh == 0) {
-            // 0 stands for no key.
-            nextKeyLow = 1;
-        }
-        byte[] key = new FrameWriter(16).u64(nextKeyLow).u64(nextKeyHigh).toBytes();
-        nextKeyLow += jobs;
-        if (Long.compareUnsigned(nextKeyLow, jobs) < 0) {
-            nextKeyHigh++;
-        }
+    IdempotencyKey takeKey(int jobs) {
+        IdempotencyKey key = nextKey.hasRoomFor(jobs) ? nextKey : IdempotencyKey.random();
+        nextKey = key.hasRoomFor(jobs + 1L) ? key.plus(jobs) : IdempotencyKey.random();
         return key;
     }
 
@@ -200,7 +184,7 @@ final class Requests {
         if (given.isEmpty() || ended != null) {
             return;
         }
-        int part = wire.welcome() == null ? 4096 : Wire.limit(wire.welcome().leasesMax());
+        int part = wire.welcome() == null ? Limits.LEASES_MAX : Wire.limit(wire.welcome().leasesMax());
         for (int from = 0; from < given.size(); from += part) {
             List<Lease> some = List.copyOf(given.subList(from, Math.min(given.size(), from + part)));
             accept(new Open(Open.Kind.GIVE_BACK, new Request.Release(delayMs, some, ""), null, ticker.now(), GIVE_BACK_MAX));
@@ -218,7 +202,7 @@ final class Requests {
         }
         backup = ready;
         if (call.isUnwanted()) {
-            accept(new Open(Open.Kind.CONNECTION, new Request.Plain(Opcode.BACKUP_END), null, ticker.now(), GIVE_BACK_MAX));
+            accept(new Open(Open.Kind.CONNECTION, new Request.BackupEnd(), null, ticker.now(), GIVE_BACK_MAX));
         }
     }
 
@@ -245,16 +229,16 @@ final class Requests {
     }
 
     private boolean fitsWindow(Request.Push push) {
-        if (push.hasKey()) {
+        if (Pushes.hasKey(push)) {
             return keyedJobs == 0 || keyedJobs + push.jobs().size() <= KEYED_JOBS_MAX;
         }
-        return push.isKnown() || numbered.isEmpty() || nextSequence + push.jobs().size() - numbered.firstKey() <= WINDOW;
+        return Pushes.isKnown(push) || numbered.isEmpty() || nextSequence + push.jobs().size() - numbered.firstKey() <= Limits.PRODUCER_WINDOW_MAX;
     }
 
     private void send(Open call) {
         long now = ticker.now();
-        if (call.request instanceof Request.Push push && !push.isKnown()) {
-            call.request = push.withSequence(nextSequence);
+        if (call.request instanceof Request.Push push && !Pushes.isKnown(push)) {
+            call.request = Pushes.withSequence(push, nextSequence);
             numbered.put(nextSequence, call);
             nextSequence += push.jobs().size();
         }
@@ -263,12 +247,13 @@ final class Requests {
         if (frame instanceof Request.Reserve reserve) {
             long left = call.waitLeft(now) / MS;
             // 0 would not wait at all, and be a request of another kind.
-            frame = reserve.withWait(reserve.waitMs() == 0 ? 0 : Math.max(1, left));
+            frame = new Request.Reserve(reserve.waitMs() == 0 ? 0 : Math.max(1, left), reserve.jobsMax(), reserve.topics(),
+                    reserve.weights());
             call.wait = left * MS;
         }
         int start = wire.out().size();
         try {
-            frame.encodeFrame(call.id, wire.out());
+            RequestEncoder.encode(frame, call.id, wire.out());
         } catch (FieldTooLongException e) {
             wire.out().truncate(start);
             fail(call, new UsageException(e.getMessage(), e));
@@ -334,11 +319,11 @@ final class Requests {
         nextSequence = 1;
         numbered.clear();
         for (Open call : List.copyOf(open.values())) {
-            if (call.request instanceof Request.Push push && !push.hasKey()) {
+            if (call.request instanceof Request.Push push && !Pushes.hasKey(push)) {
                 if (call.doubts > 0) {
                     fail(call, new OutcomeUnknownException("the session was forgotten before the push was answered"));
                 } else {
-                    call.request = push.withSequence(0);
+                    call.request = Pushes.withSequence(push, 0);
                 }
             }
         }
@@ -414,7 +399,7 @@ final class Requests {
         }
         boolean wasSent = call.doubts > 0;
         AdjournException error;
-        if (wasSent && call.request.changes()) {
+        if (wasSent && call.changes()) {
             error = new OutcomeUnknownException("no answer to " + call.request.opcode() + " in time", wire.lastFailure());
         } else if (call.refusal != null) {
             error = call.refusal;
@@ -488,7 +473,7 @@ final class Requests {
     }
 
     private static int keyedJobs(Open call) {
-        return call.request instanceof Request.Push push && push.hasKey() ? push.jobs().size() : 0;
+        return call.request instanceof Request.Push push && Pushes.hasKey(push) ? push.jobs().size() : 0;
     }
 
     /** No new ones are taken, and long polls end. */
@@ -504,7 +489,7 @@ final class Requests {
     void end(AdjournException cause) {
         ended = cause;
         for (Open call : all()) {
-            boolean isDoubtful = call.doubts > 0 && call.request.changes();
+            boolean isDoubtful = call.doubts > 0 && call.changes();
             fail(call, isDoubtful ? new OutcomeUnknownException("the client ended before the answer", cause) : cause);
         }
     }
@@ -514,7 +499,7 @@ final class Requests {
     /** How long the server may take for it on purpose, in nanoseconds: to scan many jobs, or to write a checkpoint. */
     static long waitOf(Request request) {
         return switch (request.opcode()) {
-            case LIST, COUNT, BULK, PEEK -> BROWSE_MAX;
+            case LIST, COUNT, BULK, PEEK, ADVANCE -> BROWSE_MAX;
             case BACKUP_BEGIN -> CHECKPOINT_MAX;
             default -> 0;
         };

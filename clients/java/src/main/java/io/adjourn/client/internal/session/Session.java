@@ -5,10 +5,13 @@ import io.adjourn.client.BackupLostException;
 import io.adjourn.client.ClientClosedException;
 import io.adjourn.client.ConnectionException;
 import io.adjourn.client.Lease;
+import io.adjourn.client.Limits;
 import io.adjourn.client.UsageException;
 import io.adjourn.client.WrongClusterException;
+import io.adjourn.client.internal.wire.Bits;
+import io.adjourn.client.internal.wire.Choice;
+import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.FrameWriter;
-import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.lang.System.Logger;
@@ -32,7 +35,11 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
  *
  * <p>One lock, the {@link Guard}, is for all of them but the connector.
  */
-public final class Session implements Exchange {
+public final class Session {
+    /** The limits of one request. */
+    public record RequestLimits(long frameBytesMax, long bodyBytesMax, int pushJobsMax, int leasesMax, int reserveJobsMax) {
+    }
+
     private static final Logger LOG = System.getLogger("io.adjourn.client");
     private static final long MS = 1_000_000L;
     private static final long SECOND = 1_000 * MS;
@@ -82,18 +89,18 @@ public final class Session implements Exchange {
 
     // ---- what callers ask for
 
-    @Override
+    /** Throws UsageException if there is no session, which could hold leases. */
     public void needSession() {
         if (config.withoutSession()) {
             throw new UsageException("this client has no session: leave out withoutSession to reserve jobs");
         }
     }
 
-    @Override
-    public Call submit(Request request, Duration timeout, boolean mayWait) {
+    /** Hands a request over. Waits while too much is under way, unless {@code mayWait} is false. */
+    public Open submit(Request request, Duration timeout, boolean mayWait) {
         long limit = (timeout == null ? config.requestTimeout() : timeout).toNanos();
         if (request instanceof Request.Reserve reserve) {
-            limit += Math.min(reserve.waitMs(), 3_600_000) * MS;
+            limit += Math.min(reserve.waitMs(), Limits.WAIT_MS_MAX) * MS;
         } else if (timeout == null) {
             limit = Math.max(limit, Requests.waitOf(request));
         }
@@ -110,8 +117,8 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
-    public Call submitOf(Response.BackupReady backup, Request request) {
+    /** Hands over a request about a backup. It fails with BackupLostException if the server does not hold the backup any more. */
+    public Open submitOf(Response.BackupReady backup, Request request) {
         guard.lock();
         try {
             Open call = new Open(Open.Kind.CALL, request, null, ticker.now(), config.requestTimeout().toNanos());
@@ -127,8 +134,7 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
-    public Call subscribe(Request.Subscribe subscribe, Feed feed) {
+    public Open subscribe(Request.Subscribe subscribe, Feed feed) {
         guard.lock();
         try {
             Open call = new Open(Open.Kind.CALL, subscribe, feed, ticker.now(), config.requestTimeout().toNanos());
@@ -139,9 +145,8 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
-    public CompletableFuture<?> unsubscribe(Call subscription) {
-        Open call = (Open) subscription;
+    /** Ends a subscription; the future is done when no job comes any more. */
+    public CompletableFuture<?> unsubscribe(Open call) {
         guard.lock();
         try {
             if (!requests.isOpen(call) || call.isLeft) {
@@ -170,14 +175,13 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
-    public Call credit(Call subscription, int jobs, long bytes) {
-        return submit(new Request.Credit(((Open) subscription).id, jobs, bytes), null, false);
+    /** Adds credit. */
+    public Open credit(Open subscription, int jobs, long bytes) {
+        return submit(new Request.Credit(subscription.id, jobs, bytes), null, false);
     }
 
-    @Override
-    public void cancel(Call call) {
-        Open left = (Open) call;
+    /** Ends a wait whose caller has left. Jobs or a backup that come all the same are given back. */
+    public void cancel(Open left) {
         guard.lock();
         try {
             if (!requests.isOpen(left)) {
@@ -194,7 +198,7 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
+    /** Releases jobs, again and again until the server has answered. Nobody waits for that. */
     public void giveBack(List<Lease> given, long delayMs) {
         guard.lock();
         try {
@@ -204,20 +208,20 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
-    public Limits limits() {
+    /** Waits for the first connection if need be. */
+    public RequestLimits limits() {
         awaitConnectedOnce(config.requestTimeout(), false);
         guard.lock();
         try {
             Response.Welcome welcome = wire.welcome();
-            return new Limits(Integer.toUnsignedLong(welcome.frameBytesMax()), Integer.toUnsignedLong(welcome.bodyBytesMax()),
+            return new RequestLimits(Integer.toUnsignedLong(welcome.frameBytesMax()), Integer.toUnsignedLong(welcome.bodyBytesMax()),
                     Wire.limit(welcome.pushJobsMax()), Wire.limit(welcome.leasesMax()), Wire.limit(welcome.reserveJobsMax()));
         } finally {
             guard.unlock();
         }
     }
 
-    @Override
+    /** Waits until there is a connection. */
     public void awaitConnected(Duration timeout) {
         awaitConnectedOnce(timeout, true);
     }
@@ -243,7 +247,6 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
     public boolean isConnected() {
         guard.lock();
         try {
@@ -253,24 +256,23 @@ public final class Session implements Exchange {
         }
     }
 
-    @Override
+    /** This client's clock, in nanoseconds. */
     public long now() {
         return ticker.now();
     }
 
-    @Override
+    /** For short tasks that do not wait. */
     public ScheduledExecutorService timer() {
         return timer;
     }
 
-    @Override
+    /** Handlers that still run although their worker has ended: while there are some, the session is not ended by GOODBYE. */
     public void handlersLeft(int more) {
         guard.lock();
         handlersLeft += more;
         guard.unlock();
     }
 
-    @Override
     public void close(Duration deadline) {
         long until = ticker.now() + deadline.toNanos();
         guard.lock();
@@ -284,7 +286,7 @@ public final class Session implements Exchange {
                 guard.awaitUninterruptibly(guard.room, until - ticker.now());
             }
             if (wire.isUp() && handlersLeft == 0) {
-                Open goodbye = requests.ask(new Request.Plain(Opcode.GOODBYE));
+                Open goodbye = requests.ask(new Request.Goodbye());
                 while (requests.ended() == null && requests.isOpen(goodbye) && ticker.now() < until) {
                     guard.awaitUninterruptibly(guard.room, until - ticker.now());
                 }
@@ -302,10 +304,11 @@ public final class Session implements Exchange {
         guard.lock();
         try {
             Response.Welcome known = wire.welcome();
-            int options = (config.leasesOutlive() ? Request.Hello.LEASES_OUTLIVE : 0)
-                    | (config.withoutSession() ? Request.Hello.NO_SESSION : 0);
-            return new Request.Hello(1, 1, options, (int) config.heartbeat().toMillis(),
-                    known == null ? 0 : known.session(), known == null ? new byte[16] : known.secret(), config.name(), config.token());
+            int options = (config.leasesOutlive() ? Bits.HelloOptions.LEASES_OUTLIVE : 0)
+                    | (config.withoutSession() ? Bits.HelloOptions.NO_SESSION : 0);
+            return new Request.Hello(Constants.PROTOCOL_VERSION, Constants.PROTOCOL_VERSION, options,
+                    (int) config.heartbeat().toMillis(), known == null ? 0 : known.session(), known == null ? new byte[16] : known.secret(),
+                    config.name(), config.token());
         } finally {
             guard.unlock();
         }
@@ -388,8 +391,8 @@ public final class Session implements Exchange {
                 end(new WrongClusterException("another cluster answers at " + link.address()));
                 return false;
             }
-            boolean resumed = !isFirst && said.resumed() && said.session() == before.session();
-            boolean kept = config.leasesOutlive() || resumed && said.leasesKept();
+            boolean resumed = !isFirst && said.isMarkedResumed() && said.session() == before.session();
+            boolean kept = config.leasesOutlive() || resumed && said.isMarkedLeasesKept();
             if (!resumed) {
                 hellosGivenUp = 0;
                 requests.renumber();
@@ -501,13 +504,13 @@ public final class Session implements Exchange {
     private void unasked(Response response) {
         if (response instanceof Response.GoingAway away) {
             LOG.log(Level.INFO, "the server closes the connection: {0}", away.message());
-            if (away.reason() == 3 && hellosGivenUp > 0) {
+            if (away.reason() == Choice.GoingAway.SESSION_TAKEN_OVER && hellosGivenUp > 0) {
                 // By a HELLO of this client itself, perhaps. Each does that once.
                 hellosGivenUp--;
-            } else if (away.reason() == 3) {
+            } else if (away.reason() == Choice.GoingAway.SESSION_TAKEN_OVER) {
                 isTakenOver = true;
             }
-            wire.drain(new Wire.Elsewhere("", away.reason() == 4 ? DISCONNECTED_PAUSE_MS : 0));
+            wire.drain(new Wire.Elsewhere("", away.reason() == Choice.GoingAway.DISCONNECTED ? DISCONNECTED_PAUSE_MS : 0));
             requests.closeIfDrained();
         } else if (response instanceof Response.Error error) {
             LOG.log(Level.WARNING, "the server refuses the connection: {0}", error.message());
@@ -578,10 +581,10 @@ public final class Session implements Exchange {
             return TICK_MAX;
         }
         if (wire.asksMembers(now)) {
-            requests.ask(new Request.Plain(Opcode.CLUSTER_STATUS));
+            requests.ask(new Request.ClusterStatus());
         }
         if (wire.pings(now, leases.proven())) {
-            requests.ask(new Request.Plain(Opcode.PING));
+            requests.ask(new Request.Ping());
         }
         return wire.quietFor(now, leases.proven());
     }

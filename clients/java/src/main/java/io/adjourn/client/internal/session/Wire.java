@@ -1,6 +1,7 @@
 package io.adjourn.client.internal.session;
 
 import io.adjourn.client.ConnectionException;
+import io.adjourn.client.Limits;
 import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
@@ -22,7 +23,7 @@ final class Wire {
     private static final long ANSWER_MAX = 5 * SECOND;
     private static final long MEMBERS_FIRST = SECOND;
     private static final long MEMBERS_EVERY = 5 * SECOND;
-    private static final long HEARTBEAT_MIN = 100 * MS;
+    private static final long HEARTBEAT_MIN = Limits.HEARTBEAT_MS_MIN * MS;
 
     enum Phase {
         DOWN, UP, DRAINING, ENDED
@@ -219,7 +220,7 @@ final class Wire {
     }
 
     void members(Response.ClusterReport report) {
-        List<String> named = report.members().stream().map(Response.ClusterMember::clientAddress)
+        List<String> named = report.members().stream().map(Response.Node::clientAddress)
                 .filter(address -> !address.isEmpty()).toList();
         members = named.isEmpty() ? members : named;
     }
@@ -276,6 +277,6 @@ final class Wire {
 
     private long heartbeat() {
         long ms = welcome == null ? 0 : Integer.toUnsignedLong(welcome.heartbeatMs());
-        return (ms == 0 ? 60_000 : ms) * MS;
+        return (ms == 0 ? Limits.HEARTBEAT_MS_MAX : ms) * MS;
     }
 }

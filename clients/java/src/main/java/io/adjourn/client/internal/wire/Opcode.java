@@ -1,17 +1,142 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client.internal.wire;
 
 /** The opcodes of the protocol. */
 public enum Opcode {
-    HELLO(0x01), PING(0x02), GOODBYE(0x03), PUSH(0x10), RESERVE(0x20), SUBSCRIBE(0x21), CREDIT(0x22), UNSUBSCRIBE(0x23),
-    CANCEL(0x24), LEASES(0x25), FINISH(0x30), RELEASE(0x31), TOUCH(0x32), BURY(0x33), GET(0x40), DELETE(0x41),
-    RESCHEDULE(0x42), RUN_NOW(0x43), KICK(0x44), PEEK(0x45), KICK_MANY(0x46), LIST(0x47), COUNT(0x48), BULK(0x49),
-    PAUSE(0x50), RESUME(0x51), TOPICS(0x52), STATS(0x53), CONNECTIONS(0x54), DISCONNECT(0x55), TOPIC_SET(0x56),
-    TOPIC_DELETE(0x57), TOPIC_SHOW(0x58), BACKUP_BEGIN(0x60), BACKUP_READ(0x61), BACKUP_END(0x62), CLUSTER_STATUS(0x70),
-    CLUSTER_ADD(0x71), CLUSTER_REMOVE(0x72), CLUSTER_TRANSFER(0x73),
-    WELCOME(0x81), PONG(0x82), DONE(0x83), GOING_AWAY(0x84), PUSHED(0x90), RESERVED(0xA0), SUBSCRIBED(0xA1), DELIVER(0xA2),
-    LEASED(0xA3), SETTLED(0xB0), JOB(0xC0), CHANGED(0xC1), KICKED(0xC2), JOBS(0xC3), COUNTED(0xC4), BULKED(0xC5),
-    TOPIC_COUNTS(0xD0), QUEUE_STATS(0xD1), CONNECTION_LIST(0xD2), TOPIC_SETTINGS(0xD3), BACKUP_READY(0xE0),
-    BACKUP_DATA(0xE1), CLUSTER_REPORT(0xF0), ERROR(0xFF);
+    /** Opens the conversation; the first frame on every connection. */
+    HELLO(0x01),
+    /** Asks for a PONG. */
+    PING(0x02),
+    /** Ends the session: its leases are given back at once (unless they outlive it). */
+    GOODBYE(0x03),
+    /** Adds jobs to one topic. */
+    PUSH(0x10),
+    /** Long-poll: waits for jobs of some topics. */
+    RESERVE(0x20),
+    /** Asks for jobs to be sent as they become ready. */
+    SUBSCRIBE(0x21),
+    /** Adds credit to a subscription. */
+    CREDIT(0x22),
+    /** Ends a subscription; jobs already sent stay leased. */
+    UNSUBSCRIBE(0x23),
+    /** Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none. */
+    CANCEL(0x24),
+    /**
+     * Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among them.
+     */
+    LEASES(0x25),
+    /** Says that jobs are done: they are removed. */
+    FINISH(0x30),
+    /** Gives jobs back, to be attempted again. */
+    RELEASE(0x31),
+    /** Starts the time to run anew. */
+    TOUCH(0x32),
+    /** Sets jobs aside until somebody kicks them. */
+    BURY(0x33),
+    /** Reads one job. */
+    GET(0x40),
+    /** Removes one job, whatever its state. */
+    DELETE(0x41),
+    /** Gives one delayed or ready job a new due time; a buried one is kicked first. */
+    RESCHEDULE(0x42),
+    /** Makes one delayed job ready at once. */
+    RUN_NOW(0x43),
+    /** Makes one buried job ready. */
+    KICK(0x44),
+    /** Reads the next job of a topic without reserving it: the first ready one, else the first delayed. */
+    PEEK(0x45),
+    /** Makes buried jobs of a topic ready: by priority, then by when they were due, then by id. */
+    KICK_MANY(0x46),
+    /** Shows jobs, a page at a time. */
+    LIST(0x47),
+    /** Counts the jobs that match. */
+    COUNT(0x48),
+    /** Does the same to many jobs, a bounded number with each request. */
+    BULK(0x49),
+    /** Stops the reserving of a topic's jobs. */
+    PAUSE(0x50),
+    /** Starts it again. */
+    RESUME(0x51),
+    /** Counts by topic. */
+    TOPICS(0x52),
+    /** Counts of the whole queue, and by topic. */
+    STATS(0x53),
+    /** Lists the clients that are connected to this node, by number. */
+    CONNECTIONS(0x54),
+    /** Closes the connection of another client to this node. */
+    DISCONNECT(0x55),
+    /** Changes what a topic decides for its jobs. The topic is made if it is new. */
+    TOPIC_SET(0x56),
+    /** Forgets a topic that has no jobs, with its settings. */
+    TOPIC_DELETE(0x57),
+    /** Reads what a topic decides for its jobs. */
+    TOPIC_SHOW(0x58),
+    /** Moves the clock of a server for tests. Answered when everything that is due by then is carried out. */
+    ADVANCE(0x59),
+    /** Asks for a backup of the state as it is now, to be read over this connection. */
+    BACKUP_BEGIN(0x60),
+    /** Reads a part of that backup. */
+    BACKUP_READ(0x61),
+    /** Lets go of it. The end of the connection does the same. */
+    BACKUP_END(0x62),
+    /**
+     * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
+     */
+    CLUSTER_STATUS(0x70),
+    /** Adds the node that listens for its peers at an address; it votes when it has caught up. */
+    CLUSTER_ADD(0x71),
+    /** Removes a member. It cannot come back under its number. */
+    CLUSTER_REMOVE(0x72),
+    /** Hands leadership to another member. */
+    CLUSTER_TRANSFER(0x73),
+    /** The answer to HELLO. */
+    WELCOME(0x81),
+    /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
+    PONG(0x82),
+    /** It is done. */
+    DONE(0x83),
+    /** Unasked, under request id 0: the server is about to close the connection. */
+    GOING_AWAY(0x84),
+    /** The outcomes of a PUSH: one per job, in order. */
+    PUSHED(0x90),
+    /** The jobs of a RESERVE; none when the wait was over first. */
+    RESERVED(0xa0),
+    /** The answer to SUBSCRIBE. Jobs follow as DELIVER. */
+    SUBSCRIBED(0xa1),
+    /** Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session. */
+    DELIVER(0xa2),
+    /** A page of the leases that the session holds. */
+    LEASED(0xa3),
+    /** The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order. */
+    SETTLED(0xb0),
+    /** One job as it stands. */
+    JOB(0xc0),
+    /** One job was changed. */
+    CHANGED(0xc1),
+    /** Jobs were kicked. */
+    KICKED(0xc2),
+    /** A page of jobs. */
+    JOBS(0xc3),
+    /** How many jobs match. */
+    COUNTED(0xc4),
+    /** How many jobs were changed. */
+    BULKED(0xc5),
+    /** Counts by topic. */
+    TOPIC_COUNTS(0xd0),
+    /** Counts of the queue. */
+    QUEUE_STATS(0xd1),
+    /** Clients' connections. */
+    CONNECTION_LIST(0xd2),
+    /** A topic's policy. */
+    TOPIC_SETTINGS(0xd3),
+    /** A backup can be read. */
+    BACKUP_READY(0xe0),
+    /** A part of a backup. */
+    BACKUP_DATA(0xe1),
+    /** The members of the cluster, as one node sees them. */
+    CLUSTER_REPORT(0xf0),
+    /** The request failed as a whole. */
+    ERROR(0xff);
 
     private static final Opcode[] BY_NUMBER = new Opcode[256];
 

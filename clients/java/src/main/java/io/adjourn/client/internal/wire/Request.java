@@ -1,485 +1,554 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client.internal.wire;
 
 import io.adjourn.client.JobRef;
 import io.adjourn.client.Lease;
-import java.util.Arrays;
 import java.util.List;
 
-/** Every request of the protocol, with its fields as they are on the wire. Numbers are unsigned. */
+/** What a client sends: each request with its fields as they are on the wire. Numbers are unsigned. */
 public sealed interface Request {
-    /** What RELEASE says for: not started, count no attempt. */
-    long NOT_STARTED = 0xffff_ffff_ffff_fffeL;
-    /** What RELEASE says for: wait as the job's backoff says. */
-    long BACKOFF = -1L;
-
+    /** Which request it is. */
     Opcode opcode();
 
-    void encode(FrameWriter out);
-
-    /** Whether carrying it out twice does no more than carrying it out once. A push needs its sequence or a key for that. */
-    default boolean repeatable() {
+    /** Whether carrying it out twice does no more than carrying it out once. A push needs a number for that. */
+    default boolean isRepeatable() {
         return switch (opcode()) {
-            case PING, GOODBYE, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE, RESUME,
-                    TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS -> true;
-            case PUSH -> ((Push) this).isKnown();
-            case DELETE -> ((Delete) this).job() instanceof JobRef.Id;
+            case PING, GOODBYE, PUSH, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE,
+                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS -> true;
+            case DELETE -> ((Delete) this).ref() instanceof JobRef.Id;
             default -> false;
         };
     }
 
-    /** Whether it changes the queue, so that a lost answer leaves a doubt. */
-    default boolean changes() {
-        return switch (opcode()) {
-            case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME, DISCONNECT,
-                    TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER -> true;
-            default -> false;
-        };
-    }
-
-    /** Appends the whole frame. */
-    default void encodeFrame(int requestId, FrameWriter out) {
-        int start = out.size();
-        out.u32(0).u8(opcode().number()).u8(0).u8(0).u8(0).u32(requestId);
-        encode(out);
-        out.setU32(start, out.size() - start - 4);
-    }
-
-    /** HELLO. */
+    /**
+     * Opens the conversation; the first frame on every connection.
+     *
+     * @param versionMin the oldest protocol version that the client speaks
+     * @param versionMax the newest one
+     * @param options what the client wants
+     * @param heartbeatMs the heartbeat that the client asks for, see heartbeats; 0 takes the server's
+     * @param session the session to resume; 0 opens a new one
+     * @param secret the secret of that session; zeros without one
+     * @param clientName at most 64 bytes, for the server's logs
+     * @param token authentication token, at most 256 bytes; empty for none
+     */
     record Hello(int versionMin, int versionMax, int options, int heartbeatMs, long session, byte[] secret, String clientName,
             byte[] token) implements Request {
-        /** Options: leases run to their deadline whatever happens to the session. */
-        public static final int LEASES_OUTLIVE = 1;
-        /** Options: no session is opened. */
-        public static final int NO_SESSION = 2;
-
         @Override
         public Opcode opcode() {
             return Opcode.HELLO;
         }
+    }
 
+    /** Asks for a PONG. */
+    record Ping() implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.u8('A').u8('D').u8('J').u8('1').u16(versionMin).u16(versionMax).u32(options).u32(heartbeatMs).u64(session)
-                    .raw(secret).text8(clientName).bytes16(token);
+        public Opcode opcode() {
+            return Opcode.PING;
         }
     }
 
-    /** A request without fields. */
-    record Plain(Opcode opcode) implements Request {
+    /** Ends the session: its leases are given back at once (unless they outlive it). */
+    record Goodbye() implements Request {
         @Override
-        public void encode(FrameWriter out) {
+        public Opcode opcode() {
+            return Opcode.GOODBYE;
         }
     }
 
-    /** One job of a PUSH. */
-    record PushJob(long dueMs, int priority, int ttrMs, int dueKind, int ifExists, String key, byte[] attributes, byte[] body) {
-        static final int FIXED = 26;
-
-        /** How much the job adds to its frame. */
-        public int frameBytes() {
-            return FIXED + FrameWriter.utf8(key).length + attributes.length + body.length;
-        }
-    }
-
-    /** PUSH. */
-    record Push(long sequence, String topic, List<PushJob> jobs, byte[] idempotency) implements Request {
-        private static final byte[] NO_KEY = new byte[16];
-
-        /** A push whose repeat is known by its sequence, if by anything. */
-        public Push(long sequence, String topic, List<PushJob> jobs) {
-            this(sequence, topic, jobs, NO_KEY);
-        }
-
-        /** What the length of a PUSH without a job is, with a key. */
-        public static int frameBytes(String topic) {
-            return 8 + 8 + 1 + FrameWriter.utf8(topic).length + 6 + NO_KEY.length;
-        }
-
-        public Push withSequence(long number) {
-            return new Push(number, topic, jobs, idempotency);
-        }
-
-        public Push withKey(byte[] key) {
-            return new Push(0, topic, jobs, key);
-        }
-
-        public boolean hasKey() {
-            return !Arrays.equals(idempotency, NO_KEY);
-        }
-
-        /** The queue knows a repeat of it. */
-        public boolean isKnown() {
-            return sequence != 0 || hasKey();
-        }
-
+    /**
+     * Adds jobs to one topic.
+     *
+     * @param sequence number of the first job, see exactly-once push; 0 for no protection against repeats
+     * @param topic the topic of all jobs
+     * @param jobs 1 to {@code push_jobs_max} jobs
+     * @param idempotency instead of a sequence: a number under which a repeat is known, see idempotency keys. Absent or 0 for
+     *     none
+     * @param listJobs how many jobs the list has, if it goes in several PUSHes under one idempotency key. Absent or 0: this PUSH
+     *     is the whole list
+     */
+    record Push(long sequence, String topic, List<NewJob> jobs, byte[] idempotency, int listJobs) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.PUSH;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(sequence).text8(topic).list(PushJob.FIXED, jobs.size());
-            for (PushJob job : jobs) {
-                byte[] key = FrameWriter.utf8(job.key);
-                out.u64(job.dueMs).u32(job.priority).u32(job.ttrMs).u8(job.dueKind).u8(job.ifExists)
-                        .u16(FrameWriter.length(key.length, 0xffff))
-                        .u16(FrameWriter.length(job.attributes.length, 0xffff)).u32(job.body.length)
-                        .raw(key).raw(job.attributes).raw(job.body);
-            }
-            if (hasKey()) {
-                out.raw(idempotency);
-            }
-        }
     }
 
-    /** RESERVE. */
+    /**
+     * Long-poll: waits for jobs of some topics.
+     *
+     * @param waitMs answer without a job after this time; at most 3,600,000. 0 does not wait: such a RESERVE is ordered like a
+     *     change
+     * @param jobsMax 1 to {@code reserve_jobs_max}
+     * @param topics 1 to 64 topics
+     * @param weights one per topic, in the same order, each at least 1; empty or absent for no weights
+     */
     record Reserve(long waitMs, int jobsMax, List<String> topics, List<Integer> weights) implements Request {
-        public Reserve withWait(long newWaitMs) {
-            return new Reserve(newWaitMs, jobsMax, topics, weights);
-        }
-
         @Override
         public Opcode opcode() {
             return Opcode.RESERVE;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(waitMs).u32(jobsMax);
-            putTopics(out, topics, weights);
-        }
     }
 
-    /** SUBSCRIBE. */
+    /**
+     * Asks for jobs to be sent as they become ready.
+     *
+     * @param creditJobs most jobs held at once, at most 65,536
+     * @param creditBytes most bytes of bodies held at once, at most 268,435,456
+     * @param topics as in RESERVE
+     * @param weights as in RESERVE
+     */
     record Subscribe(int creditJobs, long creditBytes, List<String> topics, List<Integer> weights) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.SUBSCRIBE;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(creditJobs).u64(creditBytes);
-            putTopics(out, topics, weights);
-        }
     }
 
-    /** CREDIT. */
+    /**
+     * Adds credit to a subscription.
+     *
+     * @param subscription the request id of SUBSCRIBE
+     * @param creditJobs more jobs, at most 65,536
+     * @param creditBytes more bytes, at most 268,435,456
+     */
     record Credit(int subscription, int creditJobs, long creditBytes) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.CREDIT;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(subscription).u32(creditJobs).u64(creditBytes);
-        }
     }
 
-    /** UNSUBSCRIBE. */
+    /**
+     * Ends a subscription; jobs already sent stay leased.
+     *
+     * @param subscription the request id of SUBSCRIBE
+     */
     record Unsubscribe(int subscription) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.UNSUBSCRIBE;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(subscription);
-        }
     }
 
-    /** CANCEL. */
+    /**
+     * Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
+     *
+     * @param request the request id of RESERVE
+     */
     record Cancel(int request) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.CANCEL;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(request);
-        }
     }
 
-    /** LEASES. */
+    /**
+     * Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among them.
+     *
+     * @param after a job id: list only later ones. 0 for the first page
+     * @param jobsMax 1 to {@code reserve_jobs_max}
+     */
     record Leases(long after, int jobsMax) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.LEASES;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(after).u32(jobsMax);
-        }
     }
 
-    /** FINISH. */
+    /**
+     * Says that jobs are done: they are removed.
+     *
+     * @param leases 1 to {@code leases_max} leases
+     */
     record Finish(List<Lease> leases) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.FINISH;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            putLeases(out, leases);
-        }
     }
 
-    /** RELEASE. */
+    /**
+     * Gives jobs back, to be attempted again.
+     *
+     * @param delayMs whether the attempt counts, and when the next one is: 0 to ten years, or one of the values that
+     *     {@code RELEASE_} begins
+     * @param leases 1 to {@code leases_max} leases
+     * @param reason what each job shows as its last reason from now on, at most 1,024 bytes; empty for none
+     */
     record Release(long delayMs, List<Lease> leases, String reason) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.RELEASE;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(delayMs);
-            putLeases(out, leases);
-            putReason(out, reason);
-        }
     }
 
-    /** TOUCH. */
+    /**
+     * Starts the time to run anew.
+     *
+     * @param ttrMs the leases' new time to run, 100 to 604,800,000; 0 takes the jobs' own
+     * @param leases 1 to {@code leases_max} leases
+     */
     record Touch(int ttrMs, List<Lease> leases) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.TOUCH;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(ttrMs);
-            putLeases(out, leases);
-        }
     }
 
-    /** BURY. */
+    /**
+     * Sets jobs aside until somebody kicks them.
+     *
+     * @param leases 1 to {@code leases_max} leases
+     * @param reason as in RELEASE
+     */
     record Bury(List<Lease> leases, String reason) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.BURY;
         }
+    }
 
+    /**
+     * Reads one job.
+     *
+     * @param ref the job
+     */
+    record Get(JobRef ref) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            putLeases(out, leases);
-            putReason(out, reason);
+        public Opcode opcode() {
+            return Opcode.GET;
         }
     }
 
-    /** GET, RUN_NOW and KICK: a reference to one job and nothing else. */
-    record OneJob(Opcode opcode, JobRef job) implements Request {
-        @Override
-        public void encode(FrameWriter out) {
-            putReference(out, job);
-        }
-    }
-
-    /** DELETE. */
-    record Delete(JobRef job) implements Request {
+    /**
+     * Removes one job, whatever its state.
+     *
+     * @param ref the job
+     */
+    record Delete(JobRef ref) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.DELETE;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            putReference(out, job);
-        }
     }
 
-    /** RESCHEDULE. */
-    record Reschedule(long dueMs, int dueKind, JobRef job, long ifVersion) implements Request {
+    /**
+     * Gives one delayed or ready job a new due time; a buried one is kicked first.
+     *
+     * @param dueMs with due_kind: the due point
+     * @param dueKind how due_ms counts
+     * @param ref the job
+     * @param ifVersion only if the job is still of this version; absent or 0: in any case
+     */
+    record Reschedule(long dueMs, int dueKind, JobRef ref, long ifVersion) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.RESCHEDULE;
         }
+    }
 
+    /**
+     * Makes one delayed job ready at once.
+     *
+     * @param ref the job
+     */
+    record RunNow(JobRef ref) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.u64(dueMs).u8(dueKind);
-            putReference(out, job);
-            if (ifVersion != 0) {
-                out.u64(ifVersion);
-            }
+        public Opcode opcode() {
+            return Opcode.RUN_NOW;
         }
     }
 
-    /** PEEK, PAUSE, RESUME, TOPIC_DELETE and TOPIC_SHOW: a topic and nothing else. */
-    record OneTopic(Opcode opcode, String topic) implements Request {
+    /**
+     * Makes one buried job ready.
+     *
+     * @param ref the job
+     */
+    record Kick(JobRef ref) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.text8(topic);
+        public Opcode opcode() {
+            return Opcode.KICK;
         }
     }
 
-    /** KICK_MANY. */
+    /**
+     * Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
+     *
+     * @param topic the topic to look at
+     */
+    record Peek(String topic) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.PEEK;
+        }
+    }
+
+    /**
+     * Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
+     *
+     * @param jobsMax most jobs to kick: 1 to {@code KICK_JOBS_MAX}
+     * @param topic the topic of the buried jobs
+     */
     record KickMany(int jobsMax, String topic) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.KICK_MANY;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(jobsMax).text8(topic);
-        }
     }
 
-    /** LIST. */
+    /**
+     * Shows jobs, a page at a time.
+     *
+     * @param jobsMax most jobs on the page: 1 to {@code LIST_JOBS_MAX}
+     * @param order in which order
+     * @param marks what to show
+     * @param cursor the cursor of the previous page; empty for the first page
+     * @param filter the conditions that the jobs meet
+     */
     record ListJobs(int jobsMax, int order, int marks, byte[] cursor, byte[] filter) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.LIST;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u32(jobsMax).u8(order).u8(marks).bytes16(cursor).bytes16(filter);
-        }
     }
 
-    /** COUNT. */
+    /**
+     * Counts the jobs that match.
+     *
+     * @param filter the conditions that the jobs meet, as in LIST
+     */
     record Count(byte[] filter) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.COUNT;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.bytes16(filter);
-        }
     }
 
-    /** BULK. {@code to} counts with the change 4, MOVE, alone. */
+    /**
+     * Does the same to many jobs, a bounded number with each request.
+     *
+     * @param jobsMax most jobs to change in this step: 1 to {@code BULK_JOBS_MAX}
+     * @param change what to do to each: the same effect as the request for one job
+     * @param dueMs for 3: the new due time, on the wall clock. Else 0, which is not looked at
+     * @param cursor the cursor of the previous step; empty for the first step
+     * @param filter the conditions that the jobs meet, as in LIST
+     * @param to with 4: the topic to which the jobs go. Else absent or empty
+     */
     record Bulk(int jobsMax, int change, long dueMs, byte[] cursor, byte[] filter, String to) implements Request {
-        public static final int DELETE = 0;
-        public static final int KICK = 1;
-        public static final int RUN_NOW = 2;
-        public static final int RESCHEDULE = 3;
-        public static final int MOVE = 4;
-
         @Override
         public Opcode opcode() {
             return Opcode.BULK;
         }
+    }
 
+    /**
+     * Stops the reserving of a topic's jobs.
+     *
+     * @param topic the topic to pause
+     */
+    record Pause(String topic) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.u32(jobsMax).u8(change).u64(dueMs).bytes16(cursor).bytes16(filter);
-            if (change == MOVE) {
-                out.text8(to);
-            }
+        public Opcode opcode() {
+            return Opcode.PAUSE;
         }
     }
 
-    /** CONNECTIONS. */
+    /**
+     * Starts it again.
+     *
+     * @param topic the topic to resume
+     */
+    record Resume(String topic) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.RESUME;
+        }
+    }
+
+    /** Counts by topic. */
+    record Topics() implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.TOPICS;
+        }
+    }
+
+    /** Counts of the whole queue, and by topic. */
+    record Stats() implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.STATS;
+        }
+    }
+
+    /**
+     * Lists the clients that are connected to this node, by number.
+     *
+     * @param after only higher numbers; 0 for the first page
+     * @param connectionsMax 1 to {@code CONNECTIONS_LISTED_MAX}
+     */
     record Connections(long after, int connectionsMax) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.CONNECTIONS;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(after).u32(connectionsMax);
-        }
     }
 
-    /** DISCONNECT. */
+    /**
+     * Closes the connection of another client to this node.
+     *
+     * @param connection its number, as CONNECTION_LIST shows it
+     * @param options what else to do
+     */
     record Disconnect(long connection, int options) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.DISCONNECT;
         }
-
-        @Override
-        public void encode(FrameWriter out) {
-            out.u64(connection).u8(options);
-        }
     }
 
-    /** TOPIC_SET. */
+    /**
+     * Changes what a topic decides for its jobs. The topic is made if it is new.
+     *
+     * @param topic the topic whose policy changes
+     * @param settings the settings to change, in rising order of their tags. An empty value takes a setting away
+     */
     record TopicSet(String topic, byte[] settings) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.TOPIC_SET;
         }
+    }
 
+    /**
+     * Forgets a topic that has no jobs, with its settings.
+     *
+     * @param topic the topic to forget
+     */
+    record TopicDelete(String topic) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.text8(topic).bytes16(settings);
+        public Opcode opcode() {
+            return Opcode.TOPIC_DELETE;
         }
     }
 
-    /** BACKUP_READ. */
+    /**
+     * Reads what a topic decides for its jobs.
+     *
+     * @param topic the topic that is asked for
+     */
+    record TopicShow(String topic) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.TOPIC_SHOW;
+        }
+    }
+
+    /**
+     * Moves the clock of a server for tests. Answered when everything that is due by then is carried out.
+     *
+     * @param step how far the clock moves
+     * @param byMs with 0: the duration; else 0, which is not looked at
+     */
+    record Advance(int step, long byMs) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.ADVANCE;
+        }
+    }
+
+    /** Asks for a backup of the state as it is now, to be read over this connection. */
+    record BackupBegin() implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.BACKUP_BEGIN;
+        }
+    }
+
+    /**
+     * Reads a part of that backup.
+     *
+     * @param offset where the part begins
+     * @param bytes most bytes of it: 1 to {@code BACKUP_READ_BYTES_MAX}
+     */
     record BackupRead(long offset, int bytes) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.BACKUP_READ;
         }
+    }
 
+    /** Lets go of it. The end of the connection does the same. */
+    record BackupEnd() implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.u64(offset).u32(bytes);
+        public Opcode opcode() {
+            return Opcode.BACKUP_END;
         }
     }
 
-    /** CLUSTER_ADD. */
+    /**
+     * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
+     */
+    record ClusterStatus() implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.CLUSTER_STATUS;
+        }
+    }
+
+    /**
+     * Adds the node that listens for its peers at an address; it votes when it has caught up.
+     *
+     * @param address where it listens for its peers, as {@code host:port}
+     */
     record ClusterAdd(String address) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.CLUSTER_ADD;
         }
+    }
 
+    /**
+     * Removes a member. It cannot come back under its number.
+     *
+     * @param node the member's number
+     */
+    record ClusterRemove(long node) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.text8(address);
+        public Opcode opcode() {
+            return Opcode.CLUSTER_REMOVE;
         }
     }
 
-    /** CLUSTER_REMOVE and CLUSTER_TRANSFER. */
-    record OneNode(Opcode opcode, long node) implements Request {
+    /**
+     * Hands leadership to another member.
+     *
+     * @param node to which; 0 leaves it to the leader
+     */
+    record ClusterTransfer(long node) implements Request {
         @Override
-        public void encode(FrameWriter out) {
-            out.u64(node);
+        public Opcode opcode() {
+            return Opcode.CLUSTER_TRANSFER;
         }
     }
 
-    private static void putTopics(FrameWriter out, List<String> topics, List<Integer> weights) {
-        out.list(1, topics.size());
-        topics.forEach(out::text8);
-        if (!weights.isEmpty()) {
-            out.list(2, weights.size());
-            weights.forEach(out::u16);
-        }
-    }
-
-    private static void putLeases(FrameWriter out, List<Lease> leases) {
-        out.list(16, leases.size());
-        for (Lease lease : leases) {
-            out.u64(lease.job()).u64(lease.fence());
-        }
-    }
-
-    private static void putReason(FrameWriter out, String reason) {
-        if (!reason.isEmpty()) {
-            out.text16(reason);
-        }
-    }
-
-    private static void putReference(FrameWriter out, JobRef job) {
-        if (job instanceof JobRef.Id id) {
-            out.u8(0).u64(id.job());
-        } else if (job instanceof JobRef.Key key) {
-            out.u8(1).text8(key.topic()).text16(key.key());
+    /**
+     * One job to push.
+     *
+     * @param dueMs with due_kind: the due point
+     * @param priority lower numbers are reserved first; 4,294,967,295 means the topic's default, or 1,024
+     * @param ttrMs how long a consumer may hold it, 100 to 604,800,000; 0 means the topic's default, or 60,000
+     * @param dueKind how due_ms counts
+     * @param ifExists what happens if a job with this key exists
+     * @param key the user's own id; empty for none
+     * @param attributes its attributes; empty for none
+     * @param body what the consumer gets; at most {@code body_bytes_max} bytes
+     */
+    record NewJob(long dueMs, int priority, int ttrMs, int dueKind, int ifExists, String key, byte[] attributes, byte[] body) {
+        /** How many bytes it adds to its frame. */
+        public int frameBytes() {
+            return 26 + FrameWriter.utf8(key).length + attributes.length + body.length;
         }
     }
 }

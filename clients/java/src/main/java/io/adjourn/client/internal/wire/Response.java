@@ -1,339 +1,581 @@
+// Generated from the schema by `make generate`. Do not edit.
 package io.adjourn.client.internal.wire;
 
 import java.util.List;
 
-/** Every response of the protocol, with its fields as they are on the wire. Numbers are unsigned. */
+/** What a server sends: each response with its fields as they are on the wire. Numbers are unsigned. */
 public sealed interface Response {
-    /** The largest length of a frame from the server. */
-    int FRAME_BYTES_MAX = 33_554_432;
-    /** The smallest length of a frame. */
-    int FRAME_BYTES_MIN = 8;
-
-    /** Decodes a payload; {@link Unknown} for an opcode that this client does not know. */
-    static Response decode(int opcode, byte[] payload) throws MalformedFrameException {
-        FrameReader in = new FrameReader(payload);
-        Opcode known = Opcode.of(opcode);
-        if (known == null) {
-            return new Unknown(opcode);
-        }
-        return switch (known) {
-            case WELCOME -> Welcome.read(in);
-            case PONG -> new Pong(in.u64(), in.u64OrZero());
-            case DONE -> new Done();
-            case GOING_AWAY -> new GoingAway(in.text16(), in.remaining() == 0 ? 0 : in.u8());
-            case PUSHED -> new Pushed(in.list(11, PushedItem::read));
-            case RESERVED -> new Reserved(Delivered.list(in));
-            case SUBSCRIBED -> new Subscribed();
-            case DELIVER -> new Deliver(Delivered.list(in));
-            case LEASED -> new Leased(in.u8() & 1, Delivered.list(in));
-            case SETTLED -> new Settled(in.list(2, (f, p) -> f.u16()));
-            case JOB -> new Job(JobFields.single(in));
-            case CHANGED -> new Changed(in.u64(), in.u64(), in.u8(), in.u64OrZero());
-            case KICKED -> new Kicked(in.u32());
-            case JOBS -> new Jobs(in.bytes16(), in.list(81, JobFields::listed));
-            case COUNTED -> new Counted(in.u64());
-            case BULKED -> new Bulked(in.u32(), in.bytes16(), in.u32OrZero());
-            case TOPIC_COUNTS -> new TopicCounts(TopicTotals.list(in));
-            case QUEUE_STATS -> new QueueStats(in.u64(), in.u64(), in.u32(), in.u32(), in.u32(), in.u64(), in.u64(), in.raw(16),
-                    Totals.read(in), TopicTotals.list(in), Stage.listOrNone(in));
-            case CONNECTION_LIST -> new ConnectionList(in.u8() & 1, in.list(64, Connection::read));
-            case TOPIC_SETTINGS -> new TopicSettings(in.u64(), in.u64(), in.u8() & 1, in.bytes16());
-            case BACKUP_READY -> new BackupReady(in.u64(), in.u64(), in.raw(16), in.u64());
-            case BACKUP_DATA -> new BackupData(in.bytes32());
-            case CLUSTER_REPORT -> new ClusterReport(in.u64(), in.raw(16), in.u64(), in.u64(), in.u64(), in.u64(), in.u32(),
-                    in.list(44, ClusterMember::read));
-            case ERROR -> new Error(in.u16(), in.u8() & 1, Math.min(in.u8(), 1), in.u32(), in.text8(), in.text16());
-            default -> new Unknown(opcode);
-        };
+    /**
+     * A response that proves that the session was connected to the leader after the request was sent. A frame of jobs that
+     * answers a RESERVE needs at least one job for that.
+     */
+    interface Proof {
     }
 
-    /** A response with an opcode of a newer server. */
+    /**
+     * A response with an opcode of a newer server.
+     *
+     * @param opcode its number
+     */
     record Unknown(int opcode) implements Response {
     }
 
-    /** One member as WELCOME lists it. */
-    record Member(long node, int marks, String address) {
-    }
-
-    /** WELCOME. */
+    /**
+     * The answer to HELLO.
+     *
+     * @param version the version in use from now on: the newest that both sides speak
+     * @param marks what became of the session
+     * @param clusterId id of the cluster. A different id after a reconnect means a different queue
+     * @param session the session, resumed or new; 0 without one
+     * @param secret needed to resume the session; zeros without one. Keep it as safe as a password: it gives access to the
+     *     session's leases
+     * @param heartbeatMs see heartbeats
+     * @param sessionGraceMs how long the queue keeps the leases of a lost connection, see how long a lease is the client's own
+     * @param frameBytesMax largest length field of a request
+     * @param bodyBytesMax largest body of a job
+     * @param pushJobsMax most jobs in one PUSH
+     * @param leasesMax most leases in one FINISH, RELEASE, TOUCH or BURY
+     * @param reserveJobsMax most jobs that one RESERVE may ask for
+     * @param inFlightMax most unanswered requests on the connection
+     * @param serverName for the client's logs
+     * @param members the nodes of the cluster
+     * @param clockMs value of the server's monotonic clock; 0 or absent: not shown
+     */
     record Welcome(int version, int marks, byte[] clusterId, long session, byte[] secret, int heartbeatMs, int sessionGraceMs,
             int frameBytesMax, int bodyBytesMax, int pushJobsMax, int leasesMax, int reserveJobsMax, int inFlightMax,
             String serverName, List<Member> members, long clockMs) implements Response {
-        static Welcome read(FrameReader in) throws MalformedFrameException {
-            return new Welcome(in.u16(), in.u8() & 3, in.raw(16), in.u64(), in.raw(16), in.u32(), in.u32(), in.u32(), in.u32(),
-                    in.u32(), in.u32(), in.u32(), in.u32(), in.text8(), in.list(10, (f, p) -> {
-                        long node = f.u64();
-                        int marks = f.u8() & 1;
-                        return new Member(node, marks, p.text(f.u8()));
-                    }), in.u64OrZero());
+        /** The session was resumed. */
+        public boolean isMarkedResumed() {
+            return (marks & 0x1) != 0;
         }
 
-        public boolean resumed() {
-            return (marks & 1) != 0;
-        }
-
-        public boolean leasesKept() {
-            return (marks & 2) != 0;
+        /** Its leases were kept. */
+        public boolean isMarkedLeasesKept() {
+            return (marks & 0x2) != 0;
         }
     }
 
-    /** PONG. */
-    record Pong(long now, long clockMs) implements Response {
+    /**
+     * The answer to PING: at some moment after it was sent this node led, and the session was connected to it.
+     *
+     * @param now the server's wall clock, in milliseconds
+     * @param clockMs the server's monotonic clock; 0 or absent: not shown
+     */
+    record Pong(long now, long clockMs) implements Response, Proof {
     }
 
-    /** DONE. */
+    /** It is done. */
     record Done() implements Response {
     }
 
-    /** GOING_AWAY. */
+    /**
+     * Unasked, under request id 0: the server is about to close the connection.
+     *
+     * @param message why, for a person
+     * @param reason why, for the client
+     */
     record GoingAway(String message, int reason) implements Response {
     }
 
-    /** What became of one pushed job. */
-    record PushedItem(int outcome, int code, long job) {
-        private static final int REFUSED = 3;
-        private static final int OUTCOME_MAX = 4;
-        private static final int CODE_OUTCOME_UNKNOWN = 40;
-
-        static PushedItem read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
-            int outcome = f.u8();
-            int code = f.u16();
-            long job = f.u64();
-            // An outcome of a newer server leaves this job, and no other, in doubt.
-            return outcome > OUTCOME_MAX ? new PushedItem(REFUSED, CODE_OUTCOME_UNKNOWN, job) : new PushedItem(outcome, code, job);
-        }
+    /**
+     * The outcomes of a PUSH: one per job, in order.
+     *
+     * @param results one result per job, in order
+     */
+    record Pushed(List<PushResult> results) implements Response, Proof {
     }
 
-    /** PUSHED. */
-    record Pushed(List<PushedItem> results) implements Response {
+    /**
+     * The jobs of a RESERVE; none when the wait was over first.
+     *
+     * @param jobs the jobs
+     */
+    record Reserved(List<Delivered> jobs) implements Response, Proof {
     }
 
-    /** A job under a lease. */
-    record Delivered(long job, long fence, long dueMs, int priority, int attempts, int ttrLeftMs, String topic, String key,
-            byte[] attributes, byte[] body, long deadlineMs) {
-        static List<Delivered> list(FrameReader in) throws MalformedFrameException {
-            return in.list(45, Delivered::read);
-        }
-
-        private static Delivered read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
-            long job = f.u64();
-            long fence = f.u64();
-            long dueMs = f.u64();
-            int priority = f.u32();
-            int attempts = f.u32();
-            int ttrLeftMs = f.u32();
-            int topicBytes = f.u8();
-            int keyBytes = f.u16();
-            int attributesBytes = f.u16();
-            int bodyBytes = f.u32();
-            long deadlineMs = f.remaining() >= 8 ? f.u64() : 0;
-            return new Delivered(job, fence, dueMs, priority, attempts, ttrLeftMs, pieces.text(topicBytes), pieces.text(keyBytes),
-                    pieces.raw(attributesBytes), pieces.raw(bodyBytes), deadlineMs);
-        }
-    }
-
-    /** RESERVED. */
-    record Reserved(List<Delivered> jobs) implements Response {
-    }
-
-    /** SUBSCRIBED. */
+    /** The answer to SUBSCRIBE. Jobs follow as DELIVER. */
     record Subscribed() implements Response {
     }
 
-    /** DELIVER. */
-    record Deliver(List<Delivered> jobs) implements Response {
+    /**
+     * Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session.
+     *
+     * @param jobs the jobs
+     */
+    record Deliver(List<Delivered> jobs) implements Response, Proof {
     }
 
-    /** LEASED. */
-    record Leased(int marks, List<Delivered> jobs) implements Response {
-    }
-
-    /** SETTLED: 0 or an error code for each lease. */
-    record Settled(List<Integer> results) implements Response {
-    }
-
-    /** A job as JOB and JOBS show it. */
-    record JobFields(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
-            String key, byte[] attributes, byte[] body, int bodyBytes, long pushedMs, long reservedFirstMs, long reservedLastMs,
-            long heldBy, String reason, long finishedMs, long version) {
-        static JobFields single(FrameReader in) throws MalformedFrameException {
-            Head head = Head.read(in);
-            String topic = in.text(head.topicBytes);
-            String key = in.text(head.keyBytes);
-            byte[] attributes = in.raw(head.attributesBytes);
-            byte[] body = in.raw(head.bodyBytes);
-            return new JobFields(head.job, head.dueMs, head.state, head.buried, head.priority, head.attempts, head.ttrMs,
-                    head.ttrLeftMs, topic, key, attributes, body, body.length, in.u64OrZero(), in.u64OrZero(), in.u64OrZero(),
-                    in.u64OrZero(), in.text16OrEmpty(), in.u64OrZero(), in.u64OrZero());
-        }
-
-        static JobFields listed(FrameReader f, FrameReader pieces) throws MalformedFrameException {
-            Head head = Head.read(f);
-            int bodyBytes = f.u32();
-            long pushedMs = f.u64();
-            long reservedFirstMs = f.u64();
-            long reservedLastMs = f.u64();
-            long heldBy = f.u64();
-            int reasonBytes = f.u16();
-            return new JobFields(head.job, head.dueMs, head.state, head.buried, head.priority, head.attempts, head.ttrMs,
-                    head.ttrLeftMs, pieces.text(head.topicBytes), pieces.text(head.keyBytes), pieces.raw(head.attributesBytes),
-                    pieces.raw(head.bodyBytes), bodyBytes, pushedMs, reservedFirstMs, reservedLastMs, heldBy,
-                    pieces.text(reasonBytes), 0, 0);
-        }
-
-        private record Head(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs,
-                int topicBytes, int keyBytes, int attributesBytes, int bodyBytes) {
-            static Head read(FrameReader in) throws MalformedFrameException {
-                return new Head(in.u64(), in.u64(), in.u8(), in.u8(), in.u32(), in.u32(), in.u32(), in.u32(), in.u8(), in.u16(),
-                        in.u16(), in.u32());
-            }
+    /**
+     * A page of the leases that the session holds.
+     *
+     * @param marks what is so
+     * @param jobs the jobs, by id
+     */
+    record Leased(int marks, List<Delivered> jobs) implements Response, Proof {
+        /** There are more. */
+        public boolean isMarkedMore() {
+            return (marks & 0x1) != 0;
         }
     }
 
-    /** JOB. */
-    record Job(JobFields job) implements Response {
+    /**
+     * The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order.
+     *
+     * @param results one result per lease, in order
+     */
+    record Settled(List<SettleResult> results) implements Response, Proof {
     }
 
-    /** CHANGED. */
-    record Changed(long job, long dueMs, int state, long version) implements Response {
+    /**
+     * One job as it stands.
+     *
+     * @param job its id
+     * @param dueMs when it is or was due, on the wall clock
+     * @param state where it stands
+     * @param buried why it is buried
+     * @param priority as pushed
+     * @param attempts number of times it was reserved
+     * @param ttrMs length of a lease on it
+     * @param ttrLeftMs remaining time of its lease; 0 when it is not reserved
+     * @param topic its topic
+     * @param key the user's own id; empty for none
+     * @param attributes its attributes
+     * @param body as pushed; empty in a list without bodies
+     * @param pushedMs when it was pushed
+     * @param reservedFirstMs when it was first leased
+     * @param reservedLastMs when it was last leased
+     * @param heldBy the session that got the last lease; 0 for none
+     * @param reason the last reason given with a RELEASE or BURY
+     * @param finishedMs when it was finished
+     * @param version its version; 0 for a finished job that is no longer remembered
+     */
+    record Job(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
+            String key, byte[] attributes, byte[] body, long pushedMs, long reservedFirstMs, long reservedLastMs, long heldBy,
+            String reason, long finishedMs, long version) implements Response, Proof, Shown, Past {
     }
 
-    /** KICKED. */
-    record Kicked(int jobs) implements Response {
+    /**
+     * One job was changed.
+     *
+     * @param job its id
+     * @param dueMs when it is due
+     * @param state the state in which it is now; for DELETE, the one in which it was
+     * @param version its version: after the change, and of a deleted job before it
+     */
+    record Changed(long job, long dueMs, int state, long version) implements Response, Proof {
     }
 
-    /** JOBS. */
-    record Jobs(byte[] cursor, List<JobFields> jobs) implements Response {
+    /**
+     * Jobs were kicked.
+     *
+     * @param jobs how many jobs are ready now that were buried
+     */
+    record Kicked(int jobs) implements Response, Proof {
     }
 
-    /** COUNTED. */
+    /**
+     * A page of jobs.
+     *
+     * @param cursor where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor
+     * @param jobs the jobs, in the order that was asked for
+     */
+    record Jobs(byte[] cursor, List<Listed> jobs) implements Response {
+    }
+
+    /**
+     * How many jobs match.
+     *
+     * @param jobs how many
+     */
     record Counted(long jobs) implements Response {
     }
 
-    /** BULKED. */
+    /**
+     * How many jobs were changed.
+     *
+     * @param jobs how many jobs were changed
+     * @param cursor where the next step goes on; empty if this was the last one
+     * @param inTheWay how many were not moved, as another job has their key in the topic to which they were to go
+     */
     record Bulked(int jobs, byte[] cursor, int inTheWay) implements Response {
     }
 
-    /** The nine totals. */
-    record Totals(long delayed, long ready, long reserved, long buried, long pushed, long finished, long deleted, long expired,
-            long oldestReadyMs) {
-        static Totals read(FrameReader in) throws MalformedFrameException {
-            return new Totals(in.u64(), in.u64(), in.u64(), in.u64(), in.u64(), in.u64(), in.u64(), in.u64(), in.u64());
-        }
+    /**
+     * Counts by topic.
+     *
+     * @param topics each topic, by name
+     */
+    record TopicCounts(List<TopicCount> topics) implements Response, Proof {
     }
 
-    /** The totals of one topic. */
-    record TopicTotals(int marks, String topic, Totals totals) {
-        static List<TopicTotals> list(FrameReader in) throws MalformedFrameException {
-            return in.list(74, (f, p) -> {
-                int marks = f.u8() & 1;
-                int topicBytes = f.u8();
-                Totals totals = Totals.read(f);
-                return new TopicTotals(marks, p.text(topicBytes), totals);
-            });
-        }
-    }
-
-    /** TOPIC_COUNTS. */
-    record TopicCounts(List<TopicTotals> topics) implements Response {
-    }
-
-    /** QUEUE_STATS. */
+    /**
+     * Counts of the queue.
+     *
+     * @param now the server's wall clock, in milliseconds
+     * @param uptimeMs how long the server has been up
+     * @param connections open connections
+     * @param sessions sessions that the queue knows
+     * @param waiting consumers that wait for jobs
+     * @param appliedIndex the last index that was applied
+     * @param term the Raft term
+     * @param stateHash the hash of the state at that index
+     * @param totals the sums over all topics
+     * @param topics each topic, by name
+     * @param stages where the time of the answering node goes
+     */
     record QueueStats(long now, long uptimeMs, int connections, int sessions, int waiting, long appliedIndex, long term,
-            byte[] stateHash, Totals totals, List<TopicTotals> topics, List<Stage> stages) implements Response {
+            byte[] stateHash, Totals totals, List<TopicCount> topics, List<Stage> stages) implements Response, Proof {
     }
 
-    /** One stage of QUEUE_STATS. */
-    record Stage(String stage, long count, long p50Us, long p99Us, long p999Us, long maxUs) {
-        /** Older servers leave the list out. */
-        static List<Stage> listOrNone(FrameReader in) throws MalformedFrameException {
-            return in.remaining() == 0 ? List.of() : in.list(41, (f, p) -> {
-                int stageBytes = f.u8();
-                long count = f.u64();
-                long p50Us = f.u64();
-                long p99Us = f.u64();
-                long p999Us = f.u64();
-                long maxUs = f.u64();
-                return new Stage(p.text(stageBytes), count, p50Us, p99Us, p999Us, maxUs);
-            });
+    /**
+     * Clients' connections.
+     *
+     * @param marks what is so; a page has fewer than asked for if its connections have thousands of subscriptions
+     * @param connections the connections, by number
+     */
+    record ConnectionList(int marks, List<Connection> connections) implements Response, Proof {
+        /** There are more. */
+        public boolean isMarkedMore() {
+            return (marks & 0x1) != 0;
         }
     }
 
-    /** One connection of CONNECTION_LIST. */
-    record Connection(long connection, long session, long sinceMs, int leases, int subscriptions, int reserves, long creditJobs,
-            long creditBytes, long unsentBytes, int marks, String address, String clientName, List<String> topics) {
-        static Connection read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
-            long connection = f.u64();
-            long session = f.u64();
-            long sinceMs = f.u64();
-            int leases = f.u32();
-            int subscriptions = f.u32();
-            int reserves = f.u32();
-            long creditJobs = f.u64();
-            long creditBytes = f.u64();
-            long unsentBytes = f.u64();
-            int marks = f.u8() & 1;
-            int addressBytes = f.u8();
-            int nameBytes = f.u8();
-            int topicCount = f.u8();
-            String address = pieces.text(addressBytes);
-            String name = pieces.text(nameBytes);
-            String[] topics = new String[topicCount];
-            for (int i = 0; i < topicCount; i++) {
-                topics[i] = pieces.text8();
-            }
-            return new Connection(connection, session, sinceMs, leases, subscriptions, reserves, creditJobs, creditBytes,
-                    unsentBytes, marks, address, name, List.of(topics));
-        }
-    }
-
-    /** CONNECTION_LIST. */
-    record ConnectionList(int marks, List<Connection> connections) implements Response {
-    }
-
-    /** TOPIC_SETTINGS. */
+    /**
+     * A topic's policy.
+     *
+     * @param jobs the topic's jobs that are delayed, ready, reserved or buried
+     * @param bytes bytes of their bodies. Jobs that are remembered count for neither, nor for the limits
+     * @param marks what is so
+     * @param settings the settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them
+     */
     record TopicSettings(long jobs, long bytes, int marks, byte[] settings) implements Response {
+        /** Reserving is stopped. */
+        public boolean isMarkedPaused() {
+            return (marks & 0x1) != 0;
+        }
+
+        /** attempts is the server's default, and not set here. */
+        public boolean isMarkedAttemptsOfServer() {
+            return (marks & 0x2) != 0;
+        }
+
+        /** The same of backoff. */
+        public boolean isMarkedBackoffOfServer() {
+            return (marks & 0x4) != 0;
+        }
     }
 
-    /** BACKUP_READY. */
+    /**
+     * A backup can be read.
+     *
+     * @param index the last entry of the log that it contains
+     * @param jobs how many jobs are in it
+     * @param stateHash hash of the state, as in QUEUE_STATS at that index
+     * @param bytes how many bytes there are to be read: all of the backup but its footer
+     */
     record BackupReady(long index, long jobs, byte[] stateHash, long bytes) implements Response {
     }
 
-    /** BACKUP_DATA. */
+    /**
+     * A part of a backup.
+     *
+     * @param data the bytes at that offset; fewer than were asked for only at the end
+     */
     record BackupData(byte[] data) implements Response {
     }
 
-    /** One member of CLUSTER_REPORT. {@code aheadMs} is signed. */
-    record ClusterMember(long node, int role, int marks, long matched, long applied, long aheadMs, long audited, String peerAddress,
-            String clientAddress) {
-        static ClusterMember read(FrameReader f, FrameReader pieces) throws MalformedFrameException {
-            long node = f.u64();
-            int role = f.u8();
-            int marks = f.u8() & 0x3f;
-            long matched = f.u64();
-            long applied = f.u64();
-            long aheadMs = f.u64();
-            long audited = f.u64();
-            int peerBytes = f.u8();
-            int clientBytes = f.u8();
-            return new ClusterMember(node, role, marks, matched, applied, aheadMs, audited, pieces.text(peerBytes),
-                    pieces.text(clientBytes));
-        }
-    }
-
-    /** CLUSTER_REPORT. */
+    /**
+     * The members of the cluster, as one node sees them.
+     *
+     * @param node the node that reports
+     * @param clusterId as in WELCOME
+     * @param leader the leader, as far as it knows; 0 for none
+     * @param term the Raft term, which grows with each election
+     * @param last the last entry in its log
+     * @param commit the last entry that it knows to be committed
+     * @param featureLevel what all members support; it rises when all are upgraded
+     * @param members the voters, then the learners. Empty on a node that waits to be added
+     */
     record ClusterReport(long node, byte[] clusterId, long leader, long term, long last, long commit, int featureLevel,
-            List<ClusterMember> members) implements Response {
+            List<Node> members) implements Response {
     }
 
-    /** ERROR. */
+    /**
+     * The request failed as a whole.
+     *
+     * @param code why: an error code
+     * @param marks what is so
+     * @param applied its known effect. Read any other number as 1
+     * @param retryAfterMs do not try again before this time, whatever the code; the mark retryable is then set. 0: no hint
+     * @param leader the client address of the leader, for {@code NOT_LEADER}; empty if unknown
+     * @param message one sentence for a person. It may change between versions: decide by the code
+     */
     record Error(int code, int marks, int applied, int retryAfterMs, String leader, String message) implements Response {
-        public boolean retryable() {
-            return (marks & 1) != 0;
+        /** The same request may succeed later, as it is. */
+        public boolean isMarkedRetryable() {
+            return (marks & 0x1) != 0;
+        }
+    }
+
+    /**
+     * What became of one pushed job.
+     *
+     * @param outcome what became of it
+     * @param code why it was refused: an error code; else 0
+     * @param job the id that the table of outcomes says, or 0
+     */
+    record PushResult(int outcome, int code, long job) {
+    }
+
+    /**
+     * What became of one lease.
+     *
+     * @param code 0: done; else an error code
+     */
+    record SettleResult(int code) {
+    }
+
+    /**
+     * A job that is now leased to the session.
+     *
+     * @param job its id; with fence, the lease: send both to settle the job
+     * @param fence the number of the lease
+     * @param dueMs when it was due, on the wall clock
+     * @param priority as pushed
+     * @param attempts number of times it was reserved, including this one
+     * @param ttrLeftMs remaining time of the lease when the frame is written
+     * @param topic its topic
+     * @param key the user's own id; empty for none
+     * @param attributes its attributes; empty for none
+     * @param body as pushed
+     * @param deadlineMs when the lease ends, on the clock that WELCOME and PONG of this connection show as {@code clock_ms}; 0:
+     *     not shown
+     */
+    record Delivered(long job, long fence, long dueMs, int priority, int attempts, int ttrLeftMs, String topic, String key,
+            byte[] attributes, byte[] body, long deadlineMs) {
+    }
+
+    /** A job as it stands. */
+    interface Shown {
+        /** Its id. */
+        long job();
+
+        /** When it is or was due, on the wall clock. */
+        long dueMs();
+
+        /** Where it stands. */
+        int state();
+
+        /** Why it is buried. */
+        int buried();
+
+        /** As pushed. */
+        int priority();
+
+        /** Number of times it was reserved. */
+        int attempts();
+
+        /** Length of a lease on it. */
+        int ttrMs();
+
+        /** Remaining time of its lease; 0 when it is not reserved. */
+        int ttrLeftMs();
+
+        /** Its topic. */
+        String topic();
+
+        /** The user's own id; empty for none. */
+        String key();
+
+        /** Its attributes. */
+        byte[] attributes();
+
+        /** As pushed; empty in a list without bodies. */
+        byte[] body();
+    }
+
+    /** What happened to a job so far. Times are on the wall clock; 0 means that it did not happen, or is not known. */
+    interface Past {
+        /** When it was pushed. */
+        long pushedMs();
+
+        /** When it was first leased. */
+        long reservedFirstMs();
+
+        /** When it was last leased. */
+        long reservedLastMs();
+
+        /** The session that got the last lease; 0 for none. */
+        long heldBy();
+
+        /** The last reason given with a RELEASE or BURY. */
+        String reason();
+    }
+
+    /**
+     * A job on a page of a list.
+     *
+     * @param job its id
+     * @param dueMs when it is or was due, on the wall clock
+     * @param state where it stands
+     * @param buried why it is buried
+     * @param priority as pushed
+     * @param attempts number of times it was reserved
+     * @param ttrMs length of a lease on it
+     * @param ttrLeftMs remaining time of its lease; 0 when it is not reserved
+     * @param topic its topic
+     * @param key the user's own id; empty for none
+     * @param attributes its attributes
+     * @param body as pushed; empty in a list without bodies
+     * @param bodyBytes the length of the body, whether it is shown or not
+     * @param pushedMs when it was pushed
+     * @param reservedFirstMs when it was first leased
+     * @param reservedLastMs when it was last leased
+     * @param heldBy the session that got the last lease; 0 for none
+     * @param reason the last reason given with a RELEASE or BURY
+     */
+    record Listed(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
+            String key, byte[] attributes, byte[] body, int bodyBytes, long pushedMs, long reservedFirstMs, long reservedLastMs,
+            long heldBy, String reason) implements Shown, Past {
+    }
+
+    /**
+     * Counts, of one topic or of all.
+     *
+     * @param delayed jobs whose due time lies ahead
+     * @param ready jobs that wait for a consumer
+     * @param reserved jobs under a lease
+     * @param buried jobs set aside
+     * @param pushed jobs pushed or moved here so far
+     * @param finished jobs finished so far
+     * @param deleted jobs deleted, replaced, or moved to another topic so far
+     * @param expired jobs dropped by their expiry so far
+     * @param oldestReadyMs time since the oldest ready job was due; 0 without one
+     */
+    record Totals(long delayed, long ready, long reserved, long buried, long pushed, long finished, long deleted, long expired,
+            long oldestReadyMs) {
+    }
+
+    /**
+     * The counts of one topic.
+     *
+     * @param marks what is so
+     * @param topic its name
+     * @param delayed jobs whose due time lies ahead
+     * @param ready jobs that wait for a consumer
+     * @param reserved jobs under a lease
+     * @param buried jobs set aside
+     * @param pushed jobs pushed or moved here so far
+     * @param finished jobs finished so far
+     * @param deleted jobs deleted, replaced, or moved to another topic so far
+     * @param expired jobs dropped by their expiry so far
+     * @param oldestReadyMs time since the oldest ready job was due; 0 without one
+     */
+    record TopicCount(int marks, String topic, long delayed, long ready, long reserved, long buried, long pushed, long finished,
+            long deleted, long expired, long oldestReadyMs) {
+        /** Reserving is stopped. */
+        public boolean isMarkedPaused() {
+            return (marks & 0x1) != 0;
+        }
+    }
+
+    /**
+     * How long one stage of the work on a node took, over its last minutes. Times are in microseconds.
+     *
+     * @param stage its name
+     * @param count how many durations there are
+     * @param p50Us the median
+     * @param p99Us 99 % of them are at most this
+     * @param p999Us 99.9 % of them are at most this
+     * @param maxUs the longest
+     */
+    record Stage(String stage, long count, long p50Us, long p99Us, long p999Us, long maxUs) {
+    }
+
+    /**
+     * One client that is connected to the node.
+     *
+     * @param connection its number. It is never reused, not by another node and not after a restart
+     * @param session the session that it speaks for; 0 before WELCOME, and after the session has ended
+     * @param sinceMs when it connected, on the wall clock
+     * @param leases leases that the session holds, without those that outlive it
+     * @param subscriptions its subscriptions
+     * @param reserves its waiting RESERVEs
+     * @param creditJobs remaining credit of its subscriptions, in jobs; below 0 counts as 0
+     * @param creditBytes the same in bytes
+     * @param unsentBytes bytes for it that its socket has not yet accepted, as far as known: what it accepted is reported in
+     *     steps of up to 256 KiB, so less than that says nothing
+     * @param marks what is so
+     * @param address its network address
+     * @param clientName the name in its HELLO
+     * @param topics some of the topics that it waits for
+     */
+    record Connection(long connection, long session, long sinceMs, int leases, int subscriptions, int reserves, long creditJobs,
+            long creditBytes, long unsentBytes, int marks, String address, String clientName, List<String> topics) {
+        /** It waits for more topics than are listed. */
+        public boolean isMarkedMoreTopics() {
+            return (marks & 0x1) != 0;
+        }
+    }
+
+    /**
+     * One node of the cluster, as clients see it.
+     *
+     * @param node its number
+     * @param marks what is so
+     * @param address where clients connect, as {@code host:port}. Behind a proxy or NAT, start each node with
+     *     {@code --client-address}, or clients go round
+     */
+    record Member(long node, int marks, String address) {
+        /** It leads. */
+        public boolean isMarkedLeads() {
+            return (marks & 0x1) != 0;
+        }
+    }
+
+    /**
+     * One member of the cluster, as one node sees it. Unknown values are 0.
+     *
+     * @param node its number
+     * @param role what it is. A newer server may have more roles: show them as unknown
+     * @param marks what is so, and what is known
+     * @param matched the last entry that it has, durable. Only the leader knows it of other members
+     * @param applied the last entry that it reported as applied
+     * @param aheadMs how far its wall clock is ahead of the reporting node's; negative if it is behind
+     * @param audited members compare the hashes of their states after certain entries: the newest of these that it reported
+     * @param peerAddress the address for other members; empty if unknown
+     * @param clientAddress the address for clients; empty if unknown
+     */
+    record Node(long node, int role, int marks, long matched, long applied, long aheadMs, long audited, String peerAddress,
+            String clientAddress) {
+        /** The reporting node is connected to it, or is it. */
+        public boolean isMarkedConnected() {
+            return (marks & 0x1) != 0;
         }
 
-        public boolean mayBeApplied() {
-            return applied != 0;
+        /** matched is known. */
+        public boolean isMarkedMatched() {
+            return (marks & 0x2) != 0;
+        }
+
+        /** applied is known. */
+        public boolean isMarkedApplied() {
+            return (marks & 0x4) != 0;
+        }
+
+        /** ahead_ms is known. */
+        public boolean isMarkedAhead() {
+            return (marks & 0x8) != 0;
+        }
+
+        /** The comparison of states is known. */
+        public boolean isMarkedCompared() {
+            return (marks & 0x10) != 0;
+        }
+
+        /** The states are the same. */
+        public boolean isMarkedSameState() {
+            return (marks & 0x20) != 0;
         }
     }
 }

@@ -1,9 +1,9 @@
 package io.adjourn.client.internal.session;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import io.adjourn.client.internal.wire.FrameWriter;
+import io.adjourn.client.IdempotencyKey;
 import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.util.Collections;
@@ -32,27 +32,30 @@ class KeysTest {
         guard.unlock();
     }
 
-    private static byte[] key(long low, long high) {
-        return new FrameWriter(16).u64(low).u64(high).toBytes();
+    private static IdempotencyKey key(long low, long high) {
+        return new IdempotencyKey(high, low);
     }
 
     @Test
     void theNextKeyIsBehindTheJobsOfThePush() {
-        requests.nextKeyLow = -3;
-        requests.nextKeyHigh = 7;
-        assertArrayEquals(key(-3, 7), requests.takeKey(2));
-        assertArrayEquals(key(-1, 7), requests.takeKey(4));
-        assertArrayEquals(key(3, 8), requests.takeKey(1));
-        assertArrayEquals(key(4, 8), requests.takeKey(1));
+        requests.nextKey = key(-3, 7);
+        assertEquals(key(-3, 7), requests.takeKey(2));
+        assertEquals(key(-1, 7), requests.takeKey(4));
+        assertEquals(key(3, 8), requests.takeKey(1));
+        assertEquals(key(4, 8), requests.takeKey(1));
     }
 
     @Test
-    void zeroIsLeftOut() {
-        requests.nextKeyLow = -1;
-        requests.nextKeyHigh = -1;
-        assertArrayEquals(key(-1, -1), requests.takeKey(1));
-        assertArrayEquals(key(1, 0), requests.takeKey(2));
-        assertArrayEquals(key(3, 0), requests.takeKey(1));
+    void aKeyWithoutRoomForTheJobsIsDrawnAnew() {
+        requests.nextKey = key(-2, -1);
+        assertEquals(key(-2, -1), requests.takeKey(2));
+        IdempotencyKey drawn = requests.nextKey;
+        assertEquals(drawn, requests.takeKey(2));
+        assertEquals(drawn.plus(2), requests.takeKey(1));
+        requests.nextKey = key(-2, -1);
+        drawn = requests.takeKey(3);
+        assertNotEquals(key(-2, -1), drawn);
+        assertEquals(drawn.plus(3), requests.takeKey(1));
     }
 
     @Test
@@ -111,8 +114,8 @@ class KeysTest {
 
     /** The callers of the first two wait for this long. */
     private List<Open> acceptThree(long timeout) {
-        Request.PushJob job = new Request.PushJob(0, 0, 0, 0, 0, "", new byte[0], new byte[0]);
-        Request.Push push = new Request.Push(0, "t", Collections.nCopies(4_096, job));
+        Request.NewJob job = new Request.NewJob(0, 0, 0, 0, 0, "", new byte[0], new byte[0]);
+        Request.Push push = Pushes.of("t", Collections.nCopies(4_096, job));
         List<Open> pushes = Stream.of(timeout, timeout, HOUR)
                 .map(wait -> new Open(Open.Kind.CALL, push, null, ticker.now(), wait)).toList();
         pushes.forEach(requests::accept);

@@ -1,0 +1,2 @@
+// Package limits has the limits of an Adjourn queue, as protocol.md lists them.
+package limits

@@ -1,0 +1,120 @@
+// Generated from the schema by `make generate`. Do not edit.
+package io.adjourn.client.internal.wire;
+
+/** The numbers of choices that are no types of the public API. */
+public final class Choice {
+    private Choice() {
+    }
+
+    /** How a due time counts. */
+    public static final class DueKind {
+        /** Milliseconds after the queue accepts the request. */
+        public static final int AFTER = 0;
+        /** On the wall clock. */
+        public static final int AT = 1;
+
+        private DueKind() {
+        }
+    }
+
+    /** How far the clock of a server for tests moves. */
+    public static final class Step {
+        /** By a duration. */
+        public static final int BY = 0;
+        /** To the time at which the next delayed job is due, of all topics. */
+        public static final int TO_NEXT = 1;
+
+        private Step() {
+        }
+    }
+
+    /** How a job reference names a job. */
+    public static final class JobKind {
+        /** By its id. */
+        public static final int ID = 0;
+        /** By its topic and key. */
+        public static final int KEY = 1;
+
+        private JobKind() {
+        }
+    }
+
+    /** What a bulk change does to each job. */
+    public static final class Change {
+        /** Removes it. */
+        public static final int DELETE = 0;
+        /** Makes it ready if it is buried. */
+        public static final int KICK = 1;
+        /** Makes it ready if it is delayed. */
+        public static final int RUN_NOW = 2;
+        /** Gives it a new due time. */
+        public static final int RESCHEDULE = 3;
+        /** Moves it to another topic. */
+        public static final int MOVE = 4;
+
+        private Change() {
+        }
+    }
+
+    /** What became of a pushed job. */
+    public static final class Outcome {
+        /** It is in the queue, and durable; {@code job} is its id. */
+        public static final int PUSHED = 0;
+        /** A job with this key exists; {@code job} is the id of that one. */
+        public static final int KEPT = 1;
+        /** It took the place of the job with its key; {@code job} is its own, new id. */
+        public static final int REPLACED = 2;
+        /** {@code code} is an error code; {@code job} is the existing job for {@code KEY_EXISTS} and {@code RESERVED}, else 0. */
+        public static final int REFUSED = 3;
+        /** The job with its key waits for the new due time; {@code job} is the id of that one. */
+        public static final int POSTPONED = 4;
+
+        private Outcome() {
+        }
+    }
+
+    /** Why a server closes a connection. */
+    public static final class GoingAway {
+        /** Not said. */
+        public static final int UNKNOWN = 0;
+        /** The server stops; new requests are answered with {@code STOPPING}. */
+        public static final int STOPPING = 1;
+        /** This node no longer leads. */
+        public static final int NOT_LEADER = 2;
+        /** Another connection took the session over. */
+        public static final int SESSION_TAKEN_OVER = 3;
+        /** An operator closed the connection. */
+        public static final int DISCONNECTED = 4;
+
+        private GoingAway() {
+        }
+    }
+
+    /** What a member of the cluster is. */
+    public static final class Role {
+        /** It receives the log and does not vote. */
+        public static final int LEARNER = 0;
+        /** It votes, and its disk counts. */
+        public static final int VOTER = 1;
+        /** A voter that leads. */
+        public static final int LEADER = 2;
+
+        private Role() {
+        }
+    }
+
+    /** How the wait grows with the attempts. */
+    public static final class BackoffKind {
+        /** One wait, always the same. */
+        public static final int FIXED = 0;
+        /** Step, maximum: a step more after each attempt. */
+        public static final int LINEAR = 1;
+        /** First, maximum: twice as long after each attempt. */
+        public static final int EXPONENTIAL = 2;
+        /** 1 to 32 waits, one after the other; the last one repeats. */
+        public static final int LIST = 3;
+
+        private BackoffKind() {
+        }
+    }
+}

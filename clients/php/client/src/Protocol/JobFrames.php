@@ -1,0 +1,471 @@
+<?php
+
+// Generated from schema/*.toml by `make generate`. Do not edit.
+
+declare(strict_types=1);
+
+namespace Adjourn\Protocol;
+
+use function strlen;
+use function substr;
+
+/**
+ * Frames about jobs that are not leased.
+ *
+ * @phpstan-type Listed array{
+ *     job: int, // Its id.
+ *     due_ms: int, // When it is or was due, on the wall clock.
+ *     state: int, // Where it stands.
+ *     buried: int, // Why it is buried.
+ *     priority: int, // As pushed.
+ *     attempts: int, // Number of times it was reserved.
+ *     ttr_ms: int, // Length of a lease on it.
+ *     ttr_left_ms: int, // Remaining time of its lease; 0 when it is not reserved.
+ *     topic: string, // Its topic.
+ *     key: string, // The user's own id; empty for none.
+ *     attributes: string, // Its attributes.
+ *     body: string, // As pushed; empty in a list without bodies.
+ *     body_bytes: int, // The length of the body, whether it is shown or not.
+ *     pushed_ms: int, // When it was pushed.
+ *     reserved_first_ms: int, // When it was first leased.
+ *     reserved_last_ms: int, // When it was last leased.
+ *     held_by: int, // The session that got the last lease; 0 for none.
+ *     reason: string, // The last reason given with a RELEASE or BURY.
+ * }
+ */
+final class JobFrames
+{
+    /** Show bodies. */
+    public const LIST_MARKS_BODIES = 1;
+    /** Removes it. */
+    public const CHANGE_DELETE = 0;
+    /** Makes it ready if it is buried. */
+    public const CHANGE_KICK = 1;
+    /** Makes it ready if it is delayed. */
+    public const CHANGE_RUN_NOW = 2;
+    /** Gives it a new due time. */
+    public const CHANGE_RESCHEDULE = 3;
+    /** Moves it to another topic. */
+    public const CHANGE_MOVE = 4;
+
+    /**
+     * GET: Reads one job.
+     *
+     * @param array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * } $f
+     */
+    public static function encodeGet(array $f): string
+    {
+        return self::encodeReference($f['ref']);
+    }
+
+    /**
+     * DELETE: Removes one job, whatever its state.
+     *
+     * @param array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * } $f
+     */
+    public static function encodeDelete(array $f): string
+    {
+        return self::encodeReference($f['ref']);
+    }
+
+    /**
+     * RESCHEDULE: Gives one delayed or ready job a new due time; a buried one is kicked first.
+     *
+     * @param array{
+     *     due_ms: int, // With due_kind: the due point.
+     *     due_kind: int, // How due_ms counts.
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     *     if_version?: int, // Only if the job is still of this version; absent or 0: in any case.
+     * } $f
+     */
+    public static function encodeReschedule(array $f): string
+    {
+        if ($f['due_kind'] >> 8 !== 0) {
+            throw Codec::outOfRange(['due_kind' => [$f['due_kind'], 8]]);
+        }
+        $late = '';
+        $ifVersion = $f['if_version'] ?? 0;
+        if ($ifVersion !== 0) {
+            $late = pack('P', $ifVersion);
+        }
+
+        return pack('PC', $f['due_ms'], $f['due_kind'])
+            . self::encodeReference($f['ref'])
+            . $late;
+    }
+
+    /**
+     * RUN_NOW: Makes one delayed job ready at once.
+     *
+     * @param array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * } $f
+     */
+    public static function encodeRunNow(array $f): string
+    {
+        return self::encodeReference($f['ref']);
+    }
+
+    /**
+     * KICK: Makes one buried job ready.
+     *
+     * @param array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * } $f
+     */
+    public static function encodeKick(array $f): string
+    {
+        return self::encodeReference($f['ref']);
+    }
+
+    /**
+     * PEEK: Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
+     *
+     * @param array{
+     *     topic: string, // The topic to look at.
+     * } $f
+     */
+    public static function encodePeek(array $f): string
+    {
+        if (strlen($f['topic']) >> 8 !== 0) {
+            throw Codec::outOfRange(['topic' => [strlen($f['topic']), 8]]);
+        }
+
+        return pack('C', strlen($f['topic']))
+            . $f['topic'];
+    }
+
+    /**
+     * KICK_MANY: Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
+     *
+     * @param array{
+     *     jobs_max: int, // Most jobs to kick: 1 to `KICK_JOBS_MAX`.
+     *     topic: string, // The topic of the buried jobs.
+     * } $f
+     */
+    public static function encodeKickMany(array $f): string
+    {
+        if ((strlen($f['topic']) >> 8 | $f['jobs_max'] >> 32) !== 0) {
+            throw Codec::outOfRange(['jobs_max' => [$f['jobs_max'], 32], 'topic' => [strlen($f['topic']), 8]]);
+        }
+
+        return pack('VC', $f['jobs_max'], strlen($f['topic']))
+            . $f['topic'];
+    }
+
+    /**
+     * LIST: Shows jobs, a page at a time.
+     *
+     * @param array{
+     *     jobs_max: int, // Most jobs on the page: 1 to `LIST_JOBS_MAX`.
+     *     order: int, // In which order.
+     *     marks: int, // What to show.
+     *     cursor: string, // The cursor of the previous page; empty for the first page.
+     *     filter: string, // The conditions that the jobs meet.
+     * } $f
+     */
+    public static function encodeList(array $f): string
+    {
+        if ((($f['order'] | $f['marks']) >> 8 | (strlen($f['cursor']) | strlen($f['filter'])) >> 16 | $f['jobs_max'] >> 32) !== 0) {
+            throw Codec::outOfRange([
+                'jobs_max' => [$f['jobs_max'], 32],
+                'order' => [$f['order'], 8],
+                'marks' => [$f['marks'], 8],
+                'cursor' => [strlen($f['cursor']), 16],
+                'filter' => [strlen($f['filter']), 16],
+            ]);
+        }
+
+        return pack('VCCv', $f['jobs_max'], $f['order'], $f['marks'], strlen($f['cursor']))
+            . $f['cursor']
+            . pack('v', strlen($f['filter']))
+            . $f['filter'];
+    }
+
+    /**
+     * COUNT: Counts the jobs that match.
+     *
+     * @param array{
+     *     filter: string, // The conditions that the jobs meet, as in LIST.
+     * } $f
+     */
+    public static function encodeCount(array $f): string
+    {
+        if (strlen($f['filter']) >> 16 !== 0) {
+            throw Codec::outOfRange(['filter' => [strlen($f['filter']), 16]]);
+        }
+
+        return pack('v', strlen($f['filter']))
+            . $f['filter'];
+    }
+
+    /**
+     * BULK: Does the same to many jobs, a bounded number with each request.
+     *
+     * @param array{
+     *     jobs_max: int, // Most jobs to change in this step: 1 to `BULK_JOBS_MAX`.
+     *     change: int, // What to do to each: the same effect as the request for one job.
+     *     due_ms: int, // For 3: the new due time, on the wall clock. Else 0, which is not looked at.
+     *     cursor: string, // The cursor of the previous step; empty for the first step.
+     *     filter: string, // The conditions that the jobs meet, as in LIST.
+     *     to?: string, // With 4: the topic to which the jobs go. Else absent or empty.
+     * } $f
+     */
+    public static function encodeBulk(array $f): string
+    {
+        if (($f['change'] >> 8 | (strlen($f['cursor']) | strlen($f['filter'])) >> 16 | $f['jobs_max'] >> 32) !== 0) {
+            throw Codec::outOfRange([
+                'jobs_max' => [$f['jobs_max'], 32],
+                'change' => [$f['change'], 8],
+                'cursor' => [strlen($f['cursor']), 16],
+                'filter' => [strlen($f['filter']), 16],
+            ]);
+        }
+        $late = '';
+        $to = $f['to'] ?? '';
+        if ($to !== '') {
+            if (strlen($to) >> 8 !== 0) {
+                throw Codec::outOfRange(['to' => [strlen($to), 8]]);
+            }
+            $late = pack('C', strlen($to)) . $to;
+        }
+
+        return pack('VCPv', $f['jobs_max'], $f['change'], $f['due_ms'], strlen($f['cursor']))
+            . $f['cursor']
+            . pack('v', strlen($f['filter']))
+            . $f['filter']
+            . $late;
+    }
+
+    /**
+     * JOB: One job as it stands.
+     *
+     * @return array{
+     *     job: int, // Its id.
+     *     due_ms: int, // When it is or was due, on the wall clock.
+     *     state: int, // Where it stands.
+     *     buried: int, // Why it is buried.
+     *     priority: int, // As pushed.
+     *     attempts: int, // Number of times it was reserved.
+     *     ttr_ms: int, // Length of a lease on it.
+     *     ttr_left_ms: int, // Remaining time of its lease; 0 when it is not reserved.
+     *     topic: string, // Its topic.
+     *     key: string, // The user's own id; empty for none.
+     *     attributes: string, // Its attributes.
+     *     body: string, // As pushed; empty in a list without bodies.
+     *     pushed_ms: int, // When it was pushed.
+     *     reserved_first_ms: int, // When it was first leased.
+     *     reserved_last_ms: int, // When it was last leased.
+     *     held_by: int, // The session that got the last lease; 0 for none.
+     *     reason: string, // The last reason given with a RELEASE or BURY.
+     *     finished_ms: int, // When it was finished.
+     *     version: int, // Its version; 0 for a finished job that is no longer remembered.
+     * }
+     */
+    public static function decodeJob(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody', 43, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f['key'] = Codec::text($frame, $at, $f['key']);
+        $f['attributes'] = Codec::bytes($frame, $at, $f['attributes']);
+        $f['body'] = Codec::bytes($frame, $at, $f['body']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Ppushed_ms', 8, $frame, $at);
+        } else {
+            $f['pushed_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Preserved_first_ms', 8, $frame, $at);
+        } else {
+            $f['reserved_first_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Preserved_last_ms', 8, $frame, $at);
+        } else {
+            $f['reserved_last_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pheld_by', 8, $frame, $at);
+        } else {
+            $f['held_by'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('vreason', 2, $frame, $at);
+            $f['reason'] = Codec::text($frame, $at, $f['reason']);
+        } else {
+            $f['reason'] = '';
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pfinished_ms', 8, $frame, $at);
+        } else {
+            $f['finished_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pversion', 8, $frame, $at);
+        } else {
+            $f['version'] = 0;
+        }
+
+        return $f;
+    }
+
+    /**
+     * CHANGED: One job was changed.
+     *
+     * @return array{
+     *     job: int, // Its id.
+     *     due_ms: int, // When it is due.
+     *     state: int, // The state in which it is now; for DELETE, the one in which it was.
+     *     version: int, // Its version: after the change, and of a deleted job before it.
+     * }
+     */
+    public static function decodeChanged(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pjob/Pdue_ms/Cstate', 17, $frame, $at);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pversion', 8, $frame, $at);
+        } else {
+            $f['version'] = 0;
+        }
+
+        return $f;
+    }
+
+    /**
+     * KICKED: Jobs were kicked.
+     *
+     * @return array{
+     *     jobs: int, // How many jobs are ready now that were buried.
+     * }
+     */
+    public static function decodeKicked(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Vjobs', 4, $frame, $at);
+
+        return $f;
+    }
+
+    /**
+     * JOBS: A page of jobs.
+     *
+     * @return array{
+     *     cursor: string, // Where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor.
+     *     jobs: list<Listed>, // The jobs, in the order that was asked for.
+     * }
+     */
+    public static function decodeJobs(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('vcursor', 2, $frame, $at);
+        $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
+        $f['jobs'] = self::decodeListOfListed($frame, $at);
+
+        return $f;
+    }
+
+    /**
+     * COUNTED: How many jobs match.
+     *
+     * @return array{
+     *     jobs: int, // How many.
+     * }
+     */
+    public static function decodeCounted(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pjobs', 8, $frame, $at);
+
+        return $f;
+    }
+
+    /**
+     * BULKED: How many jobs were changed.
+     *
+     * @return array{
+     *     jobs: int, // How many jobs were changed.
+     *     cursor: string, // Where the next step goes on; empty if this was the last one.
+     *     in_the_way: int, // How many were not moved, as another job has their key in the topic to which they were to go.
+     * }
+     */
+    public static function decodeBulked(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Vjobs/vcursor', 6, $frame, $at);
+        $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Vin_the_way', 4, $frame, $at);
+        } else {
+            $f['in_the_way'] = 0;
+        }
+
+        return $f;
+    }
+
+    /** @param array{job: int}|array{topic: string, key: string} $ref */
+    private static function encodeReference(array $ref): string
+    {
+        if (isset($ref['job'])) {
+            return pack('CP', 0, $ref['job']);
+        }
+        if (strlen($ref['topic']) >> 8 !== 0 || strlen($ref['key']) >> 16 !== 0) {
+            throw Codec::outOfRange(['topic' => [strlen($ref['topic']), 8], 'key' => [strlen($ref['key']), 16]]);
+        }
+
+        return pack('CC', 1, strlen($ref['topic'])) . $ref['topic'] . pack('v', strlen($ref['key'])) . $ref['key'];
+    }
+
+    /**
+     * A job on a page of a list.
+     *
+     * @return list<Listed>
+     */
+    private static function decodeListOfListed(string $frame, int &$at): array
+    {
+        [$fixed, $count] = Codec::listHead($frame, $at, 81);
+        $end = strlen($frame);
+        for ($items = []; $count > 0; --$count) {
+            if ($fixed > $end - $at) {
+                throw Malformed::cutOff();
+            }
+            $item = unpack('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody/Vbody_bytes/Ppushed_ms/Preserved_first_ms/Preserved_last_ms/Pheld_by/vreason', $frame, $at);
+            $at += $fixed;
+            if ($item['topic'] + $item['key'] + $item['attributes'] + $item['body'] + $item['reason'] > $end - $at) {
+                throw Malformed::cutOff();
+            }
+            $bytes = $item['topic'];
+            $item['topic'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['topic']) !== 1) {
+                throw Malformed::noText();
+            }
+            $bytes = $item['key'];
+            $item['key'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['key']) !== 1) {
+                throw Malformed::noText();
+            }
+            $bytes = $item['attributes'];
+            $item['attributes'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            $bytes = $item['body'];
+            $item['body'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            $bytes = $item['reason'];
+            $item['reason'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['reason']) !== 1) {
+                throw Malformed::noText();
+            }
+            $items[] = $item;
+        }
+
+        return $items;
+    }
+}

@@ -1,0 +1,293 @@
+// Generated from the schema by `make generate`. Do not edit.
+
+/** Numbers that stand for one of some choices, by their names and in their order, and bits by their names. */
+
+/** How a due time counts. */
+export const DUE_KIND = {
+  /** Milliseconds after the queue accepts the request. */
+  after: 0,
+  /** On the wall clock. */
+  at: 1,
+} as const;
+/** The names of `DUE_KIND`, each at the place of its number. */
+export const DUE_KIND_NAMES = ['after', 'at'] as const;
+
+/** What happens if the topic has a job with the key. */
+export const IF_EXISTS = {
+  /** The push of this job is refused. */
+  reject: 0,
+  /** The job that is there stays; its id is the answer. */
+  keep: 1,
+  /** The new job takes its place, unless it is reserved. */
+  replace: 2,
+  /** The new job takes its place, even if it is reserved. */
+  replace_any: 3,
+  /** The job that is there waits for the new due time. */
+  postpone: 4,
+} as const;
+/** The names of `IF_EXISTS`, each at the place of its number. */
+export const IF_EXISTS_NAMES = ['reject', 'keep', 'replace', 'replace_any', 'postpone'] as const;
+
+/** How far the clock of a server for tests moves. */
+export const STEP = {
+  /** By a duration. */
+  by: 0,
+  /** To the time at which the next delayed job is due, of all topics. */
+  to_next: 1,
+} as const;
+/** The names of `STEP`, each at the place of its number. */
+export const STEP_NAMES = ['by', 'to_next'] as const;
+
+/** How a job reference names a job. */
+export const JOB_KIND = {
+  /** By its id. */
+  id: 0,
+  /** By its topic and key. */
+  key: 1,
+} as const;
+/** The names of `JOB_KIND`, each at the place of its number. */
+export const JOB_KIND_NAMES = ['id', 'key'] as const;
+
+/** In which order jobs are listed. */
+export const ORDER = {
+  /** By due time, then id. */
+  due: 0,
+  /** By id, which is the order in which they were pushed. */
+  id: 1,
+  /** By key, then id, without the jobs that have no key. */
+  key: 2,
+} as const;
+/** The names of `ORDER`, each at the place of its number. */
+export const ORDER_NAMES = ['due', 'id', 'key'] as const;
+
+/** What a bulk change does to each job. */
+export const CHANGE = {
+  /** Removes it. */
+  delete: 0,
+  /** Makes it ready if it is buried. */
+  kick: 1,
+  /** Makes it ready if it is delayed. */
+  run_now: 2,
+  /** Gives it a new due time. */
+  reschedule: 3,
+  /** Moves it to another topic. */
+  move: 4,
+} as const;
+/** The names of `CHANGE`, each at the place of its number. */
+export const CHANGE_NAMES = ['delete', 'kick', 'run_now', 'reschedule', 'move'] as const;
+
+/**
+ * What became of a pushed job. Any other number: read it as 3 with `OUTCOME_UNKNOWN`: for this job only, report
+ * "outcome unknown"; `job` is the one to look at with GET, or 0.
+ */
+export const OUTCOME = {
+  /** It is in the queue, and durable; `job` is its id. */
+  pushed: 0,
+  /** A job with this key exists; `job` is the id of that one. */
+  kept: 1,
+  /** It took the place of the job with its key; `job` is its own, new id. */
+  replaced: 2,
+  /** `code` is an error code; `job` is the existing job for `KEY_EXISTS` and `RESERVED`, else 0. */
+  refused: 3,
+  /** The job with its key waits for the new due time; `job` is the id of that one. */
+  postponed: 4,
+} as const;
+/** The names of `OUTCOME`, each at the place of its number. */
+export const OUTCOME_NAMES = ['pushed', 'kept', 'replaced', 'refused', 'postponed'] as const;
+
+/** Where a job stands. Any other number: a state that only a newer server knows. */
+export const STATE = {
+  /** Its due time lies ahead. */
+  delayed: 0,
+  /** It waits for a consumer. */
+  ready: 1,
+  /** A consumer holds it under a lease. */
+  reserved: 2,
+  /** It is set aside until somebody kicks it. */
+  buried: 3,
+  /** It was finished, and is still remembered. */
+  finished: 4,
+} as const;
+/** The names of `STATE`, each at the place of its number. */
+export const STATE_NAMES = ['delayed', 'ready', 'reserved', 'buried', 'finished'] as const;
+
+/** Why a job is buried. Any other number: a reason that only a newer server knows. */
+export const BURIED = {
+  /** The job is not buried. */
+  not_buried: 0,
+  /** A consumer buried it. */
+  consumer: 1,
+  /** Its attempts are used up. */
+  attempts_used_up: 2,
+  /** It was too late. */
+  too_late: 3,
+} as const;
+/** The names of `BURIED`, each at the place of its number. */
+export const BURIED_NAMES = ['not_buried', 'consumer', 'attempts_used_up', 'too_late'] as const;
+
+/** Why a server closes a connection. Any other number: not said. */
+export const GOING_AWAY = {
+  /** Not said. */
+  unknown: 0,
+  /** The server stops; new requests are answered with `STOPPING`. */
+  stopping: 1,
+  /** This node no longer leads. */
+  not_leader: 2,
+  /** Another connection took the session over. */
+  session_taken_over: 3,
+  /** An operator closed the connection. */
+  disconnected: 4,
+} as const;
+/** The names of `GOING_AWAY`, each at the place of its number. */
+export const GOING_AWAY_NAMES = ['unknown', 'stopping', 'not_leader', 'session_taken_over', 'disconnected'] as const;
+
+/** The known effect of a request that failed. Any other number: as 1. */
+export const APPLIED = {
+  /** Nothing was changed. */
+  no: 0,
+  /** It may have been applied, or may still be. */
+  unknown: 1,
+} as const;
+/** The names of `APPLIED`, each at the place of its number. */
+export const APPLIED_NAMES = ['no', 'unknown'] as const;
+
+/** What a member of the cluster is. Any other number: a role that only a newer server knows. */
+export const ROLE = {
+  /** It receives the log and does not vote. */
+  learner: 0,
+  /** It votes, and its disk counts. */
+  voter: 1,
+  /** A voter that leads. */
+  leader: 2,
+} as const;
+/** The names of `ROLE`, each at the place of its number. */
+export const ROLE_NAMES = ['learner', 'voter', 'leader'] as const;
+
+/** How the wait grows with the attempts. Any other number: a backoff that only a newer server knows: skip it. */
+export const BACKOFF_KIND = {
+  /** One wait, always the same. */
+  fixed: 0,
+  /** Step, maximum: a step more after each attempt. */
+  linear: 1,
+  /** First, maximum: twice as long after each attempt. */
+  exponential: 2,
+  /** 1 to 32 waits, one after the other; the last one repeats. */
+  list: 3,
+} as const;
+/** The names of `BACKOFF_KIND`, each at the place of its number. */
+export const BACKOFF_KIND_NAMES = ['fixed', 'linear', 'exponential', 'list'] as const;
+
+/** What happens to a late job. Any other number: an action that only a newer server knows: skip the setting. */
+export const LATE_ACTION = {
+  /** Late jobs come due no faster than this many per second. */
+  rate: 0,
+  /** It becomes due anew within this many milliseconds. */
+  spread: 1,
+  /** It is buried; the value is 0. */
+  bury: 2,
+  /** It is dropped, and counted as expired; the value is 0. */
+  drop: 3,
+} as const;
+/** The names of `LATE_ACTION`, each at the place of its number. */
+export const LATE_ACTION_NAMES = ['rate', 'spread', 'bury', 'drop'] as const;
+
+/** What a client wants of its connection. */
+export const HELLO_OPTIONS = {
+  /**
+   * Leases run to their deadline whatever happens to the session, see sessions. It takes effect only when a session is
+   * opened; a resumed session keeps what it was opened with.
+   */
+  leasesOutlive: 1,
+  /** None is opened if `session` is 0, see connections without a session. */
+  noSession: 2,
+} as const;
+
+/** What became of the session. */
+export const WELCOME_MARKS = {
+  /** The session was resumed. */
+  resumed: 1,
+  /** Its leases were kept. */
+  leasesKept: 2,
+} as const;
+
+/** What is so of a member. */
+export const MEMBER_MARKS = {
+  /** It leads. */
+  leads: 1,
+} as const;
+
+/** What is so of a page. */
+export const PAGE_MARKS = {
+  /** There are more. */
+  more: 1,
+} as const;
+
+/** What a list shows. */
+export const LIST_MARKS = {
+  /** Show bodies. */
+  bodies: 1,
+} as const;
+
+/** What is so of a topic. */
+export const TOPIC_MARKS = {
+  /** Reserving is stopped. */
+  paused: 1,
+} as const;
+
+/** What is so of a topic, and where its settings come from. */
+export const SETTINGS_MARKS = {
+  /** Reserving is stopped. */
+  paused: 1,
+  /** *attempts* is the server's default, and not set here. */
+  attemptsOfServer: 2,
+  /** The same of *backoff*. */
+  backoffOfServer: 4,
+} as const;
+
+/** What is so of a connection. */
+export const CONNECTION_MARKS = {
+  /** It waits for more topics than are listed. */
+  moreTopics: 1,
+} as const;
+
+/** What else a DISCONNECT does. */
+export const DISCONNECT_OPTIONS = {
+  /** Also end its session. */
+  endsSession: 1,
+} as const;
+
+/** What is so of a member, and what is known of it. */
+export const NODE_MARKS = {
+  /** The reporting node is connected to it, or is it. */
+  connected: 1,
+  /** *matched* is known. */
+  matched: 2,
+  /** *applied* is known. */
+  applied: 4,
+  /** *ahead_ms* is known. */
+  ahead: 8,
+  /** The comparison of states is known. */
+  compared: 16,
+  /** The states are the same. */
+  sameState: 32,
+} as const;
+
+/** What is so of an error. */
+export const ERROR_MARKS = {
+  /** The same request may succeed later, as it is. */
+  retryable: 1,
+} as const;
+
+/** A set of states of jobs. */
+export const STATES = {
+  /** Delayed. */
+  delayed: 1,
+  /** Ready. */
+  ready: 2,
+  /** Reserved. */
+  reserved: 4,
+  /** Buried. */
+  buried: 8,
+  /** Finished and remembered. */
+  finished: 16,
+} as const;

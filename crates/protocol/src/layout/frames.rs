@@ -1,0 +1,1044 @@
+//! The payloads of frames. Bytes behind the last field come from a newer peer: they are not read.
+//!
+//! Generated from `schema/` by `make generate`: do not edit.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::records;
+use crate::decode_error::DecodeError;
+use crate::wire::{Fixed, Reader, put_list};
+
+/// Opens the conversation; the first frame on every connection.
+pub(crate) struct Hello<P> {
+    /// The oldest protocol version that the client speaks.
+    pub(crate) version_min: u16,
+    /// The newest one.
+    pub(crate) version_max: u16,
+    /// What the client wants.
+    pub(crate) options: u32,
+    /// The heartbeat that the client asks for, see heartbeats; 0 takes the server's.
+    pub(crate) heartbeat_ms: u32,
+    /// The session to resume; 0 opens a new one.
+    pub(crate) session: u64,
+    /// The secret of that session; zeros without one.
+    pub(crate) secret: [u8; 16],
+    /// At most 64 bytes, for the server's logs.
+    pub(crate) client_name: P,
+    /// Authentication token, at most 256 bytes; empty for none.
+    pub(crate) token: P,
+}
+
+impl Hello<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<41>::new().array(*b"ADJ1").u16(self.version_min).u16(self.version_max).u32(self.options).u32(self.heartbeat_ms).u64(self.session).array(self.secret).length8(self.client_name.len()).write(out);
+        out.put_slice(self.client_name);
+        Fixed::<2>::new().length16(self.token.len()).write(out);
+        out.put_slice(self.token);
+    }
+}
+
+impl Hello<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        if reader.array("magic")? != *b"ADJ1" {
+            return Err(DecodeError::Magic);
+        }
+        let version_min = reader.u16("version_min")?;
+        let version_max = reader.u16("version_max")?;
+        let options = reader.u32("options")?;
+        let heartbeat_ms = reader.u32("heartbeat_ms")?;
+        let session = reader.u64("session")?;
+        let secret = reader.array("secret")?;
+        let client_name = reader.bytes8("client_name")?;
+        let token = reader.bytes16("token")?;
+        Ok(Self { version_min, version_max, options, heartbeat_ms, session, secret, client_name, token })
+    }
+}
+
+/// Adds jobs to one topic.
+pub(crate) struct Push<P, L> {
+    /// Number of the first job, see exactly-once push; 0 for no protection against repeats.
+    pub(crate) sequence: u64,
+    /// The topic of all jobs.
+    pub(crate) topic: P,
+    /// 1 to `push_jobs_max` jobs.
+    pub(crate) jobs: L,
+    /// Instead of a sequence: a number under which a repeat is known, see idempotency keys. Absent or 0 for none.
+    pub(crate) idempotency: Option<u128>,
+    /// How many jobs the list has, if it goes in several PUSHes under one idempotency key. Absent or 0: this PUSH is the whole list.
+    pub(crate) list_jobs: Option<u32>,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::NewJob<&'a [u8]>>> Push<&'a [u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<9>::new().u64(self.sequence).length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        put_list(out, 26, self.jobs.len());
+        self.jobs.for_each(|item| item.put(out));
+        if let Some(idempotency) = self.idempotency {
+            Fixed::<16>::new().array(idempotency.to_le_bytes()).write(out);
+        }
+        if let Some(list_jobs) = self.list_jobs {
+            Fixed::<4>::new().u32(list_jobs).write(out);
+        }
+    }
+}
+
+impl<L> Push<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_jobs: impl FnMut(records::NewJob<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let sequence = reader.u64("sequence")?;
+        let topic = reader.bytes8("topic")?;
+        let jobs = {
+            let head = reader.list_of_some::<26>("jobs", 4096)?;
+            reader.items(head, |reader, fields| make_jobs(records::NewJob::<Bytes>::take(reader, fields)?))?
+        };
+        let idempotency = if reader.is_at_end() { None } else { Some(u128::from_le_bytes(reader.array("idempotency")?)) };
+        let list_jobs = if reader.is_at_end() { None } else { Some(reader.u32("list_jobs")?) };
+        Ok(Self { sequence, topic, jobs, idempotency, list_jobs })
+    }
+}
+
+/// Long-poll: waits for jobs of some topics.
+pub(crate) struct Reserve<L, M> {
+    /// Answer without a job after this time; at most 3,600,000. 0 does not wait: such a RESERVE is ordered like a change.
+    pub(crate) wait_ms: u64,
+    /// 1 to `reserve_jobs_max`.
+    pub(crate) jobs_max: u32,
+    /// 1 to 64 topics.
+    pub(crate) topics: L,
+    /// One per topic, in the same order, each at least 1; empty or absent for no weights.
+    pub(crate) weights: M,
+}
+
+impl<'a, L: ExactSizeIterator<Item = &'a [u8]>, M: ExactSizeIterator<Item = u16>> Reserve<L, M> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<12>::new().u64(self.wait_ms).u32(self.jobs_max).write(out);
+        put_list(out, 1, self.topics.len());
+        for text in self.topics {
+            Fixed::<1>::new().length8(text.len()).write(out);
+            out.put_slice(text);
+        }
+        if self.weights.len() > 0 {
+            put_list(out, 2, self.weights.len());
+            self.weights.for_each(|number| out.put_u16_le(number));
+        }
+    }
+}
+
+impl Reserve<Vec<Bytes>, Vec<u16>> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let wait_ms = reader.u64("wait_ms")?;
+        let jobs_max = reader.u32("jobs_max")?;
+        let topics = {
+            let head = reader.list_of_some::<1>("topics", 64)?;
+            reader.items(head, |reader, mut fields| {
+            let bytes = usize::from(fields.u8("topic")?);
+            reader.bytes(bytes, "topic")
+        })?
+        };
+        let weights = if reader.is_at_end() { Vec::new() } else { {
+            let head = reader.list::<2>("weights", 64)?;
+            reader.items(head, |_, mut fields| fields.u16("weight"))?
+        } };
+        Ok(Self { wait_ms, jobs_max, topics, weights })
+    }
+}
+
+/// Asks for jobs to be sent as they become ready.
+pub(crate) struct Subscribe<L, M> {
+    /// Most jobs held at once, at most 65,536.
+    pub(crate) credit_jobs: u32,
+    /// Most bytes of bodies held at once, at most 268,435,456.
+    pub(crate) credit_bytes: u64,
+    /// As in RESERVE.
+    pub(crate) topics: L,
+    /// As in RESERVE.
+    pub(crate) weights: M,
+}
+
+impl<'a, L: ExactSizeIterator<Item = &'a [u8]>, M: ExactSizeIterator<Item = u16>> Subscribe<L, M> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<12>::new().u32(self.credit_jobs).u64(self.credit_bytes).write(out);
+        put_list(out, 1, self.topics.len());
+        for text in self.topics {
+            Fixed::<1>::new().length8(text.len()).write(out);
+            out.put_slice(text);
+        }
+        if self.weights.len() > 0 {
+            put_list(out, 2, self.weights.len());
+            self.weights.for_each(|number| out.put_u16_le(number));
+        }
+    }
+}
+
+impl Subscribe<Vec<Bytes>, Vec<u16>> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let credit_jobs = reader.u32("credit_jobs")?;
+        let credit_bytes = reader.u64("credit_bytes")?;
+        let topics = {
+            let head = reader.list_of_some::<1>("topics", 64)?;
+            reader.items(head, |reader, mut fields| {
+            let bytes = usize::from(fields.u8("topic")?);
+            reader.bytes(bytes, "topic")
+        })?
+        };
+        let weights = if reader.is_at_end() { Vec::new() } else { {
+            let head = reader.list::<2>("weights", 64)?;
+            reader.items(head, |_, mut fields| fields.u16("weight"))?
+        } };
+        Ok(Self { credit_jobs, credit_bytes, topics, weights })
+    }
+}
+
+/// Shows jobs, a page at a time.
+pub(crate) struct List<P> {
+    /// Most jobs on the page: 1 to `LIST_JOBS_MAX`.
+    pub(crate) jobs_max: u32,
+    /// In which order.
+    pub(crate) order: u8,
+    /// What to show.
+    pub(crate) marks: u8,
+    /// The cursor of the previous page; empty for the first page.
+    pub(crate) cursor: P,
+    /// The conditions that the jobs meet.
+    pub(crate) filter: P,
+}
+
+impl List<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<8>::new().u32(self.jobs_max).u8(self.order).u8(self.marks).length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
+        Fixed::<2>::new().length16(self.filter.len()).write(out);
+        out.put_slice(self.filter);
+    }
+}
+
+impl List<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs_max = reader.u32("jobs_max")?;
+        let order = reader.u8("order")?;
+        let marks = reader.u8("marks")?;
+        let cursor = reader.bytes16("cursor")?;
+        let filter = reader.bytes16("filter")?;
+        Ok(Self { jobs_max, order, marks, cursor, filter })
+    }
+}
+
+/// Does the same to many jobs, a bounded number with each request.
+pub(crate) struct Bulk<P> {
+    /// Most jobs to change in this step: 1 to `BULK_JOBS_MAX`.
+    pub(crate) jobs_max: u32,
+    /// What to do to each: the same effect as the request for one job.
+    pub(crate) change: u8,
+    /// For 3: the new due time, on the wall clock. Else 0, which is not looked at.
+    pub(crate) due_ms: u64,
+    /// The cursor of the previous step; empty for the first step.
+    pub(crate) cursor: P,
+    /// The conditions that the jobs meet, as in LIST.
+    pub(crate) filter: P,
+    /// With 4: the topic to which the jobs go. Else absent or empty.
+    pub(crate) to: Option<P>,
+}
+
+impl Bulk<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<15>::new().u32(self.jobs_max).u8(self.change).u64(self.due_ms).length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
+        Fixed::<2>::new().length16(self.filter.len()).write(out);
+        out.put_slice(self.filter);
+        if let Some(to) = self.to {
+            Fixed::<1>::new().length8(to.len()).write(out);
+            out.put_slice(to);
+        }
+    }
+}
+
+impl Bulk<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs_max = reader.u32("jobs_max")?;
+        let change = reader.u8("change")?;
+        let due_ms = reader.u64("due_ms")?;
+        let cursor = reader.bytes16("cursor")?;
+        let filter = reader.bytes16("filter")?;
+        let to = if reader.is_at_end() { None } else { Some(reader.bytes8("to")?) };
+        Ok(Self { jobs_max, change, due_ms, cursor, filter, to })
+    }
+}
+
+/// Changes what a topic decides for its jobs. The topic is made if it is new.
+pub(crate) struct TopicSet<P> {
+    /// The topic whose policy changes.
+    pub(crate) topic: P,
+    /// The settings to change, in rising order of their tags. An empty value takes a setting away.
+    pub(crate) settings: P,
+}
+
+impl TopicSet<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        Fixed::<2>::new().length16(self.settings.len()).write(out);
+        out.put_slice(self.settings);
+    }
+}
+
+impl TopicSet<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let topic = reader.bytes8("topic")?;
+        let settings = reader.bytes16("settings")?;
+        Ok(Self { topic, settings })
+    }
+}
+
+/// Moves the clock of a server for tests. Answered when everything that is due by then is carried out.
+pub(crate) struct Advance {
+    /// How far the clock moves.
+    pub(crate) step: u8,
+    /// With 0: the duration; else 0, which is not looked at.
+    pub(crate) by_ms: u64,
+}
+
+impl Advance {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<9>::new().u8(self.step).u64(self.by_ms).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let step = reader.u8("step")?;
+        let by_ms = reader.u64("by_ms")?;
+        Ok(Self { step, by_ms })
+    }
+}
+
+/// The answer to HELLO.
+pub(crate) struct Welcome<P, L> {
+    /// The version in use from now on: the newest that both sides speak.
+    pub(crate) version: u16,
+    /// What became of the session.
+    pub(crate) marks: u8,
+    /// Id of the cluster. A different id after a reconnect means a different queue.
+    pub(crate) cluster_id: [u8; 16],
+    /// The session, resumed or new; 0 without one.
+    pub(crate) session: u64,
+    /// Needed to resume the session; zeros without one. Keep it as safe as a password: it gives access to the session's leases.
+    pub(crate) secret: [u8; 16],
+    /// See heartbeats.
+    pub(crate) heartbeat_ms: u32,
+    /// How long the queue keeps the leases of a lost connection, see how long a lease is the client's own.
+    pub(crate) session_grace_ms: u32,
+    /// Largest length field of a request.
+    pub(crate) frame_bytes_max: u32,
+    /// Largest body of a job.
+    pub(crate) body_bytes_max: u32,
+    /// Most jobs in one PUSH.
+    pub(crate) push_jobs_max: u32,
+    /// Most leases in one FINISH, RELEASE, TOUCH or BURY.
+    pub(crate) leases_max: u32,
+    /// Most jobs that one RESERVE may ask for.
+    pub(crate) reserve_jobs_max: u32,
+    /// Most unanswered requests on the connection.
+    pub(crate) in_flight_max: u32,
+    /// For the client's logs.
+    pub(crate) server_name: P,
+    /// The nodes of the cluster.
+    pub(crate) members: L,
+    /// Value of the server's monotonic clock; 0 or absent: not shown.
+    pub(crate) clock_ms: u64,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Member<&'a [u8]>>> Welcome<&'a [u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<76>::new().u16(self.version).u8(self.marks).array(self.cluster_id).u64(self.session).array(self.secret).u32(self.heartbeat_ms).u32(self.session_grace_ms).u32(self.frame_bytes_max).u32(self.body_bytes_max).u32(self.push_jobs_max).u32(self.leases_max).u32(self.reserve_jobs_max).u32(self.in_flight_max).length8(self.server_name.len()).write(out);
+        out.put_slice(self.server_name);
+        put_list(out, 10, self.members.len());
+        self.members.for_each(|item| item.put(out));
+        Fixed::<8>::new().u64(self.clock_ms).write(out);
+    }
+}
+
+impl<L> Welcome<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_members: impl FnMut(records::Member<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let version = reader.u16("version")?;
+        let marks = reader.u8("marks")?;
+        let cluster_id = reader.array("cluster_id")?;
+        let session = reader.u64("session")?;
+        let secret = reader.array("secret")?;
+        let heartbeat_ms = reader.u32("heartbeat_ms")?;
+        let session_grace_ms = reader.u32("session_grace_ms")?;
+        let frame_bytes_max = reader.u32("frame_bytes_max")?;
+        let body_bytes_max = reader.u32("body_bytes_max")?;
+        let push_jobs_max = reader.u32("push_jobs_max")?;
+        let leases_max = reader.u32("leases_max")?;
+        let reserve_jobs_max = reader.u32("reserve_jobs_max")?;
+        let in_flight_max = reader.u32("in_flight_max")?;
+        let server_name = reader.bytes8("server_name")?;
+        let members = {
+            let head = reader.list::<10>("members", usize::MAX)?;
+            reader.items(head, |reader, fields| make_members(records::Member::<Bytes>::take(reader, fields)?))?
+        };
+        let clock_ms = if reader.is_at_end() { 0 } else { reader.u64("clock_ms")? };
+        Ok(Self { version, marks, cluster_id, session, secret, heartbeat_ms, session_grace_ms, frame_bytes_max, body_bytes_max, push_jobs_max, leases_max, reserve_jobs_max, in_flight_max, server_name, members, clock_ms })
+    }
+}
+
+/// The answer to PING: at some moment after it was sent this node led, and the session was connected to it.
+pub(crate) struct Pong {
+    /// The server's wall clock, in milliseconds.
+    pub(crate) now: u64,
+    /// The server's monotonic clock; 0 or absent: not shown.
+    pub(crate) clock_ms: u64,
+}
+
+impl Pong {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<16>::new().u64(self.now).u64(self.clock_ms).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let now = reader.u64("now")?;
+        let clock_ms = if reader.is_at_end() { 0 } else { reader.u64("clock_ms")? };
+        Ok(Self { now, clock_ms })
+    }
+}
+
+/// Unasked, under request id 0: the server is about to close the connection.
+pub(crate) struct GoingAway<P> {
+    /// Why, for a person.
+    pub(crate) message: P,
+    /// Why, for the client.
+    pub(crate) reason: u8,
+}
+
+impl GoingAway<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<2>::new().length16(self.message.len()).write(out);
+        out.put_slice(self.message);
+        Fixed::<1>::new().u8(self.reason).write(out);
+    }
+}
+
+impl GoingAway<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let message = reader.bytes16("message")?;
+        let reason = if reader.is_at_end() { 0 } else { reader.u8("reason")? };
+        Ok(Self { message, reason })
+    }
+}
+
+/// The outcomes of a PUSH: one per job, in order.
+pub(crate) struct Pushed<L> {
+    /// One result per job, in order.
+    pub(crate) results: L,
+}
+
+impl<L: ExactSizeIterator<Item = records::PushResult>> Pushed<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 11, self.results.len());
+        self.results.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Pushed<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_results: impl FnMut(records::PushResult) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let results = {
+            let head = reader.list::<11>("results", usize::MAX)?;
+            reader.items(head, |reader, fields| make_results(records::PushResult::take(reader, fields)?))?
+        };
+        Ok(Self { results })
+    }
+}
+
+/// The jobs of a RESERVE; none when the wait was over first.
+pub(crate) struct Reserved<L> {
+    /// The jobs.
+    pub(crate) jobs: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Delivered<&'a [u8]>>> Reserved<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 53, self.jobs.len());
+        self.jobs.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Reserved<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_jobs: impl FnMut(records::Delivered<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let jobs = {
+            let head = reader.list::<45>("jobs", usize::MAX)?;
+            reader.items(head, |reader, fields| make_jobs(records::Delivered::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { jobs })
+    }
+}
+
+/// A page of the leases that the session holds.
+pub(crate) struct Leased<L> {
+    /// What is so.
+    pub(crate) marks: u8,
+    /// The jobs, by id.
+    pub(crate) jobs: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Delivered<&'a [u8]>>> Leased<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().u8(self.marks).write(out);
+        put_list(out, 53, self.jobs.len());
+        self.jobs.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Leased<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_jobs: impl FnMut(records::Delivered<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let marks = reader.u8("marks")?;
+        let jobs = {
+            let head = reader.list::<45>("jobs", usize::MAX)?;
+            reader.items(head, |reader, fields| make_jobs(records::Delivered::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { marks, jobs })
+    }
+}
+
+/// The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order.
+pub(crate) struct Settled<L> {
+    /// One result per lease, in order.
+    pub(crate) results: L,
+}
+
+impl<L: ExactSizeIterator<Item = records::SettleResult>> Settled<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 2, self.results.len());
+        self.results.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Settled<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_results: impl FnMut(records::SettleResult) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let results = {
+            let head = reader.list::<2>("results", usize::MAX)?;
+            reader.items(head, |reader, fields| make_results(records::SettleResult::take(reader, fields)?))?
+        };
+        Ok(Self { results })
+    }
+}
+
+/// One job as it stands.
+pub(crate) struct Job<P> {
+    /// The job.
+    pub(crate) shown: records::Shown<P>,
+    /// When it was pushed.
+    pub(crate) pushed_ms: u64,
+    /// When it was first leased.
+    pub(crate) reserved_first_ms: u64,
+    /// When it was last leased.
+    pub(crate) reserved_last_ms: u64,
+    /// The session that got the last lease; 0 for none.
+    pub(crate) held_by: u64,
+    /// The last reason given with a RELEASE or BURY.
+    pub(crate) reason: P,
+    /// When it was finished.
+    pub(crate) finished_ms: u64,
+    /// Its version; 0 for a finished job that is no longer remembered.
+    pub(crate) version: u64,
+}
+
+impl Job<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        self.shown.put(out);
+        Fixed::<34>::new().u64(self.pushed_ms).u64(self.reserved_first_ms).u64(self.reserved_last_ms).u64(self.held_by).length16(self.reason.len()).write(out);
+        out.put_slice(self.reason);
+        Fixed::<16>::new().u64(self.finished_ms).u64(self.version).write(out);
+    }
+}
+
+impl Job<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let shown = {
+            let fields = reader.part(records::Shown::<&[u8]>::FIXED_BYTES, "shown")?;
+            records::Shown::<Bytes>::take(reader, fields)?
+        };
+        let pushed_ms = if reader.is_at_end() { 0 } else { reader.u64("pushed_ms")? };
+        let reserved_first_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_first_ms")? };
+        let reserved_last_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_last_ms")? };
+        let held_by = if reader.is_at_end() { 0 } else { reader.u64("held_by")? };
+        let reason = if reader.is_at_end() { Bytes::new() } else { reader.bytes16("reason")? };
+        let finished_ms = if reader.is_at_end() { 0 } else { reader.u64("finished_ms")? };
+        let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
+        Ok(Self { shown, pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason, finished_ms, version })
+    }
+}
+
+/// One job was changed.
+pub(crate) struct Changed {
+    /// Its id.
+    pub(crate) job: u64,
+    /// When it is due.
+    pub(crate) due_ms: u64,
+    /// The state in which it is now; for DELETE, the one in which it was.
+    pub(crate) state: u8,
+    /// Its version: after the change, and of a deleted job before it.
+    pub(crate) version: u64,
+}
+
+impl Changed {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<25>::new().u64(self.job).u64(self.due_ms).u8(self.state).u64(self.version).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let job = reader.u64("job")?;
+        let due_ms = reader.u64("due_ms")?;
+        let state = reader.u8("state")?;
+        let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
+        Ok(Self { job, due_ms, state, version })
+    }
+}
+
+/// Jobs were kicked.
+pub(crate) struct Kicked {
+    /// How many jobs are ready now that were buried.
+    pub(crate) jobs: u32,
+}
+
+impl Kicked {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<4>::new().u32(self.jobs).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs = reader.u32("jobs")?;
+        Ok(Self { jobs })
+    }
+}
+
+/// A page of jobs.
+pub(crate) struct Jobs<P, L> {
+    /// Where the next page goes on; empty if there is none. A page may be short, or empty, and have a cursor.
+    pub(crate) cursor: P,
+    /// The jobs, in the order that was asked for.
+    pub(crate) jobs: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Listed<&'a [u8]>>> Jobs<&'a [u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<2>::new().length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
+        put_list(out, 81, self.jobs.len());
+        self.jobs.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Jobs<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_jobs: impl FnMut(records::Listed<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let cursor = reader.bytes16("cursor")?;
+        let jobs = {
+            let head = reader.list::<81>("jobs", usize::MAX)?;
+            reader.items(head, |reader, fields| make_jobs(records::Listed::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { cursor, jobs })
+    }
+}
+
+/// How many jobs match.
+pub(crate) struct Counted {
+    /// How many.
+    pub(crate) jobs: u64,
+}
+
+impl Counted {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<8>::new().u64(self.jobs).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs = reader.u64("jobs")?;
+        Ok(Self { jobs })
+    }
+}
+
+/// How many jobs were changed.
+pub(crate) struct Bulked<P> {
+    /// How many jobs were changed.
+    pub(crate) jobs: u32,
+    /// Where the next step goes on; empty if this was the last one.
+    pub(crate) cursor: P,
+    /// How many were not moved, as another job has their key in the topic to which they were to go.
+    pub(crate) in_the_way: u32,
+}
+
+impl Bulked<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<6>::new().u32(self.jobs).length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
+        Fixed::<4>::new().u32(self.in_the_way).write(out);
+    }
+}
+
+impl Bulked<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs = reader.u32("jobs")?;
+        let cursor = reader.bytes16("cursor")?;
+        let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
+        Ok(Self { jobs, cursor, in_the_way })
+    }
+}
+
+/// Counts by topic.
+pub(crate) struct TopicCounts<L> {
+    /// Each topic, by name.
+    pub(crate) topics: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::TopicCount<&'a [u8]>>> TopicCounts<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 74, self.topics.len());
+        self.topics.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> TopicCounts<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_topics: impl FnMut(records::TopicCount<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let topics = {
+            let head = reader.list::<74>("topics", usize::MAX)?;
+            reader.items(head, |reader, fields| make_topics(records::TopicCount::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { topics })
+    }
+}
+
+/// Counts of the queue.
+pub(crate) struct QueueStats<L, M> {
+    /// The server's wall clock, in milliseconds.
+    pub(crate) now: u64,
+    /// How long the server has been up.
+    pub(crate) uptime_ms: u64,
+    /// Open connections.
+    pub(crate) connections: u32,
+    /// Sessions that the queue knows.
+    pub(crate) sessions: u32,
+    /// Consumers that wait for jobs.
+    pub(crate) waiting: u32,
+    /// The last index that was applied.
+    pub(crate) applied_index: u64,
+    /// The Raft term.
+    pub(crate) term: u64,
+    /// The hash of the state at that index.
+    pub(crate) state_hash: u128,
+    /// The sums over all topics.
+    pub(crate) totals: records::Totals,
+    /// Each topic, by name.
+    pub(crate) topics: L,
+    /// Where the time of the answering node goes.
+    pub(crate) stages: M,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::TopicCount<&'a [u8]>>, M: ExactSizeIterator<Item = records::Stage<&'a [u8]>>> QueueStats<L, M> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<60>::new().u64(self.now).u64(self.uptime_ms).u32(self.connections).u32(self.sessions).u32(self.waiting).u64(self.applied_index).u64(self.term).array(self.state_hash.to_le_bytes()).write(out);
+        self.totals.put(out);
+        put_list(out, 74, self.topics.len());
+        self.topics.for_each(|item| item.put(out));
+        put_list(out, 41, self.stages.len());
+        self.stages.for_each(|item| item.put(out));
+    }
+}
+
+impl<L, M> QueueStats<Vec<L>, Vec<M>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_topics: impl FnMut(records::TopicCount<Bytes>) -> Result<L, DecodeError>,
+        mut make_stages: impl FnMut(records::Stage<Bytes>) -> Result<M, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let now = reader.u64("now")?;
+        let uptime_ms = reader.u64("uptime_ms")?;
+        let connections = reader.u32("connections")?;
+        let sessions = reader.u32("sessions")?;
+        let waiting = reader.u32("waiting")?;
+        let applied_index = reader.u64("applied_index")?;
+        let term = reader.u64("term")?;
+        let state_hash = u128::from_le_bytes(reader.array("state_hash")?);
+        let totals = {
+            let fields = reader.part(records::Totals::FIXED_BYTES, "totals")?;
+            records::Totals::take(reader, fields)?
+        };
+        let topics = {
+            let head = reader.list::<74>("topics", usize::MAX)?;
+            reader.items(head, |reader, fields| make_topics(records::TopicCount::<Bytes>::take(reader, fields)?))?
+        };
+        let stages = if reader.is_at_end() { Vec::new() } else { {
+            let head = reader.list::<41>("stages", usize::MAX)?;
+            reader.items(head, |reader, fields| make_stages(records::Stage::<Bytes>::take(reader, fields)?))?
+        } };
+        Ok(Self { now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash, totals, topics, stages })
+    }
+}
+
+/// Clients' connections.
+pub(crate) struct ConnectionList<L> {
+    /// What is so; a page has fewer than asked for if its connections have thousands of subscriptions.
+    pub(crate) marks: u8,
+    /// The connections, by number.
+    pub(crate) connections: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Connection<&'a [u8]>>> ConnectionList<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().u8(self.marks).write(out);
+        put_list(out, 64, self.connections.len());
+        self.connections.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> ConnectionList<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_connections: impl FnMut(records::Connection<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let marks = reader.u8("marks")?;
+        let connections = {
+            let head = reader.list::<64>("connections", usize::MAX)?;
+            reader.items(head, |reader, fields| make_connections(records::Connection::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { marks, connections })
+    }
+}
+
+/// A topic's policy.
+pub(crate) struct TopicSettings<P> {
+    /// The topic's jobs that are delayed, ready, reserved or buried.
+    pub(crate) jobs: u64,
+    /// Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits.
+    pub(crate) bytes: u64,
+    /// What is so.
+    pub(crate) marks: u8,
+    /// The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them.
+    pub(crate) settings: P,
+}
+
+impl TopicSettings<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<19>::new().u64(self.jobs).u64(self.bytes).u8(self.marks).length16(self.settings.len()).write(out);
+        out.put_slice(self.settings);
+    }
+}
+
+impl TopicSettings<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let jobs = reader.u64("jobs")?;
+        let bytes = reader.u64("bytes")?;
+        let marks = reader.u8("marks")?;
+        let settings = reader.bytes16("settings")?;
+        Ok(Self { jobs, bytes, marks, settings })
+    }
+}
+
+/// A backup can be read.
+pub(crate) struct BackupReady {
+    /// The last entry of the log that it contains.
+    pub(crate) index: u64,
+    /// How many jobs are in it.
+    pub(crate) jobs: u64,
+    /// Hash of the state, as in QUEUE_STATS at that index.
+    pub(crate) state_hash: u128,
+    /// How many bytes there are to be read: all of the backup but its footer.
+    pub(crate) bytes: u64,
+}
+
+impl BackupReady {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<40>::new().u64(self.index).u64(self.jobs).array(self.state_hash.to_le_bytes()).u64(self.bytes).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let index = reader.u64("index")?;
+        let jobs = reader.u64("jobs")?;
+        let state_hash = u128::from_le_bytes(reader.array("state_hash")?);
+        let bytes = reader.u64("bytes")?;
+        Ok(Self { index, jobs, state_hash, bytes })
+    }
+}
+
+/// A part of a backup.
+pub(crate) struct BackupData<P> {
+    /// The bytes at that offset; fewer than were asked for only at the end.
+    pub(crate) data: P,
+}
+
+impl BackupData<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<4>::new().length32(self.data.len()).write(out);
+        out.put_slice(self.data);
+    }
+}
+
+impl BackupData<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let data = reader.bytes32("data")?;
+        Ok(Self { data })
+    }
+}
+
+/// The members of the cluster, as one node sees them.
+pub(crate) struct ClusterReport<L> {
+    /// The node that reports.
+    pub(crate) node: u64,
+    /// As in WELCOME.
+    pub(crate) cluster_id: [u8; 16],
+    /// The leader, as far as it knows; 0 for none.
+    pub(crate) leader: u64,
+    /// The Raft term, which grows with each election.
+    pub(crate) term: u64,
+    /// The last entry in its log.
+    pub(crate) last: u64,
+    /// The last entry that it knows to be committed.
+    pub(crate) commit: u64,
+    /// What all members support; it rises when all are upgraded.
+    pub(crate) feature_level: u32,
+    /// The voters, then the learners. Empty on a node that waits to be added.
+    pub(crate) members: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Node<&'a [u8]>>> ClusterReport<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<60>::new().u64(self.node).array(self.cluster_id).u64(self.leader).u64(self.term).u64(self.last).u64(self.commit).u32(self.feature_level).write(out);
+        put_list(out, 44, self.members.len());
+        self.members.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> ClusterReport<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_members: impl FnMut(records::Node<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let node = reader.u64("node")?;
+        let cluster_id = reader.array("cluster_id")?;
+        let leader = reader.u64("leader")?;
+        let term = reader.u64("term")?;
+        let last = reader.u64("last")?;
+        let commit = reader.u64("commit")?;
+        let feature_level = reader.u32("feature_level")?;
+        let members = {
+            let head = reader.list::<44>("members", usize::MAX)?;
+            reader.items(head, |reader, fields| make_members(records::Node::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { node, cluster_id, leader, term, last, commit, feature_level, members })
+    }
+}
+
+/// The request failed as a whole.
+pub(crate) struct Error<P> {
+    /// Why: an error code.
+    pub(crate) code: u16,
+    /// What is so.
+    pub(crate) marks: u8,
+    /// Its known effect. Read any other number as 1.
+    pub(crate) applied: u8,
+    /// Do not try again before this time, whatever the code; the mark *retryable* is then set. 0: no hint.
+    pub(crate) retry_after_ms: u32,
+    /// The client address of the leader, for `NOT_LEADER`; empty if unknown.
+    pub(crate) leader: P,
+    /// One sentence for a person. It may change between versions: decide by the code.
+    pub(crate) message: P,
+}
+
+impl Error<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<9>::new().u16(self.code).u8(self.marks).u8(self.applied).u32(self.retry_after_ms).length8(self.leader.len()).write(out);
+        out.put_slice(self.leader);
+        Fixed::<2>::new().length16(self.message.len()).write(out);
+        out.put_slice(self.message);
+    }
+}
+
+impl Error<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let code = reader.u16("code")?;
+        let marks = reader.u8("marks")?;
+        let applied = reader.u8("applied")?;
+        let retry_after_ms = reader.u32("retry_after_ms")?;
+        let leader = reader.bytes8("leader")?;
+        let message = reader.bytes16("message")?;
+        Ok(Self { code, marks, applied, retry_after_ms, leader, message })
+    }
+}

@@ -1,0 +1,852 @@
+//! What lists and parts of frames consist of: the fixed part, then the pieces whose lengths are in it.
+//!
+//! Generated from `schema/` by `make generate`: do not edit.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::decode_error::DecodeError;
+use crate::wire::{Fields, Fixed, Reader, put_piece};
+
+/// One job to push.
+pub(crate) struct NewJob<P> {
+    /// With due_kind: the due point.
+    pub(crate) due_ms: u64,
+    /// Lower numbers are reserved first; 4,294,967,295 means the topic's default, or 1,024.
+    pub(crate) priority: u32,
+    /// How long a consumer may hold it, 100 to 604,800,000; 0 means the topic's default, or 60,000.
+    pub(crate) ttr_ms: u32,
+    /// How due_ms counts.
+    pub(crate) due_kind: u8,
+    /// What happens if a job with this key exists.
+    pub(crate) if_exists: u8,
+    /// The user's own id; empty for none.
+    pub(crate) key: P,
+    /// Its attributes; empty for none.
+    pub(crate) attributes: P,
+    /// What the consumer gets; at most `body_bytes_max` bytes.
+    pub(crate) body: P,
+}
+
+impl NewJob<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<26>::new()
+            .u64(self.due_ms)
+            .u32(self.priority)
+            .u32(self.ttr_ms)
+            .u8(self.due_kind)
+            .u8(self.if_exists)
+            .length16(self.key.len())
+            .length16(self.attributes.len())
+            .length32(self.body.len())
+            .write(out);
+        put_piece(out, self.key);
+        put_piece(out, self.attributes);
+        put_piece(out, self.body);
+    }
+}
+
+impl NewJob<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let due_ms = fields.u64("due_ms")?;
+        let priority = fields.u32("priority")?;
+        let ttr_ms = fields.u32("ttr_ms")?;
+        let due_kind = fields.u8("due_kind")?;
+        let if_exists = fields.u8("if_exists")?;
+        let key_length = usize::from(fields.u16("key")?);
+        let attributes_length = usize::from(fields.u16("attributes")?);
+        let body_length = fields.u32("body")? as usize;
+        Ok(Self {
+            due_ms,
+            priority,
+            ttr_ms,
+            due_kind,
+            if_exists,
+            key: reader.bytes(key_length, "key")?,
+            attributes: reader.bytes(attributes_length, "attributes")?,
+            body: reader.bytes(body_length, "body")?,
+        })
+    }
+}
+
+/// What became of one pushed job.
+pub(crate) struct PushResult {
+    /// What became of it.
+    pub(crate) outcome: u8,
+    /// Why it was refused: an error code; else 0.
+    pub(crate) code: u16,
+    /// The id that the table of outcomes says, or 0.
+    pub(crate) job: u64,
+}
+
+impl PushResult {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<11>::new()
+            .u8(self.outcome)
+            .u16(self.code)
+            .u64(self.job)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let outcome = fields.u8("outcome")?;
+        let code = fields.u16("code")?;
+        let job = fields.u64("job")?;
+        Ok(Self {
+            outcome,
+            code,
+            job,
+        })
+    }
+}
+
+/// A lease on a job.
+pub(crate) struct Lease {
+    /// The job's id.
+    pub(crate) job: u64,
+    /// The lease's number, larger for each lease of a job.
+    pub(crate) fence: u64,
+}
+
+impl Lease {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 16;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<16>::new()
+            .u64(self.job)
+            .u64(self.fence)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let job = fields.u64("job")?;
+        let fence = fields.u64("fence")?;
+        Ok(Self {
+            job,
+            fence,
+        })
+    }
+}
+
+/// What became of one lease.
+pub(crate) struct SettleResult {
+    /// 0: done; else an error code.
+    pub(crate) code: u16,
+}
+
+impl SettleResult {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<2>::new()
+            .u16(self.code)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let code = fields.u16("code")?;
+        Ok(Self {
+            code,
+        })
+    }
+}
+
+/// A job that is now leased to the session.
+pub(crate) struct Delivered<P> {
+    /// Its id; with fence, the lease: send both to settle the job.
+    pub(crate) job: u64,
+    /// The number of the lease.
+    pub(crate) fence: u64,
+    /// When it was due, on the wall clock.
+    pub(crate) due_ms: u64,
+    /// As pushed.
+    pub(crate) priority: u32,
+    /// Number of times it was reserved, including this one.
+    pub(crate) attempts: u32,
+    /// Remaining time of the lease when the frame is written.
+    pub(crate) ttr_left_ms: u32,
+    /// Its topic.
+    pub(crate) topic: P,
+    /// The user's own id; empty for none.
+    pub(crate) key: P,
+    /// Its attributes; empty for none.
+    pub(crate) attributes: P,
+    /// As pushed.
+    pub(crate) body: P,
+    /// When the lease ends, on the clock that WELCOME and PONG of this connection show as `clock_ms`; 0: not shown.
+    pub(crate) deadline_ms: u64,
+}
+
+impl Delivered<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<53>::new()
+            .u64(self.job)
+            .u64(self.fence)
+            .u64(self.due_ms)
+            .u32(self.priority)
+            .u32(self.attempts)
+            .u32(self.ttr_left_ms)
+            .length8(self.topic.len())
+            .length16(self.key.len())
+            .length16(self.attributes.len())
+            .length32(self.body.len())
+            .u64(self.deadline_ms)
+            .write(out);
+        put_piece(out, self.topic);
+        put_piece(out, self.key);
+        put_piece(out, self.attributes);
+        put_piece(out, self.body);
+    }
+}
+
+impl Delivered<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let job = fields.u64("job")?;
+        let fence = fields.u64("fence")?;
+        let due_ms = fields.u64("due_ms")?;
+        let priority = fields.u32("priority")?;
+        let attempts = fields.u32("attempts")?;
+        let ttr_left_ms = fields.u32("ttr_left_ms")?;
+        let topic_length = usize::from(fields.u8("topic")?);
+        let key_length = usize::from(fields.u16("key")?);
+        let attributes_length = usize::from(fields.u16("attributes")?);
+        let body_length = fields.u32("body")? as usize;
+        let deadline_ms = if fields.is_empty() { 0 } else { fields.u64("deadline_ms")? };
+        Ok(Self {
+            job,
+            fence,
+            due_ms,
+            priority,
+            attempts,
+            ttr_left_ms,
+            topic: reader.bytes(topic_length, "topic")?,
+            key: reader.bytes(key_length, "key")?,
+            attributes: reader.bytes(attributes_length, "attributes")?,
+            body: reader.bytes(body_length, "body")?,
+            deadline_ms,
+        })
+    }
+}
+
+/// A job as it stands.
+pub(crate) struct Shown<P> {
+    /// Its id.
+    pub(crate) job: u64,
+    /// When it is or was due, on the wall clock.
+    pub(crate) due_ms: u64,
+    /// Where it stands.
+    pub(crate) state: u8,
+    /// Why it is buried.
+    pub(crate) buried: u8,
+    /// As pushed.
+    pub(crate) priority: u32,
+    /// Number of times it was reserved.
+    pub(crate) attempts: u32,
+    /// Length of a lease on it.
+    pub(crate) ttr_ms: u32,
+    /// Remaining time of its lease; 0 when it is not reserved.
+    pub(crate) ttr_left_ms: u32,
+    /// Its topic.
+    pub(crate) topic: P,
+    /// The user's own id; empty for none.
+    pub(crate) key: P,
+    /// Its attributes.
+    pub(crate) attributes: P,
+    /// As pushed; empty in a list without bodies.
+    pub(crate) body: P,
+}
+
+impl Shown<&[u8]> {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 43;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<43>::new()
+            .u64(self.job)
+            .u64(self.due_ms)
+            .u8(self.state)
+            .u8(self.buried)
+            .u32(self.priority)
+            .u32(self.attempts)
+            .u32(self.ttr_ms)
+            .u32(self.ttr_left_ms)
+            .length8(self.topic.len())
+            .length16(self.key.len())
+            .length16(self.attributes.len())
+            .length32(self.body.len())
+            .write(out);
+        put_piece(out, self.topic);
+        put_piece(out, self.key);
+        put_piece(out, self.attributes);
+        put_piece(out, self.body);
+    }
+}
+
+impl Shown<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let job = fields.u64("job")?;
+        let due_ms = fields.u64("due_ms")?;
+        let state = fields.u8("state")?;
+        let buried = fields.u8("buried")?;
+        let priority = fields.u32("priority")?;
+        let attempts = fields.u32("attempts")?;
+        let ttr_ms = fields.u32("ttr_ms")?;
+        let ttr_left_ms = fields.u32("ttr_left_ms")?;
+        let topic_length = usize::from(fields.u8("topic")?);
+        let key_length = usize::from(fields.u16("key")?);
+        let attributes_length = usize::from(fields.u16("attributes")?);
+        let body_length = fields.u32("body")? as usize;
+        Ok(Self {
+            job,
+            due_ms,
+            state,
+            buried,
+            priority,
+            attempts,
+            ttr_ms,
+            ttr_left_ms,
+            topic: reader.bytes(topic_length, "topic")?,
+            key: reader.bytes(key_length, "key")?,
+            attributes: reader.bytes(attributes_length, "attributes")?,
+            body: reader.bytes(body_length, "body")?,
+        })
+    }
+}
+
+/// A job on a page of a list.
+pub(crate) struct Listed<P> {
+    /// Its id.
+    pub(crate) job: u64,
+    /// When it is or was due, on the wall clock.
+    pub(crate) due_ms: u64,
+    /// Where it stands.
+    pub(crate) state: u8,
+    /// Why it is buried.
+    pub(crate) buried: u8,
+    /// As pushed.
+    pub(crate) priority: u32,
+    /// Number of times it was reserved.
+    pub(crate) attempts: u32,
+    /// Length of a lease on it.
+    pub(crate) ttr_ms: u32,
+    /// Remaining time of its lease; 0 when it is not reserved.
+    pub(crate) ttr_left_ms: u32,
+    /// Its topic.
+    pub(crate) topic: P,
+    /// The user's own id; empty for none.
+    pub(crate) key: P,
+    /// Its attributes.
+    pub(crate) attributes: P,
+    /// As pushed; empty in a list without bodies.
+    pub(crate) body: P,
+    /// The length of the body, whether it is shown or not.
+    pub(crate) body_bytes: u32,
+    /// When it was pushed.
+    pub(crate) pushed_ms: u64,
+    /// When it was first leased.
+    pub(crate) reserved_first_ms: u64,
+    /// When it was last leased.
+    pub(crate) reserved_last_ms: u64,
+    /// The session that got the last lease; 0 for none.
+    pub(crate) held_by: u64,
+    /// The last reason given with a RELEASE or BURY.
+    pub(crate) reason: P,
+}
+
+impl Listed<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<81>::new()
+            .u64(self.job)
+            .u64(self.due_ms)
+            .u8(self.state)
+            .u8(self.buried)
+            .u32(self.priority)
+            .u32(self.attempts)
+            .u32(self.ttr_ms)
+            .u32(self.ttr_left_ms)
+            .length8(self.topic.len())
+            .length16(self.key.len())
+            .length16(self.attributes.len())
+            .length32(self.body.len())
+            .u32(self.body_bytes)
+            .u64(self.pushed_ms)
+            .u64(self.reserved_first_ms)
+            .u64(self.reserved_last_ms)
+            .u64(self.held_by)
+            .length16(self.reason.len())
+            .write(out);
+        put_piece(out, self.topic);
+        put_piece(out, self.key);
+        put_piece(out, self.attributes);
+        put_piece(out, self.body);
+        put_piece(out, self.reason);
+    }
+}
+
+impl Listed<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let job = fields.u64("job")?;
+        let due_ms = fields.u64("due_ms")?;
+        let state = fields.u8("state")?;
+        let buried = fields.u8("buried")?;
+        let priority = fields.u32("priority")?;
+        let attempts = fields.u32("attempts")?;
+        let ttr_ms = fields.u32("ttr_ms")?;
+        let ttr_left_ms = fields.u32("ttr_left_ms")?;
+        let topic_length = usize::from(fields.u8("topic")?);
+        let key_length = usize::from(fields.u16("key")?);
+        let attributes_length = usize::from(fields.u16("attributes")?);
+        let body_length = fields.u32("body")? as usize;
+        let body_bytes = fields.u32("body_bytes")?;
+        let pushed_ms = fields.u64("pushed_ms")?;
+        let reserved_first_ms = fields.u64("reserved_first_ms")?;
+        let reserved_last_ms = fields.u64("reserved_last_ms")?;
+        let held_by = fields.u64("held_by")?;
+        let reason_length = usize::from(fields.u16("reason")?);
+        Ok(Self {
+            job,
+            due_ms,
+            state,
+            buried,
+            priority,
+            attempts,
+            ttr_ms,
+            ttr_left_ms,
+            topic: reader.bytes(topic_length, "topic")?,
+            key: reader.bytes(key_length, "key")?,
+            attributes: reader.bytes(attributes_length, "attributes")?,
+            body: reader.bytes(body_length, "body")?,
+            body_bytes,
+            pushed_ms,
+            reserved_first_ms,
+            reserved_last_ms,
+            held_by,
+            reason: reader.bytes(reason_length, "reason")?,
+        })
+    }
+}
+
+/// Counts, of one topic or of all.
+pub(crate) struct Totals {
+    /// Jobs whose due time lies ahead.
+    pub(crate) delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub(crate) ready: u64,
+    /// Jobs under a lease.
+    pub(crate) reserved: u64,
+    /// Jobs set aside.
+    pub(crate) buried: u64,
+    /// Jobs pushed or moved here so far.
+    pub(crate) pushed: u64,
+    /// Jobs finished so far.
+    pub(crate) finished: u64,
+    /// Jobs deleted, replaced, or moved to another topic so far.
+    pub(crate) deleted: u64,
+    /// Jobs dropped by their expiry so far.
+    pub(crate) expired: u64,
+    /// Time since the oldest ready job was due; 0 without one.
+    pub(crate) oldest_ready_ms: u64,
+}
+
+impl Totals {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 72;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<72>::new()
+            .u64(self.delayed)
+            .u64(self.ready)
+            .u64(self.reserved)
+            .u64(self.buried)
+            .u64(self.pushed)
+            .u64(self.finished)
+            .u64(self.deleted)
+            .u64(self.expired)
+            .u64(self.oldest_ready_ms)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let delayed = fields.u64("delayed")?;
+        let ready = fields.u64("ready")?;
+        let reserved = fields.u64("reserved")?;
+        let buried = fields.u64("buried")?;
+        let pushed = fields.u64("pushed")?;
+        let finished = fields.u64("finished")?;
+        let deleted = fields.u64("deleted")?;
+        let expired = fields.u64("expired")?;
+        let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
+        Ok(Self {
+            delayed,
+            ready,
+            reserved,
+            buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            oldest_ready_ms,
+        })
+    }
+}
+
+/// The counts of one topic.
+pub(crate) struct TopicCount<P> {
+    /// What is so.
+    pub(crate) marks: u8,
+    /// Its name.
+    pub(crate) topic: P,
+    /// Jobs whose due time lies ahead.
+    pub(crate) delayed: u64,
+    /// Jobs that wait for a consumer.
+    pub(crate) ready: u64,
+    /// Jobs under a lease.
+    pub(crate) reserved: u64,
+    /// Jobs set aside.
+    pub(crate) buried: u64,
+    /// Jobs pushed or moved here so far.
+    pub(crate) pushed: u64,
+    /// Jobs finished so far.
+    pub(crate) finished: u64,
+    /// Jobs deleted, replaced, or moved to another topic so far.
+    pub(crate) deleted: u64,
+    /// Jobs dropped by their expiry so far.
+    pub(crate) expired: u64,
+    /// Time since the oldest ready job was due; 0 without one.
+    pub(crate) oldest_ready_ms: u64,
+}
+
+impl TopicCount<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<74>::new()
+            .u8(self.marks)
+            .length8(self.topic.len())
+            .u64(self.delayed)
+            .u64(self.ready)
+            .u64(self.reserved)
+            .u64(self.buried)
+            .u64(self.pushed)
+            .u64(self.finished)
+            .u64(self.deleted)
+            .u64(self.expired)
+            .u64(self.oldest_ready_ms)
+            .write(out);
+        put_piece(out, self.topic);
+    }
+}
+
+impl TopicCount<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let marks = fields.u8("marks")?;
+        let topic_length = usize::from(fields.u8("topic")?);
+        let delayed = fields.u64("delayed")?;
+        let ready = fields.u64("ready")?;
+        let reserved = fields.u64("reserved")?;
+        let buried = fields.u64("buried")?;
+        let pushed = fields.u64("pushed")?;
+        let finished = fields.u64("finished")?;
+        let deleted = fields.u64("deleted")?;
+        let expired = fields.u64("expired")?;
+        let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
+        Ok(Self {
+            marks,
+            topic: reader.bytes(topic_length, "topic")?,
+            delayed,
+            ready,
+            reserved,
+            buried,
+            pushed,
+            finished,
+            deleted,
+            expired,
+            oldest_ready_ms,
+        })
+    }
+}
+
+/// How long one stage of the work on a node took, over its last minutes. Times are in microseconds.
+pub(crate) struct Stage<P> {
+    /// Its name.
+    pub(crate) stage: P,
+    /// How many durations there are.
+    pub(crate) count: u64,
+    /// The median.
+    pub(crate) p50_us: u64,
+    /// 99 % of them are at most this.
+    pub(crate) p99_us: u64,
+    /// 99.9 % of them are at most this.
+    pub(crate) p999_us: u64,
+    /// The longest.
+    pub(crate) max_us: u64,
+}
+
+impl Stage<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<41>::new()
+            .length8(self.stage.len())
+            .u64(self.count)
+            .u64(self.p50_us)
+            .u64(self.p99_us)
+            .u64(self.p999_us)
+            .u64(self.max_us)
+            .write(out);
+        put_piece(out, self.stage);
+    }
+}
+
+impl Stage<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let stage_length = usize::from(fields.u8("stage")?);
+        let count = fields.u64("count")?;
+        let p50_us = fields.u64("p50_us")?;
+        let p99_us = fields.u64("p99_us")?;
+        let p999_us = fields.u64("p999_us")?;
+        let max_us = fields.u64("max_us")?;
+        Ok(Self {
+            stage: reader.bytes(stage_length, "stage")?,
+            count,
+            p50_us,
+            p99_us,
+            p999_us,
+            max_us,
+        })
+    }
+}
+
+/// One client that is connected to the node.
+pub(crate) struct Connection<P> {
+    /// Its number. It is never reused, not by another node and not after a restart.
+    pub(crate) connection: u64,
+    /// The session that it speaks for; 0 before WELCOME, and after the session has ended.
+    pub(crate) session: u64,
+    /// When it connected, on the wall clock.
+    pub(crate) since_ms: u64,
+    /// Leases that the session holds, without those that outlive it.
+    pub(crate) leases: u32,
+    /// Its subscriptions.
+    pub(crate) subscriptions: u32,
+    /// Its waiting RESERVEs.
+    pub(crate) reserves: u32,
+    /// Remaining credit of its subscriptions, in jobs; below 0 counts as 0.
+    pub(crate) credit_jobs: u64,
+    /// The same in bytes.
+    pub(crate) credit_bytes: u64,
+    /// Bytes for it that its socket has not yet accepted, as far as known: what it accepted is reported in steps of up to 256 KiB, so less than that says nothing.
+    pub(crate) unsent_bytes: u64,
+    /// What is so.
+    pub(crate) marks: u8,
+    /// Its network address.
+    pub(crate) address: P,
+    /// The name in its HELLO.
+    pub(crate) client_name: P,
+    /// Some of the topics that it waits for.
+    pub(crate) topics: Vec<P>,
+}
+
+impl Connection<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<64>::new()
+            .u64(self.connection)
+            .u64(self.session)
+            .u64(self.since_ms)
+            .u32(self.leases)
+            .u32(self.subscriptions)
+            .u32(self.reserves)
+            .u64(self.credit_jobs)
+            .u64(self.credit_bytes)
+            .u64(self.unsent_bytes)
+            .u8(self.marks)
+            .length8(self.address.len())
+            .length8(self.client_name.len())
+            .length8(self.topics.len())
+            .write(out);
+        put_piece(out, self.address);
+        put_piece(out, self.client_name);
+        for text in &self.topics {
+            Fixed::<1>::new().length8(text.len()).write(out);
+            put_piece(out, text);
+        }
+    }
+}
+
+impl Connection<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let connection = fields.u64("connection")?;
+        let session = fields.u64("session")?;
+        let since_ms = fields.u64("since_ms")?;
+        let leases = fields.u32("leases")?;
+        let subscriptions = fields.u32("subscriptions")?;
+        let reserves = fields.u32("reserves")?;
+        let credit_jobs = fields.u64("credit_jobs")?;
+        let credit_bytes = fields.u64("credit_bytes")?;
+        let unsent_bytes = fields.u64("unsent_bytes")?;
+        let marks = fields.u8("marks")?;
+        let address_length = usize::from(fields.u8("address")?);
+        let client_name_length = usize::from(fields.u8("client_name")?);
+        let topics_length = usize::from(fields.u8("topics")?);
+        Ok(Self {
+            connection,
+            session,
+            since_ms,
+            leases,
+            subscriptions,
+            reserves,
+            credit_jobs,
+            credit_bytes,
+            unsent_bytes,
+            marks,
+            address: reader.bytes(address_length, "address")?,
+            client_name: reader.bytes(client_name_length, "client_name")?,
+            topics: (0..topics_length).map(|_| reader.bytes8("topics")).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// One node of the cluster, as clients see it.
+pub(crate) struct Member<P> {
+    /// Its number.
+    pub(crate) node: u64,
+    /// What is so.
+    pub(crate) marks: u8,
+    /// Where clients connect, as `host:port`. Behind a proxy or NAT, start each node with `--client-address`, or clients go round.
+    pub(crate) address: P,
+}
+
+impl Member<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<10>::new()
+            .u64(self.node)
+            .u8(self.marks)
+            .length8(self.address.len())
+            .write(out);
+        put_piece(out, self.address);
+    }
+}
+
+impl Member<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let node = fields.u64("node")?;
+        let marks = fields.u8("marks")?;
+        let address_length = usize::from(fields.u8("address")?);
+        Ok(Self {
+            node,
+            marks,
+            address: reader.bytes(address_length, "address")?,
+        })
+    }
+}
+
+/// One member of the cluster, as one node sees it. Unknown values are 0.
+pub(crate) struct Node<P> {
+    /// Its number.
+    pub(crate) node: u64,
+    /// What it is. A newer server may have more roles: show them as unknown.
+    pub(crate) role: u8,
+    /// What is so, and what is known.
+    pub(crate) marks: u8,
+    /// The last entry that it has, durable. Only the leader knows it of other members.
+    pub(crate) matched: u64,
+    /// The last entry that it reported as applied.
+    pub(crate) applied: u64,
+    /// How far its wall clock is ahead of the reporting node's; negative if it is behind.
+    pub(crate) ahead_ms: i64,
+    /// Members compare the hashes of their states after certain entries: the newest of these that it reported.
+    pub(crate) audited: u64,
+    /// The address for other members; empty if unknown.
+    pub(crate) peer_address: P,
+    /// The address for clients; empty if unknown.
+    pub(crate) client_address: P,
+}
+
+impl Node<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<44>::new()
+            .u64(self.node)
+            .u8(self.role)
+            .u8(self.marks)
+            .u64(self.matched)
+            .u64(self.applied)
+            .u64(self.ahead_ms.cast_unsigned())
+            .u64(self.audited)
+            .length8(self.peer_address.len())
+            .length8(self.client_address.len())
+            .write(out);
+        put_piece(out, self.peer_address);
+        put_piece(out, self.client_address);
+    }
+}
+
+impl Node<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let node = fields.u64("node")?;
+        let role = fields.u8("role")?;
+        let marks = fields.u8("marks")?;
+        let matched = fields.u64("matched")?;
+        let applied = fields.u64("applied")?;
+        let ahead_ms = fields.u64("ahead_ms")?.cast_signed();
+        let audited = fields.u64("audited")?;
+        let peer_address_length = usize::from(fields.u8("peer_address")?);
+        let client_address_length = usize::from(fields.u8("client_address")?);
+        Ok(Self {
+            node,
+            role,
+            marks,
+            matched,
+            applied,
+            ahead_ms,
+            audited,
+            peer_address: reader.bytes(peer_address_length, "peer_address")?,
+            client_address: reader.bytes(client_address_length, "client_address")?,
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! The names and types of fields in Java, and how they are read and written.
+
+use crate::names::{camel, pascal};
+use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
+
+/// Records that are types of the public API.
+pub(super) const PUBLIC_RECORDS: [(&str, &str); 1] = [("lease", "Lease")];
+
+/// The name of a frame's type.
+pub(super) fn frame_type(frame: &Frame) -> String {
+    match (frame.side, frame.name.as_str()) {
+        // `List` is the list of the language.
+        (Side::Request, "LIST") => "ListJobs".to_owned(),
+        (_, name) => pascal(name),
+    }
+}
+
+/// The name of a record's type, as it is written outside of the interface that has it.
+pub(super) fn record_type(schema: &Schema, record: &str) -> String {
+    if let Some((_, public)) = PUBLIC_RECORDS.iter().find(|(name, _)| *name == record) {
+        return (*public).to_owned();
+    }
+    let side = if is_of_requests(schema, record) { "Request" } else { "Response" };
+    format!("{side}.{}", pascal(record))
+}
+
+/// Whether requests have lists of it.
+pub(super) fn is_of_requests(schema: &Schema, record: &str) -> bool {
+    let mut fields = schema.requests.iter().flat_map(|frame| &frame.fields);
+    fields.any(|field| field.kind == Kind::List(Item::Record(record.to_owned())))
+}
+
+/// Whether the record is no type of its own, but fields that others have: an interface.
+pub(super) fn is_shared(schema: &Schema, record: &Record) -> bool {
+    let frames = schema.requests.iter().chain(&schema.responses);
+    !frames.flat_map(|frame| &frame.fields).any(|field| match &field.kind {
+        Kind::List(Item::Record(name)) | Kind::Object(name) => *name == record.name,
+        _ => false,
+    })
+}
+
+/// The records whose fields are all among these.
+pub(super) fn shared_by<'a>(schema: &'a Schema, fields: &[Field]) -> Vec<&'a Record> {
+    let has =
+        |wanted: &Field| fields.iter().any(|field| field.name == wanted.name && field.kind == wanted.kind);
+    schema.records.iter().filter(|one| is_shared(schema, one) && one.fields.iter().all(has)).collect()
+}
+
+/// The fields of a frame, with those of its parts in place.
+pub(super) fn flat(schema: &Schema, fields: &[Field]) -> Vec<Field> {
+    let mut all = Vec::new();
+    for field in fields {
+        match &field.kind {
+            Kind::Magic => {}
+            Kind::Part(record) => all.extend(schema.record(record).fields.iter().cloned()),
+            _ => all.push(field.clone()),
+        }
+    }
+    all
+}
+
+/// The type of a field, as it is written outside of the interfaces.
+pub(super) fn java_type(schema: &Schema, field: &Field) -> String {
+    match &field.kind {
+        Kind::Number(16) | Kind::Id | Kind::Bytes(_) | Kind::Tagged(_) => "byte[]".to_owned(),
+        Kind::Number(8) | Kind::Signed => "long".to_owned(),
+        Kind::Number(_) | Kind::Magic => "int".to_owned(),
+        Kind::Text(_) | Kind::RestText => "String".to_owned(),
+        Kind::Texts | Kind::List(Item::Text) => "List<String>".to_owned(),
+        Kind::List(Item::Number) => "List<Integer>".to_owned(),
+        Kind::List(Item::Record(record)) => format!("List<{}>", record_type(schema, record)),
+        Kind::Object(record) | Kind::Part(record) => record_type(schema, record),
+        Kind::Reference => "JobRef".to_owned(),
+        Kind::RestNumbers => "List<Long>".to_owned(),
+    }
+}
+
+/// The components of a record in Java, within the interface of its side.
+pub(super) fn components(schema: &Schema, fields: &[Field]) -> Vec<String> {
+    let short = |field: &Field| java_type(schema, field).replace("Request.", "").replace("Response.", "");
+    fields.iter().map(|field| format!("{} {}", short(field), camel(&field.name))).collect()
+}
+
+/// The names and docs of these fields.
+pub(super) fn parameters(fields: &[Field]) -> Vec<(String, String)> {
+    fields.iter().map(|field| (camel(&field.name), field.doc.clone())).collect()
+}
+
+/// The bits of a set that are known, as a number; `None` if the field is no set.
+pub(super) fn known_bits(schema: &Schema, field: &Field) -> Option<u32> {
+    let name = field.bits.as_ref()?;
+    let bits = schema.bits.iter().find(|bits| bits.name == *name)?;
+    Some(bits.values.iter().map(|flag| 1_u32 << flag.bit).sum())
+}
+
+/// What a number of a newer server means.
+pub(super) enum Newer {
+    /// It stays as it is.
+    Kept,
+    /// A number above the greatest known one is the same as `number`.
+    As { number: u64, greatest: u64 },
+    /// The item is refused with this code.
+    RefusedWith(String),
+}
+
+/// The choices whose unknown numbers this client must not keep.
+const TRANSLATED: [&str; 2] = ["outcome", "applied"];
+
+/// What a number that this version does not know means in this field.
+pub(super) fn newer(schema: &Schema, field: &Field) -> Newer {
+    let choice = field.choice.as_ref().and_then(|name| schema.choices.iter().find(|one| one.name == *name));
+    let Some(choice) = choice else { return Newer::Kept };
+    let greatest = choice.values.iter().map(|one| one.number).max().unwrap_or_default();
+    meaning(&choice.name, choice.open.as_deref().unwrap_or_default(), greatest)
+}
+
+/// What the text of `open` says of unknown numbers. A text that cannot be understood ends the generation.
+fn meaning(choice: &str, open: &str, greatest: u64) -> Newer {
+    let Some(what) = open.strip_prefix("read it as ").or_else(|| open.strip_prefix("as ")) else {
+        assert!(
+            !TRANSLATED.contains(&choice),
+            "`open` of the choice {choice} does not begin with \"as\": {open}"
+        );
+        return Newer::Kept;
+    };
+    if let Some((code, _)) = what.split_once(" with `").and_then(|(_, rest)| rest.split_once('`')) {
+        return Newer::RefusedWith(code.to_owned());
+    }
+    match what.parse() {
+        Ok(number) => Newer::As { number, greatest },
+        Err(_) => panic!("`open` of the choice {choice} says neither a number nor a code: {open}"),
+    }
+}
+
+/// The expression that reads a number, with only the bits that are known.
+pub(super) fn read_number(schema: &Schema, field: &Field) -> String {
+    let read = match field.kind {
+        Kind::Number(1) => "in.u8()",
+        Kind::Number(2) => "in.u16()",
+        Kind::Number(4) => "in.u32()",
+        Kind::Number(16) | Kind::Id => "in.raw(16)",
+        _ => "in.u64()",
+    };
+    match (known_bits(schema, field), newer(schema, field)) {
+        (Some(bits), _) => format!("{read} & {bits:#x}"),
+        (None, Newer::As { number, greatest }) => format!("FrameReader.known({read}, {greatest}, {number})"),
+        _ => read.to_owned(),
+    }
+}
+
+/// The expression that reads a field of a frame. Lists of records are read by methods that have their names.
+pub(super) fn read(schema: &Schema, field: &Field) -> String {
+    let read = match &field.kind {
+        Kind::Text(1) => "in.text8()".to_owned(),
+        Kind::Text(_) => "in.text16()".to_owned(),
+        Kind::Bytes(4) => "in.bytes32()".to_owned(),
+        Kind::Bytes(1) => "in.raw(in.u8())".to_owned(),
+        Kind::Bytes(_) | Kind::Tagged(_) => "in.bytes16()".to_owned(),
+        Kind::List(Item::Text) => "in.texts()".to_owned(),
+        Kind::List(Item::Number) => "in.numbers()".to_owned(),
+        Kind::List(Item::Record(record)) => format!("{}Items(in)", camel(record)),
+        Kind::Object(record) => format!("{}(in)", camel(record)),
+        _ => read_number(schema, field),
+    };
+    if !field.is_late {
+        return read;
+    }
+    let absent = match &field.kind {
+        Kind::Text(_) => "\"\"",
+        Kind::List(_) => "List.of()",
+        Kind::Number(16) | Kind::Id => "new byte[16]",
+        Kind::Bytes(_) | Kind::Tagged(_) => "new byte[0]",
+        _ => "0",
+    };
+    format!("in.isOver() ? {absent} : {read}")
+}
+
+/// The expression that reads the length of a piece in the fixed part of a record.
+pub(super) fn read_length(field: &Field) -> &'static str {
+    match field.fixed_bytes() {
+        1 => "in.u8()",
+        2 => "in.u16()",
+        _ => "in.u32()",
+    }
+}
+
+/// The expression that reads a piece behind the fixed part.
+pub(super) fn read_piece(field: &Field) -> String {
+    let length = length_name(field);
+    match field.kind {
+        Kind::Text(_) => format!("in.text({length})"),
+        Kind::Texts => format!("in.texts8({length})"),
+        _ => format!("in.raw({length})"),
+    }
+}
+
+/// The name of the variable that has the length of a piece, or the number of its texts.
+pub(super) fn length_name(field: &Field) -> String {
+    let what = if field.kind == Kind::Texts { "Number" } else { "Length" };
+    format!("{}{what}", camel(&field.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_meaning_of_newer_numbers_is_read() {
+        assert!(matches!(meaning("applied", "as 1", 3), Newer::As { number: 1, greatest: 3 }));
+        assert!(
+            matches!(meaning("outcome", "read it as 3 with `GONE`: it is gone", 4), Newer::RefusedWith(code) if code == "GONE")
+        );
+        assert!(matches!(meaning("state", "a state that only a newer server knows", 4), Newer::Kept));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not begin with")]
+    fn a_translated_choice_says_what_its_newer_numbers_mean() {
+        meaning("applied", "the same as 1", 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "neither a number nor a code")]
+    fn a_meaning_that_is_no_number_is_refused() {
+        meaning("outcome", "read it as refused", 4);
+    }
+}
