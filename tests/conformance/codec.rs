@@ -116,9 +116,12 @@ pub(crate) fn is_as_the_schema_says() -> Result<(), String> {
     )
 }
 
+/// Whether a number is one of an enum's.
+type IsKnown = fn(u8) -> bool;
+
 /// The enums have the numbers that the schema gives to its choices.
 fn choices() -> Result<(), String> {
-    let known: [(&str, fn(u8) -> bool); 6] = [
+    let known: [(&str, IsKnown); 6] = [
         ("if_exists", |number| IfExists::from_u8(number).is_some()),
         ("state", |number| JobState::from_u8(number).is_some()),
         ("buried", |number| number == 0 || BuryReason::from_u8(number - 1).is_some()),

@@ -137,6 +137,7 @@ fn a_lease_ends_when_the_clock_is_moved_to_its_deadline() {
     client.ask(push("mails", "", 0));
     let [job] = &reserved(&mut client, "mails")[..] else { panic!("no job") };
     assert_eq!(u64::from(job.ttr_left_ms), MINUTE, "no time has passed since the grant");
+    assert_eq!(job.deadline_ms, 0, "a client's clock runs, so it cannot count from one that does not");
     advance(&mut client, MINUTE - 1);
     assert_eq!(reserved(&mut client, "mails"), []);
     advance(&mut client, 1);
@@ -224,6 +225,24 @@ fn what_is_sent_before_keeps_the_time_before() {
     assert_eq!(jobs.iter().map(|job| job.due).collect::<Vec<_>>(), [began.after(MINUTE)]);
     pong(client.ask(Request::Advance(Advance::ToNext)));
     assert_eq!(reserved(&mut client, "mails")[0].due, began.after(2 * MINUTE));
+}
+
+#[test]
+fn the_answer_comes_when_what_was_sent_before_has_become_due_too() {
+    let node = still();
+    let (mut client, mut other) = (Raw::greeted(node.address), Raw::greeted(node.address));
+    for nth in 0..50 {
+        let advance = Request::Advance(Advance::By(MINUTE));
+        client.send(&[push("mails", "", MINUTE), advance]).expect("a server");
+        let first = receive(&mut client);
+        let is_early = matches!(first, Response::Pong { .. });
+        let Response::Topics(topics) = other.ask(Request::Topics) else { panic!("no counts") };
+        let second = receive(&mut client);
+        assert!(is_early || matches!(second, Response::Pong { .. }), "{first:?}, {second:?}");
+        let Response::Topics(now) = other.ask(Request::Topics) else { panic!("no counts") };
+        let seen = if is_early { &topics } else { &now };
+        assert_eq!(seen.iter().map(|topic| topic.totals.ready).sum::<u64>(), nth + 1, "after {first:?}");
+    }
 }
 
 #[test]

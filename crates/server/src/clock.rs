@@ -64,6 +64,11 @@ impl NodeClock {
         }
     }
 
+    /// Whether the queue's clock stands still until a test moves it: a client's clock runs on, so it cannot count from this one.
+    pub(super) fn stands_still(&self) -> bool {
+        self.manual_us.is_some()
+    }
+
     /// The queue's monotonic clock, by which leases end, in milliseconds: rounded up, so that no lease seems to last longer.
     pub(super) fn queue_ms(&self) -> u64 {
         match &self.manual_us {

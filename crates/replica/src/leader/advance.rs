@@ -70,8 +70,11 @@ impl Leader {
             return;
         }
         let are_graces_over = self.graces.next_end_us().is_none_or(|end_us| end_us > node.queue_us);
-        let is_overdue = !group.prepared || group.state.engine.is_overdue(group.state.clock.stamp());
-        if is_overdue || !are_graces_over || !self.lapsing.is_empty() {
+        let stamp = group.state.clock.stamp();
+        // What was proposed at an earlier time may bring something that is due: it is applied first.
+        let is_behind = !self.proposals.is_idle() && group.state.engine.stamp() < stamp;
+        let is_overdue = !group.prepared || group.state.engine.is_overdue(stamp);
+        if is_behind || is_overdue || !are_graces_over || !self.lapsing.is_empty() {
             self.next_housekeeping_us = node.now_us;
             return;
         }

@@ -341,7 +341,9 @@ pub enum ConfigError {
     #[error("--clock manual is for a server in memory: say --memory too, or leave --clock out")]
     ManualClockOnDisk,
     /// A server in memory has no directory, writes no file and stays alone.
-    #[error("{key} needs a disk or other nodes, and --memory has neither: leave out {key}, or --memory")]
+    #[error(
+        "{key} needs a disk or other nodes, and --memory has neither: leave out {key}, here, in the environment and in the file, or --memory"
+    )]
     NotInMemory {
         /// The key that is set.
         key: &'static str,

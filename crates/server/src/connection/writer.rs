@@ -100,6 +100,9 @@ impl<'a> Writer<'a> {
         self.buffered.bytes += bytes;
         self.buffered.counted_bytes += if counted { bytes } else { 0 };
         let unsent = response.age(self.config.clock.queue_ms());
+        if self.config.clock.stands_still() {
+            response.hide_deadlines();
+        }
         if !unsent.is_empty() {
             self.tell(Input::NotSent { connection: self.connection, leases: unsent });
         }

@@ -126,10 +126,10 @@ fn meaning(choice: &str, open: &str, greatest: u64) -> Newer {
     if let Some((code, _)) = what.split_once(" with `").and_then(|(_, rest)| rest.split_once('`')) {
         return Newer::RefusedWith(code.to_owned());
     }
-    match what.parse() {
-        Ok(number) => Newer::As { number, greatest },
-        Err(_) => panic!("`open` of the choice {choice} says neither a number nor a code: {open}"),
-    }
+    let number = what.parse().ok();
+    let number = number
+        .unwrap_or_else(|| panic!("`open` of the choice {choice} says neither a number nor a code: {open}"));
+    Newer::As { number, greatest }
 }
 
 /// The expression that reads a number, with only the bits that are known.
