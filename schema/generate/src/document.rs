@@ -108,8 +108,8 @@ fn type_of(kind: &Kind) -> String {
 
 /// What a field means, with the choices or bits that it has.
 fn meaning(schema: &Schema, field: &Field) -> String {
-    let choice = field.choice.as_ref().and_then(|name| schema.choices.iter().find(|one| one.name == *name));
-    let bits = field.bits.as_ref().and_then(|name| schema.bits.iter().find(|one| one.name == *name));
+    let choice = schema.choice_of(field.choice.as_deref());
+    let bits = schema.bits_of(field.bits.as_deref());
     let absent = if field.is_late && !field.doc.contains("bsent") && !field.doc.starts_with("as in") {
         ". May be absent"
     } else {
@@ -215,7 +215,7 @@ fn attributes(schema: &Schema) -> String {
 fn conditions(schema: &Schema) -> String {
     let mut out = String::from("| tag | condition | value |\n|---|---|---|\n");
     for one in schema.elements(Elements::Filter) {
-        let bits = one.bits.as_ref().and_then(|name| schema.bits.iter().find(|bits| bits.name == *name));
+        let bits = schema.bits_of(one.bits.as_deref());
         let bits = bits.map(|bits| {
             let flags = bits.values.iter().map(|flag| format!("{} {}", 1_u32 << flag.bit, flag.doc));
             format!(", a bit for each: {}", flags.collect::<Vec<_>>().join(", "))

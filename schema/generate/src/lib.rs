@@ -20,5 +20,5 @@ pub use output::{Output, OutputError, apply, outputs};
 pub use read::SchemaError;
 pub use schema::{
     Bits, Choice, ChoiceValue, Composite, Constant, Element, ElementKind, Elements, ErrorCode, Field, Flag,
-    Frame, Item, Kind, Level, Limit, Record, Repeat, RequestKind, Schema, Side,
+    Frame, Item, Kind, Level, Limit, Record, Repeat, RequestKind, Schema, Side, Unknown, UnknownCode,
 };

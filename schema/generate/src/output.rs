@@ -28,26 +28,15 @@ pub enum Output {
 }
 
 /// Why something cannot be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file cannot be read or written.
-    File(PathBuf, std::io::Error),
+    #[error("{path}: {1}", path = .0.display())]
+    File(PathBuf, #[source] std::io::Error),
     /// A file has no marker of this name, or several.
+    #[error("{path} must have the line `<!-- generated: {1} -->` once", path = .0.display())]
     Marker(PathBuf, String),
 }
-
-impl std::fmt::Display for OutputError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Marker(path, name) => {
-                write!(f, "{} must have the line `<!-- generated: {name} -->` once", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for OutputError {}
 
 /// Everything that follows from the schema.
 pub fn outputs(schema: &Schema) -> Vec<Output> {

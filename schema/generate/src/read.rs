@@ -6,28 +6,19 @@ use serde::Deserialize;
 
 use crate::schema::{
     Bits, Choice, ChoiceValue, Composite, Constant, Element, ElementKind, Elements, ErrorCode, Field, Flag,
-    Frame, Item, Kind, Level, Limit, Record, Repeat, RequestKind, Schema, Side,
+    Frame, Item, Kind, Level, Limit, Record, Repeat, RequestKind, Schema, Side, Unknown, UnknownCode,
 };
 
 /// Why the schema cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// A file is no TOML, or has something that the schema does not know.
-    File(&'static str, toml::de::Error),
+    #[error("schema/{0}.toml: {1}")]
+    File(&'static str, #[source] toml::de::Error),
     /// What stands there does not fit together: where, and what is wrong.
+    #[error("the schema, at {0}: {1}")]
     Wrong(String, String),
 }
-
-impl std::fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::File(name, error) => write!(f, "schema/{name}.toml: {error}"),
-            Self::Wrong(place, why) => write!(f, "the schema, at {place}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for SchemaError {}
 
 const FRAMES: &str = include_str!("../../frames.toml");
 const CHOICES: &str = include_str!("../../choices.toml");
@@ -132,7 +123,15 @@ struct ChoiceTable {
     name: String,
     doc: String,
     open: Option<String>,
+    unknown: Option<UnknownTable>,
     values: Vec<ValueTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnknownTable {
+    number: u64,
+    code: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -223,6 +222,9 @@ struct LevelTable {
     doc: String,
 }
 
+/// The choices whose unknown numbers no client may keep: it would take an unknown outcome for a success.
+const TRANSLATED: [&str; 2] = ["outcome", "applied"];
+
 /// Set in the tag of an element that a server must understand.
 const CRITICAL: u16 = 0x8000;
 
@@ -255,17 +257,22 @@ impl Schema {
             elements_of(elements.condition)?,
             elements_of(elements.setting)?,
         );
+        let errors: Vec<ErrorCode> = errors.error.into_iter().map(ErrorCode::from).collect();
         let schema = Self {
             composites: names.composites(elements.composite)?,
             records,
             requests,
             responses,
-            choices: choices.choice.into_iter().map(Choice::from).collect(),
+            choices: choices
+                .choice
+                .into_iter()
+                .map(|table| Choice::read(table, &errors))
+                .collect::<Result<_, _>>()?,
             bits: choices.bits.into_iter().map(Bits::from).collect(),
             attributes,
             conditions,
             settings,
-            errors: errors.error.into_iter().map(ErrorCode::from).collect(),
+            errors,
             limits: limits.limit.into_iter().map(Limit::from).collect(),
             constants: limits.constant.into_iter().map(Constant::read).collect::<Result<_, _>>()?,
             levels: limits.level.into_iter().map(Level::from).collect(),
@@ -498,11 +505,32 @@ fn known(place: &str, names: &[String], name: Option<String>) -> Result<Option<S
     }
 }
 
-impl From<ChoiceTable> for Choice {
-    fn from(table: ChoiceTable) -> Self {
+impl Choice {
+    fn read(table: ChoiceTable, errors: &[ErrorCode]) -> Result<Self, SchemaError> {
         let value = |ValueTable { number, name, doc }| ChoiceValue { number, name, doc };
-        let values = table.values.into_iter().map(value).collect();
-        Self { name: table.name, doc: table.doc, values, open: table.open }
+        let values: Vec<ChoiceValue> = table.values.into_iter().map(value).collect();
+        let unknown = match table.unknown {
+            None if TRANSLATED.contains(&table.name.as_str()) => {
+                return wrong(&table.name, "it must say what stands for unknown numbers".to_owned());
+            }
+            None => None,
+            Some(UnknownTable { number, .. }) if !values.iter().any(|value| value.number == number) => {
+                return wrong(
+                    &table.name,
+                    format!("{number} cannot stand for unknown numbers: it is no choice"),
+                );
+            }
+            Some(UnknownTable { number, code: None }) => Some(Unknown { number, code: None }),
+            Some(UnknownTable { number, code: Some(name) }) => {
+                match errors.iter().find(|error| error.name == name) {
+                    Some(error) => {
+                        Some(Unknown { number, code: Some(UnknownCode { number: error.number, name }) })
+                    }
+                    None => return wrong(&table.name, format!("no error is called {name}")),
+                }
+            }
+        };
+        Ok(Self { name: table.name, doc: table.doc, values, open: table.open, unknown })
     }
 }
 
@@ -550,3 +578,6 @@ impl From<LevelTable> for Level {
         Self { name: table.name, number: table.number, doc: table.doc }
     }
 }
+
+#[cfg(test)]
+mod tests;

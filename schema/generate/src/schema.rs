@@ -192,8 +192,28 @@ pub struct Choice {
     pub doc: String,
     /// The choices, by number.
     pub values: Vec<ChoiceValue>,
-    /// If a newer server may send other numbers: what they mean to this version.
+    /// If a newer server may send other numbers: what they mean to this version, for a person.
     pub open: Option<String>,
+    /// What a client makes of other numbers, unless it keeps or skips them.
+    pub unknown: Option<Unknown>,
+}
+
+/// What stands for numbers that this version does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// The number of one of the choices.
+    pub number: u64,
+    /// The error code that goes into the field `code` beside it.
+    pub code: Option<UnknownCode>,
+}
+
+/// An error code that stands for numbers that this version does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCode {
+    /// Its number.
+    pub number: u16,
+    /// Its name, in capitals.
+    pub name: String,
 }
 
 /// One choice.
@@ -353,6 +373,29 @@ impl Schema {
         found.unwrap_or_else(|| panic!("no composite {name}"))
     }
 
+    /// The choices of this name, if a field or an element names some.
+    pub fn choice_of(&self, name: Option<&str>) -> Option<&Choice> {
+        self.choices.iter().find(|choice| Some(choice.name.as_str()) == name)
+    }
+
+    /// The bits of this name, if a field or an element names some.
+    pub fn bits_of(&self, name: Option<&str>) -> Option<&Bits> {
+        self.bits.iter().find(|bits| Some(bits.name.as_str()) == name)
+    }
+
+    /// The records that stand in frames of one side.
+    pub fn records_of(&self, side: Side) -> impl Iterator<Item = &Record> {
+        let is_used = move |record: &&Record| {
+            self.frames(side).iter().flat_map(|frame| &frame.fields).any(|field| match &field.kind {
+                Kind::List(Item::Record(name)) | Kind::Part(name) | Kind::Object(name) => {
+                    *name == record.name
+                }
+                _ => false,
+            })
+        };
+        self.records.iter().filter(is_used)
+    }
+
     /// The frames of one side.
     pub fn frames(&self, side: Side) -> &[Frame] {
         match side {
@@ -368,6 +411,13 @@ impl Schema {
             Elements::Filter => &self.conditions,
             Elements::Settings => &self.settings,
         }
+    }
+}
+
+impl Bits {
+    /// All bits that are known.
+    pub fn mask(&self) -> u64 {
+        self.values.iter().map(|flag| 1 << flag.bit).sum()
     }
 }
 

@@ -2,10 +2,7 @@
 
 use super::code::{Code, quoted};
 use super::{elements_name, known_bits, name, records_of, variable, width};
-use crate::schema::{Choice, Elements, ErrorCode, Field, Frame, Item, Kind, Record, Schema, Side};
-
-/// The choices of which a client must not keep a number that it does not know.
-const HAS_INSTEAD: [&str; 2] = ["outcome", "applied"];
+use crate::schema::{Elements, Field, Frame, Item, Kind, Record, Schema, Side, Unknown, UnknownCode};
 
 const WIRE: &[&str] = &["github.com/adjourn/adjourn-go/internal/wire"];
 
@@ -321,10 +318,11 @@ fn get(place: &Place, of: &str, field: &Field, at: usize, assign: &str, code: &m
 /// What is done with a value that was read: one that only a newer peer knows, or that is out of its range.
 fn read_values(place: &Place, of: &str, field: &Field, code: &mut Code) {
     let value = format!("{of}.{}", name(&field.name));
-    let choice = place.schema.choices.iter().find(|choice| Some(&choice.name) == field.choice.as_ref());
+    let choice = place.schema.choice_of(field.choice.as_deref());
     if let Some(choice) = choice {
         let greatest = choice.values.iter().map(|value| value.number).max().unwrap_or_default();
-        if let Some(instead) = instead_of_unknown(&place.schema.errors, choice, of) {
+        if let Some(unknown) = &choice.unknown {
+            let instead = instead_of(unknown, of);
             code.lines(&format!("if {value} > {greatest} {{\n{value}{instead}\n}}"));
         }
         if choice.open.is_none() && place.is_strict {
@@ -359,33 +357,13 @@ fn read_values(place: &Place, of: &str, field: &Field, code: &mut Code) {
     }
 }
 
-/// What this version makes of a number that only a newer server knows: "as 1", or "read it as 3 with `CODE`", where the code
-/// goes into the field of that name. The other choices have a value for what is unknown, or are skipped.
-///
-/// # Panics
-///
-/// Panics if the schema does not say it for a choice of [`HAS_INSTEAD`]: the client would take an unknown outcome for a success.
-fn instead_of_unknown(errors: &[ErrorCode], choice: &Choice, of: &str) -> Option<String> {
-    let open = choice.open.as_deref().unwrap_or_default();
-    let instead = known_instead(errors, choice, open, of);
-    assert!(
-        instead.is_some() || !HAS_INSTEAD.contains(&choice.name.as_str()),
-        "the choice {}: open = {open:?} is neither \"as NUMBER\" nor \"read it as NUMBER with `ERROR`\", with a number of the \
-         choice and the name of an error",
-        choice.name
-    );
-    instead
-}
-
-fn known_instead(errors: &[ErrorCode], choice: &Choice, open: &str, of: &str) -> Option<String> {
-    let is_known = |number: &str| choice.values.iter().any(|value| value.number.to_string() == number);
-    if let Some(number) = open.strip_prefix("as ") {
-        return is_known(number).then(|| format!(" = {number}"));
+/// What stands in place of a number that only a newer server knows.
+fn instead_of(unknown: &Unknown, of: &str) -> String {
+    let Unknown { number, code } = unknown;
+    match code {
+        None => format!(" = {number}"),
+        Some(UnknownCode { number: error, name }) => format!(", {of}.Code = {number}, {error} // {name}"),
     }
-    let (number, rest) = open.strip_prefix("read it as ")?.split_once(" with `")?;
-    let (code_name, _) = rest.split_once('`')?;
-    let error = errors.iter().find(|error| error.name == code_name)?;
-    is_known(number).then(|| format!(", {of}.Code = {number}, {} // {code_name}", error.number))
 }
 
 fn read_frame(place: &Place, frame: &Frame, code: &mut Code) {
@@ -447,44 +425,4 @@ fn read_field(place: &Place, field: &Field, code: &mut Code) {
         kind => panic!("{kind:?} has no place of its own in a frame"),
     };
     code.lines(&line);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::ChoiceValue;
-
-    /// What is made of an unknown number of a choice, or the text of the panic.
-    fn instead(schema: &Schema, name: &str, open: Option<&str>) -> Result<Option<String>, String> {
-        let choice = schema.choices.iter().find(|choice| choice.name == name);
-        let mut values = Vec::new();
-        for value in choice.iter().flat_map(|choice| &choice.values) {
-            values.push(ChoiceValue { number: value.number, name: value.name.clone(), doc: String::new() });
-        }
-        let choice =
-            Choice { name: name.to_owned(), doc: String::new(), values, open: open.map(str::to_owned) };
-        let made = std::panic::catch_unwind(|| instead_of_unknown(&schema.errors, &choice, "m"));
-        made.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
-    }
-
-    #[test]
-    fn an_unknown_outcome_never_stays_as_it_is() {
-        let schema = Schema::load().unwrap_or_else(|error| panic!("{error}"));
-        let outcome = instead(&schema, "outcome", Some("read it as 3 with `OUTCOME_UNKNOWN`: for this job"));
-        assert!(outcome.is_ok_and(|made| made.is_some_and(|made| made.starts_with(", m.Code = 3, "))));
-        assert_eq!(instead(&schema, "applied", Some("as 1")), Ok(Some(" = 1".to_owned())));
-        assert_eq!(instead(&schema, "state", Some("a state that only a newer server knows")), Ok(None));
-        for (name, open) in [
-            ("outcome", None),
-            ("outcome", Some("a refusal")),
-            ("outcome", Some("read it as 9 with `OUTCOME_UNKNOWN`")),
-            ("outcome", Some("read it as 3 with `NO_SUCH_ERROR`")),
-            ("outcome", Some("read it as 3 with OUTCOME_UNKNOWN")),
-            ("applied", Some("as unknown")),
-            ("applied", Some("as 2")),
-        ] {
-            let failed = instead(&schema, name, open).expect_err("it is read as something");
-            assert!(failed.contains(&format!("the choice {name}: open = ")), "{failed}");
-        }
-    }
 }

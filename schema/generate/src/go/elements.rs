@@ -296,7 +296,7 @@ fn read_element(schema: &Schema, element: &Element, code: &mut Code) {
 fn choice_in(schema: &Schema, composite: &Composite) -> Option<(usize, u64)> {
     let mut at = 0;
     for field in &composite.fields {
-        let choice = schema.choices.iter().find(|choice| Some(&choice.name) == field.choice.as_ref());
+        let choice = schema.choice_of(field.choice.as_deref());
         if let Some(choice) = choice {
             return Some((at, choice.values.iter().map(|value| value.number).max()?));
         }

@@ -62,12 +62,7 @@ fn field_of(schema: &Schema, field: &Field, code: &mut Code) {
         return;
     }
     let field_name = name(&field.name);
-    let choice = schema.choices.iter().find(|choice| Some(&choice.name) == field.choice.as_ref());
-    let doc = match choice {
-        Some(choice) if field.doc == "see below" => &choice.doc,
-        _ => &field.doc,
-    };
-    code.comment(&documented(schema, &field_name, doc));
+    code.comment(&documented(schema, &field_name, &field.doc));
     match &field.kind {
         Kind::Part(record) => code.lines(&name(record)),
         kind => code.lines(&format!("{field_name} {}", type_of(kind))),

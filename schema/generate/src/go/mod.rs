@@ -19,7 +19,7 @@ mod tables;
 
 use crate::names::{pascal, sentence};
 use crate::output::Output;
-use crate::schema::{Elements, Field, Item, Kind, Record, Schema, Side};
+use crate::schema::{Bits, Elements, Field, Item, Kind, Record, Schema, Side};
 
 pub(crate) fn outputs(schema: &Schema) -> Vec<Output> {
     let file = |path: &'static str, text: String| Output::File { path, text };
@@ -159,6 +159,5 @@ fn width(schema: &Schema, kind: &Kind) -> Option<usize> {
 
 /// The bits that a field may have, if it is a set of some.
 fn known_bits(schema: &Schema, field: &Field) -> Option<u64> {
-    let bits = schema.bits.iter().find(|bits| Some(&bits.name) == field.bits.as_ref())?;
-    Some(bits.values.iter().fold(0, |known, flag| known | 1 << flag.bit))
+    schema.bits_of(field.bits.as_deref()).map(Bits::mask)
 }

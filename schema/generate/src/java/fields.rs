@@ -1,7 +1,7 @@
 //! The names and types of fields in Java, and how they are read and written.
 
 use crate::names::{camel, pascal};
-use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
+use crate::schema::{Bits, Field, Frame, Item, Kind, Record, Schema, Side, Unknown};
 
 /// Records that are types of the public API.
 pub(super) const PUBLIC_RECORDS: [(&str, &str); 1] = [("lease", "Lease")];
@@ -87,49 +87,8 @@ pub(super) fn parameters(fields: &[Field]) -> Vec<(String, String)> {
 }
 
 /// The bits of a set that are known, as a number; `None` if the field is no set.
-pub(super) fn known_bits(schema: &Schema, field: &Field) -> Option<u32> {
-    let name = field.bits.as_ref()?;
-    let bits = schema.bits.iter().find(|bits| bits.name == *name)?;
-    Some(bits.values.iter().map(|flag| 1_u32 << flag.bit).sum())
-}
-
-/// What a number of a newer server means.
-pub(super) enum Newer {
-    /// It stays as it is.
-    Kept,
-    /// A number above the greatest known one is the same as `number`.
-    As { number: u64, greatest: u64 },
-    /// The item is refused with this code.
-    RefusedWith(String),
-}
-
-/// The choices whose unknown numbers this client must not keep.
-const TRANSLATED: [&str; 2] = ["outcome", "applied"];
-
-/// What a number that this version does not know means in this field.
-pub(super) fn newer(schema: &Schema, field: &Field) -> Newer {
-    let choice = field.choice.as_ref().and_then(|name| schema.choices.iter().find(|one| one.name == *name));
-    let Some(choice) = choice else { return Newer::Kept };
-    let greatest = choice.values.iter().map(|one| one.number).max().unwrap_or_default();
-    meaning(&choice.name, choice.open.as_deref().unwrap_or_default(), greatest)
-}
-
-/// What the text of `open` says of unknown numbers. A text that cannot be understood ends the generation.
-fn meaning(choice: &str, open: &str, greatest: u64) -> Newer {
-    let Some(what) = open.strip_prefix("read it as ").or_else(|| open.strip_prefix("as ")) else {
-        assert!(
-            !TRANSLATED.contains(&choice),
-            "`open` of the choice {choice} does not begin with \"as\": {open}"
-        );
-        return Newer::Kept;
-    };
-    if let Some((code, _)) = what.split_once(" with `").and_then(|(_, rest)| rest.split_once('`')) {
-        return Newer::RefusedWith(code.to_owned());
-    }
-    let number = what.parse().ok();
-    let number = number
-        .unwrap_or_else(|| panic!("`open` of the choice {choice} says neither a number nor a code: {open}"));
-    Newer::As { number, greatest }
+pub(super) fn known_bits(schema: &Schema, field: &Field) -> Option<u64> {
+    schema.bits_of(field.bits.as_deref()).map(Bits::mask)
 }
 
 /// The expression that reads a number, with only the bits that are known.
@@ -141,9 +100,14 @@ pub(super) fn read_number(schema: &Schema, field: &Field) -> String {
         Kind::Number(16) | Kind::Id => "in.raw(16)",
         _ => "in.u64()",
     };
-    match (known_bits(schema, field), newer(schema, field)) {
-        (Some(bits), _) => format!("{read} & {bits:#x}"),
-        (None, Newer::As { number, greatest }) => format!("FrameReader.known({read}, {greatest}, {number})"),
+    if let Some(bits) = known_bits(schema, field) {
+        return format!("{read} & {bits:#x}");
+    }
+    let choice = schema.choice_of(field.choice.as_deref());
+    match choice.and_then(|choice| Some((choice.unknown.as_ref()?, choice.values.last()?))) {
+        Some((Unknown { number, code: None }, greatest)) => {
+            format!("FrameReader.known({read}, {}, {number})", greatest.number)
+        }
         _ => read.to_owned(),
     }
 }
@@ -198,30 +162,4 @@ pub(super) fn read_piece(field: &Field) -> String {
 pub(super) fn length_name(field: &Field) -> String {
     let what = if field.kind == Kind::Texts { "Number" } else { "Length" };
     format!("{}{what}", camel(&field.name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_meaning_of_newer_numbers_is_read() {
-        assert!(matches!(meaning("applied", "as 1", 3), Newer::As { number: 1, greatest: 3 }));
-        assert!(
-            matches!(meaning("outcome", "read it as 3 with `GONE`: it is gone", 4), Newer::RefusedWith(code) if code == "GONE")
-        );
-        assert!(matches!(meaning("state", "a state that only a newer server knows", 4), Newer::Kept));
-    }
-
-    #[test]
-    #[should_panic(expected = "does not begin with")]
-    fn a_translated_choice_says_what_its_newer_numbers_mean() {
-        meaning("applied", "the same as 1", 1);
-    }
-
-    #[test]
-    #[should_panic(expected = "neither a number nor a code")]
-    fn a_meaning_that_is_no_number_is_refused() {
-        meaning("outcome", "read it as refused", 4);
-    }
 }

@@ -191,7 +191,7 @@ fn checked(schema: &Schema, field: &Field, value: &str) -> String {
 }
 
 fn number(schema: &Schema, field: &Field, value: &str) -> String {
-    let choice = field.choice.as_ref().and_then(|name| schema.choices.iter().find(|one| one.name == *name));
+    let choice = schema.choice_of(field.choice.as_deref());
     if let Some(bits) = crate::java::fields::known_bits(schema, field) {
         return format!("{value} & {bits:#x}");
     }

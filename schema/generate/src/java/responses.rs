@@ -2,12 +2,12 @@
 
 use crate::java::code::Code;
 use crate::java::fields::{
-    Newer, components, flat, frame_type, is_of_requests, is_shared, java_type, length_name, newer,
-    parameters, read, read_length, read_number, read_piece, record_type, shared_by,
+    components, flat, frame_type, is_of_requests, is_shared, java_type, length_name, parameters, read,
+    read_length, read_number, read_piece, record_type, shared_by,
 };
 use crate::java::tables::WIRE;
 use crate::names::{camel, capitals, pascal};
-use crate::schema::{Field, Frame, Kind, Record, Schema};
+use crate::schema::{Choice, ChoiceValue, Field, Frame, Kind, Record, Schema, Unknown, UnknownCode};
 
 pub(super) fn types(schema: &Schema) -> String {
     let mut code = Code::file(WIRE, &["java.util.List"]);
@@ -58,7 +58,7 @@ fn record(code: &mut Code, schema: &Schema, name: &str, doc: &str, fields: &[Fie
     code.doc_of(doc, &parameters(fields));
     code.open_record(name, &components(schema, fields), &rest);
     for field in fields {
-        let bits = field.bits.as_ref().and_then(|name| schema.bits.iter().find(|bits| bits.name == *name));
+        let bits = schema.bits_of(field.bits.as_deref());
         for flag in bits.map(|bits| bits.values.as_slice()).unwrap_or_default() {
             code.blank();
             code.doc(&flag.doc);
@@ -195,25 +195,34 @@ fn fixed_part_until(code: &mut Code, schema: &Schema, record: &Record, end: &str
     let values = fixed_part(code, schema, record);
     code.line(end);
     for field in &record.fields {
-        if let Newer::RefusedWith(error) = newer(schema, field) {
-            refuse_newer(code, schema, record, field, &error);
+        let choice = schema.choice_of(field.choice.as_deref());
+        let unknown = choice.and_then(|choice| Some((choice, choice.unknown.as_ref()?)));
+        if let Some((choice, Unknown { number, code: Some(error) })) = unknown {
+            refuse_newer(code, record, field, choice, *number, error);
         }
     }
     values
 }
 
 /// A number of a newer server leaves this item, and no other, in doubt.
-fn refuse_newer(code: &mut Code, schema: &Schema, record: &Record, field: &Field, error: &str) {
-    let choice = schema.choices.iter().find(|one| Some(&one.name) == field.choice.as_ref());
-    let last =
-        choice.and_then(|choice| choice.values.last()).map(|one| capitals(&one.name)).unwrap_or_default();
-    let (name, class) = (camel(&field.name), pascal(field.choice.as_deref().unwrap_or_default()));
+fn refuse_newer(
+    code: &mut Code,
+    record: &Record,
+    field: &Field,
+    choice: &Choice,
+    number: u64,
+    error: &UnknownCode,
+) {
+    let constant = |value: Option<&ChoiceValue>| capitals(value.map_or("", |value| &value.name));
+    let last = constant(choice.values.last());
+    let instead = constant(choice.values.iter().find(|value| value.number == number));
+    let (name, class) = (camel(&field.name), pascal(&choice.name));
     let code_field = record.fields.iter().find(|one| one.choice.as_deref() == Some("error"));
     code.open(&format!("if ({name} > Choice.{class}.{last})"));
     code.line("// What a newer server says of this item leaves it, and no other, in doubt.");
-    code.line(&format!("{name} = Choice.{class}.REFUSED;"));
+    code.line(&format!("{name} = Choice.{class}.{instead};"));
     if let Some(code_field) = code_field {
-        code.line(&format!("{} = ErrorCode.{error}.number();", camel(&code_field.name)));
+        code.line(&format!("{} = ErrorCode.{}.number();", camel(&code_field.name), error.name));
     }
     code.close();
 }

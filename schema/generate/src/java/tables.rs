@@ -169,7 +169,7 @@ fn constant_of(name: &str, value: u64) -> String {
 /// A choice as a type of the public API.
 pub(super) fn public_choice(schema: &Schema, name: &str) -> String {
     let public = PUBLIC_CHOICES.iter().find(|public| public.choice == name);
-    let choice = schema.choices.iter().find(|choice| choice.name == name);
+    let choice = schema.choice_of(Some(name));
     let (Some(public), Some(choice)) = (public, choice) else {
         panic!("the schema has no choice {name}");
     };

@@ -96,7 +96,7 @@ fn piece(field: &Field, length: &str) -> String {
 /// Refuses a value that the schema does not allow.
 fn range(code: &mut Code, schema: &Schema, field: &Field, of: &str) {
     let value = format!("{of}['{}']", field.name);
-    let choice = field.choice.as_ref().and_then(|name| schema.choices.iter().find(|one| one.name == *name));
+    let choice = schema.choice_of(field.choice.as_deref());
     if let Some(choice) = choice.filter(|choice| choice.open.is_none()) {
         let numbers: Vec<String> = choice.values.iter().map(|one| one.number.to_string()).collect();
         code.line(&format!(

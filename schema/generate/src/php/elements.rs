@@ -285,7 +285,7 @@ fn decode_element(code: &mut Code, schema: &Schema, element: &Element, elements:
 /// The field of a composite in which a newer server may have a number that this version does not know.
 fn open_choice<'a>(schema: &'a Schema, composite: &'a Composite) -> Option<(&'a Field, &'a Choice)> {
     composite.fields.iter().find_map(|field| {
-        let choice = schema.choices.iter().find(|one| Some(&one.name) == field.choice.as_ref())?;
+        let choice = schema.choice_of(field.choice.as_deref())?;
         choice.open.as_ref().map(|_| (field, choice))
     })
 }

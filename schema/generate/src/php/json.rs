@@ -5,7 +5,9 @@ use super::elements::PAIR;
 use super::frames::tidy;
 use crate::names::{camel, pascal};
 use crate::output::Output;
-use crate::schema::{Composite, Element, ElementKind, Elements, Field, Frame, Item, Kind, Record, Schema};
+use crate::schema::{
+    Composite, Element, ElementKind, Elements, Field, Frame, Item, Kind, Record, Schema, Unknown,
+};
 
 const PATH: &str = "clients/php/harness/FrameJson.php";
 
@@ -153,14 +155,12 @@ fn to_json(schema: &Schema, field: &Field, of: &str) -> String {
 
 /// A number without the bits that nobody knows, and with the one that stands for unknown ones.
 fn small_to_json(schema: &Schema, field: &Field, of: &str) -> String {
-    if let Some(bits) = schema.bits.iter().find(|one| Some(&one.name) == field.bits.as_ref()) {
-        let mask: u64 = bits.values.iter().map(|flag| 1 << flag.bit).sum();
-        return format!("{of} & {}", number(mask));
+    if let Some(bits) = schema.bits_of(field.bits.as_deref()) {
+        return format!("{of} & {}", number(bits.mask()));
     }
-    let choice = schema.choices.iter().find(|one| Some(&one.name) == field.choice.as_ref());
-    let stands_for = choice.and_then(|one| one.open.as_ref()?.strip_prefix("as ")?.parse::<u64>().ok());
-    match (choice, stands_for) {
-        (Some(choice), Some(other)) => {
+    let choice = schema.choice_of(field.choice.as_deref());
+    match choice.map(|choice| (choice, &choice.unknown)) {
+        Some((choice, Some(Unknown { number: other, code: None }))) => {
             let known: Vec<String> = choice.values.iter().map(|one| one.number.to_string()).collect();
             format!("in_array({of}, [{}], true) ? {of} : {other}", known.join(", "))
         }

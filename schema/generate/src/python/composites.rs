@@ -3,7 +3,7 @@
 use super::encode::code;
 use super::naming;
 use super::page::Page;
-use super::shape::{choice_of, table_of_choice};
+use super::shape::table_of_choice;
 use crate::names::{capitals, pascal};
 use crate::schema::{Composite, Field, Kind, Schema};
 
@@ -19,9 +19,10 @@ fn is_pair(name: &str) -> bool {
 
 /// The choice of a newer server costs this value alone.
 fn skipped_if_unknown<'a>(schema: &Schema, composite: &'a Composite) -> Option<(&'a Field, String)> {
-    let field = composite.fields.iter().find(|field| {
-        field.choice.as_deref().and_then(|name| choice_of(schema, name)).is_some_and(|one| one.open.is_some())
-    })?;
+    let field = composite
+        .fields
+        .iter()
+        .find(|field| schema.choice_of(field.choice.as_deref()).is_some_and(|one| one.open.is_some()))?;
     Some((field, table_of_choice(field.choice.as_deref()?)))
 }
 

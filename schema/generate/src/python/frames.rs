@@ -162,13 +162,13 @@ pub(super) fn requests(schema: &Schema) -> String {
     let (mut page, mut structs) = (Page::default(), Structs::default());
     page.gap();
     page.lines(REQUEST);
-    for record in records_of(schema, Side::Request) {
+    for record in schema.records_of(Side::Request) {
         class_of_record(&mut page, schema, record);
     }
     for frame in &schema.requests {
         class_of_frame(&mut page, schema, frame);
     }
-    for record in records_of(schema, Side::Request).filter(|record| record.name == "new_job") {
+    for record in schema.records_of(Side::Request).filter(|record| record.name == "new_job") {
         page.gap();
         page.line(0, "def _head_of(one: PushJob) -> bytes:");
         encode::head(&mut page, &mut structs, schema, &shape::of_record(schema, record));
@@ -190,7 +190,7 @@ pub(super) fn responses(schema: &Schema) -> String {
     let (mut page, mut structs) = (Page::default(), Structs::default());
     page.gap();
     page.lines(RESPONSE);
-    for record in records_of(schema, Side::Response).filter(|record| record.name != "shown") {
+    for record in schema.records_of(Side::Response).filter(|record| record.name != "shown") {
         class_of_record(&mut page, schema, record);
     }
     for frame in &schema.responses {
@@ -258,20 +258,6 @@ pub(super) fn server(schema: &Schema) -> String {
 fn assembled(doc: &str, head: &str, structs: &Structs, page: Page) -> String {
     let begin = Page::new(doc).with_head(&(head.to_owned() + &structs.definitions()));
     begin + &page.with_head("")
-}
-
-/// The records that frames of one side have as classes, in the order of the schema.
-fn records_of(schema: &Schema, side: Side) -> impl Iterator<Item = &Record> {
-    let record_of = |kind: &Kind| match kind {
-        Kind::List(Item::Record(name)) | Kind::Part(name) | Kind::Object(name) => Some(name.clone()),
-        _ => None,
-    };
-    let named: Vec<String> = schema
-        .frames(side)
-        .iter()
-        .flat_map(|frame| frame.fields.iter().filter_map(|field| record_of(&field.kind)))
-        .collect();
-    schema.records.iter().filter(move |record| named.contains(&record.name))
 }
 
 /// The records that stand in lists of one side.

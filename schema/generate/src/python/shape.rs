@@ -1,7 +1,7 @@
 //! The classes of frames and records: their attributes, and how these become the fields of the wire and come from them.
 
 use super::naming;
-use crate::schema::{Bits, Choice, Elements, Field, Frame, Item, Kind, Record, Schema};
+use crate::schema::{Bits, Elements, Field, Frame, Item, Kind, Record, Schema};
 
 /// One field of the wire.
 #[derive(Clone)]
@@ -204,7 +204,7 @@ impl Shape {
         let name = naming::attribute_of_field(&self.name, &field.name);
         let local = naming::variable(&field.name);
         let mut raw = format!("@.{name}");
-        if let Some(bits) = field.bits.as_deref().and_then(|name| bits_of(schema, name)) {
+        if let Some(bits) = schema.bits_of(field.bits.as_deref()) {
             raw = self.lower_bits(bits, &local, field.is_late);
         } else if !matches!(field.kind, Kind::Magic) {
             let (hint, default, value) = self.typed(schema, field, &local);
@@ -265,7 +265,7 @@ impl Shape {
         }
         let bit = naming::KNOWN_BY_BIT.iter().find(|one| self.name == "node" && one.2 == field.name);
         if let Some((bits, flag, _)) = bit {
-            let values = bits_of(schema, bits).map(|bits| &bits.values);
+            let values = schema.bits_of(Some(bits)).map(|bits| &bits.values);
             let bit =
                 values.and_then(|all| all.iter().find(|one| one.name == *flag)).map_or(0, |one| one.bit);
             let value = format!("{local} if marks & {} else None", 1_u64 << bit);
@@ -301,7 +301,7 @@ impl Shape {
     fn typed_choice(&self, schema: &Schema, choice: &str, local: &str) -> (String, String, String) {
         let class = naming::class_of_choice(choice);
         let table = table_of_choice(choice);
-        let first = choice_of(schema, choice).and_then(|one| one.values.first());
+        let first = schema.choice_of(Some(choice)).and_then(|one| one.values.first());
         let zero = first.map_or_else(
             || "0".to_owned(),
             |first| format!("{class}.{}", naming::member_of_choice(choice, &first.name)),
@@ -317,7 +317,7 @@ impl Shape {
             // A newer outcome costs this job alone.
             let value = format!("{kept} if outcome in PUSH_OUTCOMES else ErrorCode.OUTCOME_UNKNOWN");
             (format!("{class} | int"), zero, value)
-        } else if choice_of(schema, choice).is_some_and(|one| one.open.is_none()) {
+        } else if schema.choice_of(Some(choice)).is_some_and(|one| one.open.is_none()) {
             (format!("{class} | int"), zero, format!("{class}({local})"))
         } else {
             (format!("{class} | int"), zero, kept)
@@ -327,7 +327,7 @@ impl Shape {
 
 /// What a field means. Where the document goes on below its table, what it is.
 fn doc_of(schema: &Schema, field: &Field) -> String {
-    let choice = field.choice.as_deref().and_then(|name| choice_of(schema, name));
+    let choice = schema.choice_of(field.choice.as_deref());
     match (field.doc.as_str(), choice) {
         ("see below", Some(choice)) => choice.doc.clone(),
         ("see below" | "as in LIST", None) => "which jobs".to_owned(),
@@ -353,13 +353,4 @@ pub(super) fn table_of_choice(choice: &str) -> String {
         name.push(letter.to_ascii_uppercase());
     }
     name + "S"
-}
-
-/// The choice of this name.
-pub(super) fn choice_of<'a>(schema: &'a Schema, name: &str) -> Option<&'a Choice> {
-    schema.choices.iter().find(|choice| choice.name == name)
-}
-
-fn bits_of<'a>(schema: &'a Schema, name: &str) -> Option<&'a Bits> {
-    schema.bits.iter().find(|bits| bits.name == name)
 }

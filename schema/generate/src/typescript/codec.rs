@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{comment, default_of, elements_name, field_name, fields_type, import, value_type};
 use crate::names::pascal;
-use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
+use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side, Unknown};
 
 pub(super) const ABOUT_REQUESTS: &str = "Encodes requests.";
 pub(super) const ABOUT_RESPONSES: &str = "Decodes responses.";
@@ -12,22 +12,10 @@ pub(super) const ABOUT_RESPONSES: &str = "Decodes responses.";
 /// `ADJ1` as a number of four bytes.
 const MAGIC: u32 = u32::from_le_bytes(*b"ADJ1");
 
-/// The records of the frames of one side, those of fields in place included, in the order of the schema.
-pub(super) fn records_of(schema: &Schema, side: Side) -> Vec<&Record> {
-    let is_used = |record: &&Record| {
-        schema.frames(side).iter().flat_map(|frame| &frame.fields).any(|field| match &field.kind {
-            Kind::List(Item::Record(name)) | Kind::Part(name) | Kind::Object(name) => *name == record.name,
-            _ => false,
-        })
-    };
-    schema.records.iter().filter(is_used).collect()
-}
-
 /// The functions that are imported to encode or decode the elements in these fields.
 pub(super) fn element_functions(schema: &Schema, side: Side, verb: &str) -> Vec<String> {
-    let records = records_of(schema, side);
     let fields = schema.frames(side).iter().flat_map(|frame| &frame.fields);
-    let fields = fields.chain(records.iter().flat_map(|record| &record.fields));
+    let fields = fields.chain(schema.records_of(side).flat_map(|record| &record.fields));
     fields
         .filter_map(|field| match field.kind {
             Kind::Tagged(elements) => Some(format!("{verb}{}", elements_name(elements))),
@@ -38,7 +26,7 @@ pub(super) fn element_functions(schema: &Schema, side: Side, verb: &str) -> Vec<
 
 /// The types of records and frames that the functions of one side name.
 pub(super) fn types_of(schema: &Schema, side: Side) -> Vec<String> {
-    let records = records_of(schema, side).into_iter().map(|record| value_type(&record.name));
+    let records = schema.records_of(side).map(|record| value_type(&record.name));
     let frames = schema.frames(side).iter().filter(|frame| !frame.fields.is_empty());
     records.chain(frames.map(|frame| fields_type(&frame.name))).collect()
 }
@@ -63,7 +51,7 @@ pub(super) fn requests(schema: &Schema) -> String {
 /// The functions that write records and frames.
 pub(super) fn puts(schema: &Schema, side: Side) -> String {
     let mut out = String::new();
-    for record in records_of(schema, side) {
+    for record in schema.records_of(side) {
         let _ = write!(
             out,
             "\nfunction put{}(to: ByteWriter, value: {}): void {{\n{}}}\n",
@@ -231,7 +219,7 @@ pub(super) fn responses(schema: &Schema) -> String {
     }
     out += "    default:\n      return null;\n  }\n}\n";
     let read = Reading { schema, side: Side::Response };
-    for record in records_of(schema, Side::Response) {
+    for record in schema.records_of(Side::Response) {
         out += &read.record(record);
     }
     for frame in schema.responses.iter().filter(|frame| !frame.fields.is_empty()) {
@@ -374,11 +362,10 @@ impl Reading<'_> {
 
     /// Bits that nobody knows are ignored. What a newer peer chooses is kept, or is what the schema says that it means.
     fn known(&self, field: &Field, value: String) -> String {
-        if let Some(bits) = self.schema.bits.iter().find(|one| Some(&one.name) == field.bits.as_ref()) {
-            let mask = bits.values.iter().fold(0_u64, |mask, one| mask | (1 << one.bit));
-            return format!("{value} & {mask:#x}");
+        if let Some(bits) = self.schema.bits_of(field.bits.as_deref()) {
+            return format!("{value} & {:#x}", bits.mask());
         }
-        let choice = self.schema.choices.iter().find(|one| Some(&one.name) == field.choice.as_ref());
+        let choice = self.schema.choice_of(field.choice.as_deref());
         let Some(choice) = choice else {
             return match self.side {
                 Side::Request => super::server::checked(field, value),
@@ -386,9 +373,9 @@ impl Reading<'_> {
             };
         };
         let count = choice.values.len();
-        match choice.open.as_deref().map(|open| open.strip_prefix("as ")) {
-            Some(Some(other)) => format!("knownOr({other}, {value}, {count})"),
-            None if self.side == Side::Request => {
+        match &choice.unknown {
+            Some(Unknown { number, code: None }) => format!("knownOr({number}, {value}, {count})"),
+            _ if choice.open.is_none() && self.side == Side::Request => {
                 format!("checkedChoice({value}, {count}, '{}')", field.name)
             }
             _ => value,

@@ -69,8 +69,8 @@ fn comment(indent: &str, text: &str) -> String {
 /// The doc comment of a field: what it means, and the choices or bits that it has.
 fn field_comment(schema: &Schema, indent: &str, field: &Field) -> String {
     let of = |names: Vec<String>| format!(": {}", names.join(", "));
-    let choice = schema.choices.iter().find(|one| Some(&one.name) == field.choice.as_ref());
-    let bits = schema.bits.iter().find(|one| Some(&one.name) == field.bits.as_ref());
+    let choice = schema.choice_of(field.choice.as_deref());
+    let bits = schema.bits_of(field.bits.as_deref());
     let values = match (choice, bits) {
         (Some(choice), _) => {
             of(choice.values.iter().map(|one| format!("{} {}", one.number, one.name)).collect())

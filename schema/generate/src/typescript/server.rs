@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::codec::{Reading, element_functions, noted, put_table, puts, records_of, types_of};
+use super::codec::{Reading, element_functions, noted, put_table, puts, types_of};
 use super::{field_name, import};
 use crate::names::pascal;
 use crate::schema::{Field, Item, Kind, Schema, Side};
@@ -13,7 +13,7 @@ pub(super) fn server(schema: &Schema) -> String {
     let mut out = String::new();
     let bytes = ["ByteReader", "DecodeError", "frameOf", "type ByteWriter"].map(str::to_owned);
     let mut bytes = bytes.to_vec();
-    if records_of(schema, Side::Request).iter().any(|one| one.fields.iter().any(|field| field.is_late)) {
+    if schema.records_of(Side::Request).any(|one| one.fields.iter().any(|field| field.is_late)) {
         bytes.push("hasField".to_owned());
     }
     out += &import(&bytes, "./bytes.js", false);
@@ -45,7 +45,7 @@ pub(super) fn server(schema: &Schema) -> String {
             const put = PUT[name];\n  \
             return frameOf(RESPONSES[name], id, (to) => put(to, fields));\n}\n";
     let read = Reading { schema, side: Side::Request };
-    for record in records_of(schema, Side::Request) {
+    for record in schema.records_of(Side::Request) {
         out += &read.record(record);
     }
     for frame in schema.requests.iter().filter(|frame| !frame.fields.is_empty()) {

@@ -74,12 +74,12 @@ fn elements_interface(schema: &Schema, elements: Elements, about: &str) -> Strin
     let name = if elements == Elements::Settings { "Settings" } else { elements_type(elements) };
     let mut out = format!("\n{}export interface {name} {{\n", comment("", about));
     for element in schema.elements(elements) {
-        let values = schema.choices.iter().find(|one| Some(&one.name) == element.choice.as_ref());
+        let values = schema.choice_of(element.choice.as_deref());
         let values = values.map(|choice| {
             let names = choice.values.iter().map(|one| format!("{} {}", one.number, one.name));
             format!(": {}", names.collect::<Vec<_>>().join(", "))
         });
-        let bits = schema.bits.iter().find(|one| Some(&one.name) == element.bits.as_ref());
+        let bits = schema.bits_of(element.bits.as_deref());
         let bits = bits.map(|bits| {
             let names = bits.values.iter().map(|one| format!("{} {}", 1_u64 << one.bit, one.name));
             format!(": {}", names.collect::<Vec<_>>().join(", "))
