@@ -9,7 +9,7 @@ use super::field::{Field, Subject};
 use super::job::{buried, buried_number, listed, report_of_listed};
 use super::layout::frames;
 use super::response::{JobReport, Response};
-use super::wire::{self, Fields, Fixed, Reader, in_range, not_longer};
+use super::wire::{self, Fields, Fixed, Reader, in_range, mark, not_longer};
 use adjourn_types::limits::{
     BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
@@ -82,7 +82,7 @@ impl Field for List {
         let frame = frames::List {
             jobs_max: self.jobs_max,
             order: self.order as u8,
-            marks: if self.with_bodies { list_marks::BODIES } else { 0 },
+            marks: mark(self.with_bodies, list_marks::BODIES),
             cursor: &self.cursor[..],
             filter: &conditions(&self.filter),
         };

@@ -6,7 +6,7 @@ use super::codes::bits::node_marks;
 use super::decode_error::DecodeError;
 use super::layout::{frames, records};
 use super::response::{ClusterReport, MemberReport, Role};
-use super::wire::{Reader, text, text8};
+use super::wire::{Reader, mark, text, text8};
 
 pub(super) fn encode_report(report: &ClusterReport, out: &mut BytesMut) {
     let frame = frames::ClusterReport {
@@ -33,7 +33,6 @@ pub(super) fn encode_report(report: &ClusterReport, out: &mut BytesMut) {
 }
 
 fn marks(member: &MemberReport) -> u8 {
-    let mark = |is: bool, mark: u8| if is { mark } else { 0 };
     mark(member.is_connected, node_marks::CONNECTED)
         | mark(member.matched.is_some(), node_marks::MATCHED)
         | mark(member.applied.is_some(), node_marks::APPLIED)

@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use super::codes::bits::{connection_marks, page_marks};
 use super::decode_error::DecodeError;
 use super::layout::{frames, records};
-use super::wire::{self, Reader, text, text8};
+use super::wire::{self, Reader, mark, text, text8};
 use adjourn_types::{Millis, SessionId, TopicName};
 
 /// A page of the clients that are connected to a node.
@@ -60,7 +60,7 @@ impl ConnectionReport {
 }
 
 pub(super) fn encode_list(list: &ConnectionList, out: &mut BytesMut) {
-    let marks = if list.has_more { page_marks::MORE } else { 0 };
+    let marks = mark(list.has_more, page_marks::MORE);
     frames::ConnectionList { marks, connections: list.connections.iter().map(record) }.put(out);
 }
 
@@ -82,7 +82,7 @@ fn record(report: &ConnectionReport) -> records::Connection<&[u8]> {
         credit_jobs: report.credit_jobs,
         credit_bytes: report.credit_bytes,
         unsent_bytes: report.unsent_bytes,
-        marks: if report.has_more_topics { connection_marks::MORE_TOPICS } else { 0 },
+        marks: mark(report.has_more_topics, connection_marks::MORE_TOPICS),
         address: text8(&report.address),
         client_name: text8(&report.client_name),
         topics: topics.map(|topic| topic.as_str().as_bytes()).collect(),

@@ -8,7 +8,7 @@ use super::codes::bits::disconnect_options::ENDS_SESSION;
 use super::codes::choices::job_kind;
 use super::decode_error::DecodeError;
 use super::wire::{
-    self, Fixed, Reader, in_range, not_longer, put_text8, put_topic8, text, when, when_fields,
+    self, Fixed, Reader, in_range, mark, not_longer, put_text8, put_topic8, text, when, when_fields,
 };
 use adjourn_types::limits::DELAY_MS_MAX;
 use adjourn_types::{JobId, Key, Lease, TopicName, When};
@@ -93,7 +93,7 @@ number! {
     u64: |number| number, |reader, name| reader.u64(name);
     JobId: |job| job.0, |reader, name| reader.u64(name).map(JobId);
     // Eight options: one has a meaning so far.
-    bool: |option| if option { ENDS_SESSION } else { 0 }, |reader, name| Ok(reader.u8(name)? & ENDS_SESSION != 0);
+    bool: |option| mark(option, ENDS_SESSION), |reader, name| Ok(reader.u8(name)? & ENDS_SESSION != 0);
 }
 
 /// An optional number at the end of a message: older servers skip it.

@@ -23,31 +23,19 @@ pub(super) fn decode_kicked(reader: &mut Reader<'_>) -> Result<Response, DecodeE
 }
 
 pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
-    let history = &report.history;
     let frame = frames::Job {
         shown: shown(report),
-        pushed_ms: known(history.pushed),
-        reserved_first_ms: known(history.reserved_first),
-        reserved_last_ms: known(history.reserved_last),
-        held_by: history.held_by.unwrap_or(SessionId::NONE).0,
-        reason: text16(history.reason.as_deref().unwrap_or_default()),
-        finished_ms: known(history.finished),
+        past: past(&report.history),
+        finished_ms: known(report.history.finished),
         version: report.version,
     };
     frame.put(out);
 }
 
 pub(super) fn decode_report(reader: &mut Reader<'_>) -> Result<JobReport, DecodeError> {
-    let job = frames::Job::take(reader)?;
-    let history = JobHistory {
-        pushed: time(job.pushed_ms),
-        reserved_first: time(job.reserved_first_ms),
-        reserved_last: time(job.reserved_last_ms),
-        held_by: session(job.held_by),
-        reason: some_text(&job.reason, "reason")?,
-        finished: time(job.finished_ms),
-    };
-    Ok(JobReport { history, version: job.version, ..report_of_shown(job.shown)? })
+    let frames::Job { shown, past, finished_ms, version } = frames::Job::take(reader)?;
+    let history = JobHistory { finished: time(finished_ms), ..history_of(&past)? };
+    Ok(JobReport { history, version, ..report_of_shown(shown)? })
 }
 
 fn shown(report: &JobReport) -> records::Shown<&[u8]> {
@@ -87,37 +75,8 @@ fn report_of_shown(shown: records::Shown<Bytes>) -> Result<JobReport, DecodeErro
     })
 }
 
-/// A job on a page: as JOB shows it, with the length of its body.
-pub(super) fn listed(report: &JobReport) -> records::Listed<&[u8]> {
-    let history = &report.history;
-    let records::Shown {
-        job,
-        due_ms,
-        state,
-        buried,
-        priority,
-        attempts,
-        ttr_ms,
-        ttr_left_ms,
-        topic,
-        key,
-        attributes,
-        body,
-    } = shown(report);
-    records::Listed {
-        job,
-        due_ms,
-        state,
-        buried,
-        priority,
-        attempts,
-        ttr_ms,
-        ttr_left_ms,
-        topic,
-        key,
-        attributes,
-        body,
-        body_bytes: report.body_bytes,
+fn past(history: &JobHistory) -> records::Past<&[u8]> {
+    records::Past {
         pushed_ms: known(history.pushed),
         reserved_first_ms: known(history.reserved_first),
         reserved_last_ms: known(history.reserved_last),
@@ -126,30 +85,25 @@ pub(super) fn listed(report: &JobReport) -> records::Listed<&[u8]> {
     }
 }
 
-pub(super) fn report_of_listed(listed: records::Listed<Bytes>) -> Result<JobReport, DecodeError> {
-    let history = JobHistory {
-        pushed: time(listed.pushed_ms),
-        reserved_first: time(listed.reserved_first_ms),
-        reserved_last: time(listed.reserved_last_ms),
-        held_by: session(listed.held_by),
-        reason: some_text(&listed.reason, "reason")?,
+fn history_of(past: &records::Past<Bytes>) -> Result<JobHistory, DecodeError> {
+    Ok(JobHistory {
+        pushed: time(past.pushed_ms),
+        reserved_first: time(past.reserved_first_ms),
+        reserved_last: time(past.reserved_last_ms),
+        held_by: Some(SessionId(past.held_by)).filter(|session| *session != SessionId::NONE),
+        reason: some_text(&past.reason, "reason")?,
         finished: None,
-    };
-    let report = report_of_shown(records::Shown {
-        job: listed.job,
-        due_ms: listed.due_ms,
-        state: listed.state,
-        buried: listed.buried,
-        priority: listed.priority,
-        attempts: listed.attempts,
-        ttr_ms: listed.ttr_ms,
-        ttr_left_ms: listed.ttr_left_ms,
-        topic: listed.topic,
-        key: listed.key,
-        attributes: listed.attributes,
-        body: listed.body,
-    })?;
-    Ok(JobReport { body_bytes: listed.body_bytes, history, ..report })
+    })
+}
+
+/// A job on a page: as JOB shows it, with the length of its body.
+pub(super) fn listed(report: &JobReport) -> records::Listed<&[u8]> {
+    records::Listed { shown: shown(report), body_bytes: report.body_bytes, past: past(&report.history) }
+}
+
+pub(super) fn report_of_listed(listed: records::Listed<Bytes>) -> Result<JobReport, DecodeError> {
+    let records::Listed { shown, body_bytes, past } = listed;
+    Ok(JobReport { body_bytes, history: history_of(&past)?, ..report_of_shown(shown)? })
 }
 
 fn known(time: Option<Millis>) -> u64 {
@@ -158,10 +112,6 @@ fn known(time: Option<Millis>) -> u64 {
 
 fn time(ms: u64) -> Option<Millis> {
     Some(Millis(ms)).filter(|time| *time != NEVER)
-}
-
-fn session(id: u64) -> Option<SessionId> {
-    Some(SessionId(id)).filter(|session| *session != SessionId::NONE)
 }
 
 fn state_number(state: Option<JobState>) -> u8 {

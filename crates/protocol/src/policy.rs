@@ -7,7 +7,7 @@ use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
 use super::layout::frames;
 use super::response::{Response, TopicSettings};
-use super::wire::{self, Reader, not_longer};
+use super::wire::{self, Reader, mark, not_longer};
 use adjourn_types::limits::POLICY_BYTES_MAX;
 use adjourn_types::{PolicyChange, PolicyError, RetryDefaults, Setting, TopicName};
 
@@ -55,7 +55,6 @@ pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {
     let TopicSettings { policy, defaults, paused, jobs, bytes } = settings;
     let attempts_max = defaults.attempts_max.filter(|_| policy.attempts_max.is_none());
     let backoff = defaults.backoff.as_ref().filter(|_| policy.backoff.is_none());
-    let mark = |is_set, mark| if is_set { mark } else { 0 };
     let marks = mark(*paused, settings_marks::PAUSED)
         | mark(attempts_max.is_some(), settings_marks::ATTEMPTS_OF_SERVER)
         | mark(backoff.is_some(), settings_marks::BACKOFF_OF_SERVER);

@@ -7,7 +7,7 @@ use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
 use super::layout::{frames, records};
 use super::response::{Delivered, Leased};
-use super::wire::{self, Reader, in_range, key_bytes, not_more, some_not_more};
+use super::wire::{self, Reader, in_range, key_bytes, mark, not_more, some_not_more};
 use adjourn_types::limits::{
     CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_JOBS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX,
 };
@@ -120,7 +120,7 @@ fn check_topics(topics: &[TopicName], weights: &[u16]) -> Result<(), DecodeError
 }
 
 pub(super) fn encode_leased(leased: &Leased, out: &mut BytesMut) {
-    let marks = if leased.has_more { page_marks::MORE } else { 0 };
+    let marks = mark(leased.has_more, page_marks::MORE);
     frames::Leased { marks, jobs: leased.jobs.iter().map(record) }.put(out);
 }
 

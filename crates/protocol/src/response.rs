@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
+pub use super::layout::records::Totals;
 use adjourn_types::limits::TTR_LEFT_MS_MIN;
 use adjourn_types::{
     Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
@@ -470,29 +471,6 @@ pub struct JobReport {
     pub history: JobHistory,
     /// Another number after each change of it; 0 in a list, and from a server that does not show it.
     pub version: u64,
-}
-
-/// Counts, of one topic or of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Jobs whose due time lies ahead.
-    pub delayed: u64,
-    /// Jobs that wait for a consumer.
-    pub ready: u64,
-    /// Jobs under a lease.
-    pub reserved: u64,
-    /// Jobs set aside.
-    pub buried: u64,
-    /// Jobs ever pushed, or moved here.
-    pub pushed: u64,
-    /// Jobs ever finished.
-    pub finished: u64,
-    /// Jobs ever deleted, replaced, or moved to another topic.
-    pub deleted: u64,
-    /// Jobs ever dropped because they expired.
-    pub expired: u64,
-    /// For how long the oldest ready job has been due; 0 without one.
-    pub oldest_ready_ms: u64,
 }
 
 /// One topic.

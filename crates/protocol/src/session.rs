@@ -8,7 +8,7 @@ use super::error::{Applied, ErrorCode, ErrorReply};
 use super::field::Field;
 use super::layout::{frames, records};
 use super::response::{GoingAway, Member, Response, Resume, Welcome};
-use super::wire::{Reader, not_longer, some_text, text, text8, text16};
+use super::wire::{Reader, mark, not_longer, some_text, text, text8, text16};
 use adjourn_types::limits::{CLIENT_NAME_BYTES_MAX, HEARTBEAT_MS_MAX, HEARTBEAT_MS_MIN, TOKEN_BYTES_MAX};
 use adjourn_types::{Millis, Secret, SessionId, SessionSecret};
 
@@ -51,12 +51,11 @@ impl Field for Hello {
     fn put(&self, out: &mut BytesMut) {
         let resume =
             self.resume.unwrap_or(Resume { session: SessionId::NONE, secret: SessionSecret([0; 16]) });
-        let option = |is_wanted, option| if is_wanted { option } else { 0 };
         let frame = frames::Hello {
             version_min: self.version_min,
             version_max: self.version_max,
-            options: option(self.leases_outlive, hello_options::LEASES_OUTLIVE)
-                | option(self.without_session, hello_options::NO_SESSION),
+            options: mark(self.leases_outlive, hello_options::LEASES_OUTLIVE)
+                | mark(self.without_session, hello_options::NO_SESSION),
             heartbeat_ms: self.heartbeat_ms,
             session: resume.session.0,
             secret: resume.secret.0,
@@ -92,7 +91,6 @@ impl Field for Hello {
 }
 
 pub(super) fn encode_welcome(welcome: &Welcome, out: &mut BytesMut) {
-    let mark = |is_so, mark| if is_so { mark } else { 0 };
     let frame = frames::Welcome {
         version: welcome.version,
         marks: mark(welcome.resumed, welcome_marks::RESUMED)
@@ -169,7 +167,7 @@ pub(super) fn decode_going_away(reader: &mut Reader<'_>) -> Result<Response, Dec
 pub(super) fn encode_error(error: &ErrorReply, out: &mut BytesMut) {
     let frame = frames::Error {
         code: error.code as u16,
-        marks: if error.retryable() { error_marks::RETRYABLE } else { 0 },
+        marks: mark(error.retryable(), error_marks::RETRYABLE),
         applied: error.applied as u8,
         retry_after_ms: error.retry_after_ms,
         leader: text8(error.leader.as_deref().unwrap_or_default()),

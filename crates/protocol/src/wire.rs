@@ -352,6 +352,11 @@ pub(super) fn key_bytes(key: Option<&Key>) -> &[u8] {
     key.map_or(&[], Key::as_bytes)
 }
 
+/// A bit of marks or options, if it is so.
+pub(super) fn mark<T: Default>(is_so: bool, mark: T) -> T {
+    if is_so { mark } else { T::default() }
+}
+
 /// A text that fits behind a length in a `u8`: cut between characters.
 pub(super) fn text8(text: &str) -> &[u8] {
     shortened(text, usize::from(u8::MAX)).as_bytes()

@@ -381,7 +381,11 @@ impl Names {
                 let Some(record) = records.iter().find(|record| record.name == *like) else {
                     return wrong(place, format!("no record {like} stands before it"));
                 };
-                let field = |field: &Field| Field { is_late: field.is_late || table.late, ..field.clone() };
+                let field = |field: &Field| Field {
+                    is_late: field.is_late || table.late,
+                    like: Some(like.clone()),
+                    ..field.clone()
+                };
                 fields.extend(record.fields.iter().map(field));
             } else {
                 fields.push(self.field(place, table)?);
@@ -407,6 +411,7 @@ impl Names {
             choice: known(&place, &self.choices, table.choice)?,
             bits: known(&place, &self.bits, table.bits)?,
             default: table.default,
+            like: None,
             name,
         })
     }

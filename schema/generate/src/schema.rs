@@ -126,6 +126,8 @@ pub struct Field {
     pub bits: Option<String>,
     /// What a server sends that is not configured otherwise.
     pub default: Option<String>,
+    /// The record whose fields stand here, if this is one of them.
+    pub like: Option<String>,
 }
 
 /// What stands in a field.

@@ -572,16 +572,8 @@ impl<L> Settled<Vec<L>> {
 pub(crate) struct Job<P> {
     /// The job.
     pub(crate) shown: records::Shown<P>,
-    /// When it was pushed.
-    pub(crate) pushed_ms: u64,
-    /// When it was first leased.
-    pub(crate) reserved_first_ms: u64,
-    /// When it was last leased.
-    pub(crate) reserved_last_ms: u64,
-    /// The session that got the last lease; 0 for none.
-    pub(crate) held_by: u64,
-    /// The last reason given with a RELEASE or BURY.
-    pub(crate) reason: P,
+    /// What happened to a job so far. Times are on the wall clock; 0 means that it did not happen, or is not known.
+    pub(crate) past: records::Past<P>,
     /// When it was finished.
     pub(crate) finished_ms: u64,
     /// Its version; 0 for a finished job that is no longer remembered.
@@ -592,8 +584,8 @@ impl Job<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         self.shown.put(out);
-        Fixed::<34>::new().u64(self.pushed_ms).u64(self.reserved_first_ms).u64(self.reserved_last_ms).u64(self.held_by).length16(self.reason.len()).write(out);
-        out.put_slice(self.reason);
+        Fixed::<34>::new().u64(self.past.pushed_ms).u64(self.past.reserved_first_ms).u64(self.past.reserved_last_ms).u64(self.past.held_by).length16(self.past.reason.len()).write(out);
+        out.put_slice(self.past.reason);
         Fixed::<16>::new().u64(self.finished_ms).u64(self.version).write(out);
     }
 }
@@ -612,7 +604,7 @@ impl Job<Bytes> {
         let reason = if reader.is_at_end() { Bytes::new() } else { reader.bytes16("reason")? };
         let finished_ms = if reader.is_at_end() { 0 } else { reader.u64("finished_ms")? };
         let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
-        Ok(Self { shown, pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason, finished_ms, version })
+        Ok(Self { shown, past: records::Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason, }, finished_ms, version })
     }
 }
 

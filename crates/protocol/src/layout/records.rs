@@ -59,16 +59,7 @@ impl NewJob<Bytes> {
         let key_length = usize::from(fields.u16("key")?);
         let attributes_length = usize::from(fields.u16("attributes")?);
         let body_length = fields.u32("body")? as usize;
-        Ok(Self {
-            due_ms,
-            priority,
-            ttr_ms,
-            due_kind,
-            if_exists,
-            key: reader.bytes(key_length, "key")?,
-            attributes: reader.bytes(attributes_length, "attributes")?,
-            body: reader.bytes(body_length, "body")?,
-        })
+        Ok(Self { due_ms, priority, ttr_ms, due_kind, if_exists, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? })
     }
 }
 
@@ -99,11 +90,7 @@ impl PushResult {
         let outcome = fields.u8("outcome")?;
         let code = fields.u16("code")?;
         let job = fields.u64("job")?;
-        Ok(Self {
-            outcome,
-            code,
-            job,
-        })
+        Ok(Self { outcome, code, job })
     }
 }
 
@@ -133,10 +120,7 @@ impl Lease {
     pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
         let job = fields.u64("job")?;
         let fence = fields.u64("fence")?;
-        Ok(Self {
-            job,
-            fence,
-        })
+        Ok(Self { job, fence })
     }
 }
 
@@ -159,9 +143,7 @@ impl SettleResult {
     #[inline]
     pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
         let code = fields.u16("code")?;
-        Ok(Self {
-            code,
-        })
+        Ok(Self { code })
     }
 }
 
@@ -230,19 +212,7 @@ impl Delivered<Bytes> {
         let attributes_length = usize::from(fields.u16("attributes")?);
         let body_length = fields.u32("body")? as usize;
         let deadline_ms = if fields.is_empty() { 0 } else { fields.u64("deadline_ms")? };
-        Ok(Self {
-            job,
-            fence,
-            due_ms,
-            priority,
-            attempts,
-            ttr_left_ms,
-            topic: reader.bytes(topic_length, "topic")?,
-            key: reader.bytes(key_length, "key")?,
-            attributes: reader.bytes(attributes_length, "attributes")?,
-            body: reader.bytes(body_length, "body")?,
-            deadline_ms,
-        })
+        Ok(Self { job, fence, due_ms, priority, attempts, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")?, deadline_ms })
     }
 }
 
@@ -318,51 +288,12 @@ impl Shown<Bytes> {
         let key_length = usize::from(fields.u16("key")?);
         let attributes_length = usize::from(fields.u16("attributes")?);
         let body_length = fields.u32("body")? as usize;
-        Ok(Self {
-            job,
-            due_ms,
-            state,
-            buried,
-            priority,
-            attempts,
-            ttr_ms,
-            ttr_left_ms,
-            topic: reader.bytes(topic_length, "topic")?,
-            key: reader.bytes(key_length, "key")?,
-            attributes: reader.bytes(attributes_length, "attributes")?,
-            body: reader.bytes(body_length, "body")?,
-        })
+        Ok(Self { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? })
     }
 }
 
-/// A job on a page of a list.
-pub(crate) struct Listed<P> {
-    /// Its id.
-    pub(crate) job: u64,
-    /// When it is or was due, on the wall clock.
-    pub(crate) due_ms: u64,
-    /// Where it stands.
-    pub(crate) state: u8,
-    /// Why it is buried.
-    pub(crate) buried: u8,
-    /// As pushed.
-    pub(crate) priority: u32,
-    /// Number of times it was reserved.
-    pub(crate) attempts: u32,
-    /// Length of a lease on it.
-    pub(crate) ttr_ms: u32,
-    /// Remaining time of its lease; 0 when it is not reserved.
-    pub(crate) ttr_left_ms: u32,
-    /// Its topic.
-    pub(crate) topic: P,
-    /// The user's own id; empty for none.
-    pub(crate) key: P,
-    /// Its attributes.
-    pub(crate) attributes: P,
-    /// As pushed; empty in a list without bodies.
-    pub(crate) body: P,
-    /// The length of the body, whether it is shown or not.
-    pub(crate) body_bytes: u32,
+/// What happened to a job so far. Times are on the wall clock; 0 means that it did not happen, or is not known.
+pub(crate) struct Past<P> {
     /// When it was pushed.
     pub(crate) pushed_ms: u64,
     /// When it was first leased.
@@ -375,35 +306,45 @@ pub(crate) struct Listed<P> {
     pub(crate) reason: P,
 }
 
+/// A job on a page of a list.
+pub(crate) struct Listed<P> {
+    /// A job as it stands.
+    pub(crate) shown: Shown<P>,
+    /// The length of the body, whether it is shown or not.
+    pub(crate) body_bytes: u32,
+    /// What happened to a job so far. Times are on the wall clock; 0 means that it did not happen, or is not known.
+    pub(crate) past: Past<P>,
+}
+
 impl Listed<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
         Fixed::<81>::new()
-            .u64(self.job)
-            .u64(self.due_ms)
-            .u8(self.state)
-            .u8(self.buried)
-            .u32(self.priority)
-            .u32(self.attempts)
-            .u32(self.ttr_ms)
-            .u32(self.ttr_left_ms)
-            .length8(self.topic.len())
-            .length16(self.key.len())
-            .length16(self.attributes.len())
-            .length32(self.body.len())
+            .u64(self.shown.job)
+            .u64(self.shown.due_ms)
+            .u8(self.shown.state)
+            .u8(self.shown.buried)
+            .u32(self.shown.priority)
+            .u32(self.shown.attempts)
+            .u32(self.shown.ttr_ms)
+            .u32(self.shown.ttr_left_ms)
+            .length8(self.shown.topic.len())
+            .length16(self.shown.key.len())
+            .length16(self.shown.attributes.len())
+            .length32(self.shown.body.len())
             .u32(self.body_bytes)
-            .u64(self.pushed_ms)
-            .u64(self.reserved_first_ms)
-            .u64(self.reserved_last_ms)
-            .u64(self.held_by)
-            .length16(self.reason.len())
+            .u64(self.past.pushed_ms)
+            .u64(self.past.reserved_first_ms)
+            .u64(self.past.reserved_last_ms)
+            .u64(self.past.held_by)
+            .length16(self.past.reason.len())
             .write(out);
-        put_piece(out, self.topic);
-        put_piece(out, self.key);
-        put_piece(out, self.attributes);
-        put_piece(out, self.body);
-        put_piece(out, self.reason);
+        put_piece(out, self.shown.topic);
+        put_piece(out, self.shown.key);
+        put_piece(out, self.shown.attributes);
+        put_piece(out, self.shown.body);
+        put_piece(out, self.past.reason);
     }
 }
 
@@ -429,49 +370,31 @@ impl Listed<Bytes> {
         let reserved_last_ms = fields.u64("reserved_last_ms")?;
         let held_by = fields.u64("held_by")?;
         let reason_length = usize::from(fields.u16("reason")?);
-        Ok(Self {
-            job,
-            due_ms,
-            state,
-            buried,
-            priority,
-            attempts,
-            ttr_ms,
-            ttr_left_ms,
-            topic: reader.bytes(topic_length, "topic")?,
-            key: reader.bytes(key_length, "key")?,
-            attributes: reader.bytes(attributes_length, "attributes")?,
-            body: reader.bytes(body_length, "body")?,
-            body_bytes,
-            pushed_ms,
-            reserved_first_ms,
-            reserved_last_ms,
-            held_by,
-            reason: reader.bytes(reason_length, "reason")?,
-        })
+        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")?, }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason: reader.bytes(reason_length, "reason")?, } })
     }
 }
 
 /// Counts, of one topic or of all.
-pub(crate) struct Totals {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
     /// Jobs whose due time lies ahead.
-    pub(crate) delayed: u64,
+    pub delayed: u64,
     /// Jobs that wait for a consumer.
-    pub(crate) ready: u64,
+    pub ready: u64,
     /// Jobs under a lease.
-    pub(crate) reserved: u64,
+    pub reserved: u64,
     /// Jobs set aside.
-    pub(crate) buried: u64,
+    pub buried: u64,
     /// Jobs pushed or moved here so far.
-    pub(crate) pushed: u64,
+    pub pushed: u64,
     /// Jobs finished so far.
-    pub(crate) finished: u64,
+    pub finished: u64,
     /// Jobs deleted, replaced, or moved to another topic so far.
-    pub(crate) deleted: u64,
+    pub deleted: u64,
     /// Jobs dropped by their expiry so far.
-    pub(crate) expired: u64,
+    pub expired: u64,
     /// Time since the oldest ready job was due; 0 without one.
-    pub(crate) oldest_ready_ms: u64,
+    pub oldest_ready_ms: u64,
 }
 
 impl Totals {
@@ -506,17 +429,7 @@ impl Totals {
         let deleted = fields.u64("deleted")?;
         let expired = fields.u64("expired")?;
         let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
-        Ok(Self {
-            delayed,
-            ready,
-            reserved,
-            buried,
-            pushed,
-            finished,
-            deleted,
-            expired,
-            oldest_ready_ms,
-        })
+        Ok(Self { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms })
     }
 }
 
@@ -526,24 +439,8 @@ pub(crate) struct TopicCount<P> {
     pub(crate) marks: u8,
     /// Its name.
     pub(crate) topic: P,
-    /// Jobs whose due time lies ahead.
-    pub(crate) delayed: u64,
-    /// Jobs that wait for a consumer.
-    pub(crate) ready: u64,
-    /// Jobs under a lease.
-    pub(crate) reserved: u64,
-    /// Jobs set aside.
-    pub(crate) buried: u64,
-    /// Jobs pushed or moved here so far.
-    pub(crate) pushed: u64,
-    /// Jobs finished so far.
-    pub(crate) finished: u64,
-    /// Jobs deleted, replaced, or moved to another topic so far.
-    pub(crate) deleted: u64,
-    /// Jobs dropped by their expiry so far.
-    pub(crate) expired: u64,
-    /// Time since the oldest ready job was due; 0 without one.
-    pub(crate) oldest_ready_ms: u64,
+    /// Counts, of one topic or of all.
+    pub(crate) totals: Totals,
 }
 
 impl TopicCount<&[u8]> {
@@ -553,15 +450,15 @@ impl TopicCount<&[u8]> {
         Fixed::<74>::new()
             .u8(self.marks)
             .length8(self.topic.len())
-            .u64(self.delayed)
-            .u64(self.ready)
-            .u64(self.reserved)
-            .u64(self.buried)
-            .u64(self.pushed)
-            .u64(self.finished)
-            .u64(self.deleted)
-            .u64(self.expired)
-            .u64(self.oldest_ready_ms)
+            .u64(self.totals.delayed)
+            .u64(self.totals.ready)
+            .u64(self.totals.reserved)
+            .u64(self.totals.buried)
+            .u64(self.totals.pushed)
+            .u64(self.totals.finished)
+            .u64(self.totals.deleted)
+            .u64(self.totals.expired)
+            .u64(self.totals.oldest_ready_ms)
             .write(out);
         put_piece(out, self.topic);
     }
@@ -582,19 +479,7 @@ impl TopicCount<Bytes> {
         let deleted = fields.u64("deleted")?;
         let expired = fields.u64("expired")?;
         let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
-        Ok(Self {
-            marks,
-            topic: reader.bytes(topic_length, "topic")?,
-            delayed,
-            ready,
-            reserved,
-            buried,
-            pushed,
-            finished,
-            deleted,
-            expired,
-            oldest_ready_ms,
-        })
+        Ok(Self { marks, topic: reader.bytes(topic_length, "topic")?, totals: Totals { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms, } })
     }
 }
 
@@ -640,14 +525,7 @@ impl Stage<Bytes> {
         let p99_us = fields.u64("p99_us")?;
         let p999_us = fields.u64("p999_us")?;
         let max_us = fields.u64("max_us")?;
-        Ok(Self {
-            stage: reader.bytes(stage_length, "stage")?,
-            count,
-            p50_us,
-            p99_us,
-            p999_us,
-            max_us,
-        })
+        Ok(Self { stage: reader.bytes(stage_length, "stage")?, count, p50_us, p99_us, p999_us, max_us })
     }
 }
 
@@ -726,21 +604,7 @@ impl Connection<Bytes> {
         let address_length = usize::from(fields.u8("address")?);
         let client_name_length = usize::from(fields.u8("client_name")?);
         let topics_length = usize::from(fields.u8("topics")?);
-        Ok(Self {
-            connection,
-            session,
-            since_ms,
-            leases,
-            subscriptions,
-            reserves,
-            credit_jobs,
-            credit_bytes,
-            unsent_bytes,
-            marks,
-            address: reader.bytes(address_length, "address")?,
-            client_name: reader.bytes(client_name_length, "client_name")?,
-            topics: (0..topics_length).map(|_| reader.bytes8("topics")).collect::<Result<_, _>>()?,
-        })
+        Ok(Self { connection, session, since_ms, leases, subscriptions, reserves, credit_jobs, credit_bytes, unsent_bytes, marks, address: reader.bytes(address_length, "address")?, client_name: reader.bytes(client_name_length, "client_name")?, topics: (0..topics_length).map(|_| reader.bytes8("topics")).collect::<Result<_, _>>()? })
     }
 }
 
@@ -774,11 +638,7 @@ impl Member<Bytes> {
         let node = fields.u64("node")?;
         let marks = fields.u8("marks")?;
         let address_length = usize::from(fields.u8("address")?);
-        Ok(Self {
-            node,
-            marks,
-            address: reader.bytes(address_length, "address")?,
-        })
+        Ok(Self { node, marks, address: reader.bytes(address_length, "address")? })
     }
 }
 
@@ -837,16 +697,6 @@ impl Node<Bytes> {
         let audited = fields.u64("audited")?;
         let peer_address_length = usize::from(fields.u8("peer_address")?);
         let client_address_length = usize::from(fields.u8("client_address")?);
-        Ok(Self {
-            node,
-            role,
-            marks,
-            matched,
-            applied,
-            ahead_ms,
-            audited,
-            peer_address: reader.bytes(peer_address_length, "peer_address")?,
-            client_address: reader.bytes(client_address_length, "client_address")?,
-        })
+        Ok(Self { node, role, marks, matched, applied, ahead_ms, audited, peer_address: reader.bytes(peer_address_length, "peer_address")?, client_address: reader.bytes(client_address_length, "client_address")? })
     }
 }

@@ -17,10 +17,15 @@ pub(super) fn records(schema: &Schema) -> String {
         "//! What lists and parts of frames consist of: the fixed part, then the pieces whose lengths are in it.\n{DO_NOT_EDIT}\
          use bytes::{{Bytes, BytesMut}};\n\nuse crate::decode_error::DecodeError;\nuse crate::wire::{{Fields, Fixed, Reader, put_piece}};\n",
     );
-    // The others only lend their fields.
-    let is_used = |record: &&Record| record.name != "past";
-    for record in schema.records.iter().filter(is_used) {
-        record_struct(record, &mut out);
+    for record in &schema.records {
+        record_struct(schema, record, &mut out);
+        // The others only lend their fields.
+        if [Side::Request, Side::Response]
+            .into_iter()
+            .any(|side| schema.records_of(side).any(|used| used.name == record.name))
+        {
+            record_codec(record, &mut out);
+        }
     }
     out
 }
@@ -40,6 +45,9 @@ pub(super) fn frames(schema: &Schema) -> String {
     }
     out
 }
+
+/// The records that callers of the protocol have as they are: numbers alone.
+const PUBLIC: [&str; 1] = ["totals"];
 
 /// The records whose length other code asks for.
 const WITH_BYTES: [&str; 3] = ["lease", "shown", "totals"];
@@ -103,21 +111,79 @@ fn absent(kind: &Kind) -> &'static str {
     }
 }
 
-fn record_struct(record: &Record, out: &mut String) {
+/// A record as a type.
+fn record_type(record: &Record) -> String {
+    let has_pieces = record.fields.iter().any(Field::is_piece);
+    format!("{}{}", pascal(&record.name), if has_pieces { "<P>" } else { "" })
+}
+
+/// The fields of a struct: those of a record that it is like are one field.
+fn declared<'a>(
+    schema: &Schema,
+    fields: impl Iterator<Item = &'a Field>,
+    records: &str,
+    type_of: impl Fn(&Field) -> String,
+) -> String {
+    let (mut out, mut last) = (String::new(), None);
+    for field in fields {
+        let like = field.like.as_deref();
+        if like.is_some() && like == last {
+            continue;
+        }
+        last = like;
+        let (doc, name, kind) = match like.map(|like| schema.record(like)) {
+            Some(record) => (&record.doc, &record.name, format!("{records}{}", record_type(record))),
+            None => (&field.doc, &field.name, type_of(field)),
+        };
+        let _ = writeln!(out, "    /// {}\n    pub(crate) {name}: {kind},", sentence(doc));
+    }
+    out
+}
+
+/// The fields of a struct as its literal has them.
+fn literal<'a>(
+    fields: impl Iterator<Item = &'a Field>,
+    records: &str,
+    value_of: impl Fn(&Field) -> String,
+) -> String {
+    let (mut out, mut last) = (String::new(), None);
+    for field in fields {
+        let like = field.like.as_deref();
+        if like != last {
+            out.push_str(if last.is_some() { "}, " } else { "" });
+            let _ = like.map(|like| write!(out, "{like}: {records}{} {{ ", pascal(like)));
+            last = like;
+        }
+        let _ = write!(out, "{}, ", value_of(field));
+    }
+    out.push_str(if last.is_some() { "}" } else { "" });
+    out
+}
+
+/// Where a struct has a field.
+fn place(field: &Field) -> String {
+    match &field.like {
+        Some(like) => format!("self.{like}.{}", field.name),
+        None => format!("self.{}", field.name),
+    }
+}
+
+fn record_struct(schema: &Schema, record: &Record, out: &mut String) {
+    let fields = declared(schema, record.fields.iter(), "", |field| plain(&field.kind).to_owned());
+    let (doc, kind) = (sentence(&record.doc), record_type(record));
+    if PUBLIC.contains(&record.name.as_str()) {
+        let fields = fields.replace("pub(crate) ", "pub ");
+        let derives = "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]";
+        let _ = write!(out, "\n/// {doc}\n{derives}\npub struct {kind} {{\n{fields}}}\n");
+    } else {
+        let _ = write!(out, "\n/// {doc}\npub(crate) struct {kind} {{\n{fields}}}\n");
+    }
+}
+
+fn record_codec(record: &Record, out: &mut String) {
     let name = pascal(&record.name);
     let has_pieces = record.fields.iter().any(Field::is_piece);
-    let generic = if has_pieces { "<P>" } else { "" };
-    let _ = write!(out, "\n/// {}\npub(crate) struct {name}{generic} {{\n", sentence(&record.doc));
-    for field in &record.fields {
-        let _ = writeln!(
-            out,
-            "    /// {}\n    pub(crate) {}: {},",
-            sentence(&field.doc),
-            field.name,
-            plain(&field.kind)
-        );
-    }
-    out.push_str("}\n\n");
+    out.push('\n');
     let (of_put, of_take) = if has_pieces { ("<&[u8]>", "<Bytes>") } else { ("", "") };
     let bytes = record.fixed_bytes();
     let open = if has_pieces { String::new() } else { record_take(record) };
@@ -133,19 +199,19 @@ fn record_struct(record: &Record, out: &mut String) {
         "    /// Writes it.\n    #[inline]\n    pub(crate) fn put(&self, out: &mut BytesMut) {{\n        Fixed::<{bytes}>::new()\n"
     );
     for field in &record.fields {
-        let _ = writeln!(out, "            {}", put_fixed(&field.kind, &format!("self.{}", field.name)));
+        let _ = writeln!(out, "            {}", put_fixed(&field.kind, &place(field)));
     }
     out.push_str("            .write(out);\n");
     for field in record.fields.iter().filter(|field| field.is_piece()) {
         if field.kind == Kind::Texts {
             let _ = writeln!(
                 out,
-                "        for text in &self.{} {{\n            Fixed::<1>::new().length8(text.len()).write(out);\n            \
+                "        for text in &{} {{\n            Fixed::<1>::new().length8(text.len()).write(out);\n            \
                  put_piece(out, text);\n        }}",
-                field.name
+                place(field)
             );
         } else {
-            let _ = writeln!(out, "        put_piece(out, self.{});", field.name);
+            let _ = writeln!(out, "        put_piece(out, {});", place(field));
         }
     }
     let _ = write!(out, "    }}\n{open}}}\n");
@@ -169,21 +235,17 @@ fn record_take(record: &Record) -> String {
             if field.is_late { format!("if fields.is_empty() {{ 0 }} else {{ {taken} }}") } else { taken };
         let _ = writeln!(out, "        let {}{suffix} = {taken};", field.name);
     }
-    out.push_str("        Ok(Self {\n");
-    for field in &record.fields {
+    let fields = literal(record.fields.iter(), "", |field| {
         let name = &field.name;
-        let _ = match field.kind {
-            Kind::Texts => writeln!(
-                out,
-                "            {name}: (0..{name}_length).map(|_| reader.bytes8(\"{name}\")).collect::<Result<_, _>>()?,"
+        match field.kind {
+            Kind::Texts => format!(
+                "{name}: (0..{name}_length).map(|_| reader.bytes8(\"{name}\")).collect::<Result<_, _>>()?"
             ),
-            _ if field.is_piece() => {
-                writeln!(out, "            {name}: reader.bytes({name}_length, \"{name}\")?,")
-            }
-            _ => writeln!(out, "            {name},"),
-        };
-    }
-    out.push_str("        })\n    }\n");
+            _ if field.is_piece() => format!("{name}: reader.bytes({name}_length, \"{name}\")?"),
+            _ => name.clone(),
+        }
+    });
+    let _ = write!(out, "        Ok(Self {{ {} }})\n    }}\n", fields.trim_end_matches(", "));
     out
 }
 
@@ -198,17 +260,9 @@ impl Writer<'_> {
         let name = pascal(&self.frame.name);
         let generics = self.generics();
         let list = if generics.is_empty() { String::new() } else { format!("<{}>", generics.join(", ")) };
-        let _ = write!(out, "\n/// {}\npub(crate) struct {name}{list} {{\n", sentence(&self.frame.doc));
-        for field in self.fields() {
-            let _ = writeln!(
-                out,
-                "    /// {}\n    pub(crate) {}: {},",
-                sentence(&field.doc),
-                field.name,
-                self.type_of(field)
-            );
-        }
-        out.push_str("}\n\n");
+        let fields = declared(self.schema, self.fields(), "records::", |field| self.type_of(field));
+        let doc = sentence(&self.frame.doc);
+        let _ = write!(out, "\n/// {doc}\npub(crate) struct {name}{list} {{\n{fields}}}\n\n");
         self.put(&name, out);
         self.take(&name, out);
     }
@@ -248,8 +302,9 @@ impl Writer<'_> {
     fn type_of(&self, field: &Field) -> String {
         let plain = match &field.kind {
             Kind::List(_) => self.generic(field),
-            Kind::Object(record) => format!("records::{}", pascal(record)),
-            Kind::Part(record) => format!("records::{}<P>", pascal(record)),
+            Kind::Object(record) | Kind::Part(record) => {
+                format!("records::{}", record_type(self.schema.record(record)))
+            }
             kind => plain(kind).to_owned(),
         };
         if self.is_optional(field) { format!("Option<{plain}>") } else { plain }
@@ -315,7 +370,7 @@ impl Writer<'_> {
             (*calls, *bytes) = (String::new(), 0);
         };
         for field in &self.frame.fields {
-            let value = format!("self.{}", field.name);
+            let value = place(field);
             if self.is_optional(field) {
                 flush(&mut calls, &mut bytes, out);
                 Self::put_optional(field, out);
@@ -433,8 +488,8 @@ impl Writer<'_> {
         for field in self.fields() {
             let _ = writeln!(out, "        let {} = {};", field.name, self.take_field(field));
         }
-        let names: Vec<&str> = self.fields().map(|field| field.name.as_str()).collect();
-        let _ = write!(out, "        Ok(Self {{ {} }})\n    }}\n}}\n", names.join(", "));
+        let fields = literal(self.fields(), "records::", |field| field.name.clone());
+        let _ = write!(out, "        Ok(Self {{ {} }})\n    }}\n}}\n", fields.trim_end_matches(", "));
     }
 
     fn take_field(&self, field: &Field) -> String {
