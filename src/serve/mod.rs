@@ -2,9 +2,9 @@
 
 pub(crate) mod descriptors;
 pub(crate) mod files_of_server;
+mod harness;
 pub(crate) mod logging;
 pub(crate) mod memory;
-mod ports;
 
 use std::path::PathBuf;
 
@@ -34,7 +34,8 @@ A flag overrides the environment, the environment the file, the file the default
 every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
 second signal ends it at once. On SIGHUP it reads the file of tokens anew.
 
-With --memory it writes no file, and prints one line on standard output when it serves: its addresses, as JSON.";
+With --memory it writes no file, and prints one line on standard output when it serves: its addresses, as JSON.
+A test harness starts it with a pipe as standard input and --end-with-stdin: then it does not outlive the harness.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]
@@ -43,6 +44,9 @@ pub(super) struct ServeArgs {
     /// Configuration file
     #[arg(long, env = "ADJOURN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// End at once when standard input ends; only with --memory
+    #[arg(long)]
+    end_with_stdin: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -52,12 +56,21 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     refuse_old_variable()?;
     let mut config = Config::load(args.config.as_deref(), args.settings)
         .map_err(|error| Failure::new(Exit::Usage, error))?;
+    if args.end_with_stdin && !config.memory {
+        let advice = "--end-with-stdin is for servers in memory, which have nothing to save: add --memory, or stop this one with SIGTERM";
+        return Err(Failure::new(Exit::Usage, advice));
+    }
     let log = logging::start(config.log_level, config.log_format)?;
     files_of_server::warn_of(&config);
     descriptors::divide(&mut config)?;
     let runtime = runtime(config.worker_threads)?;
     runtime.spawn(memory::give_back());
-    let outcome = runtime.block_on(until_stopped(config));
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            outcome = until_stopped(config) => outcome,
+            () = harness::stdin_ended(), if args.end_with_stdin => Ok(()),
+        }
+    });
     // Tasks that still run, after a failure or a second signal, are not waited for.
     runtime.shutdown_background();
     log.finish();
@@ -96,7 +109,7 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
         let http = Http::reserve(&config).await.map_err(failure)?;
         let in_memory = config.memory;
         let running = Server::start(config).await.map_err(failure)?;
-        let ports = ports::line(&running, &http);
+        let ports = harness::addresses(&running, &http);
         let call_backs = call_backs.start(&running, &http.addresses()).map_err(not_calling)?;
         let alerts = alerts.start(&running, call_backs.clone());
         http.serve(&running, call_backs.clone(), alerts).map_err(failure)?;

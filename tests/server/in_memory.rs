@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -24,7 +24,8 @@ struct InMemory {
 impl InMemory {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = adjourn(&["serve", "--memory", "--listen", "127.0.0.1:0", "--log-format", "json"]);
-        command.args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary");
         let log = lines_of(&mut child);
         let mut printed = String::new();
@@ -82,6 +83,18 @@ fn it_needs_no_directory_and_writes_no_file() {
 }
 
 #[test]
+fn it_ends_with_its_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut server = InMemory::start(folder.path(), &["--end-with-stdin"]);
+    let mut client = Raw::greeted(server.process.address);
+    let mut stdin = server.process.child.stdin.take().expect("piped");
+    stdin.write_all(b"what is written changes nothing\n").expect("written");
+    client.ask(push("mails", "later", 900_000));
+    drop(stdin);
+    assert!(server.process.child.wait().expect("waited").success());
+}
+
+#[test]
 fn it_takes_checkpoints_and_keeps_jobs_in_them() {
     const JOBS: usize = 300;
     const HOURS_MS: u64 = 5 * 3_600_000;
@@ -124,6 +137,7 @@ fn what_needs_a_disk_or_other_nodes_is_refused() {
     };
     refused(&["--clock", "manual"], &["--memory"]);
     refused(&["--memory", "--clock", "wall"], &["real or manual"]);
+    refused(&["--end-with-stdin", "--data", "data"], &["--end-with-stdin", "--memory"]);
     for (flag, value) in [
         ("--data", "data"),
         ("--peer-listen", "127.0.0.1:0"),
