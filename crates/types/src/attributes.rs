@@ -231,8 +231,7 @@ impl Attributes {
         if attempts_max.is_none() && backoff.is_none() {
             return self;
         }
-        let mut builder = AttributesBuilder::default();
-        builder.elements.extend(self.iter().map(|(found, value)| (found, value.to_vec())));
+        let mut builder = AttributesBuilder::from(&self);
         if let Some(attempts_max) = attempts_max {
             builder = builder.attempts_max(attempts_max);
         }
@@ -321,6 +320,14 @@ pub struct AttributesBuilder {
     elements: Vec<(u16, Vec<u8>)>,
     /// The first value that cannot be encoded.
     refused: Option<AttributeError>,
+}
+
+impl From<&Attributes> for AttributesBuilder {
+    /// What the list has, to add more.
+    fn from(attributes: &Attributes) -> Self {
+        let elements = attributes.iter().map(|(found, value)| (found, value.to_vec())).collect();
+        Self { elements, refused: None }
+    }
 }
 
 impl AttributesBuilder {
