@@ -153,6 +153,9 @@ pub enum AttributeError {
     UnknownKind(u16, u8),
 }
 
+/// The headers of a trace.
+const TRACE_HEADERS: [&str; 3] = ["traceparent", "tracestate", "baggage"];
+
 impl Attributes {
     /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
@@ -239,6 +242,17 @@ impl Attributes {
             builder = builder.backoff(backoff);
         }
         builder.build().unwrap_or(self)
+    }
+
+    /// The elements as (tag, value) without the headers in which a trace travels ([W3C](https://www.w3.org/TR/trace-context/)):
+    /// they say who pushed a job, not what it is. The bytes were validated before.
+    pub fn without_trace(checked: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+        let is_of_trace = |value| {
+            split_header(value)
+                .is_some_and(|(name, _)| TRACE_HEADERS.iter().any(|of| name.eq_ignore_ascii_case(of)))
+        };
+        let elements = Elements(checked).filter_map(Result::ok);
+        elements.filter(move |(found, value)| *found != tag::HEADER || !is_of_trace(value))
     }
 
     /// The longest time from first push to due time of a postponed job, in milliseconds. The bytes were validated before.

@@ -4,9 +4,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::command::NewJob;
 use crate::topics::Topics;
-use adjourn_types::{TopicId, When};
+use adjourn_types::{Attributes, TopicId, When};
 
-/// 32 bits of a hash over everything that a push contains for one job.
+/// 32 bits of a hash over everything that a push contains for one job, but for the headers of a trace.
 pub(crate) type JobChecksum = u32;
 
 impl Topics {
@@ -30,25 +30,36 @@ pub(crate) fn checksum_of(new: &NewJob<'_>, seed: u64) -> JobChecksum {
     let numbers = numbers.chain(new.ttr_ms.to_le_bytes());
     let kinds = [due_kind, new.if_exists as u8, u8::from(new.key.is_some())];
     head.iter_mut().zip(numbers.chain(kinds)).for_each(|(place, byte)| *place = byte);
-    let parts = [&head[..], new.key.unwrap_or_default(), new.attributes, new.body];
-    let hash = parts.into_iter().fold(seed, |hash, part| xxh3_64_with_seed(part, hash));
-    hash as JobChecksum
+    let begin = [&head[..], new.key.unwrap_or_default()];
+    let hash = begin.into_iter().fold(seed, |hash, part| xxh3_64_with_seed(part, hash));
+    // A program that pushes again does so under another span.
+    let hash = Attributes::without_trace(new.attributes).fold(hash, |hash, (tag, value)| {
+        xxh3_64_with_seed(value, xxh3_64_with_seed(&tag.to_le_bytes(), hash))
+    });
+    xxh3_64_with_seed(new.body, hash) as JobChecksum
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use adjourn_types::{IfExists, Millis};
+    use adjourn_types::{AttributesBuilder, IfExists, Millis};
+
+    fn headers(headers: &[(&str, &str)]) -> Attributes {
+        let builder = AttributesBuilder::default().attempts_max(3);
+        let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(name, value));
+        builder.build().expect("good")
+    }
 
     #[test]
     fn all_that_a_push_says_of_a_job_counts() {
+        let [one, two, longer] = [&[("a", "1")][..], &[("a", "2")], &[("a", "1"), ("b", "")]].map(headers);
         let job = NewJob {
             due: When::After(5),
             priority: 1,
             ttr_ms: 2,
             if_exists: IfExists::Reject,
             key: None,
-            attributes: b"a",
+            attributes: one.as_bytes(),
             body: b"b",
         };
         let others = [
@@ -59,13 +70,34 @@ mod tests {
             NewJob { if_exists: IfExists::Keep, ..job },
             NewJob { key: Some(b""), ..job },
             NewJob { key: Some(b"k"), ..job },
-            NewJob { attributes: b"ab", body: b"", ..job },
+            NewJob { attributes: b"", ..job },
+            NewJob { attributes: two.as_bytes(), ..job },
+            NewJob { attributes: longer.as_bytes(), ..job },
             NewJob { body: b"c", ..job },
         ];
         let mut sums = vec![checksum_of(&job, 7), checksum_of(&job, 8)];
         sums.extend(others.iter().map(|other| checksum_of(other, 7)));
         sums.sort_unstable();
         sums.dedup();
-        assert_eq!(sums.len(), 11);
+        assert_eq!(sums.len(), 13);
+    }
+
+    #[test]
+    fn a_job_that_is_pushed_again_under_another_span_is_the_same() {
+        let sum = |attributes: &Attributes| {
+            let attributes = attributes.as_bytes();
+            let (due, if_exists) = (When::After(0), IfExists::Reject);
+            checksum_of(
+                &NewJob { due, priority: 1, ttr_ms: 0, if_exists, key: None, attributes, body: b"b" },
+                7,
+            )
+        };
+        let plain = sum(&headers(&[("a", "1")]));
+        assert_eq!(sum(&headers(&[("traceparent", "00-1"), ("a", "1")])), plain);
+        assert_eq!(
+            sum(&headers(&[("TraceParent", "00-2"), ("tracestate", "x"), ("a", "1"), ("baggage", "y")])),
+            plain
+        );
+        assert_ne!(sum(&headers(&[("traceparents", "00-1"), ("a", "1")])), plain);
     }
 }
