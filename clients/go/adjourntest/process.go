@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,11 +35,7 @@ func FindBinary() (string, error) {
 }
 
 // process is a server that runs.
-type process struct {
-	cmd *exec.Cmd
-	// watch kills the server when this process ends, however it ends: its standard input is closed then.
-	watch *exec.Cmd
-}
+type process struct{ cmd *exec.Cmd }
 
 // startProcess runs the server until one of its lines says that it serves.
 func startProcess(t testing.TB, serves func(line string) bool, args ...string) *process {
@@ -56,14 +51,14 @@ func startProcess(t testing.TB, serves func(line string) bool, args ...string) *
 		t.Fatal(err)
 	}
 	cmd.Stdout = cmd.Stderr
+	// Open until cmd.Wait or the end of this process: no other child inherits it.
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p := &process{cmd: cmd}
-	if p.watch, err = watch(cmd.Process.Pid); err != nil {
-		p.end(syscall.SIGKILL)
-		t.Fatalf("nothing would end the server if the test died: %v", err)
-	}
 	log := &tail{}
 	serving, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -93,24 +88,10 @@ func environment() (kept []string) {
 	return kept
 }
 
-// watch starts a shell that kills the server when this process has ended. The shell ignores the signals that a terminal sends
-// to the whole process group: they may end this process, but not the server.
-func watch(pid int) (*exec.Cmd, error) {
-	cmd := exec.Command("/bin/sh", "-c", `trap "" HUP INT TERM; read -r line; kill -9 "$0"`, strconv.Itoa(pid))
-	if _, err := cmd.StdinPipe(); err != nil { // open as long as this process lives
-		return nil, err
-	}
-	return cmd, cmd.Start()
-}
-
 func (p *process) send(signal syscall.Signal) { p.cmd.Process.Signal(signal) }
 
 // end sends a signal and waits until the server has ended.
 func (p *process) end(signal syscall.Signal) {
-	if p.watch != nil { // first: the number of the server's process may be another's soon
-		p.watch.Process.Kill()
-		p.watch.Wait()
-	}
 	p.send(signal)
 	timer := time.AfterFunc(stopMax, func() { p.cmd.Process.Kill() })
 	defer timer.Stop()

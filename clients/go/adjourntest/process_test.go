@@ -2,6 +2,7 @@ package adjourntest_test
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -14,35 +15,62 @@ import (
 	"github.com/adjourn/adjourn-go/adjourntest"
 )
 
-// dies says to the process of TestAServerEndsWithTheProcessOfItsTest that it is the one that dies, and of what.
-const dies = "TEST_DIES_WITH_A_SERVER"
+// role says to another process of TestAServerEndsWithTheProcessOfItsTest what it is there for.
+const role = "TEST_SERVER_ROLE"
 
 func TestAServerEndsWithTheProcessOfItsTest(t *testing.T) {
-	switch os.Getenv(dies) {
-	case "kill":
-		os.Stdout.WriteString("serving " + adjourntest.Start(t).Addr() + "\n")
+	switch os.Getenv(role) {
+	case "killed":
+		startAndLeave(t)
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	case "hang up": // as a terminal does that is closed
-		os.Stdout.WriteString("serving " + adjourntest.Start(t).Addr() + "\n")
+	case "hung up": // as by a terminal that is closed
+		startAndLeave(t)
 		syscall.Kill(0, syscall.SIGHUP)
 		select {}
+	case "left behind":
+		io.Copy(io.Discard, os.Stdin)
+		return
 	}
-	for _, of := range []string{"kill", "hang up"} {
-		t.Run(of, func(t *testing.T) { testDies(t, of) })
+	for _, end := range []string{"killed", "hung up"} {
+		t.Run(end, func(t *testing.T) { testEnd(t, end) })
 	}
 }
 
-func testDies(t *testing.T, of string) {
-	child := exec.Command(os.Args[0], "-test.run=^TestAServerEndsWithTheProcessOfItsTest$")
-	child.Env = append(os.Environ(), dies+"="+of)
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+// otherProcess is this test again, in another process.
+func otherProcess(as string) *exec.Cmd {
+	other := exec.Command(os.Args[0], "-test.run=^TestAServerEndsWithTheProcessOfItsTest$")
+	other.Env = append(os.Environ(), role+"="+as)
+	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return other
+}
+
+// startAndLeave starts a server, and a process that outlives this one and must not hold the server's standard input.
+func startAndLeave(t *testing.T) {
+	queue := adjourntest.Start(t)
+	left := otherProcess("left behind")
+	left.Stdin = os.Stdin
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout.WriteString("serving " + queue.Addr() + "\n")
+}
+
+func testEnd(t *testing.T, end string) {
+	child := otherProcess(end)
 	output, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	input, keep, err := os.Pipe() // ends the process that is left behind
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	child.Stdin = input
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
+	input.Close()
 	address := ""
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if _, after, is := strings.Cut(lines.Text(), "serving "); is {
@@ -55,12 +83,15 @@ func testDies(t *testing.T, of string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
-			return // it is gone
+			break // it is gone
 		}
 		conn.Close()
 		if time.Now().After(deadline) {
 			t.Fatal("the server outlives the process of its test")
 		}
+	}
+	if _, err := keep.WriteString("x"); err != nil {
+		t.Errorf("the process that was left behind has ended too early: %v", err)
 	}
 }
 
