@@ -225,38 +225,29 @@ func ExampleClient_PushOnce() {
 	// 1 <nil>
 }
 
-// A trace goes on in the worker: its context comes from the header of the job.
+// Each job says for whom it is, which the worker reads from the header.
 func ExampleOnPush() {
-	type key struct{}
-	traced := adjourn.OnPush(func(ctx context.Context, topic string, job *adjourn.NewJob) {
-		if trace, some := ctx.Value(key{}).(string); some {
-			job.SetHeader("traceparent", trace)
+	type tenant struct{}
+	ctx, stop := context.WithCancel(context.WithValue(context.Background(), tenant{}, "ann"))
+	q, _ := connect(adjourn.OnPush(func(ctx context.Context, topic string, job *adjourn.NewJob) {
+		if name, some := ctx.Value(tenant{}).(string); some {
+			job.SetHeader("tenant", name)
 		}
-	})
-	ctx, stop := context.WithCancel(context.Background())
-	q, _ := connect(traced)
+	}))
 	defer q.Close()
-	trace := context.WithValue(ctx, key{}, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-	if _, err := q.Push(trace, "emails", "hello"); err != nil {
+	if _, err := q.Push(ctx, "emails", "hello"); err != nil {
 		log.Fatal(err)
 	}
-	span := func(next adjourn.Handler) adjourn.Handler {
-		return func(ctx context.Context, job *adjourn.Job) error {
-			fmt.Println("begins under", job.Traceparent())
-			defer fmt.Println("ends")
-			return next(ctx, job)
-		}
-	}
-	worker := q.Worker("emails", func(context.Context, *adjourn.Job) error {
+	worker := q.Worker("emails", func(ctx context.Context, job *adjourn.Job) error {
+		fmt.Println("for", job.Header("tenant"))
 		stop()
 		return nil
-	}, adjourn.Use(span))
+	})
 	if err := worker.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
-	// begins under 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-	// ends
+	// for ann
 }
 
 func ExampleClient_Backup() {

@@ -48,6 +48,13 @@ func (e *buryError) Error() string {
 // BuryJob makes a handler's error bury the job: it is not attempted again until somebody kicks it.
 func BuryJob(err error) error { return &buryError{err} }
 
+// IsDeliberate says whether a handler's error is a decision about its job ([RetryAfter] or [BuryJob]) and no failure.
+func IsDeliberate(err error) bool {
+	var retry *retryError
+	var bury *buryError
+	return errors.As(err, &retry) || errors.As(err, &bury)
+}
+
 // handlerResult is what a handler returned. It holds no code of the handler's: its texts were taken under recover.
 type handlerResult struct {
 	failed     bool

@@ -82,9 +82,6 @@ func (j *Job) Decode(into any) error {
 	return decodeBody(j.s.cfg.codec, j.Header(contentType), j.Body, into)
 }
 
-// Traceparent is the header of that name.
-func (j *Job) Traceparent() string { return j.Header("traceparent") }
-
 // Finish says that the work is done: the job is removed.
 func (j *Job) Finish(ctx context.Context) error {
 	return j.settle(ctx, &wire.Finish{Leases: j.leases()})

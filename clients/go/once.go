@@ -54,7 +54,7 @@ func (q *Client) PushOnce(ctx context.Context, key IdempotencyKey, topic string,
 // of all clients, each for a day; after that a repeat is a second job.
 //
 // A key so high that the numbers of the jobs would exceed 128 bits is [ErrUsage]: nothing is sent.
-func (q *Client) PushBatchOnce(ctx context.Context, key IdempotencyKey, topic string, jobs []NewJob) (results []PushResult, err error) {
+func (q *Client) PushBatchOnce(ctx context.Context, key IdempotencyKey, topic string, jobs []NewJob) ([]PushResult, error) {
 	switch {
 	case key == IdempotencyKey{}:
 		return nil, usage("the idempotency key is 0")
@@ -63,10 +63,11 @@ func (q *Client) PushBatchOnce(ctx context.Context, key IdempotencyKey, topic st
 	case len(jobs) > 0 && wire.U128(key).Plus(uint64(len(jobs)-1)).Less(wire.U128(key)):
 		return nil, usage("the idempotency key is too high for %d jobs: their numbers exceed 128 bits", len(jobs))
 	}
-	rest, err := q.encoded(ctx, topic, jobs)
-	if err != nil {
-		return nil, err
-	}
+	return q.push(ctx, PushRequest{Topic: topic, Jobs: jobs, Once: key})
+}
+
+func (q *Client) pushOnce(ctx context.Context, key IdempotencyKey, topic string, jobs []wire.NewJob) (results []PushResult, err error) {
+	rest := jobs
 	for number := wire.U128(key); len(rest) > 0; {
 		n := q.fitting(topic, rest, keyBytes)
 		part := &wire.Push{Topic: topic, Jobs: rest[:n:n], Idempotency: number}

@@ -28,7 +28,8 @@ type config struct {
 	dialer         Dialer
 	tls            tlsOptions
 	codec          Codec
-	pushHooks      []func(ctx context.Context, topic string, job *NewJob)
+	aroundPush     []PushMiddleware
+	aroundHandler  []Middleware
 	logf           func(format string, args ...any)
 	// warnf is told of failed handlers.
 	warnf func(format string, args ...any)
@@ -92,9 +93,30 @@ func UseDialer(d Dialer) Option { return func(c *config) { c.dialer = d } }
 // UseCodec encodes bodies that are neither bytes nor text. The default is [JSON].
 func UseCodec(codec Codec) Option { return func(c *config) { c.codec = codec } }
 
-// OnPush calls hook for each job before it is pushed, for example to add a traceparent header.
+// Around wraps every push and every handler of the client: package adjournotel traces them so. Either may be nil. What is
+// given first is the outermost; the middleware of a worker's own is inside.
+func Around(push PushMiddleware, handler Middleware) Option {
+	return func(c *config) {
+		if push != nil {
+			c.aroundPush = append(c.aroundPush, push)
+		}
+		if handler != nil {
+			c.aroundHandler = append(c.aroundHandler, handler)
+		}
+	}
+}
+
+// OnPush calls hook for each job before it is pushed, for example to add a header. For [Client.PushOnce] it has to add the same
+// each time.
 func OnPush(hook func(ctx context.Context, topic string, job *NewJob)) Option {
-	return func(c *config) { c.pushHooks = append(c.pushHooks, hook) }
+	return Around(func(next Pusher) Pusher {
+		return func(ctx context.Context, r PushRequest) ([]PushResult, error) {
+			for i := range r.Jobs {
+				hook(ctx, r.Topic, &r.Jobs[i])
+			}
+			return next(ctx, r)
+		}
+	}, nil)
 }
 
 // Logf is told what happens to the connection, to jobs that nobody waits for, and of handlers that failed: log.Printf

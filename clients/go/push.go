@@ -27,7 +27,7 @@ type NewJob struct {
 	err error
 }
 
-// SetHeader sets a header, for example traceparent, in place of one with the same name.
+// SetHeader sets a header, in place of one with the same name.
 func (j *NewJob) SetHeader(name, value string) { j.setHeader(name, value) }
 
 // PushOption sets a field of a [NewJob].
@@ -102,6 +102,21 @@ type PushResult struct {
 	Err error
 }
 
+// PushRequest is a push to one topic, as [PushMiddleware] sees it.
+type PushRequest struct {
+	Topic string
+	Jobs  []NewJob
+	// Once is the caller's key for [Client.PushBatchOnce], under which a repeat must have the same jobs with the same headers.
+	// Without one it is 0.
+	Once IdempotencyKey
+}
+
+// Pusher pushes jobs, and returns one result per job.
+type Pusher func(ctx context.Context, r PushRequest) ([]PushResult, error)
+
+// PushMiddleware wraps the pushes of a client. It may change the jobs, which are copies, but not how many there are.
+type PushMiddleware func(next Pusher) Pusher
+
 // Push adds one job and returns its id once it is durable. The queue accepts it once, however often the connection is
 // lost meanwhile. For [Keep] and [Postpone] the id may be that of the existing job.
 func (q *Client) Push(ctx context.Context, topic string, body any, options ...PushOption) (JobID, error) {
@@ -119,11 +134,37 @@ func (q *Client) Push(ctx context.Context, topic string, body any, options ...Pu
 // PushBatch adds jobs to one topic and returns one result per job, in order. The refusal of one job is the Err of its
 // result and does not affect the others. More than fits into one request is sent as several; err is the first that
 // failed as a whole, and its jobs have it as their Err.
-func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) (results []PushResult, err error) {
-	encoded, err := q.encoded(ctx, topic, jobs)
+func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) ([]PushResult, error) {
+	return q.push(ctx, PushRequest{Topic: topic, Jobs: jobs})
+}
+
+// push goes through the middleware of the client.
+func (q *Client) push(ctx context.Context, r PushRequest) ([]PushResult, error) {
+	push := Pusher(q.pushNow)
+	if around := q.s.cfg.aroundPush; len(around) > 0 {
+		r.Jobs = append([]NewJob(nil), r.Jobs...)
+		for i := range r.Jobs {
+			r.Jobs[i].Headers = append([]Header(nil), r.Jobs[i].Headers...)
+		}
+		for i := len(around) - 1; i >= 0; i-- {
+			push = around[i](push)
+		}
+	}
+	return push(ctx, r)
+}
+
+func (q *Client) pushNow(ctx context.Context, r PushRequest) ([]PushResult, error) {
+	encoded, err := q.encoded(ctx, r.Topic, r.Jobs)
 	if err != nil {
 		return nil, err
 	}
+	if r.Once != (IdempotencyKey{}) {
+		return q.pushOnce(ctx, r.Once, r.Topic, encoded)
+	}
+	return q.pushNumbered(ctx, r.Topic, encoded)
+}
+
+func (q *Client) pushNumbered(ctx context.Context, topic string, encoded []wire.NewJob) (results []PushResult, err error) {
 	ofKey := 0
 	if q.s.cfg.withoutSession {
 		ofKey = keyBytes
@@ -154,7 +195,7 @@ func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) (re
 	return results, err
 }
 
-// encoded are the jobs as they go on the wire, after the hooks.
+// encoded are the jobs as they go on the wire.
 func (q *Client) encoded(ctx context.Context, topic string, jobs []NewJob) (encoded []wire.NewJob, err error) {
 	if err := wire.CheckTopic(topic); err != nil {
 		return nil, usage("%v", err)
@@ -163,9 +204,6 @@ func (q *Client) encoded(ctx context.Context, topic string, jobs []NewJob) (enco
 	for i := range jobs {
 		job := jobs[i]
 		job.Headers = append([]Header(nil), job.Headers...)
-		for _, hook := range q.s.cfg.pushHooks {
-			hook(ctx, topic, &job)
-		}
 		if encoded[i], err = job.toWire(q.s.cfg.codec); err != nil {
 			return nil, err
 		}

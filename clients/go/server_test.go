@@ -84,7 +84,7 @@ func TestAJobFromPushToFinish(t *testing.T) {
 	if err := job.Decode(&got); err != nil || got != (order{17, "ann"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if job.ID != id || job.Key != "order-17" || job.Attempts != 1 || job.Traceparent() != "00-1" || job.Header("Content-Type") != "application/json" {
+	if job.ID != id || job.Key != "order-17" || job.Attempts != 1 || job.Header("traceparent") != "00-1" || job.Header("Content-Type") != "application/json" {
 		t.Errorf("%+v", job)
 	}
 	if left := time.Until(job.LeaseUntil()); left < 20*time.Second || left > 30*time.Second {

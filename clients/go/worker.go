@@ -15,7 +15,7 @@ import (
 // when the time to stop is over; [Cause] says which.
 type Handler func(ctx context.Context, job *Job) error
 
-// Middleware wraps handlers, for example to start a span from job.Traceparent().
+// Middleware wraps handlers. It returns the handler's error as it is, or one that wraps it.
 type Middleware func(next Handler) Handler
 
 // Why a handler's context is cancelled, beside the reasons of [Job.LostReason].
@@ -103,8 +103,10 @@ func (q *Client) Worker(topic string, handler Handler, options ...WorkerOption) 
 	for _, option := range options {
 		option(&cfg)
 	}
-	for i := len(cfg.middleware) - 1; i >= 0; i-- {
-		handler = cfg.middleware[i](handler)
+	for _, around := range [][]Middleware{cfg.middleware, q.s.cfg.aroundHandler} {
+		for i := len(around) - 1; i >= 0; i-- {
+			handler = around[i](handler)
+		}
 	}
 	return &Worker{
 		q: q, cfg: cfg, handler: handler,

@@ -51,7 +51,7 @@ func startProcess(t testing.TB, serves func(line string) bool, args ...string) *
 		t.Fatal(err)
 	}
 	cmd.Stdout = cmd.Stderr
-	// Open until cmd.Wait or the end of this process: no other child inherits it.
+	// Open until cmd.Wait or the end of this process, which ends a server in memory. No other child inherits it.
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
