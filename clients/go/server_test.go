@@ -368,6 +368,30 @@ func testCredit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Clie
 	}
 }
 
+// The queue's clock stands still: nothing but the client ends the lease.
+func TestAJobThatNobodyTakesIsGivenBackAtHalfOfItsLease(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	const lease = 2 * time.Second
+	id := must[adjourn.JobID](t)(q.Push(ctx, "t", "", adjourn.TTR(lease)))
+	state := func() adjourn.State { return must[*adjourn.JobInfo](t)(q.Get(ctx, adjourn.ByID(id))).State }
+	begun := time.Now()
+	sub := must[*adjourn.Subscription](t)(q.Subscribe(ctx, adjourn.SubscribeRequest{Topics: []string{"t"}, CreditJobs: 2}))
+	eventually(t, "it waits in memory", func() bool { return state() == adjourn.Reserved })
+	if err := q.Pause(ctx, "t"); err != nil { // so that it does not come back at once
+		t.Fatal(err)
+	}
+	eventually(t, "it is given back", func() bool { return state() == adjourn.Ready })
+	if waited := time.Since(begun); waited < lease/2-50*time.Millisecond || waited >= lease {
+		t.Errorf("after %v", waited)
+	}
+	if err := q.Resume(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if job := must[*adjourn.Job](t)(sub.Next(ctx)); job.Attempts != 1 {
+		t.Errorf("%d attempts", job.Attempts)
+	}
+}
+
 func TestManyPushersAtOnce(t *testing.T) {
 	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
 	var pushers sync.WaitGroup
