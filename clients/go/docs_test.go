@@ -66,7 +66,7 @@ func TestTheProgramsOnThePages(t *testing.T) {
 				if p.prints == "" {
 					t.Fatalf("the page does not say what program %d prints", i)
 				}
-				runProgram(t, fmt.Sprint("program", i), strings.ReplaceAll(p.code, "127.0.0.1:7440", server.Addr()), p.prints)
+				runProgram(t, page, fmt.Sprint("program", i), strings.ReplaceAll(p.code, "127.0.0.1:7440", server.Addr()), p.prints)
 			}
 		})
 	}
@@ -93,7 +93,9 @@ func TestTheTestOnThePage(t *testing.T) {
 		{strings.ReplaceAll(files[0], "return send(r.Order)", "return nil"), "the reminder was not sent once"},
 	} {
 		test := exec.Command("go", "test")
-		test.Dir = moduleOf(t, "reminders", map[string]string{"reminders.go": c.code, "reminders_test.go": files[1]})
+		test.Dir = filepath.Join(moduleOf(t, "README.md", map[string]string{
+			"reminders/reminders.go": c.code, "reminders/reminders_test.go": files[1],
+		}), "reminders")
 		said, err := test.CombinedOutput()
 		if (err == nil) != (c.says == "ok") || !strings.Contains(string(said), c.says) {
 			t.Errorf("%v\n%s", err, said)
@@ -101,26 +103,44 @@ func TestTheTestOnThePage(t *testing.T) {
 	}
 }
 
-// moduleOf is the folder of a module with these files, which takes this client from here.
-func moduleOf(t *testing.T, name string, files map[string]string) string {
+// moduleOf is the folder of a module that is made as the page says, with these files.
+func moduleOf(t *testing.T, page string, files map[string]string) string {
 	t.Helper()
-	here, err := os.Getwd()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	files["go.mod"] = "module " + name + "\n\ngo 1.19\n\nrequire github.com/adjourn/adjourn-go v0.1.0\n\nreplace github.com/adjourn/adjourn-go => " + here + "\n"
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, install, _ := strings.Cut(string(text), "\n```sh\n")
+	install, _, _ = strings.Cut(install, "\n```")
+	typed := exec.Command("sh", "-ec", install+"\npwd")
+	typed.Dir = t.TempDir()
+	typed.Env = append(os.Environ(), "ADJOURN="+checkout)
+	var said bytes.Buffer
+	typed.Stderr = &said
+	printed, err := typed.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	folder := strings.TrimSpace(string(printed))
 	for file, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+		path := filepath.Join(folder, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return folder
 }
 
-func runProgram(t *testing.T, name, code, prints string) {
+func runProgram(t *testing.T, page, name, code, prints string) {
 	t.Helper()
-	folder := moduleOf(t, name, map[string]string{"main.go": code})
+	folder := moduleOf(t, page, map[string]string{"main.go": code})
 	build := exec.Command("go", "build", "-o", name, ".")
 	build.Dir = folder
 	if text, err := build.CombinedOutput(); err != nil {

@@ -84,7 +84,7 @@ func testContext(t *testing.T) context.Context {
 // work runs a worker until it has settled everything that is due.
 func work(t *testing.T, queue *adjourntest.Queue, q *adjourn.Client, handler adjourn.Handler) {
 	t.Helper()
-	w := q.Worker("emails", handler)
+	w := q.Worker("emails", handler, adjourn.Concurrency(1))
 	ctx, ended := testContext(t), make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	<-w.Ready()
@@ -305,7 +305,7 @@ func TestAHeaderOfTheJobsOwnWins(t *testing.T) {
 		}
 		return nil
 	})
-	if headers["own"] != "[{Traceparent "+own+"} {content-type text/plain}]" || headers["follows"] != "shop=1" {
+	if headers["own"] != "[{Traceparent "+own+"} {content-type text/plain; charset=utf-8}]" || headers["follows"] != "shop=1" {
 		t.Errorf("%v", headers)
 	}
 	parents := map[string]bool{}
