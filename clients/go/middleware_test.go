@@ -13,11 +13,11 @@ import (
 // around adds its name to a header of each job that is pushed, and to what a handler's context has.
 func around(name string) adjourn.Option {
 	return adjourn.Around(func(next adjourn.Pusher) adjourn.Pusher {
-		return func(ctx context.Context, r adjourn.PushRequest) ([]adjourn.PushResult, error) {
-			for i := range r.Jobs {
-				r.Jobs[i].SetHeader("pushed", r.Jobs[i].Header("pushed")+name)
+		return func(ctx context.Context, topic string, jobs []adjourn.NewJob) ([]adjourn.PushResult, error) {
+			for i := range jobs {
+				jobs[i].SetHeader("pushed", jobs[i].Header("pushed")+name)
 			}
-			return next(ctx, r)
+			return next(ctx, topic, jobs)
 		}
 	}, inside(name))
 }
@@ -60,8 +60,8 @@ func TestMiddlewareSeesWhatBecameOfAPush(t *testing.T) {
 	queue := adjourntest.Start(t)
 	var seen []string
 	q := queue.Dial(adjourn.Around(func(next adjourn.Pusher) adjourn.Pusher {
-		return func(ctx context.Context, r adjourn.PushRequest) ([]adjourn.PushResult, error) {
-			results, err := next(ctx, r)
+		return func(ctx context.Context, topic string, jobs []adjourn.NewJob) ([]adjourn.PushResult, error) {
+			results, err := next(ctx, topic, jobs)
 			switch {
 			case err != nil:
 				seen = append(seen, "failed")

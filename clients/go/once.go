@@ -46,7 +46,8 @@ func (q *Client) PushOnce(ctx context.Context, key IdempotencyKey, topic string,
 
 // PushBatchOnce is [Client.PushBatch] under a key of the caller's own. If the same jobs are pushed again under the key in
 // the same order, by this process or by another one with the same token, the queue pushes no second jobs, and the results
-// are those of the first time. Jobs that were refused are not remembered: the repeat pushes them anew.
+// are those of the first time. Jobs that were refused are not remembered: the repeat pushes them anew. The headers of a
+// trace (traceparent, tracestate, baggage) may differ: those of the first time stay.
 //
 // The first job has the number that is the key, the others those that follow. If one of them belongs to another job, or to
 // one of a longer or shorter list, its error is [ErrSequenceReused], and so is that of all jobs behind its request: these
@@ -63,10 +64,12 @@ func (q *Client) PushBatchOnce(ctx context.Context, key IdempotencyKey, topic st
 	case len(jobs) > 0 && wire.U128(key).Plus(uint64(len(jobs)-1)).Less(wire.U128(key)):
 		return nil, usage("the idempotency key is too high for %d jobs: their numbers exceed 128 bits", len(jobs))
 	}
-	return q.push(ctx, PushRequest{Topic: topic, Jobs: jobs, Once: key})
+	return q.push(ctx, topic, jobs, func(ctx context.Context, topic string, encoded []wire.NewJob) ([]PushResult, error) {
+		return q.sendUnderKey(ctx, key, topic, encoded)
+	})
 }
 
-func (q *Client) pushOnce(ctx context.Context, key IdempotencyKey, topic string, jobs []wire.NewJob) (results []PushResult, err error) {
+func (q *Client) sendUnderKey(ctx context.Context, key IdempotencyKey, topic string, jobs []wire.NewJob) (results []PushResult, err error) {
 	rest := jobs
 	for number := wire.U128(key); len(rest) > 0; {
 		n := q.fitting(topic, rest, keyBytes)

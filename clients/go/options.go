@@ -107,14 +107,14 @@ func Around(push PushMiddleware, handler Middleware) Option {
 }
 
 // OnPush calls hook for each job before it is pushed, for example to add a header. For [Client.PushOnce] it has to add the same
-// each time.
+// each time, unless it is a header of a trace.
 func OnPush(hook func(ctx context.Context, topic string, job *NewJob)) Option {
 	return Around(func(next Pusher) Pusher {
-		return func(ctx context.Context, r PushRequest) ([]PushResult, error) {
-			for i := range r.Jobs {
-				hook(ctx, r.Topic, &r.Jobs[i])
+		return func(ctx context.Context, topic string, jobs []NewJob) ([]PushResult, error) {
+			for i := range jobs {
+				hook(ctx, topic, &jobs[i])
 			}
-			return next(ctx, r)
+			return next(ctx, topic, jobs)
 		}
 	}, nil)
 }

@@ -102,17 +102,8 @@ type PushResult struct {
 	Err error
 }
 
-// PushRequest is a push to one topic, as [PushMiddleware] sees it.
-type PushRequest struct {
-	Topic string
-	Jobs  []NewJob
-	// Once is the caller's key for [Client.PushBatchOnce], under which a repeat must have the same jobs with the same headers.
-	// Without one it is 0.
-	Once IdempotencyKey
-}
-
-// Pusher pushes jobs, and returns one result per job.
-type Pusher func(ctx context.Context, r PushRequest) ([]PushResult, error)
+// Pusher pushes jobs to one topic and returns one result per job, as [Client.PushBatch] does.
+type Pusher func(ctx context.Context, topic string, jobs []NewJob) ([]PushResult, error)
 
 // PushMiddleware wraps the pushes of a client. It may change the jobs, which are copies, but not how many there are.
 type PushMiddleware func(next Pusher) Pusher
@@ -135,36 +126,31 @@ func (q *Client) Push(ctx context.Context, topic string, body any, options ...Pu
 // result and does not affect the others. More than fits into one request is sent as several; err is the first that
 // failed as a whole, and its jobs have it as their Err.
 func (q *Client) PushBatch(ctx context.Context, topic string, jobs []NewJob) ([]PushResult, error) {
-	return q.push(ctx, PushRequest{Topic: topic, Jobs: jobs})
+	return q.push(ctx, topic, jobs, q.sendNumbered)
 }
 
-// push goes through the middleware of the client.
-func (q *Client) push(ctx context.Context, r PushRequest) ([]PushResult, error) {
-	push := Pusher(q.pushNow)
-	if around := q.s.cfg.aroundPush; len(around) > 0 {
-		r.Jobs = append([]NewJob(nil), r.Jobs...)
-		for i := range r.Jobs {
-			r.Jobs[i].Headers = append([]Header(nil), r.Jobs[i].Headers...)
+// push gives copies of the jobs to the middleware of the client, and sends what it makes of them.
+func (q *Client) push(ctx context.Context, topic string, jobs []NewJob,
+	send func(ctx context.Context, topic string, encoded []wire.NewJob) ([]PushResult, error)) ([]PushResult, error) {
+	push := Pusher(func(ctx context.Context, topic string, jobs []NewJob) ([]PushResult, error) {
+		encoded, err := q.encoded(ctx, topic, jobs)
+		if err != nil {
+			return nil, err
 		}
-		for i := len(around) - 1; i >= 0; i-- {
-			push = around[i](push)
-		}
+		return send(ctx, topic, encoded)
+	})
+	around := q.s.cfg.aroundPush
+	for i := len(around) - 1; i >= 0; i-- {
+		push = around[i](push)
 	}
-	return push(ctx, r)
+	jobs = append([]NewJob(nil), jobs...)
+	for i := range jobs {
+		jobs[i].Headers = append([]Header(nil), jobs[i].Headers...)
+	}
+	return push(ctx, topic, jobs)
 }
 
-func (q *Client) pushNow(ctx context.Context, r PushRequest) ([]PushResult, error) {
-	encoded, err := q.encoded(ctx, r.Topic, r.Jobs)
-	if err != nil {
-		return nil, err
-	}
-	if r.Once != (IdempotencyKey{}) {
-		return q.pushOnce(ctx, r.Once, r.Topic, encoded)
-	}
-	return q.pushNumbered(ctx, r.Topic, encoded)
-}
-
-func (q *Client) pushNumbered(ctx context.Context, topic string, encoded []wire.NewJob) (results []PushResult, err error) {
+func (q *Client) sendNumbered(ctx context.Context, topic string, encoded []wire.NewJob) (results []PushResult, err error) {
 	ofKey := 0
 	if q.s.cfg.withoutSession {
 		ofKey = keyBytes
@@ -202,9 +188,7 @@ func (q *Client) encoded(ctx context.Context, topic string, jobs []NewJob) (enco
 	}
 	encoded = make([]wire.NewJob, len(jobs))
 	for i := range jobs {
-		job := jobs[i]
-		job.Headers = append([]Header(nil), job.Headers...)
-		if encoded[i], err = job.toWire(q.s.cfg.codec); err != nil {
+		if encoded[i], err = jobs[i].toWire(q.s.cfg.codec); err != nil {
 			return nil, err
 		}
 	}

@@ -25,9 +25,6 @@ import (
 //     headers, and the handler runs in it. Its status is an error if the handler fails: [adjourn.RetryAfter] and
 //     [adjourn.BuryJob] are decisions, not failures.
 //
-// The jobs of [adjourn.Client.PushOnce] and [adjourn.Client.PushBatchOnce] get no headers: those of a repeat, which is in
-// another span, would differ, and the queue would refuse it. Give them a traceparent that stays the same.
-//
 // Without a propagator (otel.SetTextMapPropagator) the spans of pushes and handlers are in different traces.
 func Tracing() adjourn.Option {
 	tracer := otel.Tracer("github.com/adjourn/adjourn-go/adjournotel", trace.WithInstrumentationVersion(adjourn.Version))
@@ -36,19 +33,18 @@ func Tracing() adjourn.Option {
 
 func pushIn(tracer trace.Tracer) adjourn.PushMiddleware {
 	return func(next adjourn.Pusher) adjourn.Pusher {
-		return func(ctx context.Context, r adjourn.PushRequest) ([]adjourn.PushResult, error) {
-			ctx, span := tracer.Start(ctx, "push "+r.Topic, trace.WithSpanKind(trace.SpanKindProducer),
-				trace.WithAttributes(messaging("push", "send", r.Topic)...))
+		return func(ctx context.Context, topic string, jobs []adjourn.NewJob) ([]adjourn.PushResult, error) {
+			ctx, span := tracer.Start(ctx, "push "+topic, trace.WithSpanKind(trace.SpanKindProducer),
+				trace.WithAttributes(messaging("push", "send", topic)...))
 			defer span.End()
-			if len(r.Jobs) > 1 {
-				span.SetAttributes(attribute.Int("messaging.batch.message_count", len(r.Jobs)))
+			if len(jobs) > 1 {
+				span.SetAttributes(attribute.Int("messaging.batch.message_count", len(jobs)))
 			}
-			if r.Once == (adjourn.IdempotencyKey{}) {
-				for i := range r.Jobs {
-					inject(ctx, &r.Jobs[i])
-				}
+			for i := range jobs {
+				job := &jobs[i]
+				otel.GetTextMapPropagator().Inject(ctx, carrier{Attributes: &job.Attributes, own: job.Headers})
 			}
-			results, err := next(ctx, r)
+			results, err := next(ctx, topic, jobs)
 			if len(results) == 1 && results[0].ID != 0 {
 				span.SetAttributes(messageID(results[0].ID))
 			}
@@ -121,10 +117,6 @@ func fail(span trace.Span, err error) {
 func mark(span trace.Span, kind, text string) {
 	span.SetAttributes(attribute.String("error.type", kind))
 	span.SetStatus(codes.Error, text)
-}
-
-func inject(ctx context.Context, job *adjourn.NewJob) {
-	otel.GetTextMapPropagator().Inject(ctx, carrier{Attributes: &job.Attributes, own: job.Headers})
 }
 
 // carrier gives a propagator the headers of a job. It changes none that are the job's own.

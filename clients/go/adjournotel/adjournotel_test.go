@@ -235,23 +235,24 @@ func TestARefusedPushIsAnError(t *testing.T) {
 	}
 }
 
-// A repeat must have the headers of the first push, so its jobs get none of the span.
-func TestAPushUnderAKeyHasSpansAndCanBeRepeated(t *testing.T) {
+func TestAPushUnderAKeyStaysInTheTraceOfTheFirst(t *testing.T) {
 	spans, queue := record(t), adjourntest.Start(t)
 	q, ctx := queue.Dial(adjournotel.Tracing()), testContext(t)
-	for i := 0; i < 2; i++ {
-		if id, err := q.PushOnce(ctx, adjourn.IdempotencyKeyOf("order-17"), "emails", ""); err != nil || id != 1 {
+	for _, name := range []string{"first", "repeat"} {
+		pushing, span := otel.Tracer("shop").Start(ctx, name)
+		if id, err := q.PushOnce(pushing, adjourn.IdempotencyKeyOf("order-17"), "emails", ""); err != nil || id != 1 {
 			t.Fatalf("%d, %v", id, err)
 		}
+		span.End()
 	}
 	work(t, queue, q, func(context.Context, *adjourn.Job) error { return nil })
 	pushes := spans.all("push emails")
 	if len(pushes) != 2 || attributesOf(pushes[0]) != attributesOf(pushes[1]) {
 		t.Fatalf("%+v", pushes)
 	}
-	if process := spans.one("process emails"); process.Parent.IsValid() {
-		t.Errorf("%+v", process.Parent)
-	}
+	expectChild(t, pushes[0], spans.one("first"))
+	expectChild(t, pushes[1], spans.one("repeat"))
+	expectChild(t, spans.one("process emails"), pushes[0])
 }
 
 func TestAReconnectRepeatsThePushInItsSpan(t *testing.T) {

@@ -44,14 +44,14 @@ func startProcess(t testing.TB, serves func(line string) bool, args ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, append([]string{"serve"}, args...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--end-with-stdin"}, args...)...)
 	cmd.Env = append(environment(), "ADJOURN_LOG_FORMAT=text")
 	output, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd.Stdout = cmd.Stderr
-	// Open until cmd.Wait or the end of this process, which ends a server in memory. No other child inherits it.
+	// Open until cmd.Wait or the end of this process, which ends the server. No other child inherits it.
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package adjourntest_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -44,19 +45,20 @@ func otherProcess(as string) *exec.Cmd {
 	return other
 }
 
-// startAndLeave starts a server, and a process that outlives this one and must not hold the server's standard input.
+// startAndLeave starts two servers, and a process that outlives this one and must not hold their standard input.
 func startAndLeave(t *testing.T) {
-	queue := adjourntest.Start(t)
+	queue, server := adjourntest.Start(t), adjourntest.StartServer(t)
 	left := otherProcess("left behind")
 	left.Stdin = os.Stdin
 	if err := left.Start(); err != nil {
 		t.Fatal(err)
 	}
-	os.Stdout.WriteString("serving " + queue.Addr() + "\n")
+	fmt.Println("serving", queue.Addr(), server.Addr())
 }
 
 func testEnd(t *testing.T, end string) {
 	child := otherProcess(end)
+	child.Env = append(child.Env, "TMPDIR="+t.TempDir()) // it removes no files
 	output, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -71,27 +73,34 @@ func testEnd(t *testing.T, end string) {
 		t.Fatal(err)
 	}
 	input.Close()
-	address := ""
+	var addresses []string
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if _, after, is := strings.Cut(lines.Text(), "serving "); is {
-			address = after
+			addresses = strings.Fields(after)
 		}
 	}
-	if err := child.Wait(); err == nil || address == "" {
-		t.Fatalf("the other process ended with %v, and its server was %q", err, address)
+	if err := child.Wait(); err == nil || len(addresses) != 2 {
+		t.Fatalf("the other process ended with %v, and its servers were %q", err, addresses)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			break // it is gone
-		}
-		conn.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("the server outlives the process of its test")
-		}
+	for _, address := range addresses {
+		expectGone(t, address)
 	}
 	if _, err := keep.WriteString("x"); err != nil {
 		t.Errorf("the process that was left behind has ended too early: %v", err)
+	}
+}
+
+func expectGone(t *testing.T, address string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatalf("the server on %s outlives the process of its test", address)
+		}
 	}
 }
 

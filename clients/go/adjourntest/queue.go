@@ -2,8 +2,8 @@
 // server in memory, with a clock that only the test moves, and assertions on what was pushed. [Server] is one with files
 // and the machine's clock, [Cluster] is three of them.
 //
-// The binary of the server is ADJOURN_BIN, or else `adjourn` on the PATH. It runs on Unix. A [Queue] also ends when the process
-// of the tests is killed. A [Server] does not, because it has data to save: it is ended by the test's cleanup.
+// The binary of the server is ADJOURN_BIN, or else `adjourn` on the PATH. It runs on Unix. A server ends with its test, or with
+// the process of the tests if that is killed.
 package adjourntest
 
 import (
@@ -33,7 +33,7 @@ type Queue struct {
 func Start(t testing.TB, args ...string) *Queue {
 	t.Helper()
 	f := &Queue{t: t}
-	args = append([]string{"--memory", "--clock", "manual", "--listen", "127.0.0.1:0", "--end-with-stdin"}, args...)
+	args = append([]string{"--memory", "--clock", "manual", "--listen", "127.0.0.1:0"}, args...)
 	p := startProcess(t, func(line string) bool {
 		var serves struct {
 			Listen string `json:"listen"`
