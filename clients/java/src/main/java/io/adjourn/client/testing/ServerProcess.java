@@ -3,7 +3,6 @@ package io.adjourn.client.testing;
 import io.adjourn.client.UsageException;
 import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,22 +15,19 @@ import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The server of a {@link TestQueue}. It has nothing to save, so it is killed: with its queue, or at the end of the JVM, however that ends. */
+/**
+ * The server of a {@link TestQueue}. It has nothing to save, so it is killed with its queue. It ends by itself when its standard input does: the
+ * JVM has the only other end of that pipe, which the operating system closes however the JVM ends. No other process that the JDK starts inherits it.
+ */
 final class ServerProcess implements AutoCloseable {
     private static final Pattern LISTENS = Pattern.compile("\"listen\":\"([^\"]+)\"");
     private static final Duration START_MAX = Duration.ofSeconds(20);
-    /**
-     * A script that runs the server and kills it when the script's standard input ends: the JVM closes it, or has ended. The script ignores
-     * signals that a terminal or a build tool sends to all of its processes.
-     */
-    private static final String GUARD = "trap '' HUP INT TERM; \"$@\" </dev/null & exec >&- 2>&-; read -r _; kill -9 $!; wait $!";
 
-    /** The process of {@link #GUARD}. */
-    private final Process guard;
+    private final Process process;
     private final String address;
 
-    private ServerProcess(Process guard, String address) {
-        this.guard = guard;
+    private ServerProcess(Process process, String address) {
+        this.process = process;
         this.address = address;
     }
 
@@ -62,17 +58,17 @@ final class ServerProcess implements AutoCloseable {
     }
 
     static ServerProcess start(String binary, Duration wait) {
-        Process guard;
+        Process process;
         try {
-            guard = command(binary, System.getenv()).start();
+            process = command(binary, System.getenv()).start();
         } catch (IOException e) {
             throw new UsageException(binary + " cannot be started: " + e.getMessage(), e);
         }
         String line;
         try {
-            line = firstLine(guard).orTimeout(wait.toMillis(), TimeUnit.MILLISECONDS).join();
+            line = firstLine(process).orTimeout(wait.toMillis(), TimeUnit.MILLISECONDS).join();
         } catch (CompletionException e) {
-            end(guard);
+            end(process);
             if (e.getCause() instanceof TimeoutException) {
                 throw new UsageException(binary + " did not say within " + wait.toMillis() + " ms that it serves, and was killed", e);
             }
@@ -80,16 +76,16 @@ final class ServerProcess implements AutoCloseable {
         }
         Matcher said = LISTENS.matcher(line == null ? "" : line);
         if (said.find()) {
-            return new ServerProcess(guard, said.group(1));
+            return new ServerProcess(process, said.group(1));
         }
-        end(guard);
-        throw new UsageException(binary + " did not serve; what it said is in the output of errors. It has to know --memory and --clock manual");
+        end(process);
+        throw new UsageException(binary + " did not serve; what it said is in the output of errors. It has to know --clock manual and --end-with-stdin");
     }
 
     /** The command, in this environment. Variables of Adjourn are left out: they may be settings of another server. */
     static ProcessBuilder command(String binary, Map<String, String> environment) {
-        ProcessBuilder command = new ProcessBuilder("sh", "-c", GUARD, "adjourn",
-                binary, "serve", "--memory", "--clock", "manual", "--listen", "127.0.0.1:0", "--log-level", "warn");
+        ProcessBuilder command = new ProcessBuilder(binary, "serve", "--memory", "--clock", "manual", "--listen", "127.0.0.1:0",
+                "--end-with-stdin", "--log-level", "warn");
         command.environment().clear();
         command.environment().putAll(environment);
         command.environment().keySet().removeIf(name -> name.startsWith("ADJOURN_"));
@@ -97,11 +93,11 @@ final class ServerProcess implements AutoCloseable {
     }
 
     /** One line of JSON, once it serves; {@code null} if it ends before. */
-    private static CompletableFuture<String> firstLine(Process guard) {
+    private static CompletableFuture<String> firstLine(Process process) {
         CompletableFuture<String> line = new CompletableFuture<>();
         Thread reader = new Thread(() -> {
             try {
-                line.complete(guard.inputReader(StandardCharsets.UTF_8).readLine());
+                line.complete(process.inputReader(StandardCharsets.UTF_8).readLine());
             } catch (IOException e) {
                 line.completeExceptionally(e);
             }
@@ -117,16 +113,11 @@ final class ServerProcess implements AutoCloseable {
 
     @Override
     public void close() {
-        end(guard);
+        end(process);
     }
 
-    /** Has the server killed. Waits for its end, so that nothing of it is left when the test is over. */
-    private static void end(Process guard) {
-        try {
-            guard.getOutputStream().close();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        guard.onExit().join();
+    /** Waits for its end, so that nothing of it is left when the test is over. */
+    private static void end(Process process) {
+        process.destroyForcibly().onExit().join();
     }
 }

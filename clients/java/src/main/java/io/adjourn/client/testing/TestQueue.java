@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 
 /**
  * A queue for one test: a real server of its own, which keeps its jobs in memory and whose clock only {@link #advance} and
- * {@link #advanceToNext} move. It starts in some ten milliseconds, and ends with {@link #close}, or with the JVM, however that ends. It needs {@code sh}.
+ * {@link #advanceToNext} move. It starts in some ten milliseconds, and ends with {@link #close}, or with the JVM, however that ends.
  *
  * <p>The program {@code adjourn} is the one that the environment variable {@code ADJOURN_BIN} names, or else the one in
  * {@code PATH}. It gets none of the variables {@code ADJOURN_*} of the environment. Give {@link #address} to the code under test, or {@link #client}: it is an ordinary client.

@@ -9,11 +9,16 @@ import io.adjourn.client.UsageException;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -56,8 +61,8 @@ class ServerProcessTest {
         assertTrue(assertThrows(UsageException.class, () -> ServerProcess.start(ends)).getMessage().startsWith(ends + " did not serve"));
         String says = program("says", "echo hello; exec sleep 600").toString();
         assertThrows(UsageException.class, () -> ServerProcess.start(says));
-        String noScript = Files.setPosixFilePermissions(Files.createFile(folder.resolve("empty")), PosixFilePermissions.fromString("r--------")).toString();
-        assertTrue(assertThrows(UsageException.class, () -> ServerProcess.start(noScript)).getMessage().startsWith(noScript + " did not serve"));
+        String notToRun = Files.setPosixFilePermissions(Files.createFile(folder.resolve("empty")), PosixFilePermissions.fromString("r--------")).toString();
+        assertTrue(assertThrows(UsageException.class, () -> ServerProcess.start(notToRun)).getMessage().startsWith(notToRun + " cannot be started"));
     }
 
     @Test
@@ -75,23 +80,35 @@ class ServerProcessTest {
         assertEquals(Map.of("PATH", "/bin", "MY_ADJOURN_", "kept"), ServerProcess.command("adjourn", environment).environment());
     }
 
-    /** Starts a queue, says the number of its process, and waits. */
+    /** Starts a queue, a process at the same moment and one later, says the numbers of all three, and waits. */
     public static final class Left {
         public static void main(String[] arguments) throws InterruptedException {
+            CompletableFuture<Long> atTheSameMoment = CompletableFuture.supplyAsync(Left::sleep);
             TestQueue.start();
-            ProcessHandle guard = ProcessHandle.current().children().findFirst().orElseThrow();
-            System.out.println(guard.children().findFirst().orElseThrow().pid());
+            Set<Long> others = Set.of(atTheSameMoment.join(), sleep());
+            ProcessHandle.current().children().map(ProcessHandle::pid).filter(child -> !others.contains(child)).forEach(System.out::println);
+            others.forEach(System.out::println);
             Thread.sleep(600_000);
+        }
+
+        private static long sleep() {
+            try {
+                return new ProcessBuilder("sleep", "600").start().pid();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void theServerEndsWithTheJvmThatLeftIt(boolean killed) throws IOException, InterruptedException {
+    void theServerEndsWithTheJvmThatLeftItThoughOthersOfItsProcessesGoOn(boolean killed) throws IOException, InterruptedException {
         Process jvm = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 System.getProperty("java.class.path"), Left.class.getName()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        List<ProcessHandle> others = new ArrayList<>();
         try (BufferedReader said = jvm.inputReader()) {
-            ProcessHandle server = ProcessHandle.of(Long.parseLong(said.readLine())).orElseThrow();
+            ProcessHandle server = process(said);
+            others.addAll(List.of(process(said), process(said)));
             assertTrue(server.isAlive());
             // SIGKILL or SIGTERM.
             if (killed) {
@@ -102,8 +119,14 @@ class ServerProcessTest {
             jvm.waitFor();
             server.onExit().orTimeout(20, TimeUnit.SECONDS).join();
             assertFalse(server.isAlive());
+            assertTrue(others.stream().allMatch(ProcessHandle::isAlive));
         } finally {
             jvm.destroyForcibly();
+            others.forEach(ProcessHandle::destroyForcibly);
         }
+    }
+
+    private static ProcessHandle process(BufferedReader said) throws IOException {
+        return ProcessHandle.of(Long.parseLong(said.readLine())).orElseThrow();
     }
 }
