@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +46,28 @@ class WaitingJobsTest {
             assertEquals(fences.get(0), longest.fence());
             Job again = jobs.poll(Duration.ofSeconds(5));
             assertEquals(1, again.attempts());
+        }
+    }
+
+    @Test
+    void aJobThatAWorkerHasPrefetchedIsGivenBackAtHalfOfItsLease() throws InterruptedException {
+        try (TestQueue queue = TestQueue.start(); Client client = Client.builder().address(queue.address()).connect()) {
+            client.push("t", NewJob.text("long"));
+            client.push("t", NewJob.text("short").ttr(Duration.ofSeconds(1)));
+            CountDownLatch go = new CountDownLatch(1);
+            Queue<Job> handled = new ConcurrentLinkedQueue<>();
+            Worker worker = Worker.builder(client).topic("t").concurrency(1).prefetch(1).handler(job -> {
+                go.await();
+                handled.add(job);
+            }).start();
+            Await.until("one runs and one waits", () -> worker.health().running() == 1 && worker.health().waiting() == 1);
+            long fence = client.leases().get(1).fence();
+            // The clock of the queue stands still: only the client can have ended this lease.
+            Await.until("it came again", () -> client.leases().stream().anyMatch(job -> job.text().equals("short") && job.fence() != fence));
+            go.countDown();
+            Await.until("both are done", () -> handled.size() == 2);
+            assertEquals(List.of(1L, 1L), handled.stream().map(Job::attempts).toList());
+            worker.close();
         }
     }
 }
