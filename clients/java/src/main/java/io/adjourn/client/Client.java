@@ -1,19 +1,14 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
-import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.session.Answer;
 import io.adjourn.client.internal.session.Grant;
 import io.adjourn.client.internal.session.Open;
-import io.adjourn.client.internal.session.Pushes;
 import io.adjourn.client.internal.session.Session;
-import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.Request;
-import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Spliterator;
 import java.util.Spliterators;
@@ -43,16 +38,18 @@ public final class Client implements AutoCloseable {
     private static final Duration WAIT_MAX = Duration.ofMillis(Limits.WAIT_MS_MAX);
 
     private final Session session;
-    private final UnaryOperator<NewJob> onPush;
+    private final Producer producer;
+    private final Tracing tracing;
     /** What the calls of this class wait for. */
     private final AsyncClient direct;
     private final AsyncClient async;
     /** They stop before the session ends. */
     private final Workers workers = new Workers();
 
-    Client(Session session, UnaryOperator<NewJob> onPush) {
+    Client(Session session, UnaryOperator<NewJob> onPush, Tracing tracing) {
         this.session = session;
-        this.onPush = onPush;
+        this.producer = new Producer(session, onPush, tracing);
+        this.tracing = tracing;
         this.direct = new AsyncClient(this, session, false);
         this.async = new AsyncClient(this, session, true);
     }
@@ -79,7 +76,7 @@ public final class Client implements AutoCloseable {
      * all of them failed with the same request.
      */
     public List<PushResult> pushAll(String topic, List<NewJob> jobs) {
-        return await(pushParts(topic, jobs));
+        return await(producer.push(topic, jobs));
     }
 
     /** As {@link #push}, without waiting for the answer. Waits itself while too much is under way. */
@@ -90,20 +87,7 @@ public final class Client implements AutoCloseable {
     /** As {@link #pushAll}, without waiting for the answers. */
     public CompletableFuture<List<PushResult>> pushAllAsync(String topic, List<NewJob> jobs) {
         // What callers chain must not run in the thread that reads the socket.
-        return pushParts(topic, jobs).thenApplyAsync(Function.identity());
-    }
-
-    private CompletableFuture<List<PushResult>> pushParts(String topic, List<NewJob> jobs) {
-        List<Request.NewJob> all = toWire(topic, jobs);
-        List<CompletableFuture<List<PushResult>>> parts = new ArrayList<>();
-        for (List<Request.NewJob> part : split(topic, all)) {
-            CompletableFuture<Answer> answer = session.submit(Pushes.of(topic, part), null, true).future();
-            parts.add(answer.thenApply(Client::pushResults));
-        }
-        if (parts.size() == 1) {
-            return parts.get(0);
-        }
-        return CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).handle((done, error) -> joined(parts, all, topic));
+        return producer.push(topic, jobs).thenApplyAsync(Function.identity());
     }
 
     /** As {@link #push(String, NewJob)}, under a key: a repeat with the same key adds no second job, in another process too. */
@@ -118,80 +102,12 @@ public final class Client implements AutoCloseable {
      * one that fails is not sent: its jobs have the same error. Throws {@link UsageException} if the key has no room for the jobs.
      */
     public List<PushResult> pushAll(String topic, List<NewJob> jobs, IdempotencyKey key) {
-        return await(pushUnder(key, topic, jobs));
+        return await(producer.push(topic, jobs, key));
     }
 
     /** As {@link #pushAll(String, List, IdempotencyKey)}, without waiting for the answers. */
     public CompletableFuture<List<PushResult>> pushAllAsync(String topic, List<NewJob> jobs, IdempotencyKey key) {
-        return pushUnder(key, topic, jobs).thenApplyAsync(Function.identity());
-    }
-
-    private CompletableFuture<List<PushResult>> pushUnder(IdempotencyKey key, String topic, List<NewJob> jobs) {
-        if (!jobs.isEmpty()) {
-            // Refuses the key if the last job can have no number.
-            key.plus(jobs.size() - 1L);
-        }
-        return new KeyedPush(session, topic, split(topic, toWire(topic, jobs)), key).run();
-    }
-
-    private List<PushResult> joined(List<CompletableFuture<List<PushResult>>> parts, List<Request.NewJob> all, String topic) {
-        if (!parts.isEmpty() && parts.stream().allMatch(CompletableFuture::isCompletedExceptionally)) {
-            return parts.get(0).join();
-        }
-        List<PushResult> results = new ArrayList<>();
-        List<List<Request.NewJob>> split = split(topic, all);
-        for (int i = 0; i < parts.size(); i++) {
-            try {
-                results.addAll(parts.get(i).join());
-            } catch (CompletionException e) {
-                AdjournException cause = unwrap(e);
-                split.get(i).forEach(job -> results.add(refused(0, cause)));
-            }
-        }
-        return results;
-    }
-
-    /** The parts that fit into a request each. */
-    private List<List<Request.NewJob>> split(String topic, List<Request.NewJob> jobs) {
-        if (jobs.size() <= 1) {
-            return jobs.isEmpty() ? List.of() : List.of(jobs);
-        }
-        Session.RequestLimits limits = session.limits();
-        List<List<Request.NewJob>> parts = new ArrayList<>();
-        List<Request.NewJob> part = new ArrayList<>();
-        long bytes = Pushes.emptyFrameBytes(topic);
-        for (Request.NewJob job : jobs) {
-            if (!part.isEmpty() && (part.size() >= limits.pushJobsMax() || bytes + job.frameBytes() > limits.frameBytesMax())) {
-                parts.add(part);
-                part = new ArrayList<>();
-                bytes = Pushes.emptyFrameBytes(topic);
-            }
-            part.add(job);
-            bytes += job.frameBytes();
-        }
-        parts.add(part);
-        return parts;
-    }
-
-    private List<Request.NewJob> toWire(String topic, List<NewJob> jobs) {
-        Names.topic(topic);
-        return jobs.stream().map(job -> onPush.apply(job).toWire()).toList();
-    }
-
-    static List<PushResult> pushResults(Answer answer) {
-        return AsyncClient.expect(answer, Response.Pushed.class).results().stream().map(Client::pushResult).toList();
-    }
-
-    private static PushResult pushResult(Response.PushResult item) {
-        if (item.outcome() != Choice.Outcome.REFUSED) {
-            return new PushResult(PushResult.Outcome.of(item.outcome()), item.job(), null);
-        }
-        AdjournException error = ServerException.ofItem(item.code(), item.job());
-        return refused(error instanceof OutcomeUnknownException ? item.job() : 0, error);
-    }
-
-    static PushResult refused(long job, AdjournException error) {
-        return new PushResult(PushResult.Outcome.REFUSED, job, error);
+        return producer.push(topic, jobs, key).thenApplyAsync(Function.identity());
     }
 
     // ---- consumers
@@ -559,6 +475,10 @@ public final class Client implements AutoCloseable {
 
     Session session() {
         return session;
+    }
+
+    Tracing tracing() {
+        return tracing;
     }
 
     List<Job> jobs(List<Grant> grants) {

@@ -26,6 +26,7 @@ public final class ClientBuilder {
     private Duration requestTimeout = Duration.ofSeconds(30);
     private Duration connectTimeout = Duration.ofSeconds(5);
     private UnaryOperator<NewJob> onPush = UnaryOperator.identity();
+    private Tracing tracing = new NoTracing();
 
     ClientBuilder() {
     }
@@ -115,10 +116,16 @@ public final class ClientBuilder {
         return this;
     }
 
-    /** Called for each job before it is pushed, for example to add a {@code traceparent} header. */
+    /** Called for each job before it is pushed, for example to add a header. */
     public ClientBuilder onPush(UnaryOperator<NewJob> hook) {
         UnaryOperator<NewJob> before = onPush;
         onPush = job -> hook.apply(before.apply(job));
+        return this;
+    }
+
+    /** Follows jobs from their push to their handler, for all workers of the client. */
+    public ClientBuilder tracing(Tracing newTracing) {
+        tracing = newTracing;
         return this;
     }
 
@@ -130,7 +137,7 @@ public final class ClientBuilder {
         Session session = new Session(new SessionConfig(servers.addresses(), name, token, heartbeat, leasesOutlive,
                 withoutSession, requestTimeout, connectTimeout, new TcpDialer(tls())));
         session.start();
-        return new Client(session, onPush);
+        return new Client(session, onPush, tracing);
     }
 
     private SSLContext tls() {

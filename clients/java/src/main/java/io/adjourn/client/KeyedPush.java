@@ -45,12 +45,12 @@ final class KeyedPush {
             throw end;
         }
         if (end == null) {
-            List<PushResult> part = Client.pushResults(answer);
+            List<PushResult> part = Producer.pushResults(answer);
             results.addAll(part);
             end = part.stream().map(PushResult::error).filter(ServerException.SequenceReused.class::isInstance).findFirst().orElse(null);
         }
         while (end != null && results.size() < jobs) {
-            results.add(Client.refused(0, end));
+            results.add(Producer.refused(0, end));
         }
         return end == null;
     }

@@ -1,11 +1,11 @@
 package io.adjourn.client;
 
 /**
- * Wraps the handling of each job, for example to continue a trace:
+ * Wraps the handling of each job, for example to measure it:
  *
  * <pre>{@code
  * (job, next) -> {
- *     try (var span = tracer.start(job.header("traceparent"))) {
+ *     try (var timer = metrics.time(job.topic())) {
  *         next.handle(job);
  *     }
  * }

@@ -60,7 +60,8 @@ public final class Worker implements AutoCloseable {
             Handler inner = wrapped;
             wrapped = job -> middleware.around(job, inner);
         }
-        this.handler = wrapped;
+        Handler untraced = wrapped;
+        this.handler = job -> client.tracing().around(job, untraced);
     }
 
     /** Makes a worker. */

@@ -1,0 +1,230 @@
+package io.adjourn.opentelemetry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.adjourn.client.BuryJobException;
+import io.adjourn.client.Client;
+import io.adjourn.client.Handler;
+import io.adjourn.client.IdempotencyKey;
+import io.adjourn.client.JobInfo;
+import io.adjourn.client.Limits;
+import io.adjourn.client.NewJob;
+import io.adjourn.client.PushResult;
+import io.adjourn.client.ServerException;
+import io.adjourn.client.Worker;
+import io.adjourn.client.testing.TestQueue;
+import io.opentelemetry.api.OpenTelemetry;
+import io.opentelemetry.api.baggage.Baggage;
+import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.TracerProvider;
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.Scope;
+import io.opentelemetry.context.propagation.ContextPropagators;
+import io.opentelemetry.context.propagation.TextMapPropagator;
+import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.data.ExceptionEventData;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Spans from push to handler, on a real server. */
+class OpenTelemetryTracingTest {
+    private static final String OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    private final InMemorySpanExporter exporter = InMemorySpanExporter.create();
+    private final SdkTracerProvider tracers = SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(exporter)).build();
+    private final OpenTelemetry telemetry = new OpenTelemetry() {
+        @Override
+        public TracerProvider getTracerProvider() {
+            return tracers;
+        }
+
+        @Override
+        public ContextPropagators getPropagators() {
+            return ContextPropagators.create(TextMapPropagator.composite(W3CTraceContextPropagator.getInstance(), W3CBaggagePropagator.getInstance()));
+        }
+    };
+    private final TestQueue queue = TestQueue.start();
+    private final Client client = Client.builder().address(queue.address()).tracing(OpenTelemetryTracing.of(telemetry)).connect();
+
+    @AfterEach
+    void stop() {
+        client.close();
+        queue.close();
+        tracers.close();
+    }
+
+    /** Does something inside of a span of the application, which it returns. */
+    private Span inSpan(Runnable work) {
+        Span span = telemetry.getTracer("shop").spanBuilder("order").startSpan();
+        try (Scope scope = span.makeCurrent()) {
+            work.run();
+        } finally {
+            span.end();
+        }
+        return span;
+    }
+
+    /** Handles so many jobs, and stops. Then the spans of the handlers have ended. */
+    private void handle(String topic, int jobs, Handler handler) throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(jobs);
+        Worker worker = Worker.builder(client).topic(topic).concurrency(1).handler(job -> {
+            begun.countDown();
+            handler.handle(job);
+        }).start();
+        assertTrue(begun.await(10, TimeUnit.SECONDS));
+        assertTrue(worker.stop(Duration.ofSeconds(10)));
+    }
+
+    private SpanData one(String name) {
+        List<SpanData> such = exporter.getFinishedSpanItems().stream().filter(span -> span.getName().equals(name)).toList();
+        assertEquals(1, such.size(), () -> exporter.getFinishedSpanItems().toString());
+        return such.get(0);
+    }
+
+    private static Map<String, Object> attributes(SpanData span) {
+        Attributes attributes = span.getAttributes();
+        return attributes.asMap().entrySet().stream().collect(Collectors.toMap(one -> one.getKey().getKey(), Map.Entry::getValue));
+    }
+
+    private static void assertFailed(SpanData span, String type, Class<?> thrown) {
+        assertEquals(StatusCode.ERROR, span.getStatus().getStatusCode());
+        assertEquals(type, span.getAttributes().get(AttributeKey.stringKey("error.type")));
+        assertEquals(thrown, ((ExceptionEventData) span.getEvents().get(0)).getException().getClass());
+    }
+
+    @Test
+    void aTraceGoesFromThePushToTheHandlerAndOn() throws InterruptedException {
+        PushResult[] pushed = new PushResult[1];
+        Span order = inSpan(() -> pushed[0] = client.push("orders", NewJob.text("17").delay(Duration.ofMinutes(30))));
+        queue.advance(Duration.ofMinutes(30));
+        handle("orders", 1, job -> telemetry.getTracer("shop").spanBuilder("close").startSpan().end());
+
+        String id = Long.toUnsignedString(pushed[0].id());
+        SpanData push = one("push orders");
+        assertEquals(SpanKind.PRODUCER, push.getKind());
+        assertEquals(order.getSpanContext().getSpanId(), push.getParentSpanId());
+        assertEquals(Map.of("messaging.system", "adjourn", "messaging.operation.name", "push", "messaging.operation.type", "send",
+                "messaging.destination.name", "orders", "messaging.message.id", id), attributes(push));
+        assertEquals(StatusCode.UNSET, push.getStatus().getStatusCode());
+        SpanData process = one("process orders");
+        assertEquals(SpanKind.CONSUMER, process.getKind());
+        assertEquals(push.getSpanId(), process.getParentSpanId());
+        assertEquals(Map.of("messaging.system", "adjourn", "messaging.operation.name", "process", "messaging.operation.type", "process",
+                "messaging.destination.name", "orders", "messaging.message.id", id, "adjourn.attempt", 1L), attributes(process));
+        assertEquals(StatusCode.UNSET, process.getStatus().getStatusCode());
+        assertEquals(process.getSpanId(), one("close").getParentSpanId());
+        assertEquals(List.of(order.getSpanContext().getTraceId()),
+                exporter.getFinishedSpanItems().stream().map(SpanData::getTraceId).distinct().toList());
+    }
+
+    @Test
+    void theBaggageIsThereInTheHandler() throws InterruptedException {
+        try (Scope scope = Baggage.builder().put("tenant", "7").build().makeCurrent()) {
+            client.push("t", NewJob.text("x"));
+        }
+        BlockingQueue<String> seen = new LinkedBlockingQueue<>();
+        handle("t", 1, job -> seen.add(String.valueOf(Baggage.current().getEntryValue("tenant"))));
+        assertEquals("7", seen.remove());
+    }
+
+    @Test
+    void aHandlerThatFailsHasAnErrorAndEachAttemptItsSpan() throws InterruptedException {
+        client.push("t", NewJob.text("x").attemptsMax(2));
+        handle("t", 1, job -> {
+            throw new IllegalStateException("the bank does not answer");
+        });
+        assertFailed(one("process t"), "java.lang.IllegalStateException", IllegalStateException.class);
+        exporter.reset();
+        queue.advanceToNext();
+        handle("t", 1, job -> {
+            throw new BuryJobException("there is no such order");
+        });
+        SpanData second = one("process t");
+        assertEquals(StatusCode.UNSET, second.getStatus().getStatusCode());
+        assertEquals(List.of(), second.getEvents());
+        assertEquals(2L, attributes(second).get("adjourn.attempt"));
+    }
+
+    @Test
+    void aPushThatIsRefusedHasAnError() {
+        client.push("t", NewJob.text("x").key("k"));
+        exporter.reset();
+        assertThrows(ServerException.KeyExists.class, () -> client.push("t", NewJob.text("x").key("k")));
+        assertFailed(one("push t"), "KEY_EXISTS", ServerException.KeyExists.class);
+    }
+
+    @Test
+    void aListIsOneSpanAndAllOfItsJobsHaveItAsTheirParent() throws InterruptedException {
+        List<PushResult> results = client.pushAllAsync("t", List.of(NewJob.text("a"), NewJob.text("b"))).join();
+        assertEquals(2, results.size());
+        handle("t", 2, job -> { });
+        SpanData push = one("push t");
+        assertEquals(2L, attributes(push).get("messaging.batch.message_count"));
+        assertFalse(attributes(push).containsKey("messaging.message.id"));
+        List<SpanData> handled = exporter.getFinishedSpanItems().stream().filter(span -> span.getKind() == SpanKind.CONSUMER).toList();
+        assertEquals(List.of(push.getSpanId(), push.getSpanId()), handled.stream().map(SpanData::getParentSpanId).toList());
+        exporter.reset();
+        assertEquals(List.of(), client.pushAll("t", List.of()));
+        assertEquals(List.of(), exporter.getFinishedSpanItems());
+    }
+
+    @Test
+    void aHeaderThatTheJobNamesWins() throws InterruptedException {
+        client.push("t", NewJob.text("x").header("TraceParent", OTHER_TRACE));
+        assertEquals(OTHER_TRACE, header("t", "traceparent"));
+        handle("t", 1, job -> { });
+        assertEquals("b7ad6b7169203331", one("process t").getParentSpanId());
+    }
+
+    @Test
+    void aJobWithoutAContextBeginsATrace() throws InterruptedException {
+        inSpan(() -> queue.client().push("t", NewJob.text("x")));
+        handle("t", 1, job -> { });
+        assertFalse(one("process t").getParentSpanContext().isValid());
+    }
+
+    @Test
+    void aContextThatDoesNotFitIsLeftOut() {
+        NewJob full = NewJob.of(new byte[0]).header("own", "x".repeat(Limits.HEADERS_BYTES_MAX - 3));
+        client.push("full", full);
+        assertEquals(1, queue.assertPushed("full", job -> true).attributes().headers().size());
+        try (Scope scope = Baggage.builder().put("large", "x".repeat(Limits.HEADERS_BYTES_MAX)).build().makeCurrent()) {
+            client.push("large", NewJob.text("x"));
+        }
+        assertTrue(header("large", "traceparent").startsWith("00-"));
+        assertEquals("", header("large", "baggage"));
+    }
+
+    @Test
+    void aRepeatUnderAKeyIsTheSamePushInAnotherTrace() {
+        IdempotencyKey key = new IdempotencyKey(1, 2);
+        long id = client.push("t", NewJob.text("x"), key).id();
+        assertEquals(id, client.push("t", NewJob.text("x"), key).id());
+        assertEquals(2, exporter.getFinishedSpanItems().size());
+        assertEquals("", header("t", "traceparent"));
+    }
+
+    private String header(String topic, String name) {
+        JobInfo job = queue.assertPushed(topic, pushed -> true);
+        return job.attributes().header(name).orElse("");
+    }
+}
