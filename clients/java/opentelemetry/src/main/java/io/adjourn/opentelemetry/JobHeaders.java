@@ -10,7 +10,6 @@ import io.opentelemetry.context.propagation.TextMapGetter;
 import io.opentelemetry.context.propagation.TextMapPropagator;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /** A context in the headers of a job. */
@@ -38,12 +37,11 @@ final class JobHeaders {
         Map<String, String> headers = new LinkedHashMap<>();
         propagator.inject(context, headers, Map::put);
         Attributes all = job.attributes();
-        List<Header> own = all.headers();
         if (all.header("traceparent").isPresent()) {
             // The state is one of the trace that the job names itself.
             headers.remove("tracestate");
         }
-        int bytesLeft = Limits.HEADERS_BYTES_MAX - own.stream().mapToInt(header -> bytes(header.name(), header.value())).sum();
+        int bytesLeft = Limits.HEADERS_BYTES_MAX - all.headers().stream().mapToInt(header -> bytes(header.name(), header.value())).sum();
         for (Map.Entry<String, String> header : headers.entrySet()) {
             int bytes = bytes(header.getKey(), header.getValue());
             if (all.header(header.getKey()).isEmpty() && bytes <= bytesLeft) {
