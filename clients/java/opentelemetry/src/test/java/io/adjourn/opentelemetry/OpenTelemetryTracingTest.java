@@ -23,8 +23,11 @@ import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.TraceFlags;
+import io.opentelemetry.api.trace.TraceState;
 import io.opentelemetry.api.trace.TracerProvider;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.Scope;
@@ -191,7 +194,13 @@ class OpenTelemetryTracingTest {
 
     @Test
     void aHeaderThatTheJobNamesWins() throws InterruptedException {
-        client.push("t", NewJob.text("x").header("TraceParent", OTHER_TRACE));
+        SpanContext withState = SpanContext.create("1".repeat(32), "2".repeat(16), TraceFlags.getSampled(),
+                TraceState.builder().put("vendor", "state").build());
+        try (Scope scope = Span.wrap(withState).makeCurrent()) {
+            client.push("u", NewJob.text("x"));
+            client.push("t", NewJob.text("x").header("TraceParent", OTHER_TRACE));
+        }
+        assertEquals("vendor=state", header("u", "tracestate"));
         List<Header> headers = queue.assertPushed("t", job -> true).attributes().headers();
         assertEquals(List.of(new Header("TraceParent", OTHER_TRACE)),
                 headers.stream().filter(header -> header.name().toLowerCase(Locale.ROOT).startsWith("trace")).toList());
