@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Pushes the jobs of a client: prepared by its hook, traced, and in as many requests as the server's limits demand. */
@@ -26,7 +27,7 @@ final class Producer {
     }
 
     CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs) {
-        return tracing.push(topic, prepared(topic, jobs), traced -> send(topic, toWire(traced)));
+        return push(topic, jobs, parts -> send(topic, parts));
     }
 
     CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs, IdempotencyKey key) {
@@ -34,22 +35,17 @@ final class Producer {
             // Refuses the key if the last job can have no number.
             key.plus(jobs.size() - 1L);
         }
-        List<NewJob> prepared = prepared(topic, jobs);
-        // Without the headers of this trace: a repeat must have the same headers, and may be made in another one.
-        return tracing.push(topic, prepared, traced -> new KeyedPush(session, topic, split(topic, toWire(prepared)), key).run());
+        return push(topic, jobs, parts -> new KeyedPush(session, topic, parts, key).run());
     }
 
-    private List<NewJob> prepared(String topic, List<NewJob> jobs) {
+    private CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs,
+            Function<List<List<Request.NewJob>>, CompletableFuture<List<PushResult>>> send) {
         Names.topic(topic);
-        return jobs.stream().map(onPush).toList();
+        List<NewJob> prepared = jobs.stream().map(onPush).toList();
+        return tracing.push(topic, prepared, traced -> send.apply(split(topic, traced.stream().map(NewJob::toWire).toList())));
     }
 
-    private static List<Request.NewJob> toWire(List<NewJob> jobs) {
-        return jobs.stream().map(NewJob::toWire).toList();
-    }
-
-    private CompletableFuture<List<PushResult>> send(String topic, List<Request.NewJob> all) {
-        List<List<Request.NewJob>> parts = split(topic, all);
+    private CompletableFuture<List<PushResult>> send(String topic, List<List<Request.NewJob>> parts) {
         List<CompletableFuture<List<PushResult>>> answers = new ArrayList<>();
         for (List<Request.NewJob> part : parts) {
             CompletableFuture<Answer> answer = session.submit(Pushes.of(topic, part), null, true).future();

@@ -10,8 +10,8 @@ import java.util.concurrent.CompletableFuture;
 public interface Tracing extends Middleware {
     /**
      * Wraps each push. Calls {@code next} once, with these jobs or with the same ones with more headers, and returns its future, or one that
-     * ends as it does. If a push is under an {@link IdempotencyKey}, no header is added, whatever {@code next} is called with: a repeat must
-     * have the same headers as the first push, and the caller may make it in another trace.
+     * ends as it does. A repeat under an {@link IdempotencyKey} may differ in {@code traceparent}, {@code tracestate} and {@code baggage},
+     * and the job keeps those of the first push; with another value of any other header it is refused.
      */
     CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs, Pusher next);
 

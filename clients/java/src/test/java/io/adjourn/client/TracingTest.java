@@ -28,13 +28,13 @@ class TracingTest {
         public CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs, Pusher next) {
             String number = String.valueOf(++pushes);
             seen.add("push " + topic + " " + jobs.size() + " " + jobs.get(0).attributes().header("hook").orElse(""));
-            return next.push(jobs.stream().map(job -> job.header("number", number)).toList())
+            return next.push(jobs.stream().map(job -> job.header("traceparent", number)).toList())
                     .whenComplete((results, error) -> seen.add(error == null ? "pushed " + results.size() : "failed"));
         }
 
         @Override
         public void around(Job job, Handler next) throws Exception {
-            seen.add("handles " + job.header("number").orElse(""));
+            seen.add("handles " + job.header("traceparent").orElse(""));
             next.handle(job);
             seen.add("handled");
         }
@@ -46,10 +46,9 @@ class TracingTest {
         queue.close();
     }
 
-    @Test
-    void aJobIsFollowedFromItsPushAndAroundAllMiddleware() throws InterruptedException {
-        client.pushAllAsync("t", List.of(NewJob.text("a"), NewJob.text("b"))).join();
-        CountDownLatch begun = new CountDownLatch(2);
+    /** Handles so many jobs, and stops. */
+    private void handle(int jobs) throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(jobs);
         Worker worker = Worker.builder(client).topic("t").concurrency(1).middleware((job, next) -> {
             seen.add("middleware");
             next.handle(job);
@@ -59,6 +58,12 @@ class TracingTest {
         }).start();
         begun.await(10, TimeUnit.SECONDS);
         worker.stop(Duration.ofSeconds(10));
+    }
+
+    @Test
+    void aJobIsFollowedFromItsPushAndAroundAllMiddleware() throws InterruptedException {
+        client.pushAllAsync("t", List.of(NewJob.text("a"), NewJob.text("b"))).join();
+        handle(2);
         assertEquals(List.of("push t 2 1", "pushed 2", "handles 1", "middleware", "a", "handled", "handles 1", "middleware", "b", "handled"),
                 List.copyOf(seen));
     }
@@ -71,10 +76,11 @@ class TracingTest {
     }
 
     @Test
-    void aRepeatUnderAKeyHasTheSameHeaders() {
+    void aRepeatUnderAKeyKeepsTheHeadersOfTheFirstPush() throws InterruptedException {
         IdempotencyKey key = new IdempotencyKey(1, 2);
         long id = client.push("t", NewJob.text("x"), key).id();
         assertEquals(id, client.push("t", NewJob.text("x"), key).id());
-        assertEquals(List.of("push t 1 1", "pushed 1", "push t 1 1", "pushed 1"), List.copyOf(seen));
+        handle(1);
+        assertEquals(List.of("push t 1 1", "pushed 1", "push t 1 1", "pushed 1", "handles 1", "middleware", "x", "handled"), List.copyOf(seen));
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.adjourn.client.BuryJobException;
 import io.adjourn.client.Client;
+import io.adjourn.client.Filter;
 import io.adjourn.client.Handler;
 import io.adjourn.client.Header;
 import io.adjourn.client.IdempotencyKey;
@@ -228,12 +229,16 @@ class OpenTelemetryTracingTest {
     }
 
     @Test
-    void aRepeatUnderAKeyIsTheSamePushInAnotherTrace() {
+    void aRepeatUnderAKeyIsTakenOnceAndItsHandlerContinuesTheTraceOfTheFirstPush() throws InterruptedException {
         IdempotencyKey key = new IdempotencyKey(1, 2);
         long id = client.push("t", NewJob.text("x"), key).id();
-        assertEquals(id, client.push("t", NewJob.text("x"), key).id());
-        assertEquals(2, exporter.getFinishedSpanItems().size());
-        assertEquals("", header("t", "traceparent"));
+        SpanData first = one("push t");
+        inSpan(() -> assertEquals(id, client.push("t", NewJob.text("x"), key).id()));
+        assertEquals(2, exporter.getFinishedSpanItems().stream().filter(span -> span.getKind() == SpanKind.PRODUCER).count());
+        handle("t", 1, job -> { });
+        assertEquals(first.getSpanId(), one("process t").getParentSpanId());
+        assertEquals(first.getTraceId(), one("process t").getTraceId());
+        assertEquals(0, client.count(Filter.topic("t")));
     }
 
     private String header(String topic, String name) {
