@@ -165,17 +165,56 @@ final class TestQueueTest extends TestCase
         (new Client(new Options($queue->address, requestTimeoutMs: 50)))->push('t', 'x');
     }
 
-    public function testTheServerEndsWithTheProcessHoweverThatEnds(): void
+    public function testTheServerEndsWithTheProcessAlsoBySigkill(): void
     {
-        // Each end of a process that PHP can see goes through the same pipe; SIGKILL is the one that it cannot.
-        [$child, $said] = Processes::fork(static function (callable $say): void {
-            $queue = new TestQueue();
-            $queue->client->push('t', 'x');
-            $say($queue->address);
-        });
-        $address = Processes::said($said);
-        Processes::wait($child);
+        $address = self::ofKilledProcess(static fn (callable $say, TestQueue $queue) => $say($queue->address));
         self::assertEnds($address);
+    }
+
+    public function testProgramsThatTheProcessHasStartedDoNotLetTheServerLive(): void
+    {
+        $programs = [];
+        [$address, $program] = self::ofKilledProcess(static function (callable $say, TestQueue $queue) use (&$programs): void {
+            $programs = [proc_open(['sleep', '60'], [], $pipes), popen('exec sleep 60', 'r')];
+            $say([$queue->address, proc_get_status($programs[0])['pid']]);
+        });
+        self::assertEnds($address);
+        posix_kill($program, SIGKILL);
+    }
+
+    public function testTheServerEndsWithAnErrorOfPhpThoughAChildHasItsPipe(): void
+    {
+        $script = '<?php require ' . var_export(__DIR__ . '/bootstrap.php', true) . <<<'PHP'
+            ;
+            $queue = new Adjourn\Testing\TestQueue();
+            if (pcntl_fork() === 0) {
+                echo json_encode([$queue->address, getmypid()]), "\n";
+                sleep(60);
+            }
+            ini_set('display_errors', '0');
+            ini_set('memory_limit', '16M');
+            str_repeat('x', 1 << 30);
+            PHP;
+        $process = proc_open([PHP_BINARY], [['pipe', 'r'], ['pipe', 'w'], ['file', '/dev/null', 'w']], $pipes);
+        fwrite($pipes[0], $script);
+        fclose($pipes[0]);
+        [$address, $child] = json_decode(fgets($pipes[1]), true);
+        self::assertSame(255, proc_close($process));
+        self::assertEnds($address);
+        posix_kill($child, SIGKILL);
+    }
+
+    public function testAChildThatHasLeftTheQueueDoesNotLetTheServerLive(): void
+    {
+        [$address, $child] = self::ofKilledProcess(static function (callable $say, TestQueue $queue): void {
+            if (pcntl_fork() === 0) {
+                $queue->stop();
+                $say([$queue->address, getmypid()]);
+                sleep(60);
+            }
+        });
+        self::assertEnds($address);
+        posix_kill($child, SIGKILL);
     }
 
     public function testTheServerEndsThoughAChildHasItsPipe(): void
@@ -199,31 +238,23 @@ final class TestQueueTest extends TestCase
 
     public function testASignalToTheProcessGroupDoesNotLetTheServerLive(): void
     {
-        $program = self::deafServer();
-        try {
-            putenv("ADJOURN_BIN=$program");
-            foreach ([SIGHUP, SIGINT, SIGTERM] as $signal) {
-                [$child, $said] = Processes::fork(static function (callable $say): void {
-                    posix_setpgid(0, 0);
-                    $server = new Server();
-                    $say($server->address);
-                    sleep(60);
-                });
-                self::assertSame('adjourn://127.0.0.1:1', Processes::said($said));
-                $server = (int) file_get_contents("$program.pid");
-                self::assertTrue(posix_kill($server, 0));
-                posix_kill(-$child, $signal);
-                Processes::wait($child);
-                Eventually::holds(static fn (): bool => !posix_kill($server, 0), "The server runs on after signal $signal.");
-            }
-        } finally {
-            array_map(unlink(...), glob("$program*"));
+        foreach ([SIGHUP, SIGINT, SIGTERM] as $signal) {
+            [$child, $said] = Processes::fork(static function (callable $say): void {
+                posix_setpgid(0, 0);
+                $queue = new TestQueue();
+                $say($queue->address);
+                sleep(60);
+            });
+            $address = Processes::said($said);
+            posix_kill(-$child, $signal);
+            Processes::wait($child);
+            self::assertEnds($address);
         }
     }
 
     public function testSettingsForAnotherServerDoNotReachIt(): void
     {
-        $program = self::deafServer();
+        $program = self::serverThatTellsItsEnvironment();
         try {
             putenv("ADJOURN_BIN=$program");
             putenv('ADJOURN_LISTEN=127.0.0.1:7440');
@@ -245,7 +276,7 @@ final class TestQueueTest extends TestCase
         putenv('ADJOURN_BIN=/no/such/file');
         self::assertSame('ADJOURN_BIN names /no/such/file, which is no program.', self::startFails());
         putenv('ADJOURN_BIN=/bin/false');
-        self::assertStringContainsString('The server did not start. It takes an Adjourn that knows --clock manual.', self::startFails());
+        self::assertStringContainsString('The server did not start. It takes an Adjourn that knows --end-with-stdin.', self::startFails());
         putenv('ADJOURN_BIN');
         putenv('PATH=/no/such/folder');
         self::assertStringContainsString('install adjourn so that it is in PATH, or set ADJOURN_BIN', self::startFails());
@@ -285,6 +316,25 @@ final class TestQueueTest extends TestCase
         }
     }
 
+    /**
+     * What a process says that has a queue, and that SIGKILL has ended.
+     *
+     * @param \Closure(callable, TestQueue): mixed $code
+     */
+    private static function ofKilledProcess(\Closure $code): mixed
+    {
+        [$child, $said] = Processes::fork(static function (callable $say) use ($code): void {
+            $queue = new TestQueue();
+            $code($say, $queue);
+            sleep(60);
+        });
+        $what = Processes::said($said);
+        posix_kill($child, SIGKILL);
+        Processes::wait($child);
+
+        return $what;
+    }
+
     private static function assertEnds(string $address): void
     {
         $socket = str_replace('adjourn://', 'tcp://', $address);
@@ -292,17 +342,14 @@ final class TestQueueTest extends TestCase
         self::assertFalse(@stream_socket_client($socket, timeout: 1));
     }
 
-    /** A program in place of the server that only SIGKILL ends. Beside it, it writes its process id and its environment. */
-    private static function deafServer(): string
+    /** A program in place of the server that writes its environment to a file beside it. */
+    private static function serverThatTellsItsEnvironment(): string
     {
         $program = sys_get_temp_dir() . '/adjourn-php-' . bin2hex(random_bytes(4));
         file_put_contents($program, <<<'SH'
             #!/bin/sh
-            trap '' HUP INT TERM
-            echo $$ >"$0.pid"
             env >"$0.env"
             echo '{"listen":"127.0.0.1:1"}'
-            exec sleep 60
             SH);
         chmod($program, 0o755);
 

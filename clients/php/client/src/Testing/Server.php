@@ -5,17 +5,15 @@ declare(strict_types=1);
 namespace Adjourn\Testing;
 
 /**
- * A process of `adjourn serve` in memory, with a clock that only ADVANCE moves. It ends with this object, and with the process that started it. No variable
- * `ADJOURN_*` of the environment reaches it: those are for another server.
+ * A process of `adjourn serve` in memory, with a clock that only ADVANCE moves. It ends with this object, and with the process that started it: its standard
+ * input is a pipe, which the system closes however that process ends. No variable `ADJOURN_*` of the environment reaches it: those are for another server.
+ *
+ * A child after fork() has a copy of the pipe, which the programs that it runs do not inherit. It closes its copy with its first call of `stop`, or at its end.
  */
 final class Server
 {
     private const START_MS_MAX = 10_000;
-    /**
-     * Ends the server when a line comes or when the pipe is closed, which the system does however this process ends. A signal to the whole process group
-     * does not end the shell before it has ended the server.
-     */
-    private const WATCH = 'trap "" HUP INT TERM; "$@" & exec >&-; read -r _; kill -9 $! 2>&-; wait';
+    private const SIGKILL = 9;
 
     public readonly string $address;
     /** @var resource|null */
@@ -27,11 +25,13 @@ final class Server
     /** @throws NoServer */
     public function __construct()
     {
-        $command = [self::binary(), 'serve', '--memory', '--clock', 'manual', '--listen', '127.0.0.1:0'];
+        $command = [self::binary(), 'serve', '--memory', '--clock', 'manual', '--listen', '127.0.0.1:0', '--end-with-stdin'];
         $log = tmpfile();
         $this->owner = getmypid();
-        $shell = ['sh', '-c', self::WATCH, 'sh', ...$command];
-        $this->process = proc_open($shell, [['pipe', 'r'], ['pipe', 'w'], $log], $this->pipes, null, self::environment());
+        // Neither destructors nor PHPUnit's `after` run when PHP ends with an error, and a child with a copy of the pipe may live on.
+        $server = \WeakReference::create($this);
+        register_shutdown_function(static fn () => $server->get()?->stop());
+        $this->process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], $log], $this->pipes, null, self::environment());
         $read = [$this->pipes[1]];
         $none = null;
         $line = stream_select($read, $none, $none, intdiv(self::START_MS_MAX, 1000)) === 1 ? fgets($this->pipes[1]) : false;
@@ -39,7 +39,7 @@ final class Server
         if ($listen === null) {
             $this->stop();
             rewind($log);
-            throw new NoServer('The server did not start. It takes an Adjourn that knows --clock manual. ' . trim(stream_get_contents($log)));
+            throw new NoServer('The server did not start. It takes an Adjourn that knows --end-with-stdin. ' . trim(stream_get_contents($log)));
         }
         $this->address = "adjourn://$listen";
     }
@@ -49,18 +49,16 @@ final class Server
         $this->stop();
     }
 
-    /** Ends it at once. Nothing is left of it. */
+    /** Ends it at once. Nothing is left of it. A child after fork() leaves it to its parent. */
     public function stop(): void
     {
-        // A child after fork() leaves it to its parent.
-        if ($this->process === null || $this->owner !== getmypid()) {
-            return;
-        }
-        // A child may have the pipe, too: a line ends the server all the same.
-        @fwrite($this->pipes[0], "\n");
         array_map(fclose(...), $this->pipes);
-        proc_close($this->process);
-        $this->process = null;
+        $this->pipes = [];
+        if ($this->process !== null && $this->owner === getmypid()) {
+            proc_terminate($this->process, self::SIGKILL);
+            proc_close($this->process);
+            $this->process = null;
+        }
     }
 
     /** @return array<string, string> */
