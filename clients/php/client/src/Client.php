@@ -28,12 +28,6 @@ use Adjourn\Protocol\TopicFrames;
  */
 final class Client
 {
-    /** What a frame may have beside its jobs. */
-    private const FRAME_SPARE_BYTES = 1024;
-    /** What a job has beside its key, attributes and body. */
-    private const JOB_BYTES = 26;
-    /** Frames of one pushMany that are under way at once. */
-    private const PUSHES_MAX = 8;
     /** How long the end of a script waits for DONE. */
     private const GOODBYE_MS = 250;
     private const CREDIT_BYTES = 8_388_608;
@@ -106,24 +100,19 @@ final class Client
         if ($batchJobsMax < 1) {
             throw new UsageError('batchJobsMax is at least 1.');
         }
-        $batches = $this->batches($jobs, $batchJobsMax);
-        if ($idempotencyKey !== null) {
-            return (new KeyedPush($this->session, $topic, $idempotencyKey))->send([...$batches]);
-        }
-        $calls = [];
-        $results = [];
-        foreach ($batches as $batch) {
-            // The session numbers the jobs when it sends them.
-            $calls[] = $this->session->submit(Opcode::Push, ['sequence' => null, 'topic' => $topic, 'jobs' => $batch]);
-            if (count($calls) >= self::PUSHES_MAX) {
-                $this->collect(array_shift($calls), $results);
-            }
-        }
-        foreach ($calls as $call) {
-            $this->collect($call, $results);
-        }
 
-        return $results;
+        return $this->options->tracing->push(
+            $topic,
+            is_countable($jobs) ? count($jobs) : null,
+            function (array $headers) use ($topic, $jobs, $batchJobsMax, $idempotencyKey): array {
+                // The queue takes a job with other headers for another one: a repeat under the key comes from another trace.
+                $batches = new Batches($this->session, $this->options->codec, $jobs, $batchJobsMax, $idempotencyKey === null ? $headers : []);
+
+                return $idempotencyKey === null
+                    ? $batches->push($topic)
+                    : (new KeyedPush($this->session, $topic, $idempotencyKey))->send([...$batches]);
+            },
+        );
     }
 
     /**
@@ -543,42 +532,9 @@ final class Client
         return $this->options;
     }
 
-    /**
-     * The jobs as the frames take them, in as few frames as the limits allow.
-     *
-     * @param iterable<NewJob> $jobs
-     * @return iterable<list<array<string, mixed>>>
-     */
-    private function batches(iterable $jobs, int $jobsMax): iterable
-    {
-        $batch = [];
-        $bytes = 0;
-        foreach ($jobs as $job) {
-            $fields = NewJob::listed($job)->fields($this->options->codec, $this->options->pushHeaders === null ? [] : ($this->options->pushHeaders)());
-            $size = self::JOB_BYTES + strlen($fields['key']) + strlen($fields['attributes']) + strlen($fields['body']);
-            $limits = $this->session->limits();
-            if ($batch !== [] && (count($batch) >= min($jobsMax, $limits->pushJobsMax)
-                || $bytes + $size > $limits->frameBytesMax - self::FRAME_SPARE_BYTES)) {
-                yield $batch;
-                [$batch, $bytes] = [[], 0];
-            }
-            $batch[] = $fields;
-            $bytes += $size;
-        }
-        if ($batch !== []) {
-            yield $batch;
-        }
-    }
-
     private function step(int $step, int $byMs = 0): int
     {
         return $this->session->call(Opcode::Advance, ['step' => $step, 'by_ms' => $byMs])['now'];
-    }
-
-    /** @param list<PushResult> $results */
-    private function collect(Connection\Call $call, array &$results): void
-    {
-        array_push($results, ...array_map(PushResult::of(...), $this->session->await($call)['results']));
     }
 
     /**

@@ -99,16 +99,19 @@ final readonly class NewJob
     }
 
     /**
-     * @param array<string, string> $headers those that the job does not name itself
+     * @param array<string, string> $traceHeaders those that the job does not name itself, and for which it has room
      * @return array<string, mixed> the fields of a job in PUSH
      */
-    public function fields(Body\BodyCodec $codec, array $headers = []): array
+    public function fields(Body\BodyCodec $codec, array $traceHeaders = []): array
     {
-        $headers = $this->headers + $headers;
+        $headers = $this->headers;
         $body = $this->body;
         if (!is_string($body)) {
             [$body, $contentType] = $codec->encode($body);
             $headers += ['content-type' => $contentType];
+        }
+        if ($traceHeaders !== []) {
+            $headers = self::withRoomFor($traceHeaders, $headers);
         }
         $attributes = $headers === [] && $this->saysNoMore() ? '' : (new Attributes(
             headers: $headers,
@@ -134,6 +137,27 @@ final readonly class NewJob
             'attributes' => $attributes,
             'body' => $body,
         ];
+    }
+
+    /**
+     * A push does not fail for its trace: what does not fit is left out.
+     *
+     * @param array<string, string> $more
+     * @param array<string, string> $headers
+     * @return array<string, string>
+     */
+    private static function withRoomFor(array $more, array $headers): array
+    {
+        $left = Limit::HEADERS_BYTES_MAX - strlen(implode('', array_keys($headers)) . implode('', $headers));
+        foreach (array_diff_key($more, $headers) as $name => $value) {
+            $bytes = strlen((string) $name) + strlen($value);
+            if ($bytes <= $left) {
+                $headers[$name] = $value;
+                $left -= $bytes;
+            }
+        }
+
+        return $headers;
     }
 
     /** Whether it has nothing that goes as an attribute, beside its headers. */

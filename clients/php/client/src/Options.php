@@ -31,8 +31,7 @@ final readonly class Options
      * @param bool $leasesOutlive true: a lease lasts for the job's ttr whatever happens to the connection. Leave it true
      *     unless the client can speak while a handler runs: a PHP handler that blocks for longer than the session's grace
      *     would lose its lease
-     * @param (\Closure(): array<string, string>)|null $pushHeaders headers for each job that is pushed, such as the
-     *     `traceparent` of the present span. A header that the job names itself comes first
+     * @param Tracing $tracing surrounds each push, and each handler of a worker: `new OpenTelemetry\Tracing()`
      * @param Tls|null $tls whom to believe, and what to show, with `adjourns://`; null: the CAs of the system, and nothing
      * @param int|null $heartbeatMs null: 60,000 if leases outlive the session, else the server's
      */
@@ -47,7 +46,7 @@ final readonly class Options
         public int $reconnectWaitMaxMs = 1000,
         public BodyCodec $codec = new JsonCodec(),
         public LoggerInterface $logger = new NullLogger(),
-        public ?\Closure $pushHeaders = null,
+        public Tracing $tracing = new NoTracing(),
         ?Tls $tls = null,
     ) {
         if ($server === []) {

@@ -103,11 +103,30 @@ final class ClientTest extends TestCase
         self::assertSame(30, $this->client->count(new Filter($this->topic)));
     }
 
-    public function testEachPushedJobGetsTheHeadersOfTheClient(): void
+    public function testEachPushedJobGetsTheHeadersOfTracingForWhichItHasRoom(): void
     {
-        $client = new Client(new Options($this->adjourn()->address, pushHeaders: static fn (): array => ['traceparent' => '00-1', 'a' => 'b']));
-        $client->push($this->topic, 'x', headers: ['a' => 'own']);
-        self::assertSame(['a' => 'own', 'traceparent' => '00-1'], $client->reserve($this->topic, 5000)[0]->headers);
+        $tracing = new RecordedTracing(['a' => 'b', 'tracestate' => str_repeat('s', 512), 'baggage' => str_repeat('b', 512), 'z' => 'z']);
+        $client = new Client(new Options($this->adjourn()->address, tracing: $tracing));
+        $client->push($this->topic, ['x'], headers: ['a' => 'own']);
+        $client->pushMany($this->topic, (static fn () => yield from [new NewJob('y'), new NewJob('z', headers: ['traceparent' => 'own'])])());
+        $all = array_column($client->reserve($this->topic, 5000, 3), 'headers');
+        self::assertSame(['own', 'application/json', '0', 512, 'z'], [
+            $all[0]['a'], $all[0]['content-type'], $all[0]['traceparent'], strlen($all[0]['tracestate']), $all[0]['z'],
+        ]);
+        self::assertSame(['1', 'own'], [$all[1]['traceparent'], $all[2]['traceparent']]);
+        foreach ($all as $headers) {
+            self::assertArrayNotHasKey('baggage', $headers);
+        }
+        self::assertSame(['push 1 in 0', 'push some in 1'], $tracing->seen);
+    }
+
+    public function testAListUnderAKeyIsTheSameListInAnotherTrace(): void
+    {
+        $client = new Client(new Options($this->adjourn()->address, tracing: new RecordedTracing()));
+        $key = md5($this->topic, true);
+        $push = fn (): PushResult => $client->push($this->topic, 'x', headers: ['traceparent' => 'own'], idempotencyKey: $key);
+        self::assertSame($push()->job, $push()->job);
+        self::assertSame(['traceparent' => 'own'], $client->reserve($this->topic)[0]->headers);
     }
 
     public function testASubscriptionHoldsAsManyJobsAsItsCredit(): void

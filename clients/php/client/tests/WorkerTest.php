@@ -25,6 +25,7 @@ use Adjourn\Worker\TryAgain;
 use Adjourn\Worker\Worker;
 use Adjourn\Worker\WorkerOptions;
 use PHPUnit\Framework\TestCase;
+use Psr\Log\NullLogger;
 
 final class WorkerTest extends TestCase
 {
@@ -210,20 +211,43 @@ final class WorkerTest extends TestCase
 
     public function testMiddlewareSurroundsTheHandler(): void
     {
-        $this->client->push($this->topic, 'x', headers: ['traceparent' => '00-abc']);
+        $this->client->push($this->topic, 'x', headers: ['tenant' => 'ann']);
         $seen = [];
-        $trace = static function (Job $job, callable $next) use (&$seen): mixed {
-            $seen[] = 'in ' . $job->headers['traceparent'];
+        $middleware = static function (Job $job, callable $next) use (&$seen): mixed {
+            $seen[] = 'in ' . $job->headers['tenant'];
             $result = $next($job);
             $seen[] = 'out';
 
             return $result;
         };
-        $worker = $this->worker(new WorkerOptions(middleware: [$trace], maxJobs: 1));
+        $worker = $this->worker(new WorkerOptions(middleware: [$middleware], maxJobs: 1));
         $worker->run($this->topic, static function () use (&$seen): void {
             $seen[] = 'handler';
         });
-        self::assertSame(['in 00-abc', 'handler', 'out'], $seen);
+        self::assertSame(['in ann', 'handler', 'out'], $seen);
+    }
+
+    public function testTracingSurroundsTheHandlerAndItsMiddleware(): void
+    {
+        $tracing = new RecordedTracing();
+        $client = new Client(new Options(self::$server->address(), tracing: $tracing));
+        $client->pushMany($this->topic, [new NewJob('fine'), new NewJob('bad', attemptsMax: 1)]);
+        $middleware = static function (Job $job, callable $next) use ($tracing): mixed {
+            $tracing->seen[] = "middleware of $job->body";
+
+            return $next($job);
+        };
+        $worker = new Worker($client, new WorkerOptions(middleware: [$middleware], maxJobs: 2), new NullLogger());
+        $worker->run($this->topic, static function (Job $job): void {
+            if ($job->body === 'bad') {
+                throw new \RuntimeException('No luck.');
+            }
+        });
+        self::assertSame([
+            'push 2 in 0',
+            'process in 0', 'middleware of fine', 'processed',
+            'process in 0', 'middleware of bad', 'failed: No luck.', 'processed',
+        ], $tracing->seen);
     }
 
     public function testTheTickTouchesALongJobAndHealthMeansConsuming(): void

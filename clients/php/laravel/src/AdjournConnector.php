@@ -5,8 +5,10 @@ declare(strict_types=1);
 namespace Adjourn\Laravel;
 
 use Adjourn\Client;
+use Adjourn\NoTracing;
 use Adjourn\Options;
 use Adjourn\Tls;
+use Adjourn\Tracing;
 use Illuminate\Queue\Connectors\ConnectorInterface;
 use Psr\Log\LoggerInterface;
 use Psr\Log\NullLogger;
@@ -14,8 +16,10 @@ use Psr\Log\NullLogger;
 /** Makes queues from `config/queue.php`. */
 class AdjournConnector implements ConnectorInterface
 {
-    public function __construct(private readonly LoggerInterface $logger = new NullLogger())
-    {
+    public function __construct(
+        private readonly LoggerInterface $logger = new NullLogger(),
+        private readonly Tracing $tracing = new NoTracing(),
+    ) {
     }
 
     public function connect(array $config)
@@ -27,6 +31,7 @@ class AdjournConnector implements ConnectorInterface
             connectTimeoutMs: (int) (1000 * ($config['connect_timeout'] ?? 5)),
             requestTimeoutMs: (int) (1000 * ($config['request_timeout'] ?? 30)),
             logger: $this->logger,
+            tracing: $this->tracing,
             tls: Tls::ofFiles($config['tls_ca'] ?? null, $config['tls_cert'] ?? null, $config['tls_key'] ?? null),
         ));
 

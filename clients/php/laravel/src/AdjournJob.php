@@ -7,6 +7,7 @@ namespace Adjourn\Laravel;
 use Adjourn\Error\AdjournError;
 use Adjourn\Job as Leased;
 use Adjourn\Release;
+use Adjourn\Tracing;
 use Adjourn\U64;
 use Illuminate\Container\Container;
 use Illuminate\Contracts\Queue\Job as JobContract;
@@ -20,12 +21,18 @@ class AdjournJob extends Job implements JobContract
         Container $container,
         private readonly Leased $leased,
         private readonly LoggerInterface $logger,
+        private readonly Tracing $tracing,
         string $connectionName,
         string $queue,
     ) {
         $this->container = $container;
         $this->connectionName = $connectionName;
         $this->queue = $queue;
+    }
+
+    public function fire()
+    {
+        $this->tracing->process($this->leased, fn () => parent::fire());
     }
 
     public function delete()

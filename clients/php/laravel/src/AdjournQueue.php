@@ -124,9 +124,11 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
             return null;
         }
 
+        $tracing = $this->client->options()->tracing;
+
         return $jobs === []
             ? null
-            : new AdjournJob($this->container, $jobs[0], $this->logger, $this->connectionName, $this->topic($queue));
+            : new AdjournJob($this->container, $jobs[0], $this->logger, $tracing, $this->connectionName, $this->topic($queue));
     }
 
     /** Deletes all jobs of a queue, for `queue:clear`. */

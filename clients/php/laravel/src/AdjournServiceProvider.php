@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adjourn\Laravel;
 
+use Adjourn\NoTracing;
+use Adjourn\Tracing;
 use Illuminate\Support\ServiceProvider;
 use Psr\Log\LoggerInterface;
 use Psr\Log\NullLogger;
@@ -16,6 +18,7 @@ class AdjournServiceProvider extends ServiceProvider
         $this->callAfterResolving('queue', function ($manager): void {
             $manager->addConnector('adjourn', fn (): AdjournConnector => new AdjournConnector(
                 $this->app->bound('log') ? $this->app->make(LoggerInterface::class) : new NullLogger(),
+                $this->app->bound(Tracing::class) ? $this->app->make(Tracing::class) : new NoTracing(),
             ));
         });
     }

@@ -15,9 +15,11 @@ use Adjourn\Protocol\Opcode;
 use Adjourn\Testing\WithAdjourn;
 use Adjourn\Tests\Listener;
 use Adjourn\Tests\Processes;
+use Adjourn\Tests\RecordedTracing;
 use Adjourn\Tests\ScriptedServer;
 use Adjourn\Tests\TestServer;
 use Adjourn\TopicPolicy;
+use Adjourn\Tracing;
 use Illuminate\Bus\Dispatcher as Bus;
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\Repository as Cache;
@@ -436,11 +438,30 @@ final class AdjournQueueTest extends TestCase
         self::assertSame(1, $this->queue()->size());
     }
 
+    public function testAJobIsHandledInTheTraceOfItsPush(): void
+    {
+        $tracing = new RecordedTracing();
+        $this->manager->addConnector('adjourn', fn (): AdjournConnector => new AdjournConnector($this->logger, $tracing));
+        $this->queue()->bulk([new Recorder('b'), new Recorder('a', fails: 1, tries: 2)]);
+        $this->work();
+        self::assertSame(['b 1', 'a 1', 'a 2'], Recorder::$seen);
+        self::assertSame([
+            'push 2 in 0',
+            'process in 0', 'processed',
+            'process in 0', 'failed: a fails', 'processed',
+            'process in 0', 'processed',
+        ], $tracing->seen);
+    }
+
     public function testTheServiceProviderAddsTheDriver(): void
     {
         $this->app->singleton('queue', fn (): QueueManager => new QueueManager($this->app));
+        $tracing = new RecordedTracing();
+        $this->app->instance(Tracing::class, $tracing);
         (new AdjournServiceProvider($this->app))->register();
-        self::assertSame(0, $this->app->make('queue')->connection('adjourn')->size());
+        $queue = $this->app->make('queue')->connection('adjourn');
+        self::assertSame(0, $queue->size());
+        self::assertSame($tracing, $queue->client()->options()->tracing);
     }
 
     /** @param array<string, mixed> $options of the connection */

@@ -84,7 +84,8 @@ class AdjournTransport implements
             ifExists: $key === null ? IfExists::Reject : $stamp->ifExists ?? IfExists::Replace,
             ttrMs: $stamp?->ttrMs ?? $this->ttrMs,
             priority: $stamp?->priority,
-            headers: ['content-type' => 'application/json'],
+            // What is sent again, such as a retry, stays in its trace.
+            headers: ['content-type' => 'application/json'] + ($envelope->last(AdjournReceivedStamp::class)?->job->headers ?? []),
             attemptsMax: NewJob::ATTEMPTS_UNLIMITED,
             backoff: Backoff::fixed(0),
         );

@@ -6,6 +6,7 @@ namespace Adjourn\Messenger;
 
 use Adjourn\Options;
 use Adjourn\Tls;
+use Adjourn\Tracing;
 use Psr\Log\LoggerInterface;
 use Symfony\Component\Messenger\Exception\InvalidArgumentException;
 
@@ -26,7 +27,7 @@ final readonly class Dsn
     }
 
     /** @param array<string, mixed> $options of the transport; those of the DSN come first */
-    public static function parse(#[\SensitiveParameter] string $dsn, array $options, LoggerInterface $logger): self
+    public static function parse(#[\SensitiveParameter] string $dsn, array $options, LoggerInterface $logger, Tracing $tracing): self
     {
         if (preg_match('~^(adjourns?://)(?:([^@/]*)@)?([^/?]*)(?:/([^?]*))?(?:\?(.*))?$~', $dsn, $m) !== 1) {
             throw new InvalidArgumentException('The DSN is not one of Adjourn: it looks like adjourn://127.0.0.1:7440/topic.');
@@ -47,6 +48,7 @@ final readonly class Dsn
                 connectTimeoutMs: (int) ($settings['connect_timeout_ms'] ?? 5000),
                 requestTimeoutMs: (int) ($settings['request_timeout_ms'] ?? 30_000),
                 logger: $logger,
+                tracing: $tracing,
                 tls: Tls::ofFiles($settings['tls_ca'] ?? null, $settings['tls_cert'] ?? null, $settings['tls_key'] ?? null),
             ),
             $topic,

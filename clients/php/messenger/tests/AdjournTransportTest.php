@@ -16,11 +16,13 @@ use Adjourn\Messenger\AdjournStamp;
 use Adjourn\Messenger\AdjournTransport;
 use Adjourn\Messenger\AdjournTransportFactory;
 use Adjourn\Messenger\KeepaliveTransport;
+use Adjourn\Messenger\TracingMiddleware;
 use Adjourn\Options;
 use Adjourn\Release;
 use Adjourn\Testing\WithAdjourn;
 use Adjourn\Tests\Eventually;
 use Adjourn\Tests\Processes;
+use Adjourn\Tests\RecordedTracing;
 use Adjourn\Tests\TestServer;
 use Adjourn\TopicPolicy;
 use PHPUnit\Framework\TestCase;
@@ -40,6 +42,7 @@ use Symfony\Component\Messenger\Exception\TransportException;
 use Symfony\Component\Messenger\Handler\HandlersLocator;
 use Symfony\Component\Messenger\MessageBus;
 use Symfony\Component\Messenger\Middleware\HandleMessageMiddleware;
+use Symfony\Component\Messenger\Middleware\MiddlewareInterface;
 use Symfony\Component\Messenger\Retry\MultiplierRetryStrategy;
 use Symfony\Component\Messenger\RoutableMessageBus;
 use Symfony\Component\Messenger\Stamp\DelayStamp;
@@ -366,6 +369,19 @@ final class AdjournTransportTest extends TestCase
         }
     }
 
+    public function testAMessageAndItsRetryAreHandledInTheTraceOfTheFirstSending(): void
+    {
+        $tracing = new RecordedTracing();
+        $dsn = 'adjourn://' . self::$server->address() . "/$this->topic";
+        $this->transport = (new AdjournTransportFactory(tracing: $tracing))->createTransport($dsn, [], new PhpSerializer());
+        $this->transport->send(new Envelope(new Note('a')));
+        self::assertSame(['a', 'a'], $this->work(fails: 1, middleware: [new TracingMiddleware($tracing)]));
+        self::assertMatchesRegularExpression(
+            '/^push 1 in 0, process in 0, failed: .*, processed, push 1 in 4, process in 0, processed$/',
+            implode(', ', $tracing->seen),
+        );
+    }
+
     public function testTheDsn(): void
     {
         $factory = new AdjournTransportFactory();
@@ -387,11 +403,16 @@ final class AdjournTransportTest extends TestCase
         return (new AdjournTransportFactory())->createTransport($dsn, $options, new PhpSerializer());
     }
 
-    /** Runs Symfony's worker until there is nothing to do. @return list<string> what the handler saw */
-    private function work(int $fails = 0, ?AdjournTransport $failures = null): array
+    /**
+     * Runs Symfony's worker until there is nothing to do.
+     *
+     * @param list<MiddlewareInterface> $middleware
+     * @return list<string> what the handler saw
+     */
+    private function work(int $fails = 0, ?AdjournTransport $failures = null, array $middleware = []): array
     {
         $seen = [];
-        $bus = new MessageBus([new HandleMessageMiddleware(new HandlersLocator([Note::class => [
+        $bus = new MessageBus([...$middleware, new HandleMessageMiddleware(new HandlersLocator([Note::class => [
             static function (Note $note) use (&$seen, $fails): void {
                 $seen[] = $note->text;
                 if (count($seen) <= $fails) {

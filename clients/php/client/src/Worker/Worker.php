@@ -267,7 +267,7 @@ final class Worker
             $next = static fn (Job $job): mixed => $middleware($job, $inner);
         }
 
-        return $next;
+        return fn (Job $job): mixed => $this->client->options()->tracing->process($job, static fn (): mixed => $next($job));
     }
 
     private function listen(Signals $signals): void

@@ -1,0 +1,26 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Adjourn;
+
+/** Follows jobs from push to handler. `OpenTelemetry\Tracing` does it with OpenTelemetry. */
+interface Tracing
+{
+    /**
+     * Surrounds a push.
+     *
+     * @param int|null $jobs how many; null if a generator makes them
+     * @param \Closure(array<string, string>): list<PushResult> $push pushes. Each job gets these headers; one that it names itself wins
+     * @return list<PushResult> what `$push` returns
+     */
+    public function push(string $topic, ?int $jobs, \Closure $push): array;
+
+    /**
+     * Surrounds a handler. It runs before the job is settled, unless the handler settles it.
+     *
+     * @param \Closure(): mixed $handle
+     * @return mixed what `$handle` returns
+     */
+    public function process(Job $job, \Closure $handle): mixed;
+}
