@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Adjourn\Tests;
 
+use Adjourn\Attributes;
 use Adjourn\Client;
 use Adjourn\Error\ClosedError;
 use Adjourn\Error\ConnectionError;
@@ -55,13 +56,15 @@ final class SessionTest extends TestCase
                 $n === 0 || $peer->welcomeTo($hello);
                 $push = $peer->next();
                 $keys[] = bin2hex($push->fields['idempotency']);
+                $headers[] = Attributes::decode($push->fields['jobs'][0]['attributes'])->headers['traceparent'];
                 $n === 2 ? $peer->pushed($push, 4) : $peer->close();
             }
-            $listener->report(array_unique($keys));
+            $listener->report([count(array_unique($keys)), $headers]);
             $peer->next();
         });
-        self::assertSame(4, (new Client($server->address()))->push('t', 'x')->job);
-        self::assertCount(1, $server->report());
+        $client = new Client(new Options($server->address(), tracing: new RecordedTracing()));
+        self::assertSame(4, $client->push('t', 'x')->job);
+        self::assertSame([1, ['0', '0', '0']], $server->report());
     }
 
     public function testASessionIsOpenedWhenSomethingNeedsIt(): void
