@@ -15,4 +15,10 @@ final readonly class Changed
         public ?int $version = null,
     ) {
     }
+
+    /** @param array<string, mixed> $f the fields of the answer */
+    public static function of(array $f): self
+    {
+        return new self($f['job'], $f['due_ms'], JobState::of($f['state']), $f['version'] ?: null);
+    }
 }

@@ -247,7 +247,7 @@ final class Client
      */
     public function delete(int|JobRef $job): Changed
     {
-        return self::changed($this->session->call(Opcode::Delete, self::ref($job)));
+        return Changed::of($this->session->call(Opcode::Delete, self::ref($job)));
     }
 
     /**
@@ -271,17 +271,17 @@ final class Client
         $due = Due::named($delayMs, $at);
         $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind, 'if_version' => $ifVersion ?? 0] + self::ref($job);
 
-        return self::changed($this->session->call(Opcode::Reschedule, $fields));
+        return Changed::of($this->session->call(Opcode::Reschedule, $fields));
     }
 
     public function runNow(int|JobRef $job): Changed
     {
-        return self::changed($this->session->call(Opcode::RunNow, self::ref($job)));
+        return Changed::of($this->session->call(Opcode::RunNow, self::ref($job)));
     }
 
     public function kick(int|JobRef $job): Changed
     {
-        return self::changed($this->session->call(Opcode::Kick, self::ref($job)));
+        return Changed::of($this->session->call(Opcode::Kick, self::ref($job)));
     }
 
     /** The number of kicked jobs; lower than jobsMax if no more are buried. */
@@ -367,21 +367,7 @@ final class Client
 
     public function stats(): Stats
     {
-        $f = $this->session->call(Opcode::Stats);
-
-        return new Stats(
-            $f['now'],
-            $f['uptime_ms'],
-            $f['connections'],
-            $f['sessions'],
-            $f['waiting'],
-            $f['applied_index'],
-            $f['term'],
-            bin2hex(strrev($f['state_hash'])),
-            TopicReport::of($f['totals']),
-            array_map(TopicReport::of(...), $f['topics']),
-            array_map(StageReport::of(...), $f['stages']),
-        );
+        return Stats::of($this->session->call(Opcode::Stats));
     }
 
     /** Changes the settings of a topic that the policy names. The topic is created if it is new. */
@@ -604,11 +590,5 @@ final class Client
     private static function reason(string $reason): array
     {
         return $reason === '' ? [] : ['reason' => Reason::cut($reason)];
-    }
-
-    /** @param array<string, mixed> $f */
-    private static function changed(array $f): Changed
-    {
-        return new Changed($f['job'], $f['due_ms'], JobState::of($f['state']), $f['version'] ?: null);
     }
 }

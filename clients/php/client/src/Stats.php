@@ -25,4 +25,22 @@ final readonly class Stats
         public array $stages = [],
     ) {
     }
+
+    /** @param array<string, mixed> $f the fields of the answer */
+    public static function of(array $f): self
+    {
+        return new self(
+            $f['now'],
+            $f['uptime_ms'],
+            $f['connections'],
+            $f['sessions'],
+            $f['waiting'],
+            $f['applied_index'],
+            $f['term'],
+            bin2hex(strrev($f['state_hash'])),
+            TopicReport::of($f['totals']),
+            array_map(TopicReport::of(...), $f['topics']),
+            array_map(StageReport::of(...), $f['stages']),
+        );
+    }
 }
