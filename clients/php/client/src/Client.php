@@ -105,8 +105,7 @@ final class Client
             $topic,
             is_countable($jobs) ? count($jobs) : null,
             function (array $headers) use ($topic, $jobs, $batchJobsMax, $idempotencyKey): array {
-                // The queue takes a job with other headers for another one: a repeat under the key comes from another trace.
-                $batches = new Batches($this->session, $this->options->codec, $jobs, $batchJobsMax, $idempotencyKey === null ? $headers : []);
+                $batches = new Batches($this->session, $this->options->codec, $jobs, $batchJobsMax, $headers);
 
                 return $idempotencyKey === null
                     ? $batches->push($topic)

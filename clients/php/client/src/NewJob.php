@@ -99,7 +99,7 @@ final readonly class NewJob
     }
 
     /**
-     * @param array<string, string> $traceHeaders those that the job does not name itself, and for which it has room
+     * @param array<string, string> $traceHeaders of the push. A job with a `traceparent` of its own is in another trace: it gets none
      * @return array<string, mixed> the fields of a job in PUSH
      */
     public function fields(Body\BodyCodec $codec, array $traceHeaders = []): array
@@ -110,7 +110,7 @@ final readonly class NewJob
             [$body, $contentType] = $codec->encode($body);
             $headers += ['content-type' => $contentType];
         }
-        if ($traceHeaders !== []) {
+        if ($traceHeaders !== [] && !isset($headers['traceparent'])) {
             $headers = self::withRoomFor($traceHeaders, $headers);
         }
         $attributes = $headers === [] && $this->saysNoMore() ? '' : (new Attributes(

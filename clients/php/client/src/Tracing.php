@@ -11,7 +11,8 @@ interface Tracing
      * Surrounds a push.
      *
      * @param int|null $jobs how many; null if a generator makes them
-     * @param \Closure(array<string, string>): list<PushResult> $push pushes. Each job gets these headers; one that it names itself wins
+     * @param \Closure(array<string, string>): list<PushResult> $push pushes. Each job gets these headers. One that it names itself
+     *     wins; with a `traceparent` of its own it gets none
      * @return list<PushResult> what `$push` returns
      */
     public function push(string $topic, ?int $jobs, \Closure $push): array;

@@ -153,8 +153,14 @@ final class TracingTest extends TestCase
     public function testAHeaderThatTheJobNamesWins(): void
     {
         $parent = '00-' . self::TRACE . '-b7ad6b7169203331-01';
+        $baggage = Baggage::getBuilder()->set('shop', 'ann')->build()->activate();
         $this->client->push('emails', 'x', headers: ['traceparent' => $parent]);
-        $this->work('emails', static fn () => null);
+        $baggage->detach();
+        $headers = [];
+        $this->work('emails', static function (Job $job) use (&$headers): void {
+            $headers = $job->headers;
+        });
+        self::assertSame(['traceparent' => $parent], $headers);
         [, $process] = $this->spans();
         self::assertSame([self::TRACE, 'b7ad6b7169203331'], [$process->getTraceId(), $process->getParentSpanId()]);
     }
