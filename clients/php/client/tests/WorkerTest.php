@@ -355,15 +355,20 @@ final class WorkerTest extends TestCase
                 usleep(300_000);
             });
             $say('ended');
+            sleep(60);
         });
         self::assertSame('started', Processes::said($said));
         posix_kill($child, SIGTERM);
         self::assertSame('ended', Processes::said($said));
-        Processes::wait($child);
         self::assertSame(JobState::Finished, $this->client->get($first)->state);
         $given = $this->client->get($second);
         self::assertSame([JobState::Ready, 0], [$given->state, $given->attempts]);
-        self::assertNotContains($this->topic, array_column(iterator_to_array($this->client->connections()), 'clientName'));
+        Eventually::holds(
+            fn (): bool => !in_array($this->topic, array_column(iterator_to_array($this->client->connections()), 'clientName'), true),
+            'The connection is still open.',
+        );
+        posix_kill($child, SIGKILL);
+        Processes::wait($child);
     }
 
     public function testWhatWasNotStartedIsGivenBackInOneRequest(): void
