@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
+import venv
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -28,6 +30,17 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def await_end(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while runs(pid):
+        assert time.monotonic() < deadline, "the server outlives its test"
+        os.sched_yield()
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(adjourn.__file__).parents[1])}
 
 
 # ---- time
@@ -283,7 +296,7 @@ if sys.argv[1] == "raises":
 def test_a_server_ends_with_the_process_that_started_it(end: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, end],
-        env={**os.environ, "PYTHONPATH": str(Path(adjourn.__file__).parents[1])},
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -296,10 +309,34 @@ def test_a_server_ends_with_the_process_that_started_it(end: str) -> None:
         owner.stdin.write("\n")
         owner.stdin.flush()
         assert owner.wait(20) == {"returns": 0, "raises": 1, "killed": -signal.SIGKILL, "hung up": -signal.SIGHUP}[end]
-    deadline = time.monotonic() + 20
-    while runs(pid):
-        assert time.monotonic() < deadline, "the server outlives its test"
-        os.sched_yield()
+    await_end(pid)
+
+
+SURVIVED = """
+import os, signal, subprocess, sys
+from adjourn.testing import Server
+server = Server()
+if sys.argv[1] == "forks":
+    child = os.fork()
+    while child == 0:
+        signal.pause()
+else:
+    child = subprocess.Popen(["sleep", "600"], close_fds=False).pid
+print(server.pid, child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("how", ["forks", "starts a program"])
+def test_a_child_that_outlives_the_tests_keeps_no_server(how: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", SURVIVED, how], env=environment(), stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pid, child = map(int, owner.stdout.readline().split())
+        try:
+            await_end(pid)
+            assert runs(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 PARENT = """
@@ -308,6 +345,7 @@ from adjourn.testing import Server
 server = Server()
 child = os.fork()
 if child == 0:
+    server.stop()
     sys.exit(0)
 assert os.waitpid(child, 0)[1] == 0
 server.advance(1)
@@ -316,10 +354,7 @@ print("alive")
 
 
 def test_a_forked_child_leaves_the_server_alone() -> None:
-    path = str(Path(adjourn.__file__).parents[1])
-    ended = subprocess.run(
-        [sys.executable, "-c", PARENT], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60
-    )
+    ended = subprocess.run([sys.executable, "-c", PARENT], env=environment(), capture_output=True, text=True, timeout=60)
     assert ended.stdout == "alive\n", ended.stderr
 
 
@@ -339,17 +374,41 @@ def test_what_a_developer_has_set_is_not_for_this_server(monkeypatch: pytest.Mon
 
 
 def test_a_missing_server_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    binary = find_binary()
     monkeypatch.setenv("ADJOURN_BIN", str(tmp_path / "none"))
     with pytest.raises(FileNotFoundError, match="set it to the path of the adjourn binary"):
         Server()
     monkeypatch.delenv("ADJOURN_BIN")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="install `adjourn` on the PATH, or set ADJOURN_BIN"):
+    with pytest.raises(FileNotFoundError, match="install `adjourn` in this Python environment or on the PATH, or set ADJOURN_BIN"):
         Server()
-    (tmp_path / "adjourn").symlink_to(binary.resolve())
-    with Server() as server:
-        server.assert_nothing_left()
+
+
+FINDS = """
+from adjourn.testing import Server, find_binary
+with Server() as server:
+    server.assert_nothing_left()
+print(find_binary())
+"""
+
+
+def test_the_binary_of_the_environment_comes_before_that_of_the_path(tmp_path: Path) -> None:
+    binary, home, path = find_binary().resolve(), tmp_path / "venv", tmp_path / "path"
+    venv.create(home)
+    scripts = Path(sysconfig.get_path("scripts", "venv", {"base": str(home), "platbase": str(home)}))
+    path.mkdir()
+
+    def found(**more: str) -> Path:
+        # The environment is not activated, and there is no shell.
+        variables = {"PATH": str(path), "PYTHONPATH": environment()["PYTHONPATH"], **more}
+        ended = subprocess.run([scripts / "python", "-c", FINDS], env=variables, capture_output=True, text=True, timeout=60)
+        assert ended.returncode == 0, ended.stderr
+        return Path(ended.stdout.strip())
+
+    (path / "adjourn").symlink_to(binary)
+    assert found() == path / "adjourn"
+    (scripts / "adjourn").symlink_to(binary)
+    assert found() == scripts / "adjourn"
+    assert found(ADJOURN_BIN=str(binary)) == binary
 
 
 def test_a_server_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
