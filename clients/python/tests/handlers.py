@@ -35,6 +35,16 @@ def in_process(job: adjourn.JobData) -> None:
         ctypes.PyDLL(None).sleep(60)
 
 
+def writes_trace(job: adjourn.JobData) -> None:
+    """Writes which span it runs in."""
+    from opentelemetry import propagate
+
+    headers: dict[str, str] = {}
+    propagate.inject(headers)
+    with open(job.value, "w") as file:
+        file.write(headers["traceparent"])
+
+
 async def async_in_process(job: adjourn.JobData) -> None:
     """An `async def` works, too."""
     assert job.value == "async"

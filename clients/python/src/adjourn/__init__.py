@@ -88,6 +88,7 @@ from .protocol.values import UNSET, Backoff, Expiry, Late
 from .queue import BulkStep, Job, Page, Queue
 from .session.leases import LostReason
 from .subscription import Subscription
+from .tracing import Tracing
 from .version import VERSION as __version__
 from .worker import Bury, Handler, Health, Middleware, Retry, RunsIn, Worker
 
@@ -172,6 +173,7 @@ __all__ = [
     "TopicReport",
     "TopicSettings",
     "Totals",
+    "Tracing",
     "UNSET",
     "UnauthorisedError",
     "UnreadableError",

@@ -19,22 +19,24 @@ from .session.search import parse_servers
 from .session.session import Config, open_session
 from .times import Duration
 from .tls import Path, make_context
+from .tracing import Tracing
 from .version import VERSION
 
 
 class Connecting:
     """What `connect` returns: `async with` it, or `await` it and close the queue yourself."""
 
-    def __init__(self, config: Config, codec: Codec, headers: HeadersHook | None) -> None:
+    def __init__(self, config: Config, codec: Codec, headers: HeadersHook | None, tracing: Tracing | None) -> None:
         self._config = config
         self._codec = codec
         self._headers = headers
+        self._tracing = tracing
         self._queue: Queue | None = None
 
     async def _connect(self) -> Queue:
         session = await open_session(self._config)
         has_session = not self._config.without_session
-        return Queue(session, codec=self._codec, headers=self._headers, has_session=has_session)
+        return Queue(session, codec=self._codec, headers=self._headers, tracing=self._tracing, has_session=has_session)
 
     def __await__(self) -> Generator[Any, None, Queue]:
         return self._connect().__await__()
@@ -63,6 +65,7 @@ def connect(
     without_session: bool = False,
     codec: Codec = DEFAULT_CODEC,
     headers: HeadersHook | None = None,
+    tracing: Tracing | None = None,
     tls: ssl.SSLContext | None = None,
     tls_ca: Path | None = None,
     tls_cert: Path | None = None,
@@ -72,7 +75,8 @@ def connect(
 
     The first connection is made within `connect_timeout`; a client that lost its connection tries for ever. A call that has no
     answer within `request_timeout` fails, all reconnects included. `heartbeat` 0 takes the server's. With `leases_outlive`
-    leases run to their deadline whatever becomes of this client. `headers` gives headers for each push.
+    leases run to their deadline whatever becomes of this client. `headers` gives headers for each push. `tracing` surrounds
+    each push and each handler: see `adjourn.opentelemetry`.
 
     With `without_session` no session is opened, which would be a commit at the start and one at the end: for programs that push,
     look and manage once and end. Such a client cannot reserve jobs, subscribe or run workers. Each of its pushes has a random key
@@ -105,4 +109,4 @@ def connect(
         request_timeout=None if request_timeout is None else times.to_seconds(request_timeout, "request_timeout"),
         reconnect_wait_max=times.to_seconds(reconnect_wait_max, "reconnect_wait_max"),
     )
-    return Connecting(config, codec, headers)
+    return Connecting(config, codec, headers, tracing)

@@ -319,4 +319,4 @@ class HeldJob(JobData):
 
 
 HeadersHook = Callable[[], Mapping[str, str]]
-"""Gives headers for each push, such as the `traceparent` of the current trace."""
+"""Gives headers for each job that is pushed, such as the tenant of the current request."""

@@ -4,64 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 from . import times
+from .arguments import check_policy, checked_delay_ms, checked_reason, checked_topics, job_ref
 from .backup import Backup
 from .body import DEFAULT_CODEC, Codec
 from .conditions import Where, where
 from .errors import (
     AdjournError,
-    BatchError,
     ClientClosedError,
     ForkedError,
     NotFoundError,
     ProtocolError,
-    SequenceReusedError,
     StaleLeaseError,
-    TooLargeError,
     UsageError,
     item_refused,
 )
 from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
+from .producer import Producer
 from .protocol import requests as rq
 from .protocol import responses as rs
 from .protocol.elements import TopicPolicy
 from .protocol.numbers import (
     BULK_JOBS_MAX,
     CONNECTIONS_LISTED_MAX,
-    DELAY_MS_MAX,
-    IDEMPOTENT_LIST_JOBS_MAX,
     LIST_JOBS_MAX,
-    PUSH_JOBS_MAX,
-    REASON_BYTES_MAX,
     RELEASE_BY_BACKOFF,
     RELEASE_NOT_STARTED,
     RELEASE_PARKED,
-    SEQUENCE_NONE,
     BulkChange,
     DueKind,
     ErrorCode,
     ListOrder,
-    PushOutcome,
     Step,
 )
-from .protocol.values import JobRef
 from .session.calls import Arrived, Cancellation
 from .session.hold import Arrival
 from .session.leases import LostReason
 from .session.session import Session
 from .subscription import Subscription
 from .times import Duration
+from .tracing import Tracing
 
 R = TypeVar("R", bound=rs.Response)
-_PUSH_OVERHEAD_BYTES = 256
 _GOODBYE_MAX = 5.0
-_KEY_MAX = (1 << 128) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +114,13 @@ class Queue:
         *,
         codec: Codec = DEFAULT_CODEC,
         headers: HeadersHook | None = None,
+        tracing: Tracing | None = None,
         has_session: bool = True,
     ) -> None:
         self.codec = codec
+        self.tracing = tracing or Tracing()
         self._session = session
-        self._headers = headers
+        self._producer = Producer(self._ask, session, codec, headers, self.tracing)
         self._has_session = has_session
         self._pid = os.getpid()
         self._is_closing = False
@@ -155,11 +148,7 @@ class Queue:
         `idempotency_key` is a number of 128 bits that you draw or hash: a second push under it, by any client with the same token,
         gets the result of the first and adds no job.
         """
-        _check_idempotency_key(idempotency_key, 1)
-        (result,) = await self._push(topic, [self._encode(NewJob(body, **options))], idempotency_key)
-        if result.error is not None:
-            raise result.error
-        return result
+        return await self._producer.push(topic, NewJob(body, **options), idempotency_key)
 
     async def push_many(
         self, topic: str, jobs: Iterable[NewJob | Any], *, idempotency_key: int = 0
@@ -172,25 +161,8 @@ class Queue:
         """
         if isinstance(jobs, (str, bytes, bytearray, memoryview, Mapping, NewJob)):
             raise UsageError("push_many takes a list of jobs: write push_many(topic, [job])")
-        encoded = [self._encode(job if isinstance(job, NewJob) else NewJob(job)) for job in jobs]
-        _check_idempotency_key(idempotency_key, len(encoded))
-        results: list[PushResult] = []
-        failed: AdjournError | None = None
-        for batch in self._batches(topic, encoded):
-            if failed is not None and idempotency_key:
-                # No job may be added of a list that the server has to refuse: the rest is not sent.
-                results += _refused(batch, failed)
-                continue
-            try:
-                key = idempotency_key and idempotency_key + len(results)
-                part = await self._push(topic, batch, key, 0 if len(batch) == len(encoded) else len(encoded))
-                failed = next((result.error for result in part if isinstance(result.error, SequenceReusedError)), None)
-            except AdjournError as error:
-                failed, part = error, _refused(batch, error)
-            results += part
-        if any(result.error is not None for result in results):
-            raise BatchError(results)
-        return results
+        new = [job if isinstance(job, NewJob) else NewJob(job) for job in jobs]
+        return await self._producer.push_many(topic, new, idempotency_key)
 
     # ---- consuming
 
@@ -203,7 +175,7 @@ class Queue:
     ) -> list[Job]:
         """Leases jobs that are due; waits up to `wait` for the first. At most an hour."""
         self._check_session()
-        request = rq.Reserve(times.to_ms(wait, "wait"), jobs_max, _checked_topics("reserve", topics), tuple(weights))
+        request = rq.Reserve(times.to_ms(wait, "wait"), jobs_max, checked_topics("reserve", topics), tuple(weights))
         return self._jobs(await self._ask(request, Arrived))
 
     def subscribe(
@@ -218,7 +190,7 @@ class Queue:
         self._check_session()
         if not isinstance(credit, int) or credit < 1:
             raise UsageError(f"credit is how many jobs to hold at once, 1 at least, not {credit!r}")
-        request = rq.Subscribe(credit, credit_bytes, _checked_topics("subscribe", topics), tuple(weights))
+        request = rq.Subscribe(credit, credit_bytes, checked_topics("subscribe", topics), tuple(weights))
         return Subscription(self._session, request, lambda arrival: Job(self, arrival), self._check_open)
 
     async def leases(self) -> AsyncIterator[Job]:
@@ -260,21 +232,21 @@ class Queue:
         self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
     ) -> Settled:
         """Releases jobs in one request."""
-        delay_ms = RELEASE_BY_BACKOFF if delay is None else _checked_delay_ms(delay)
-        text = _checked_reason(reason)
+        delay_ms = RELEASE_BY_BACKOFF if delay is None else checked_delay_ms(delay)
+        text = checked_reason(reason)
         return await self._settle(jobs, lambda leases: rq.Release(delay_ms, leases, text))
 
     async def give_back_many(
         self, jobs: Sequence[Settleable], *, delay: Duration | None = None, reason: str = ""
     ) -> Settled:
         """Gives jobs back in one request."""
-        delay_ms = RELEASE_NOT_STARTED if delay is None else RELEASE_PARKED + _checked_delay_ms(delay)
-        text = _checked_reason(reason)
+        delay_ms = RELEASE_NOT_STARTED if delay is None else RELEASE_PARKED + checked_delay_ms(delay)
+        text = checked_reason(reason)
         return await self._settle(jobs, lambda leases: rq.Release(delay_ms, leases, text))
 
     async def bury_many(self, jobs: Sequence[Settleable], reason: str = "") -> Settled:
         """Buries jobs in one request."""
-        text = _checked_reason(reason)
+        text = checked_reason(reason)
         return await self._settle(jobs, lambda leases: rq.Bury(leases, text), needs_lease=True)
 
     async def touch_many(self, jobs: Sequence[Settleable], ttr: Duration | None = None) -> Settled:
@@ -427,7 +399,7 @@ class Queue:
 
     async def topic_set(self, topic: str, policy: TopicPolicy) -> None:
         """Changes settings of a topic. `UNSET` takes a setting away."""
-        _check_policy(policy)
+        check_policy(policy)
         await self._ask(rq.TopicSet(topic, policy), rs.Done)
 
     async def topic_show(self, topic: str) -> rs.TopicSettings:
@@ -554,34 +526,6 @@ class Queue:
             raise ProtocolError(f"{request.NAME} was answered with {type(answer).__name__}")
         return answer
 
-    def _encode(self, job: NewJob) -> rq.PushJob:
-        encoded = job.encode(self.codec, self._headers() if self._headers else None)
-        most = self._session.limits.body_bytes_max
-        if len(encoded.body) > most:
-            raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(encoded.body)} bytes: the server takes {most}")
-        return encoded
-
-    def _batches(self, topic: str, jobs: Sequence[rq.PushJob]) -> Generator[Sequence[rq.PushJob], None, None]:
-        limits = self._session.limits
-        jobs_max = max(1, min(limits.push_jobs_max, PUSH_JOBS_MAX))
-        room = limits.frame_bytes_max - _PUSH_OVERHEAD_BYTES
-        start = size = 0
-        for place, job in enumerate(jobs):
-            job_bytes = job.frame_bytes
-            if place > start and (place - start >= jobs_max or size + job_bytes > room):
-                yield jobs[start:place]
-                start, size = place, 0
-            size += job_bytes
-        if start < len(jobs):
-            yield jobs[start:]
-
-    async def _push(
-        self, topic: str, jobs: Sequence[rq.PushJob], idempotency_key: int = 0, list_jobs: int = 0
-    ) -> list[PushResult]:
-        request = rq.Push(SEQUENCE_NONE, topic, tuple(jobs), idempotency_key, list_jobs if idempotency_key else 0)
-        answer = await self._ask(request, rs.Pushed)
-        return [PushResult.of(result) for result in answer.results]
-
     def _give_back_guessed(self, jobs: Sequence[Settleable], results: Settled) -> None:
         held = [job for job, error in zip(jobs, results, strict=True) if error is not None and isinstance(job, HeldJob)]
         ended = [job for job in held if not job.settled and job.lost is not None and job.lost.is_a_guess]
@@ -651,59 +595,3 @@ def _lost(job: Settleable) -> AdjournError | None:
 def _raise_first(results: Settled) -> None:
     if results[0] is not None:
         raise results[0]
-
-
-def job_ref(job: int | JobData | None, topic: str, key: str) -> JobRef:
-    """Names a job by its id, or by topic and key."""
-    if (job is None) != bool(topic and key) or (job is not None and (topic or key)):
-        raise UsageError("name a job by its id, or by topic and key")
-    if job is None:
-        return JobRef(topic=topic, key=key)
-    if isinstance(job, JobData):
-        return JobRef(job=job.id)
-    if not isinstance(job, int):
-        raise UsageError(f"the id of a job is a number, not {job!r}")
-    return JobRef(job=job)
-
-
-def _refused(jobs: Sequence[rq.PushJob], error: AdjournError) -> list[PushResult]:
-    return [PushResult(0, PushOutcome.REFUSED, error) for _ in jobs]
-
-
-def _check_policy(policy: TopicPolicy) -> None:
-    """An empty text would take its setting away."""
-    if not isinstance(policy, TopicPolicy):
-        raise UsageError(f"TOPIC_SET cannot be written: the settings are a TopicPolicy, not {policy!r}")
-    for field in fields(policy):
-        if getattr(policy, field.name) == "":
-            raise UsageError(f"{field.name} is empty: write {field.name}=UNSET to take the setting away")
-
-
-def _checked_topics(call: str, topics: tuple[str, ...]) -> tuple[str, ...]:
-    if not topics or not all(isinstance(topic, str) for topic in topics):
-        raise UsageError(f"name the topics one by one: {call}('a', 'b')")
-    return topics
-
-
-def _check_idempotency_key(key: int, jobs: int) -> None:
-    if not isinstance(key, int) or not 0 <= key <= _KEY_MAX - max(0, jobs - 1):
-        raise UsageError(f"an idempotency key is a number of 128 bits, not {key!r}: write secrets.randbits(127), for example")
-    if key and jobs > IDEMPOTENT_LIST_JOBS_MAX:
-        raise UsageError(f"a list under an idempotency key has at most {IDEMPOTENT_LIST_JOBS_MAX} jobs")
-
-
-def _checked_delay_ms(delay: Duration) -> int:
-    """Above its limit, it would mean something else."""
-    delay_ms = times.to_ms(delay, "delay")
-    if delay_ms > DELAY_MS_MAX:
-        raise UsageError(f"a delay is at most {DELAY_MS_MAX // 1000} seconds")
-    return delay_ms
-
-
-def _checked_reason(reason: str) -> str:
-    if not isinstance(reason, str):
-        raise UsageError(f"a reason is a text, not {reason!r}")
-    if len(reason.encode()) > REASON_BYTES_MAX:
-        raise UsageError(f"a reason has at most {REASON_BYTES_MAX} bytes")
-    return reason
-

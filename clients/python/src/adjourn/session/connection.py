@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 from ..protocol.framing import Frame, FrameDecoder
@@ -163,8 +164,9 @@ async def connect_tcp(address: Address, tls: ssl.SSLContext | None = None) -> Co
             if sock.getsockname() == sock.getpeername():
                 # Where nothing listens on a port of the dynamic range, TCP can connect a socket to itself.
                 raise ConnectionRefusedError(f"nothing listens on {host}:{port}")
-            secured = {"ssl": tls, "server_hostname": host} if tls else {}
-            _, connection = await loop.create_connection(lambda sock=sock: TcpConnection(sock), sock=sock, **secured)  # type: ignore[misc]
+            _, connection = await loop.create_connection(
+                partial(TcpConnection, sock), sock=sock, ssl=tls, server_hostname=host if tls else None
+            )
             return connection
         except OSError as error:
             sock.close()

@@ -208,10 +208,11 @@ def is_async(handler: Handler) -> bool:
 
 def wraps_async(handler: Handler) -> bool:
     """Whether it is a plain function that wraps an `async def`, as `functools.wraps` says. It may return a coroutine, or run it."""
+    layer: Any = handler
     for _ in range(_LAYERS_MAX):
-        handler = handler.func if isinstance(handler, functools.partial) else getattr(handler, "__wrapped__", None)
-        if not callable(handler):
+        layer = layer.func if isinstance(layer, functools.partial) else getattr(layer, "__wrapped__", None)
+        if not callable(layer):
             return False
-        if is_async(handler):
+        if is_async(layer):
             return True
     return False

@@ -15,18 +15,22 @@ import queue
 import signal
 import sys
 import threading
+from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection
 from typing import Any
 
 from ..jobs import HeldJob, JobData
 from ..session.leases import LostReason
 from ..times import Duration
+from ..tracing import Tracing
 from .failures import reason_of
 from .handlers import Bury, Handler, Retry, _tell, refuse_not_run
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
 
+Call = tuple[JobData, AbstractContextManager[object]]
+"""What a child gets: a job, and the context that its handler runs in."""
 Outcome = tuple[str, str, Any]
 """What a child answers: `done`, `failed`, `retry` or `bury`; a text; a delay."""
 
@@ -38,8 +42,9 @@ class HandlerFailed(Exception):
 class ProcessRunner:
     """Keeps one child for each handler that runs at once."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, tracing: Tracing) -> None:
         self._handler = handler
+        self._tracing = tracing
         self._idle: list[_Child] = []
         self._busy: dict[int, _Child] = {}
 
@@ -47,7 +52,7 @@ class ProcessRunner:
         child = self._idle.pop() if self._idle else _Child(self._handler)
         self._busy[id(job)] = child
         try:
-            await asyncio.shield(child.call(JobData(job.delivered, job._codec)))
+            await asyncio.shield(child.call((JobData(job.delivered, job._codec), self._tracing.carry())))
         finally:
             self._busy.pop(id(job), None)
             if child.is_alive:
@@ -70,16 +75,16 @@ class _Child:
     def __init__(self, handler: Handler) -> None:
         self.is_alive = True
         self._handler = handler
-        self._calls: queue.SimpleQueue[tuple[JobData, asyncio.AbstractEventLoop, asyncio.Future[None]] | None]
+        self._calls: queue.SimpleQueue[tuple[Call, asyncio.AbstractEventLoop, asyncio.Future[None]] | None]
         self._calls = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._process: multiprocessing.process.BaseProcess | None = None
         threading.Thread(target=self._talk, name="adjourn-process", daemon=True).start()
 
-    def call(self, job: JobData) -> asyncio.Future[None]:
+    def call(self, call: Call) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
-        self._calls.put((job, loop, ended))
+        self._calls.put((call, loop, ended))
         return ended
 
     def kill(self) -> None:
@@ -100,9 +105,9 @@ class _Child:
         theirs.close()
         watched.close()
         try:
-            while (call := self._calls.get()) is not None:
-                job, loop, ended = call
-                failure = self._ask(ours, job)
+            while (asked := self._calls.get()) is not None:
+                call, loop, ended = asked
+                failure = self._ask(ours, call)
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(_tell, ended, failure)
         finally:
@@ -111,9 +116,9 @@ class _Child:
             if self._process is not None:
                 self._process.join()
 
-    def _ask(self, ours: Connection, job: JobData) -> Exception | None:
+    def _ask(self, ours: Connection, call: Call) -> Exception | None:
         try:
-            ours.send(job)
+            ours.send(call)
             kind, text, delay = ours.recv()
         except (EOFError, OSError):
             self.is_alive = False
@@ -134,10 +139,12 @@ def _serve(handler: Handler, theirs: Connection, watched: Connection) -> None:
     _end_with_parent(watched)
     while True:
         try:
-            job = theirs.recv()
+            job, context = theirs.recv()
         except (EOFError, OSError):
             return
-        theirs.send(_outcome(handler, job))
+        with context:
+            outcome = _outcome(handler, job)
+        theirs.send(outcome)
 
 
 def _outcome(handler: Handler, job: JobData) -> Outcome:

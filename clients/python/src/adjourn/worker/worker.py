@@ -15,6 +15,7 @@ from ..queue import Job, Queue
 from ..session.leases import LostReason
 from ..subscription import Subscription
 from ..times import Duration
+from ..tracing import Tracing
 from .failures import FailureLog
 from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, WrapperRunner, is_async, wraps_async
 from .processes import ProcessRunner
@@ -89,8 +90,8 @@ class Worker:
         self._subscription: Subscription[Job] = queue.subscribe(
             *topics, credit=concurrency + prefetch, credit_bytes=_CREDIT_BYTES, weights=weights
         )
-        self._runner = _runner(handler, runs_in)
-        self._middleware = tuple(middleware)
+        self._runner = _runner(handler, runs_in, queue.tracing)
+        self._middleware = (queue.tracing.process, *middleware)
         self._failures = FailureLog(queue.session.now)
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._slots = asyncio.Semaphore(concurrency)
@@ -231,14 +232,14 @@ def _check_count(name: str, value: int, least: int) -> None:
         raise UsageError(f"{name} is a whole number from {least} on, not {value!r}: write {name}={max(least, 1)}, for example")
 
 
-def _runner(handler: Handler, runs_in: RunsIn | None) -> Runner:
+def _runner(handler: Handler, runs_in: RunsIn | None, tracing: Tracing) -> Runner:
     if not callable(handler):
         raise UsageError(f"a handler is a function, not {handler!r}")
     if runs_in is not None and not isinstance(runs_in, RunsIn):
         places = ", ".join(f"RunsIn.{place.name}" for place in RunsIn)
         raise UsageError(f"runs_in cannot be {runs_in!r}: write {places}")
     if runs_in is RunsIn.PROCESS:
-        return ProcessRunner(handler)
+        return ProcessRunner(handler, tracing)
     if is_async(handler):
         if runs_in is RunsIn.THREAD:
             raise UsageError("an `async def` runs on the event loop: leave runs_in out, or write RunsIn.LOOP")
