@@ -69,6 +69,37 @@ def test_the_first_screen_of_the_readme(server: Node) -> None:
         assert q.stats().totals.finished == 2
 
 
+EXPORTS = """
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+provider = TracerProvider()
+write = lambda span: f"span {span.context.span_id} of {span.parent and span.parent.span_id} is {span.name}\\n"
+provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(formatter=write)))
+trace.set_tracer_provider(provider)
+"""
+
+
+def test_the_traces_of_the_readme(server: Node) -> None:
+    (block,) = [block for block in blocks("README.md") if "OpenTelemetry()" in block]
+    program = EXPORTS + block.replace(ADDRESS, server.address)
+    (wanted,) = re.findall(r"^# (.*)", block, re.MULTILINE)
+    parents: dict[str, str] = {}
+    names: dict[str, str] = {}
+    with subprocess.Popen([sys.executable, "-c", program], env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.fullmatch(r"span (\d+) of (\w+) is (.*)\n", line):
+                names[found[1]], parents[found[3]] = found[3], found[2]
+            if len(names) == 4:
+                process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    trail = ["send mail"]
+    while (parent := parents[trail[0]]) != "None":
+        trail.insert(0, names[parent])
+    assert " > ".join(trail) == wanted
+
+
 def test_the_policies_of_the_readme(server: Node) -> None:
     (block,) = [block for block in blocks("README.md") if "topic_set" in block]
     program = "\n".join(
