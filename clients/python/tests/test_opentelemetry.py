@@ -273,6 +273,11 @@ async def test_a_handler_that_is_stopped_has_failed(adjourn_server: Server, trac
     assert failure(traces.one("process t"))[:3] == ("CancelledError", StatusCode.ERROR, "stopping")
 
 
+def test_tracing_is_an_object() -> None:
+    with pytest.raises(adjourn.UsageError, match=r"write tracing=OpenTelemetry\(\)"):
+        adjourn.connect(tracing=OpenTelemetry)  # type: ignore[arg-type]
+
+
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = None

@@ -90,6 +90,8 @@ def connect(
         raise UsageError(f"a token has at most {TOKEN_BYTES_MAX} bytes")
     if len(name.encode()) > CLIENT_NAME_BYTES_MAX:
         raise UsageError(f"the name of a client has at most {CLIENT_NAME_BYTES_MAX} bytes")
+    if tracing is not None and not isinstance(tracing, Tracing):
+        raise UsageError(f"tracing is an object, not {tracing!r}: write tracing=OpenTelemetry()")
     addresses, is_secure = parse_servers(servers)
     if is_secure:
         connect_to = partial(connect_tcp, tls=make_context(tls, tls_ca, tls_cert, tls_key))
