@@ -208,12 +208,16 @@ async def test_a_repeat_sends_the_same_headers(traces: Traces) -> None:
     assert first == second == {"traceparent": traceparent(traces.one("push t"))}
 
 
-async def test_a_push_under_an_idempotency_key_is_known_again_in_another_trace(adjourn_server: Server, traces: Traces) -> None:
+async def test_a_push_that_is_repeated_under_another_span_stays_in_the_trace_of_the_first(adjourn_server: Server, traces: Traces) -> None:
     async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q:
-        first, second = [await q.push("t", "x", idempotency_key=1 << 100) for _ in range(2)]
-        several = [await q.push_many("many", ["x", "y"], idempotency_key=1 << 101) for _ in range(2)]
-    assert first.id == second.id and several[0] == several[1]
-    assert [attributes(span)["message.id"] for span in traces.all("push t")] == [str(first.id)] * 2
+        first, again = [await q.push("t", "x", idempotency_key=1 << 100) for _ in range(2)]
+        several, repeated = [await q.push_many("many", ["x", "y"], idempotency_key=1 << 101) for _ in range(2)]
+        assert (first.id, several) == (again.id, repeated)
+        async with Worker(q, "t", "many", handler=lambda job: None):
+            await adjourn_server.until_handled()
+    for topic, jobs in (("t", 1), ("many", 2)):
+        push, _ = traces.all(f"push {topic}")
+        assert [is_child(process, push) for process in traces.all(f"process {topic}")] == [True] * jobs
 
 
 def test_a_client_without_async_pushes_in_the_span_of_its_caller(adjourn_server: Server, traces: Traces) -> None:

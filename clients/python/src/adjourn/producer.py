@@ -33,7 +33,7 @@ class Producer:
         _check_idempotency_key(idempotency_key, 1)
 
         async def send(headers: Mapping[str, str]) -> list[PushResult]:
-            results = await self._push(topic, self._encode([job], headers, idempotency_key), idempotency_key)
+            results = await self._push(topic, self._encode([job], headers), idempotency_key)
             if results[0].error is not None:
                 raise results[0].error
             return results
@@ -46,7 +46,7 @@ class Producer:
         _check_idempotency_key(idempotency_key, len(jobs))
 
         async def send(headers: Mapping[str, str]) -> list[PushResult]:
-            results = await self._push_parts(topic, self._encode(jobs, headers, idempotency_key), idempotency_key)
+            results = await self._push_parts(topic, self._encode(jobs, headers), idempotency_key)
             if any(result.error is not None for result in results):
                 raise BatchError(results)
             return results
@@ -84,9 +84,7 @@ class Producer:
         if start < len(jobs):
             yield jobs[start:]
 
-    def _encode(self, jobs: Sequence[NewJob], traced: Mapping[str, str], idempotency_key: int) -> list[rq.PushJob]:
-        # A repeat under the same key has to be the same in every field, and it may come from another trace.
-        traced = {} if idempotency_key else traced
+    def _encode(self, jobs: Sequence[NewJob], traced: Mapping[str, str]) -> list[rq.PushJob]:
         most = self._session.limits.body_bytes_max
         encoded = []
         for job in jobs:

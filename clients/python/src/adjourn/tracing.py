@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .queue import Job
 
 Send = Callable[[Mapping[str, str]], Awaitable[list[PushResult]]]
-"""Pushes, and gives the jobs these headers. Those that a job names itself win, and a push under an idempotency key has none of them."""
+"""Pushes, and gives the jobs these headers. Those that a job names itself win."""
 
 
 class Tracing:
