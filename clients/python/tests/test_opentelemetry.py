@@ -14,7 +14,18 @@ from opentelemetry import baggage, context
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind, StatusCode, Tracer, format_span_id, format_trace_id, get_current_span
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    TraceState,
+    format_span_id,
+    format_trace_id,
+    get_current_span,
+    set_span_in_context,
+)
 
 import adjourn
 import handlers
@@ -185,6 +196,39 @@ async def test_a_header_that_a_job_names_wins(adjourn_server: Server, traces: Tr
     parent = traces.one("process own").parent
     assert parent is not None and f"00-{format_trace_id(parent.trace_id)}-{format_span_id(parent.span_id)}-01" == OF_THE_JOB
     assert is_child(traces.one("process t"), traces.one("push t"))
+
+
+async def test_what_does_not_fit_of_a_trace_is_left_out(adjourn_server: Server, traces: Traces) -> None:
+    async def pushed_with(bytes_of_baggage: int, **own: str) -> set[str]:
+        token = context.attach(baggage.set_baggage("tenant", "7" * (bytes_of_baggage - len("tenant="))))
+        try:
+            job = await q.push("t", delay=60, headers=own)
+        finally:
+            context.detach(token)
+        (headers,) = [one.report.headers for one in adjourn_server.jobs("t") if one.report.id == job.id]
+        return {*headers}
+
+    async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q:
+        room = 1_024 - len("traceparent" + OF_THE_JOB + "baggage")
+        assert await pushed_with(room) == {"traceparent", "baggage"}
+        assert await pushed_with(room + 1) == await pushed_with(4_000) == {"traceparent"}
+        assert await pushed_with(100, own="x" * 1_021) == {"own"}
+        with pytest.raises(adjourn.UsageError, match="at most 1024 bytes"):
+            await pushed_with(100, own="x" * 1_022)
+
+
+async def test_a_job_of_another_trace_has_neither_state_nor_baggage_of_this_one(adjourn_server: Server, traces: Traces) -> None:
+    state = TraceState([("vendor", "1")])
+    parent = NonRecordingSpan(SpanContext(trace_id=1, span_id=2, is_remote=True, trace_state=state))
+    async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q:
+        token = context.attach(baggage.set_baggage("tenant", "7", set_span_in_context(parent)))
+        try:
+            await q.push("t", delay=60)
+            await q.push("own", delay=60, headers={"traceparent": OF_THE_JOB})
+        finally:
+            context.detach(token)
+    adjourn_server.assert_pushed("t", where=lambda job: {*job.report.headers} == {"traceparent", "tracestate", "baggage"})
+    adjourn_server.assert_pushed("own", where=lambda job: job.report.headers == {"traceparent": OF_THE_JOB})
 
 
 async def test_a_repeat_sends_the_same_headers(traces: Traces) -> None:

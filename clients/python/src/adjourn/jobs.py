@@ -59,6 +59,7 @@ class PushOptions(TypedDict, total=False):
 
 
 _OPTION_NAMES = frozenset(PushOptions.__annotations__)
+_TRACEPARENT = "traceparent"
 _ATTRIBUTE_OPTIONS = _OPTION_NAMES - {"delay", "at", "key", "if_exists", "priority", "ttr"}
 
 
@@ -74,14 +75,16 @@ class NewJob:
         self.body = body
         self.options = options
 
-    def encode(self, codec: Codec = DEFAULT_CODEC, headers: Mapping[str, str] | None = None) -> PushJob:
-        """The job as it travels. `headers` are those that every push of the client has."""
+    def encode(
+        self, codec: Codec = DEFAULT_CODEC, headers: Mapping[str, str] | None = None, traced: Mapping[str, str] | None = None
+    ) -> PushJob:
+        """The job as it travels. `headers` are those that every push of the client has, `traced` those of its trace."""
         option = self.options.get
         if isinstance(self.body, NewJob):
             raise UsageError("a job's body is another job: write push(topic, body, delay=60), or push_many(topic, [NewJob(body, delay=60)])")
         body, content_type = encode_body(self.body, codec)
         priority, ttr = option("priority"), option("ttr")
-        has_attributes = headers or content_type or not _ATTRIBUTE_OPTIONS.isdisjoint(self.options)
+        has_attributes = headers or traced or content_type or not _ATTRIBUTE_OPTIONS.isdisjoint(self.options)
         if option("key") is None and option("if_exists", IfExists.REJECT) != IfExists.REJECT:
             raise UsageError("if_exists is about jobs with the same key: give the job a key, too")
         due_ms, due_kind = times.to_due(option("delay"), option("at"))
@@ -93,7 +96,7 @@ class NewJob:
             ttr_ms=0 if ttr is None else times.to_ms(ttr, "ttr"),
             if_exists=option("if_exists", IfExists.REJECT),
             key=_checked_key(option("key")),
-            attributes=self._attributes(content_type, headers) if has_attributes else NO_ATTRIBUTES,
+            attributes=self._attributes(content_type, headers or {}, traced or {}) if has_attributes else NO_ATTRIBUTES,
         )
         try:
             _ = job.head
@@ -101,17 +104,15 @@ class NewJob:
             raise UsageError(f"the job cannot be written: {error}") from None
         return job
 
-    def _attributes(self, content_type: str | None, headers: Mapping[str, str] | None) -> Attributes:
+    def _attributes(self, content_type: str | None, headers: Mapping[str, str], traced: Mapping[str, str]) -> Attributes:
         option = self.options.get
         own = option("headers") or {}
         if not isinstance(own, Mapping):
             raise UsageError(f"headers are a mapping of names to texts, not {own!r}")
-        merged = dict(headers or {})
         if content_type is not None:
-            merged[CONTENT_TYPE] = content_type
-        merged.update(own)
+            own = {CONTENT_TYPE: content_type, **own}
         return Attributes(
-            headers=tuple(_checked_headers(merged)),
+            headers=tuple(_merged_headers(headers, traced, own).items()),
             expires=_expiry(option("expires_after"), option("expires_at")),
             attempts_max=option("attempts_max"),
             backoff=option("backoff"),
@@ -135,15 +136,27 @@ def _checked_key(key: str | None) -> str | None:
     return key
 
 
-def _checked_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+def _merged_headers(headers: Mapping[str, str], traced: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    merged = {**headers, **own}
+    if _headers_bytes(merged) > HEADERS_BYTES_MAX:
+        raise UsageError(f"the headers of a job have at most {HEADERS_BYTES_MAX} bytes")
+    if _TRACEPARENT in own:
+        return merged  # The rest, such as the baggage, belongs to another trace.
+    # The trace itself comes before what else may not fit.
+    for name in sorted(traced, key=lambda name: name != _TRACEPARENT):
+        more = {**merged, name: traced[name]}
+        if name not in own and _headers_bytes(more) <= HEADERS_BYTES_MAX:
+            merged = more
+    return merged
+
+
+def _headers_bytes(headers: Mapping[str, str]) -> int:
     size = 0
     for name, value in headers.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError("the names and values of headers are texts")
         size += len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
-    if size > HEADERS_BYTES_MAX:
-        raise UsageError(f"the headers of a job have at most {HEADERS_BYTES_MAX} bytes")
-    return list(headers.items())
+    return size
 
 
 def _ms(value: Duration | None, name: str) -> int | None:

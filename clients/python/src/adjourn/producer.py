@@ -88,7 +88,7 @@ class Producer:
         most = self._session.limits.body_bytes_max
         encoded = []
         for job in jobs:
-            one = job.encode(self._codec, {**self._headers(), **traced} if self._headers else traced)
+            one = job.encode(self._codec, self._headers() if self._headers else None, traced)
             if len(one.body) > most:
                 raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(one.body)} bytes: the server takes {most}")
             encoded.append(one)

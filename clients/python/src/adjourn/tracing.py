@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .queue import Job
 
 Send = Callable[[Mapping[str, str]], Awaitable[list[PushResult]]]
-"""Pushes, and gives the jobs these headers. Those that a job names itself win."""
+"""Pushes, and gives the jobs those of these headers that fit. Those that a job names itself win; one with a `traceparent` gets none."""
 
 
 class Tracing:
