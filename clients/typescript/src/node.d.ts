@@ -60,21 +60,26 @@ declare module 'node:child_process' {
     unref(): void;
   }
   export interface ChildProcess {
-    readonly stdin: { end(): void; unref(): void };
+    readonly stdin: { unref(): void };
     readonly stdout: Stream;
     readonly stderr: Stream;
     once(event: 'exit', listener: () => void): void;
     once(event: 'error', listener: (error: Error) => void): void;
+    kill(signal: 'SIGKILL'): boolean;
     ref(): void;
     unref(): void;
   }
-  export function spawn(command: string, args: readonly string[], options: { env: Readonly<Record<string, string | undefined>> }): ChildProcess;
+  export function spawn(command: string, args: readonly string[], options: { detached: boolean; env: Readonly<Record<string, string | undefined>> }): ChildProcess;
 }
 
 declare module 'node:fs' {
   export const constants: { readonly X_OK: number };
   export function accessSync(path: string, mode: number): void;
   export function statSync(path: string): { isFile(): boolean };
+}
+
+declare module 'node:module' {
+  export function createRequire(from: string): { (name: string): unknown; resolve(name: string): string };
 }
 
 declare module 'node:path' {
@@ -84,6 +89,7 @@ declare module 'node:path' {
 
 declare module 'node:process' {
   export const env: Readonly<Record<string, string | undefined>>;
+  export function cwd(): string;
 }
 
 declare module 'node:util' {

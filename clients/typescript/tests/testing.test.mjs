@@ -3,7 +3,7 @@
 import assert, { AssertionError } from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
@@ -350,8 +350,9 @@ test('a server that says nothing is killed, and what it logged is told', async (
 });
 
 /** Starts a program of its own, with a queue whose URL is the first line that it prints. */
-async function program(code, env = {}) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', `import { TestQueue } from 'adjourn/testing';\n${code}`], { cwd: home, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+async function program(code, { env = {}, ...options } = {}) {
+  const whole = `import { spawn } from 'node:child_process';\nimport { TestQueue } from 'adjourn/testing';\n${code}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', whole], { cwd: home, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const said = { out: '', err: '' };
   child.stdout.on('data', (bytes) => (said.out += bytes));
   child.stderr.on('data', (bytes) => (said.err += bytes));
@@ -371,6 +372,34 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT']) {
   });
 }
 
+test('no other process keeps a server alive: not other servers, nor what is started before, at the same moment, or after', async (t) => {
+  const { child, said, closed } = await program(`
+    const sleeper = () => spawn('sleep', ['60'], { detached: true, stdio: 'ignore' }).pid;
+    const before = sleeper();
+    const starting = [TestQueue.start(), TestQueue.start()];
+    const during = sleeper();
+    const queues = await Promise.all(starting);
+    console.log(JSON.stringify({ urls: queues.map(({ url }) => url), sleepers: [before, during, sleeper()] }));
+    setInterval(() => {}, 1_000);`);
+  const { urls, sleepers } = JSON.parse(await until('it started', () => said.out.includes('\n') && said.out));
+  t.after(() => sleepers.forEach((pid) => process.kill(pid, 'SIGKILL')));
+  child.kill('SIGKILL');
+  await closed;
+  for (const url of urls) await until('the server is gone', () => isGone(url));
+  for (const pid of sleepers) assert.ok(process.kill(pid, 0), 'it runs still');
+});
+
+test('a signal for all processes of a terminal does not reach the server', async (t) => {
+  const { child, said, closed } = await program('console.log((await TestQueue.start()).url); setInterval(() => {}, 1_000);', { detached: true });
+  const url = (await until('it started', () => said.out.includes('\n') && said.out)).trim();
+  t.after(() => child.kill('SIGKILL'));
+  process.kill(-child.pid, 'SIGSTOP');
+  assert.equal(await isGone(url), false);
+  process.kill(-child.pid, 'SIGKILL');
+  await closed;
+  await until('the server is gone', () => isGone(url));
+});
+
 test('the server ends with a test that throws and stops nothing', async () => {
   const { said, closed } = await program(`const queue = await TestQueue.start(); console.log(queue.url); throw new Error('the test failed');`);
   assert.equal((await closed)[0], 1);
@@ -378,26 +407,57 @@ test('the server ends with a test that throws and stops nothing', async () => {
   await until('the server is gone', () => isGone(said.out.trim()));
 });
 
-test('the binary is that of ADJOURN_BIN, else of PATH, else the error says what to do; other settings of the environment do not count', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'adjourn-ts-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+/** What a program says that starts a queue. It runs in a folder where `adjourn` is a copy of this package, maybe beside others. */
+async function startIn(folder, env) {
   const start = 'try { const queue = await TestQueue.start(); await queue.stop(); console.log("started"); } catch (error) { console.log(`${error.name}: ${error.message}`); }';
-  const says = async (env) => {
-    const { said, closed } = await program(start, env);
-    await closed;
-    return said.out.trim();
-  };
-  const path = (...folders) => [...folders, process.env.PATH].join(delimiter);
-  const bare = '/usr/bin:/bin';
-  assert.match(await says({ ADJOURN_BIN: '', PATH: bare }), /^UsageError: tests need the Adjourn server: there is no "adjourn" in PATH, and ADJOURN_BIN is not set\. Install adjourn, or set ADJOURN_BIN to the path of its binary$/);
+  const { said, closed } = await program(start, { cwd: folder, env });
+  await closed;
+  return said.out.trim() || said.err;
+}
+
+function emptyProject(t) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'adjourn-ts-')));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const copy = join(folder, 'node_modules', 'adjourn');
+  for (const part of ['package.json', 'dist']) cpSync(new URL(part, home), join(copy, part), { recursive: true });
+  return folder;
+}
+
+const BARE = '/usr/bin:/bin';
+
+test('the binary is that of ADJOURN_BIN, else of PATH, else the error says what to do; other settings of the environment do not count', async (t) => {
+  const folder = emptyProject(t);
+  const says = (env) => startIn(folder, env);
+  assert.match(await says({ ADJOURN_BIN: '', PATH: BARE }), /^UsageError: tests need the Adjourn server: ADJOURN_BIN is not set, there is no package adjourn-server, and no "adjourn" in PATH\. Set ADJOURN_BIN to the path of its binary, or put it into PATH as adjourn$/);
   assert.match(await says({ ADJOURN_BIN: join(folder, 'none') }), /^UsageError: .*ADJOURN_BIN is ".*none", which cannot be run/);
   symlinkSync(binary(), join(folder, 'adjourn'));
   mkdirSync(join(folder, 'first', 'adjourn'), { recursive: true });
-  assert.equal(await says({ ADJOURN_BIN: '', PATH: path(join(folder, 'first'), folder) }), 'started');
+  assert.equal(await says({ ADJOURN_BIN: '', PATH: [join(folder, 'first'), folder, BARE].join(delimiter) }), 'started');
   assert.match(await says({ ADJOURN_BIN: folder }), /^UsageError: .*which cannot be run/);
   assert.equal(await says({ ADJOURN_CONFIG: join(folder, 'none.toml'), ADJOURN_LISTEN: '127.0.0.1:1', ADJOURN_DATA: folder }), 'started');
   writeFileSync(join(folder, 'old'), '#!/bin/sh\necho "unexpected argument --clock" >&2\nexit 2\n', { mode: 0o755 });
   assert.match(await says({ ADJOURN_BIN: join(folder, 'old') }), /^Error: the Adjourn server did not start\. .*It said: unexpected argument --clock$/);
+});
+
+test('the binary of the package adjourn-server comes after ADJOURN_BIN and before PATH, seen from the project or from this package', async (t) => {
+  const folder = emptyProject(t);
+  const server = (modules, path) => {
+    const home = join(modules, 'node_modules', 'adjourn-server');
+    mkdirSync(home, { recursive: true });
+    writeFileSync(join(home, 'package.json'), '{ "name": "adjourn-server", "version": "0.1.0", "main": "index.js" }');
+    writeFileSync(join(home, 'index.js'), `exports.binaryPath = () => ${JSON.stringify(path)};`);
+  };
+  const none = join(folder, 'none');
+  writeFileSync(join(folder, 'adjourn'), '#!/bin/sh\necho "that of PATH" >&2\nexit 2\n', { mode: 0o755 });
+  const says = (env = {}) => startIn(folder, { ADJOURN_BIN: '', PATH: [folder, BARE].join(delimiter), ...env });
+  assert.match(await says(), /that of PATH$/);
+  server(join(folder, 'node_modules', 'adjourn'), binary());
+  assert.equal(await says(), 'started', 'a dependency that only this package sees');
+  server(folder, none);
+  assert.match(await says(), /^UsageError: .*that of the package adjourn-server is ".*none", which cannot be run/, 'that of the project is first');
+  assert.equal(await says({ ADJOURN_BIN: binary() }), 'started');
+  server(folder, binary());
+  assert.equal(await says(), 'started');
 });
 
 test('more arguments of the server; what it does not know is told', async (t) => {
