@@ -21,6 +21,7 @@ import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields,
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
+import type { SendTraced } from './tracing.js';
 import { wholeNumber } from './whole-number.js';
 
 /** What became of one job of a push. */
@@ -132,13 +133,14 @@ export class Client extends OperatorCalls {
    */
   async push(topic: string, body: unknown, options: JobOptions & PushOptions = {}): Promise<bigint> {
     checkTopic(topic);
-    const job = newJobValue({ ...pushOptions(options), body }, this.config.pushHeaders(topic));
-    const { signal, idempotencyKey } = options;
-    const isAlone = signal !== undefined || idempotencyKey !== undefined;
-    const outcome = isAlone ? (await this.pushAll(topic, [job], { signal, idempotencyKey }))[0]! : await this.gathered.push(topic, job);
-    const result = pushResult(outcome);
-    if (result.outcome === 'refused') throw result.error;
-    return result.id;
+    const { signal, idempotencyKey } = pushOptions(options);
+    const [result] = await this.traced(topic, 1, idempotencyKey, async (headers) => {
+      const job = newJobValue({ ...options, body }, this.config.pushHeaders(topic), headers);
+      const isAlone = signal !== undefined || idempotencyKey !== undefined;
+      return (isAlone ? await this.pushAll(topic, [job], { signal, idempotencyKey }) : [await this.gathered.push(topic, job)]).map(pushResult);
+    });
+    if (result!.outcome === 'refused') throw result!.error;
+    return result!.id;
   }
 
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
@@ -146,8 +148,18 @@ export class Client extends OperatorCalls {
     checkTopic(topic);
     if (!Array.isArray(jobs)) throw new UsageError('pushMany takes a list of jobs: write [{ body: ... }]');
     const { signal, idempotencyKey } = onlyKnown('pushMany', options, PUSH_MANY_OPTIONS);
-    const headers = this.config.pushHeaders(topic);
-    return (await this.pushAll(topic, jobs.map((job) => newJobValue(listedJob(job), headers)), { signal, idempotencyKey })).map(pushResult);
+    return this.traced(topic, jobs.length, idempotencyKey, async (headers) => {
+      const defaults = this.config.pushHeaders(topic);
+      const values = jobs.map((job) => newJobValue(listedJob(job), defaults, headers));
+      return (await this.pushAll(topic, values, { signal, idempotencyKey })).map(pushResult);
+    });
+  }
+
+  /** Under a key of the caller no trace goes into the jobs: when the call is made again, they must be the same in every header. */
+  private traced(topic: string, jobs: number, idempotencyKey: bigint | undefined, send: SendTraced): Promise<PushResult[]> {
+    const { tracing } = this.config;
+    if (!tracing) return send({});
+    return tracing.push({ topic, jobs }, (headers) => send(idempotencyKey === undefined ? headers : {}));
   }
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], { signal, idempotencyKey }: Given<PushOptions>): Promise<PushOutcome[]> {

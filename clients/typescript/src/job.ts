@@ -119,11 +119,6 @@ export class Job implements Lease {
     return decodeText(this.body);
   }
 
-  /** The trace that the producer was in, if it said so. */
-  get traceparent(): string | undefined {
-    return this.headers['traceparent'];
-  }
-
   /** The work is done: the job is removed. */
   finish(): Promise<void> {
     return this.owner.finishOne(this);

@@ -5,10 +5,11 @@ import { CONTENT_TYPE, JSON_TYPE, TEXT_TYPE, encodeBody } from './body.js';
 import type { PushOptions } from './client.js';
 import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
+import { utf8Bytes } from './protocol/bytes.js';
 import { keyFault, topicFault } from './protocol/checks.js';
 import { DUE_KIND, IF_EXISTS, IF_EXISTS_NAMES } from './protocol/choices.js';
 import { ATTRIBUTES } from './protocol/elements.js';
-import { PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
+import { HEADERS_BYTES_MAX, PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
 import type { Attributes, NewJobValue } from './protocol/messages.js';
 import { durationMs, instantMs, type Instant } from './time.js';
 
@@ -94,8 +95,11 @@ export function listedJob(job: NewJob): NewJob {
   return onlyKnown('a job', isBytes ? (null as unknown as NewJob) : job, NEW_JOB, '; a body alone is written { body: ... }');
 }
 
-/** One job of a PUSH. */
-export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string, string>>): NewJobValue {
+type NamedHeaders = Readonly<Record<string, string>>;
+type Header = NonNullable<Attributes['headers']>[number];
+
+/** One job of a PUSH. `traced` are headers that it gets if it does not have them, and if there is room. */
+export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced: NamedHeaders): NewJobValue {
   const { bytes, contentType } = encodeBody(job.body);
   if (job.delayMs !== undefined && job.at !== undefined) throw new UsageError('delayMs and at exclude each other');
   if (job.key !== undefined) checkKey(job.key);
@@ -109,7 +113,7 @@ export function newJobValue(job: NewJob, defaultHeaders: Readonly<Record<string,
     ttrMs: job.ttrMs === undefined ? 0 : ttrOf(job.ttrMs),
     ifExists,
     key: job.key ?? '',
-    attributes: attributesOf(job, contentType, defaultHeaders),
+    attributes: attributesOf(job, contentType, defaultHeaders, traced),
     body: bytes,
   };
 }
@@ -120,13 +124,13 @@ const WITH_TYPE: Readonly<Record<string, Attributes>> = {
   [TEXT_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, TEXT_TYPE]] as const }),
 };
 
-function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: Readonly<Record<string, string>>): Attributes {
+function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: NamedHeaders, traced: NamedHeaders): Attributes {
   const defaults = headersOf('pushHeaders of connect', defaultHeaders);
-  const isPlain = defaults.length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  const isPlain = defaults.length === 0 && Object.keys(traced).length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
   if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
   const own = job.headers === undefined ? [] : headersOf('headers', job.headers);
   const named = new Map([...(contentType === null ? [] : [[CONTENT_TYPE, contentType] as const]), ...defaults, ...own]);
-  const headers = [...wireHeaders(job.attributes), ...named];
+  const headers = withTrace([...wireHeaders(job.attributes), ...named], traced);
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
   const { attemptsMax = 1 } = job;
   if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
@@ -143,8 +147,25 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: R
   });
 }
 
+/** A job is pushed with a part of its trace, or without one, rather than refused for it. */
+function withTrace(headers: readonly Header[], traced: NamedHeaders): readonly Header[] {
+  const all = [...headers];
+  let bytes = all.reduce((sum, header) => sum + bytesOf(header), 0);
+  for (const header of headersOf('the headers of tracing', traced)) {
+    const size = bytesOf(header);
+    if (bytes + size > HEADERS_BYTES_MAX || all.some(([name]) => name === header[0])) continue;
+    all.push(header);
+    bytes += size;
+  }
+  return all;
+}
+
+function bytesOf([name, value]: Header): number {
+  return utf8Bytes(name) + utf8Bytes(value);
+}
+
 /** Headers by their names. One that is `undefined` is not there. */
-function headersOf(what: string, headers: Readonly<Record<string, string>>): [string, string][] {
+function headersOf(what: string, headers: NamedHeaders): [string, string][] {
   // A list, a Map, or the Headers of fetch would be lost, or would have other names.
   if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
     throw new UsageError(`${what} must be an object of names and texts: write { name: 'text' }`);
@@ -157,7 +178,7 @@ function headersOf(what: string, headers: Readonly<Record<string, string>>): [st
 }
 
 /** The headers of attributes as they stand on the wire. */
-function wireHeaders(attributes: Attributes | undefined): NonNullable<Attributes['headers']> {
+function wireHeaders(attributes: Attributes | undefined): readonly Header[] {
   if (attributes === undefined) return [];
   const { headers = [], fairnessKey = '' } = onlyKnown('attributes', attributes, ATTRIBUTES);
   if (typeof fairnessKey !== 'string') throw new UsageError('attributes.fairnessKey must be a text');

@@ -5,6 +5,7 @@ import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
 import { CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
+import type { Tracing } from './tracing.js';
 import { dialTcp, tlsDialer, type Address, type Dialer, type TlsOptions } from './transport.js';
 
 /** What the client has to tell besides the results of calls. */
@@ -57,8 +58,10 @@ export interface ConnectOptions {
   pendingBytesMax?: number;
   /** Is told what happens. Without it, warnings and errors go to `console.warn`; `() => {}` silences them. */
   log?: (entry: LogEntry) => void;
-  /** Headers for a job that is pushed, for example `traceparent`. Headers of the job itself win. */
+  /** Headers for a job that is pushed, for example who pushed it. Headers of the job itself win. */
   pushHeaders?: (topic: string) => Readonly<Record<string, string>>;
+  /** Traces pushes and handlers: `openTelemetry` of `adjourn/opentelemetry`. */
+  tracing?: Tracing;
   /** Whom to believe, and what to show, where an address begins with `adjourns://`. */
   tls?: TlsOptions;
   /** Makes the connections itself, through a tunnel for example. Then addresses are plain. */
@@ -85,6 +88,7 @@ export interface Config {
   readonly pendingBytesMax: number;
   readonly log: (entry: LogEntry) => void;
   readonly pushHeaders: (topic: string) => Readonly<Record<string, string>>;
+  readonly tracing: Tracing | null;
   readonly dialer: Dialer;
   readonly clock: Clock;
 }
@@ -103,6 +107,7 @@ const CONNECT_OPTIONS: Names<ConnectOptions> = {
   pendingBytesMax: true,
   log: true,
   pushHeaders: true,
+  tracing: true,
   tls: true,
   dialer: true,
   clock: true,
@@ -133,6 +138,7 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
     log: guarded(options.log ?? warn),
     pushHeaders: options.pushHeaders ?? (() => ({})),
+    tracing: tracingOf(options.tracing),
     dialer: dialerOf(options, isSecure),
     clock: options.clock ?? systemClock,
   };
@@ -159,6 +165,12 @@ function guarded(log: (entry: LogEntry) => void): Config['log'] {
 function milliseconds(name: string, value: number, min = 0): number {
   if (!Number.isSafeInteger(value) || value < min) throw new UsageError(`${name} must be a whole number from ${min} on, not ${value}`);
   return value;
+}
+
+function tracingOf(tracing: Tracing | undefined): Tracing | null {
+  if (tracing === undefined) return null;
+  if (typeof tracing?.push === 'function' && typeof tracing.process === 'function') return tracing;
+  throw new UsageError('tracing has the functions push and process: write tracing: openTelemetry, which is in adjourn/opentelemetry');
 }
 
 function dialerOf({ dialer, tls }: ConnectOptions, isSecure: boolean): Dialer {

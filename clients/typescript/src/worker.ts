@@ -17,6 +17,7 @@ import { LeaseKeeper } from './lease-keeper.js';
 import { utf8 } from './protocol/bytes.js';
 import { REASON_BYTES_MAX } from './protocol/limits.js';
 import type { Subscription } from './subscription.js';
+import { sound, textOf } from './thrown.js';
 import { durationMs } from './time.js';
 
 export interface HandlerContext {
@@ -28,7 +29,7 @@ export interface HandlerContext {
 }
 
 export type Handler = (job: Job, context: HandlerContext) => unknown;
-/** Runs around each handler, for example to continue a trace: the first one is the outermost. */
+/** Runs around each handler: the first one is the outermost. */
 export type Middleware = (job: Job, context: HandlerContext, next: () => Promise<void>) => Promise<void>;
 
 export interface WorkerOptions {
@@ -149,7 +150,8 @@ export class Worker implements Stoppable, AsyncDisposable {
     this.failures = new FailureLog(client.config.clock, client.config.log);
     const { middleware = [] } = options;
     if (!Array.isArray(middleware) || !middleware.every((one) => typeof one === 'function')) throw new UsageError('middleware must be a list of functions');
-    this.run = compose(middleware, options.handler);
+    const { tracing } = client.config;
+    this.run = compose(tracing ? [tracing.process, ...middleware] : middleware, options.handler);
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
@@ -353,26 +355,6 @@ function compose(middleware: readonly Middleware[], handler: Handler): (job: Job
     await step(0);
   };
 }
-
-function textOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message || error.name : error);
-  } catch {
-    return WITHOUT_TEXT;
-  }
-}
-
-/** What a handler threw, or an error in place of what cannot even be asked whether it is one. */
-function sound(error: unknown): unknown {
-  try {
-    void (error instanceof Error);
-    return error;
-  } catch {
-    return new Error(WITHOUT_TEXT);
-  }
-}
-
-const WITHOUT_TEXT = 'the handler failed without a text';
 
 /** As much of a text as a reason holds, in whole characters. */
 function cut(text: string): string {

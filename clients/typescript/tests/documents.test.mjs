@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { emptyProject } from './support/project.mjs';
 import { Server } from './support/server.mjs';
 
 const run = promisify(execFile);
@@ -86,11 +87,19 @@ test('CommonJS programs get the same client', async () => {
   const code = `
     const { connect, UsageError } = require('adjourn');
     const { startQueue } = require('adjourn/testing');
+    const { openTelemetry } = require('adjourn/opentelemetry');
     const { encodeRequest } = require('adjourn/protocol');
-    connect('http://x').catch((error) => console.log(error instanceof UsageError, typeof startQueue, encodeRequest('PING', 1, {}).length));
+    connect('http://x').catch((error) => console.log(error instanceof UsageError, typeof startQueue, typeof openTelemetry.push, encodeRequest('PING', 1, {}).length));
   `;
   const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', code], { cwd: fileURLToPath(folder) });
-  assert.equal(stdout, 'true function 12\n');
+  assert.equal(stdout, 'true function function 12\n');
+});
+
+test('without OpenTelemetry there is all but its binding', async (t) => {
+  const cwd = emptyProject(t);
+  const says = async (name) => (await run(process.execPath, ['--input-type=module', '-e', `import('${name}').then(() => console.log('loaded'), (error) => console.log(error.message))`], { cwd })).stdout;
+  for (const name of ['adjourn', 'adjourn/testing', 'adjourn/protocol']) assert.equal(await says(name), 'loaded\n', name);
+  assert.match(await says('adjourn/opentelemetry'), /Cannot find package '@opentelemetry\/api'/);
 });
 
 test('the package has what it promises', () => {

@@ -54,7 +54,7 @@ test('a job goes from push to finish, with its body and headers', async () => {
   assert.equal(job.id, id);
   assert.deepEqual(job.value(), { order: 17 });
   assert.equal(job.headers['content-type'], 'application/json');
-  assert.equal(job.traceparent, '00-abc');
+  assert.equal(job.headers['traceparent'], '00-abc');
   assert.deepEqual([job.key, job.priority, job.attempts, job.topic], ['k', 5, 1, t]);
   assert.ok(job.leaseLeftMs > 25_000 && job.leaseLeftMs <= 30_000, `${job.leaseLeftMs}`);
   await job.finish();

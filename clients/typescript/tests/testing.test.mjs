@@ -3,7 +3,7 @@
 import assert, { AssertionError } from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
@@ -12,6 +12,7 @@ import { TestQueue, startQueue } from 'adjourn/testing';
 import { ServerProcess } from '../dist/esm/testing/server.js';
 import { cuttable } from './support/cuttable.mjs';
 import { ManualClock } from './support/manual-clock.mjs';
+import { emptyProject } from './support/project.mjs';
 import { binary } from './support/server.mjs';
 import { until } from './support/until.mjs';
 
@@ -407,20 +408,12 @@ test('the server ends with a test that throws and stops nothing', async () => {
   await until('the server is gone', () => isGone(said.out.trim()));
 });
 
-/** What a program says that starts a queue. It runs in a folder where `adjourn` is a copy of this package, maybe beside others. */
+/** What a program says that starts a queue, in the folder of a project. */
 async function startIn(folder, env) {
   const start = 'try { const queue = await TestQueue.start(); await queue.stop(); console.log("started"); } catch (error) { console.log(`${error.name}: ${error.message}`); }';
   const { said, closed } = await program(start, { cwd: folder, env });
   await closed;
   return said.out.trim() || said.err;
-}
-
-function emptyProject(t) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'adjourn-ts-')));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const copy = join(folder, 'node_modules', 'adjourn');
-  for (const part of ['package.json', 'dist']) cpSync(new URL(part, home), join(copy, part), { recursive: true });
-  return folder;
 }
 
 const BARE = '/usr/bin:/bin';

@@ -21,6 +21,7 @@ const all = async (iterable) => {
 const WRONG = [
   [() => connect(server.url, { timeout: 5 }), /connect has no option "timeout": there are/],
   [() => connect(server.url, { connectTimeout: 5 }), /write connectTimeoutMs/],
+  [() => connect(server.url, { tracing: true }), /write tracing: openTelemetry/],
   [() => connect('adjourns://127.0.0.1:1', { tls: { certFile: 'x' } }), /tls has no option "certFile": write cert/],
   [() => q.push('t', 'x', { delay: 5 }), /a job has no option "delay": write delayMs/],
   [() => q.push('t', 'x', { attempts: 5 }), /write attemptsMax/],
@@ -100,7 +101,7 @@ for (const [at, [call, says]] of WRONG.entries()) {
 }
 
 test('a header without a value is not there, and a default one is checked, too', async () => {
-  let given = { traceparent: undefined, a: 'default', b: 'default' };
+  let given = { none: undefined, a: 'default', b: 'default' };
   const other = await connect(server.url, { pushHeaders: () => given });
   const id = await other.push('headers', 'x', { headers: { a: 'own', c: undefined }, attributes: { headers: [['d', 'wire']] } });
   assert.deepEqual({ ...(await other.get(id)).headers }, { 'content-type': 'text/plain; charset=utf-8', a: 'own', b: 'default', d: 'wire' });

@@ -1,0 +1,16 @@
+/** The hook for traces, of which `adjourn/opentelemetry` is one. The rest of the client knows no library for them. */
+
+import type { PushResult } from './client.js';
+import type { Middleware } from './worker.js';
+
+export interface Tracing {
+  /**
+   * Runs around each push. It calls `send` once, and at once, with the headers that carry the trace, and returns the results: one for
+   * each job. A header that a job has already wins; one that has no room in it is left out.
+   */
+  push(pushed: { readonly topic: string; readonly jobs: number }, send: SendTraced): Promise<PushResult[]>;
+  /** Runs around each handler and all other middleware. */
+  readonly process: Middleware;
+}
+
+export type SendTraced = (headers: Readonly<Record<string, string>>) => Promise<PushResult[]>;
