@@ -65,6 +65,21 @@ test('the plain program of the README', async () => {
   assert.deepEqual(await output('plain.cjs'), ['']);
 });
 
+test('the traces of the README', async () => {
+  // The SDK of the application is loaded before its program, and prints the spans at the end.
+  const sdk = new URL('tests/support/spans.mjs', home);
+  const shown = `import { takeSpans } from '${sdk}';
+    const spans = () => takeSpans().map((span) => [span.name, span.parentSpanContext?.spanId, span.spanContext().spanId]);
+    process.on('exit', () => console.log(JSON.stringify(spans())));`;
+  const { stdout } = await run(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(shown)}`, path('traces.ts')], { timeout: 20_000 });
+  const spans = JSON.parse(stdout);
+  const nameOf = (id) => spans.find(([, , own]) => own === id)?.[0];
+  assert.deepEqual(
+    spans.map(([name, parent]) => [name, nameOf(parent)]),
+    [['push invoices', 'place order'], ['place order', undefined], ['write invoice', 'process invoices'], ['process invoices', 'push invoices']],
+  );
+});
+
 test('the test of the README', async () => {
   // A runner of its own, not a part of this one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
