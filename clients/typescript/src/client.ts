@@ -10,7 +10,7 @@ import { GatheredPushes, type PushOutcome, type PushSender } from './gathered-pu
 import { Held } from './held.js';
 import { Job, type JobOwner, type Lease, type ReleaseHow } from './job.js';
 import { onlyKnown, type Names } from './known.js';
-import { checkTopic, listedJob, newJobValue, pushOptions, ttrOf, type JobOptions, type NewJob } from './new-job.js';
+import { checkTopic, listedJob, newJobValue, pushOptions, ttrOf, type JobOptions, type NamedHeaders, type NewJob } from './new-job.js';
 import { OperatorCalls } from './operator-calls.js';
 import { configOf, type Config, type ConnectOptions } from './options.js';
 import { CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, IDEMPOTENT_LIST_JOBS_MAX, REASON_BYTES_MAX, RELEASE_BY_BACKOFF, RELEASE_NOT_STARTED, RELEASE_PARKED, RESERVE_TOPICS_MAX, WAIT_MS_MAX } from './protocol/limits.js';
@@ -21,7 +21,7 @@ import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields,
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
-import type { SendTraced } from './tracing.js';
+import type { Pushed, Tracing } from './tracing.js';
 import { wholeNumber } from './whole-number.js';
 
 /** What became of one job of a push. */
@@ -78,6 +78,9 @@ export interface Stoppable {
   stopFor(timeoutMs: number): Promise<boolean>;
 }
 
+/** Sends jobs with the headers of their trace. */
+type Send = (traced: NamedHeaders | null) => Promise<PushResult[]>;
+
 /** Options that were taken apart. */
 type Given<T> = { readonly [K in keyof T]: T[K] | undefined };
 
@@ -133,14 +136,24 @@ export class Client extends OperatorCalls {
    */
   async push(topic: string, body: unknown, options: JobOptions & PushOptions = {}): Promise<bigint> {
     checkTopic(topic);
-    const { signal, idempotencyKey } = pushOptions(options);
-    const [result] = await this.traced(topic, 1, idempotencyKey, async (headers) => {
-      const job = newJobValue({ ...options, body }, this.config.pushHeaders(topic), headers);
-      const isAlone = signal !== undefined || idempotencyKey !== undefined;
-      return (isAlone ? await this.pushAll(topic, [job], { signal, idempotencyKey }) : [await this.gathered.push(topic, job)]).map(pushResult);
-    });
-    if (result!.outcome === 'refused') throw result!.error;
-    return result!.id;
+    const job = { ...pushOptions(options), body };
+    const { tracing } = this.config;
+    const result = tracing ? await this.pushTraced(tracing, topic, job) : pushResult(await this.pushOne(topic, job, null));
+    if (result.outcome === 'refused') throw result.error;
+    return result.id;
+  }
+
+  private async pushTraced(tracing: Tracing, topic: string, job: NewJob & PushOptions): Promise<PushResult> {
+    const send: Send = async (headers) => [pushResult(await this.pushOne(topic, job, headers))];
+    const [result] = await traced(tracing, { topic, jobs: 1 }, job, send);
+    return result!;
+  }
+
+  private pushOne(topic: string, job: NewJob & PushOptions, traced: NamedHeaders | null): Promise<PushOutcome> {
+    const value = newJobValue(job, this.config.pushHeaders(topic), traced);
+    const { signal, idempotencyKey } = job;
+    const isAlone = signal !== undefined || idempotencyKey !== undefined;
+    return isAlone ? this.pushAll(topic, [value], { signal, idempotencyKey }).then(([outcome]) => outcome!) : this.gathered.push(topic, value);
   }
 
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
@@ -148,18 +161,13 @@ export class Client extends OperatorCalls {
     checkTopic(topic);
     if (!Array.isArray(jobs)) throw new UsageError('pushMany takes a list of jobs: write [{ body: ... }]');
     const { signal, idempotencyKey } = onlyKnown('pushMany', options, PUSH_MANY_OPTIONS);
-    return this.traced(topic, jobs.length, idempotencyKey, async (headers) => {
+    const send: Send = async (headers) => {
       const defaults = this.config.pushHeaders(topic);
       const values = jobs.map((job) => newJobValue(listedJob(job), defaults, headers));
       return (await this.pushAll(topic, values, { signal, idempotencyKey })).map(pushResult);
-    });
-  }
-
-  /** Under a key of the caller no trace goes into the jobs: when the call is made again, they must be the same in every header. */
-  private traced(topic: string, jobs: number, idempotencyKey: bigint | undefined, send: SendTraced): Promise<PushResult[]> {
+    };
     const { tracing } = this.config;
-    if (!tracing) return send({});
-    return tracing.push({ topic, jobs }, (headers) => send(idempotencyKey === undefined ? headers : {}));
+    return tracing ? traced(tracing, { topic, jobs: jobs.length }, options, send) : send(null);
   }
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], { signal, idempotencyKey }: Given<PushOptions>): Promise<PushOutcome[]> {
@@ -399,6 +407,11 @@ class Sender implements PushSender {
   async send(topic: string, jobs: NewJobValue[]): Promise<readonly PushOutcome[]> {
     return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n, listJobs: 0 }, 'PUSHED')).results;
   }
+}
+
+/** Under a key of the caller no trace goes into the jobs: when the call is made again, they must be the same in every header. */
+function traced(tracing: Tracing, pushed: Pushed, { idempotencyKey }: PushOptions, send: Send): Promise<PushResult[]> {
+  return tracing.push(pushed, (headers) => send(idempotencyKey === undefined ? headers : null));
 }
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {

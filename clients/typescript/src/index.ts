@@ -15,7 +15,7 @@ export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, Wor
 export { ThreadPool, type ThreadContext, type ThreadHandler, type ThreadJob, type ThreadPoolOptions } from './thread-pool.js';
 export type { Subscription } from './subscription.js';
 export type { Job, BuryReason, JobInfo, JobRef, JobState, Lease, ReleaseHow, Unknown } from './job.js';
-export type { IfExists, JobOptions, NewJob } from './new-job.js';
+export type { IfExists, JobOptions, NamedHeaders, NewJob } from './new-job.js';
 export type { JobBackoff } from './backoff.js';
 export type { JobFilter } from './filter.js';
 export type { Late, TopicPolicy, TopicPolicyChange } from './topic-policy.js';
@@ -23,7 +23,7 @@ export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, Stage, T
 export type { ConnectOptions, LogEntry } from './options.js';
 export type { Address, Dialer, TlsOptions, Transport, TransportEvents } from './transport.js';
 export { systemClock, type Clock } from './clock.js';
-export type { SendTraced, Tracing } from './tracing.js';
+export type { Pushed, Tracing } from './tracing.js';
 export type { Instant } from './time.js';
 export { BodyError } from './body.js';
 export * from './errors.js';

@@ -95,11 +95,11 @@ export function listedJob(job: NewJob): NewJob {
   return onlyKnown('a job', isBytes ? (null as unknown as NewJob) : job, NEW_JOB, '; a body alone is written { body: ... }');
 }
 
-type NamedHeaders = Readonly<Record<string, string>>;
+export type NamedHeaders = Readonly<Record<string, string>>;
 type Header = NonNullable<Attributes['headers']>[number];
 
-/** One job of a PUSH. `traced` are headers that it gets if it does not have them, and if there is room. */
-export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced: NamedHeaders): NewJobValue {
+/** One job of a PUSH. `traced` are headers that it gets if it has none of that name, and if there is room. */
+export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced: NamedHeaders | null): NewJobValue {
   const { bytes, contentType } = encodeBody(job.body);
   if (job.delayMs !== undefined && job.at !== undefined) throw new UsageError('delayMs and at exclude each other');
   if (job.key !== undefined) checkKey(job.key);
@@ -124,13 +124,14 @@ const WITH_TYPE: Readonly<Record<string, Attributes>> = {
   [TEXT_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, TEXT_TYPE]] as const }),
 };
 
-function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: NamedHeaders, traced: NamedHeaders): Attributes {
+function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: NamedHeaders, traced: NamedHeaders | null): Attributes {
   const defaults = headersOf('pushHeaders of connect', defaultHeaders);
-  const isPlain = defaults.length === 0 && Object.keys(traced).length === 0 && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  const isPlain = defaults.length === 0 && traced === null && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
   if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
   const own = job.headers === undefined ? [] : headersOf('headers', job.headers);
   const named = new Map([...(contentType === null ? [] : [[CONTENT_TYPE, contentType] as const]), ...defaults, ...own]);
-  const headers = withTrace([...wireHeaders(job.attributes), ...named], traced);
+  const given = [...wireHeaders(job.attributes), ...named];
+  const headers = traced === null ? given : withTrace(given, traced);
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
   const { attemptsMax = 1 } = job;
   if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');

@@ -1,6 +1,7 @@
 /** The hook for traces, of which `adjourn/opentelemetry` is one. The rest of the client knows no library for them. */
 
 import type { PushResult } from './client.js';
+import type { NamedHeaders } from './new-job.js';
 import type { Middleware } from './worker.js';
 
 export interface Tracing {
@@ -8,9 +9,13 @@ export interface Tracing {
    * Runs around each push. It calls `send` once, and at once, with the headers that carry the trace, and returns the results: one for
    * each job. A header that a job has already wins; one that has no room in it is left out.
    */
-  push(pushed: { readonly topic: string; readonly jobs: number }, send: SendTraced): Promise<PushResult[]>;
+  push(pushed: Pushed, send: (headers: NamedHeaders) => Promise<PushResult[]>): Promise<PushResult[]>;
   /** Runs around each handler and all other middleware. */
   readonly process: Middleware;
 }
 
-export type SendTraced = (headers: Readonly<Record<string, string>>) => Promise<PushResult[]>;
+/** What is pushed: so many jobs to one topic. */
+export interface Pushed {
+  readonly topic: string;
+  readonly jobs: number;
+}
