@@ -21,7 +21,6 @@ import type { NewJobValue, RequestFields, RequestName, Response, ResponseFields,
 import { batchesOf } from './push-batches.js';
 import { Subscription } from './subscription.js';
 import { durationMs } from './time.js';
-import type { Pushed, Tracing } from './tracing.js';
 import { wholeNumber } from './whole-number.js';
 
 /** What became of one job of a push. */
@@ -77,9 +76,6 @@ export interface Stoppable {
   /** Stops within its own time, or within `timeoutMs` if that is longer. Says whether nothing goes on any more. */
   stopFor(timeoutMs: number): Promise<boolean>;
 }
-
-/** Sends jobs with the headers of their trace. */
-type Send = (traced: NamedHeaders | null) => Promise<PushResult[]>;
 
 /** Options that were taken apart. */
 type Given<T> = { readonly [K in keyof T]: T[K] | undefined };
@@ -138,22 +134,18 @@ export class Client extends OperatorCalls {
     checkTopic(topic);
     const job = { ...pushOptions(options), body };
     const { tracing } = this.config;
-    const result = tracing ? await this.pushTraced(tracing, topic, job) : pushResult(await this.pushOne(topic, job, null));
+    const result = tracing
+      ? (await tracing.push({ topic, jobs: 1 }, async (traced) => [await this.pushOne(topic, job, traced)]))[0]!
+      : await this.pushOne(topic, job);
     if (result.outcome === 'refused') throw result.error;
     return result.id;
   }
 
-  private async pushTraced(tracing: Tracing, topic: string, job: NewJob & PushOptions): Promise<PushResult> {
-    const send: Send = async (headers) => [pushResult(await this.pushOne(topic, job, headers))];
-    const [result] = await traced(tracing, { topic, jobs: 1 }, job, send);
-    return result!;
-  }
-
-  private pushOne(topic: string, job: NewJob & PushOptions, traced: NamedHeaders | null): Promise<PushOutcome> {
+  private async pushOne(topic: string, job: NewJob & PushOptions, traced?: NamedHeaders): Promise<PushResult> {
     const value = newJobValue(job, this.config.pushHeaders(topic), traced);
     const { signal, idempotencyKey } = job;
     const isAlone = signal !== undefined || idempotencyKey !== undefined;
-    return isAlone ? this.pushAll(topic, [value], { signal, idempotencyKey }).then(([outcome]) => outcome!) : this.gathered.push(topic, value);
+    return pushResult(isAlone ? (await this.pushAll(topic, [value], { signal, idempotencyKey }))[0]! : await this.gathered.push(topic, value));
   }
 
   /** Pushes jobs: one result per job, in order. More than one request takes is sent as several. */
@@ -161,13 +153,13 @@ export class Client extends OperatorCalls {
     checkTopic(topic);
     if (!Array.isArray(jobs)) throw new UsageError('pushMany takes a list of jobs: write [{ body: ... }]');
     const { signal, idempotencyKey } = onlyKnown('pushMany', options, PUSH_MANY_OPTIONS);
-    const send: Send = async (headers) => {
+    const send = async (traced?: NamedHeaders) => {
       const defaults = this.config.pushHeaders(topic);
-      const values = jobs.map((job) => newJobValue(listedJob(job), defaults, headers));
+      const values = jobs.map((job) => newJobValue(listedJob(job), defaults, traced));
       return (await this.pushAll(topic, values, { signal, idempotencyKey })).map(pushResult);
     };
     const { tracing } = this.config;
-    return tracing ? traced(tracing, { topic, jobs: jobs.length }, options, send) : send(null);
+    return tracing ? tracing.push({ topic, jobs: jobs.length }, send) : send();
   }
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], { signal, idempotencyKey }: Given<PushOptions>): Promise<PushOutcome[]> {
@@ -407,11 +399,6 @@ class Sender implements PushSender {
   async send(topic: string, jobs: NewJobValue[]): Promise<readonly PushOutcome[]> {
     return (await this.client.ask('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n, listJobs: 0 }, 'PUSHED')).results;
   }
-}
-
-/** Under a key of the caller no trace goes into the jobs: when the call is made again, they must be the same in every header. */
-function traced(tracing: Tracing, pushed: Pushed, { idempotencyKey }: PushOptions, send: Send): Promise<PushResult[]> {
-  return tracing.push(pushed, (headers) => send(idempotencyKey === undefined ? headers : null));
 }
 
 function pushResult({ outcome, code, job }: PushOutcome): PushResult {

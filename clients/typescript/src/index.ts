@@ -23,7 +23,7 @@ export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, Stage, T
 export type { ConnectOptions, LogEntry } from './options.js';
 export type { Address, Dialer, TlsOptions, Transport, TransportEvents } from './transport.js';
 export { systemClock, type Clock } from './clock.js';
-export type { Pushed, Tracing } from './tracing.js';
+export type { Tracing } from './tracing.js';
 export type { Instant } from './time.js';
 export { BodyError } from './body.js';
 export * from './errors.js';

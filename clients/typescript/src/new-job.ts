@@ -98,8 +98,8 @@ export function listedJob(job: NewJob): NewJob {
 export type NamedHeaders = Readonly<Record<string, string>>;
 type Header = NonNullable<Attributes['headers']>[number];
 
-/** One job of a PUSH. `traced` are headers that it gets if it has none of that name, and if there is room. */
-export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced: NamedHeaders | null): NewJobValue {
+/** One job of a PUSH. `traced` are the headers of the trace in which it is pushed. */
+export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced?: NamedHeaders): NewJobValue {
   const { bytes, contentType } = encodeBody(job.body);
   if (job.delayMs !== undefined && job.at !== undefined) throw new UsageError('delayMs and at exclude each other');
   if (job.key !== undefined) checkKey(job.key);
@@ -124,14 +124,14 @@ const WITH_TYPE: Readonly<Record<string, Attributes>> = {
   [TEXT_TYPE]: Object.freeze({ headers: [[CONTENT_TYPE, TEXT_TYPE]] as const }),
 };
 
-function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: NamedHeaders, traced: NamedHeaders | null): Attributes {
+function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: NamedHeaders, traced?: NamedHeaders): Attributes {
   const defaults = headersOf('pushHeaders of connect', defaultHeaders);
-  const isPlain = defaults.length === 0 && traced === null && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
+  const isPlain = defaults.length === 0 && traced === undefined && !SETS_ATTRIBUTES.some((name) => job[name] !== undefined);
   if (isPlain && contentType !== null) return WITH_TYPE[contentType]!;
-  const own = job.headers === undefined ? [] : headersOf('headers', job.headers);
-  const named = new Map([...(contentType === null ? [] : [[CONTENT_TYPE, contentType] as const]), ...defaults, ...own]);
-  const given = [...wireHeaders(job.attributes), ...named];
-  const headers = traced === null ? given : withTrace(given, traced);
+  const own = [...wireHeaders(job.attributes), ...(job.headers === undefined ? [] : headersOf('headers', job.headers))];
+  const others = new Map([...(contentType === null ? [] : [[CONTENT_TYPE, contentType] as const]), ...defaults]);
+  for (const [name] of own) others.delete(name);
+  const headers = withTrace([...others, ...own], traced);
   if (job.expiresAfterMs !== undefined && job.expiresAt !== undefined) throw new UsageError('expiresAfterMs and expiresAt exclude each other');
   const { attemptsMax = 1 } = job;
   if (!Number.isInteger(attemptsMax) || attemptsMax < 1) throw new UsageError('attemptsMax is a whole number from 1 on');
@@ -148,8 +148,9 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: N
   });
 }
 
-/** A job is pushed with a part of its trace, or without one, rather than refused for it. */
-function withTrace(headers: readonly Header[], traced: NamedHeaders): readonly Header[] {
+/** A job is pushed with a part of its trace, or without one, rather than refused for it. With a `traceparent` of its own it is in another trace. */
+function withTrace(headers: readonly Header[], traced: NamedHeaders | undefined): readonly Header[] {
+  if (traced === undefined || headers.some(([name]) => name === 'traceparent')) return headers;
   const all = [...headers];
   let bytes = all.reduce((sum, header) => sum + bytesOf(header), 0);
   for (const header of headersOf('the headers of tracing', traced)) {

@@ -6,16 +6,11 @@ import type { Middleware } from './worker.js';
 
 export interface Tracing {
   /**
-   * Runs around each push. It calls `send` once, and at once, with the headers that carry the trace, and returns the results: one for
-   * each job. A header that a job has already wins; one that has no room in it is left out.
+   * Runs around each push, of so many jobs to one topic. It calls `send` once, and at once, with the headers that carry the trace, and returns the results: one for
+   * each job. A header that a job has already wins, and with a `traceparent` it gets none; one that has no room in it is
+   * left out.
    */
-  push(pushed: Pushed, send: (headers: NamedHeaders) => Promise<PushResult[]>): Promise<PushResult[]>;
+  push(pushed: { readonly topic: string; readonly jobs: number }, send: (headers: NamedHeaders) => Promise<PushResult[]>): Promise<PushResult[]>;
   /** Runs around each handler and all other middleware. */
   readonly process: Middleware;
-}
-
-/** What is pushed: so many jobs to one topic. */
-export interface Pushed {
-  readonly topic: string;
-  readonly jobs: number;
 }

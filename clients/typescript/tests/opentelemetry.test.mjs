@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, context, createTraceState, propagation, trace } from '@opentelemetry/api';
 import { BuryJob, KeyExistsError, RetryLater, Worker } from 'adjourn';
 import { openTelemetry } from 'adjourn/opentelemetry';
 import { startQueue } from 'adjourn/testing';
@@ -154,7 +154,7 @@ test('a push that is refused has the error in its span, alone and in a batch', a
   }
 });
 
-test('a header that the job names wins, and a trace without room in the headers is left out', async (t) => {
+test('a header that the job names wins', async (t) => {
   const { queue, q } = await traced(t);
   const mine = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   new Worker(q, { topics: 'own', handler: () => {} });
@@ -162,14 +162,28 @@ test('a header that the job names wins, and a trace without room in the headers 
   await queue.idle();
   const handled = takeSpans().filter(({ name }) => name === 'process own');
   assert.deepEqual(handled.map(({ parentSpanContext }) => parentSpanContext.spanId), Array(2).fill('b'.repeat(16)));
+});
 
+test('a job with a traceparent of its own gets nothing of the active trace; with any other header of its own it does', async (t) => {
+  const { q } = await traced(t);
+  const shop = propagation.createBaggage({ shop: { value: 'berlin' } });
+  const active = propagation.setBaggage(trace.setSpanContext(context.active(), { traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), traceFlags: 1, traceState: createTraceState('vendor=1') }), shop);
+  const headersOf = async (headers) => ({ ...(await q.get(await context.with(active, () => q.push('own', Uint8Array.of(1), { headers })))).headers });
+  assert.deepEqual(await headersOf({ traceparent: 'mine' }), { traceparent: 'mine' });
+  const { traceparent, ...others } = await headersOf({ baggage: 'mine=1' });
+  assert.ok(traceparent.startsWith(`00-${'c'.repeat(32)}-`), traceparent);
+  assert.deepEqual(others, { tracestate: 'vendor=1', baggage: 'mine=1' });
+});
+
+test('a trace without room in the headers is left out', async (t) => {
+  const { q } = await traced(t);
   const large = propagation.createBaggage({ large: { value: 'x'.repeat(1_000) } });
   const headersOf = async (headers) => (await q.get(await context.with(propagation.setBaggage(context.active(), large), () => q.push('large', 'x', { headers })))).headers;
   assert.deepEqual(Object.keys(await headersOf({})).sort(), ['content-type', 'traceparent']);
   assert.deepEqual(Object.keys(await headersOf({ own: 'x'.repeat(950) })).sort(), ['content-type', 'own']);
 });
 
-test('a push is repeated with the same headers, and under a key of the caller no trace makes it another one', async (t) => {
+test('a push that the client repeats has the same headers again', async (t) => {
   const { dialer, cut } = cuttable();
   const { queue, q } = await traced(t, { dialer, reconnectWaitMsMax: 5 });
   for (let steps = 0; steps < 10; steps += 1) {
@@ -184,8 +198,20 @@ test('a push is repeated with the same headers, and under a key of the caller no
   const jobs = await queue.jobs('cut');
   assert.deepEqual(jobs.map(({ id, headers }) => [headers.traceparent.split('-')[2], String(id)]).sort(), pushes.sort());
   assert.equal(pushes.length, 10);
+});
 
-  const again = () => q.pushMany('imports', [{ body: 'a' }, { body: 'b' }], { idempotencyKey: 17n });
-  assert.deepEqual(await again(), await again());
-  assert.deepEqual((await queue.jobs('imports')).map(({ headers }) => headers.traceparent), [undefined, undefined]);
+test('a push under a key, repeated in another span, is taken once, and its handlers continue the trace of the first one', async (t) => {
+  const { queue, q } = await traced(t);
+  const push = () => inSpan('import', () => Promise.all([q.push('one', 'x', { idempotencyKey: 1n }), q.pushMany('two', [{ body: 'a' }, { body: 'b' }], { idempotencyKey: 2n })]));
+  assert.deepEqual(await push(), await push());
+  new Worker(q, { topics: ['one', 'two'], handler: () => {} });
+  await queue.idle();
+  const spans = takeSpans();
+  for (const [topic, jobs] of [['one', 1], ['two', 2]]) {
+    const [first, second] = spans.filter(({ name }) => name === `push ${topic}`);
+    assert.notEqual(first.spanContext().traceId, second.spanContext().traceId);
+    const handled = spans.filter(({ name }) => name === `process ${topic}`);
+    assert.equal(handled.length, jobs);
+    for (const one of handled) isChild(one, first);
+  }
 });

@@ -98,7 +98,7 @@ test('without a session, at most 8,192 jobs are under way: further pushes wait, 
   const welcome = { ...WELCOME, session: 0n, heartbeatMs: 0 };
   const engine = new Engine(configOf('localhost:1', { clock, withoutSession: true }), 0, welcome);
   const calls = ['a', 'b', 'c', 'd'].map((topic) => {
-    const jobs = Array.from({ length: 4_096 }, () => newJobValue({ body: 'x' }, {}, null));
+    const jobs = Array.from({ length: 4_096 }, () => newJobValue({ body: 'x' }, {}));
     return engine.call('PUSH', { sequence: 0n, topic, jobs, idempotency: 0n });
   });
   const ids = {};
