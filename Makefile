@@ -20,7 +20,7 @@ endif
 
 ## test: formatting, lints, documentation and every test; what CI runs
 .PHONY: test
-test: format lint docs fuzz-builds tests clients
+test: format lint docs fuzz-builds tests clients test-packages
 
 ## format: fail if a file is not formatted
 .PHONY: format
@@ -56,6 +56,16 @@ tests:
 clients:
 	@$(CARGO) build --quiet --locked
 	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn clients/test
+
+## packages: the server's binary as a wheel and as npm packages, in target/packages; needs Python and npm
+.PHONY: packages
+packages:
+	@packages/build
+
+## test-packages: build them, install each in an empty folder and use it; skips what is not installed, and says so
+.PHONY: test-packages
+test-packages:
+	@packages/test
 
 ## tools: install the Debian packages that the clients' tests need; needs root
 .PHONY: tools
