@@ -169,6 +169,10 @@ fn message_id(id: JobId) -> KeyValue {
 }
 
 fn carrying(job: NewJob, context: &Context) -> NewJob {
+    if job.attributes.headers().any(|(name, _)| name.eq_ignore_ascii_case("traceparent")) {
+        // It is of another trace.
+        return job;
+    }
     let mut added = NewHeaders { builder: AttributesBuilder::from(&job.attributes), job: &job };
     global::get_text_map_propagator(|propagator| propagator.inject_context(context, &mut added));
     match added.builder.build() {
