@@ -35,6 +35,27 @@ def in_process(job: adjourn.JobData) -> None:
         ctypes.PyDLL(None).sleep(60)
 
 
+class FaultyContext:
+    """A context for a handler in a process, of which one step fails."""
+
+    def __init__(self, step: str) -> None:
+        self.step = step
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fail("load")
+
+    def __enter__(self) -> None:
+        self._fail("enter")
+
+    def __exit__(self, *error: object) -> None:
+        self._fail("exit")
+
+    def _fail(self, step: str) -> None:
+        if self.step == step:
+            raise RuntimeError(f"no {step}")
+
+
 def writes_trace(job: adjourn.JobData) -> None:
     """Writes which span it runs in."""
     from opentelemetry import propagate

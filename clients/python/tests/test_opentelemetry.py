@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
-from opentelemetry import baggage, context
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry import baggage, context, propagate
+from opentelemetry.propagators.textmap import TextMapPropagator
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import (
@@ -33,6 +36,7 @@ from adjourn import NewJob, RunsIn, Worker, sync
 from adjourn.opentelemetry import OpenTelemetry
 from adjourn.protocol.requests import Push
 from adjourn.testing import Server
+from adjourn.tracing import Send
 from scripted import RESUMED, Script, pushed, quick, script
 
 OF_THE_JOB = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -111,10 +115,14 @@ async def test_one_trace_from_the_application_to_what_its_handler_does(adjourn_s
 async def test_a_job_without_a_trace_begins_one(adjourn_server: Server, traces: Traces) -> None:
     async with adjourn.connect(adjourn_server.url) as q:
         await q.push("t")
+    seen: list[object] = []
     async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q:
         with traces.app.start_as_current_span("the worker's own"):
-            async with Worker(q, "t", handler=lambda job: None):
+            token = context.attach(baggage.set_baggage("tenant", "7"))
+            async with Worker(q, "t", handler=lambda job: seen.append(baggage.get_baggage("tenant"))):
                 await adjourn_server.until_handled()
+            context.detach(token)
+    assert seen == [None]
     assert traces.one("process t").parent is None
 
 
@@ -181,17 +189,18 @@ async def test_a_push_that_fails(adjourn_server: Server, traces: Traces) -> None
             await q.push_many("many", [NewJob(key="k"), NewJob(key="k")])
     taken, refused = traces.all("push t")
     assert failure(taken) == NO_FAILURE and "message.id" not in attributes(refused)
-    assert failure(refused)[:2] == ("KeyExistsError", StatusCode.ERROR)
+    assert failure(refused)[:2] == ("KEY_EXISTS", StatusCode.ERROR)
     assert failure(traces.one("push many"))[:2] == ("BatchError", StatusCode.ERROR)
 
 
 async def test_a_header_that_a_job_names_wins(adjourn_server: Server, traces: Traces) -> None:
-    of_client = {"traceparent": "", "tenant": "7"}
+    of_client: dict[str, str] = {"Tenant": "7"}
     async with adjourn.connect(adjourn_server.url, tracing=traces.of_client, headers=lambda: of_client) as q:
-        await q.push("own", headers={"traceparent": OF_THE_JOB})
+        await q.push("own", headers={"traceparent": OF_THE_JOB, "tenant": "8"})
         await q.push("t")
         async with Worker(q, "own", "t", handler=lambda job: None):
-            adjourn_server.assert_pushed("own", where=lambda job: job.report.headers["traceparent"] == OF_THE_JOB)
+            adjourn_server.assert_pushed("own", where=lambda job: job.report.headers == {"traceparent": OF_THE_JOB, "tenant": "8"})
+            adjourn_server.assert_pushed("t", where=lambda job: {*job.report.headers} == {"Tenant", "traceparent"})
             await adjourn_server.until_handled()
     parent = traces.one("process own").parent
     assert parent is not None and f"00-{format_trace_id(parent.trace_id)}-{format_span_id(parent.span_id)}-01" == OF_THE_JOB
@@ -199,10 +208,10 @@ async def test_a_header_that_a_job_names_wins(adjourn_server: Server, traces: Tr
 
 
 async def test_what_does_not_fit_of_a_trace_is_left_out(adjourn_server: Server, traces: Traces) -> None:
-    async def pushed_with(bytes_of_baggage: int, **own: str) -> set[str]:
+    async def pushed_with(bytes_of_baggage: int, body: object = b"", **own: str) -> set[str]:
         token = context.attach(baggage.set_baggage("tenant", "7" * (bytes_of_baggage - len("tenant="))))
         try:
-            job = await q.push("t", delay=60, headers=own)
+            job = await q.push("t", body, delay=60, headers=own)
         finally:
             context.detach(token)
         (headers,) = [one.report.headers for one in adjourn_server.jobs("t") if one.report.id == job.id]
@@ -213,6 +222,10 @@ async def test_what_does_not_fit_of_a_trace_is_left_out(adjourn_server: Server, 
         assert await pushed_with(room) == {"traceparent", "baggage"}
         assert await pushed_with(room + 1) == await pushed_with(4_000) == {"traceparent"}
         assert await pushed_with(100, own="x" * 1_021) == {"own"}
+        assert await pushed_with(20, own="x" * 980) == {"own"}  # The baggage would fit, but not the trace.
+        left = 1_024 - len("own" + "traceparent" + OF_THE_JOB + "content-type" + "application/json")
+        assert await pushed_with(100, {}, own="x" * left) == {"own", "content-type", "traceparent"}
+        assert await pushed_with(100, {}, own="x" * (left + 1)) == {"own", "content-type"}
         with pytest.raises(adjourn.UsageError, match="at most 1024 bytes"):
             await pushed_with(100, own="x" * 1_022)
 
@@ -220,15 +233,28 @@ async def test_what_does_not_fit_of_a_trace_is_left_out(adjourn_server: Server, 
 async def test_a_job_of_another_trace_has_neither_state_nor_baggage_of_this_one(adjourn_server: Server, traces: Traces) -> None:
     state = TraceState([("vendor", "1")])
     parent = NonRecordingSpan(SpanContext(trace_id=1, span_id=2, is_remote=True, trace_state=state))
-    async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q:
+    of_client: dict[str, str] = {}
+    async with adjourn.connect(adjourn_server.url, tracing=traces.of_client, headers=lambda: of_client) as q:
         token = context.attach(baggage.set_baggage("tenant", "7", set_span_in_context(parent)))
         try:
             await q.push("t", delay=60)
-            await q.push("own", delay=60, headers={"traceparent": OF_THE_JOB})
+            await q.push("own", delay=60, headers={"Traceparent": OF_THE_JOB})
+            of_client["TraceParent"] = OF_THE_JOB
+            await q.push("hook", delay=60)
         finally:
             context.detach(token)
     adjourn_server.assert_pushed("t", where=lambda job: {*job.report.headers} == {"traceparent", "tracestate", "baggage"})
-    adjourn_server.assert_pushed("own", where=lambda job: job.report.headers == {"traceparent": OF_THE_JOB})
+    adjourn_server.assert_pushed("own", where=lambda job: job.report.headers == {"Traceparent": OF_THE_JOB})
+    adjourn_server.assert_pushed("hook", where=lambda job: job.report.headers == {"TraceParent": OF_THE_JOB})
+
+
+async def test_a_worker_finds_the_trace_of_a_job_in_whatever_case(adjourn_server: Server, traces: Traces) -> None:
+    async with adjourn.connect(adjourn_server.url) as q:
+        await q.push("t", headers={"TraceParent": OF_THE_JOB})
+    async with adjourn.connect(adjourn_server.url, tracing=traces.of_client) as q, Worker(q, "t", handler=lambda job: None):
+        await adjourn_server.until_handled()
+    parent = traces.one("process t").parent
+    assert parent is not None and format_trace_id(parent.trace_id) == OF_THE_JOB.split("-")[1]
 
 
 async def test_a_repeat_sends_the_same_headers(traces: Traces) -> None:
@@ -319,6 +345,146 @@ async def test_a_handler_that_is_stopped_has_failed(adjourn_server: Server, trac
             await q.push("t")
             await at_work.wait()
     assert failure(traces.one("process t"))[:3] == ("CancelledError", StatusCode.ERROR, "stopping")
+
+
+class FaultyProcessor(SpanProcessor):
+    def __init__(self, *steps: str) -> None:
+        self._steps = steps
+
+    def on_start(self, span: object, parent_context: object = None) -> None:
+        if "start" in self._steps:
+            raise RuntimeError("no start")
+
+    def on_end(self, span: object) -> None:
+        if "end" in self._steps:
+            raise RuntimeError("no end")
+
+
+class FaultyPropagator(TextMapPropagator):
+    fields: set[str] = set()
+
+    def inject(self, carrier: object, *more: object, **named: object) -> None:
+        raise RuntimeError("no inject")
+
+    def extract(self, carrier: object, *more: object, **named: object) -> context.Context:
+        raise RuntimeError("no extract")
+
+
+class Unencodable(FaultyPropagator):
+    def inject(self, carrier: dict[str, object], *more: object, **named: object) -> None:  # type: ignore[override]
+        carrier.update({"traceparent": OF_THE_JOB, "n": 1})
+
+
+async def outcomes(server: Server, tracing: adjourn.Tracing) -> None:
+    """Pushes and handles jobs, each of which has to end as it does without tracing."""
+    handled: list[str] = []
+
+    async def handle(job: adjourn.Job) -> None:
+        handled.append(job.value)
+        if job.value == "fails":
+            raise ValueError("no such mail")
+        if job.value == "later":
+            raise adjourn.Retry("later", delay=60)
+
+    async with adjourn.connect(server.url, tracing=tracing) as q:
+        for value in ("works", "fails", "later"):
+            await q.push("t", value, backoff=adjourn.backoff.fixed(60))
+        assert len(await q.push_many("t", ["works", "works"])) == 2
+        await q.push("k", key="k", delay=60)
+        with pytest.raises(adjourn.KeyExistsError):
+            await q.push("k", key="k", delay=60)
+        async with Worker(q, "t", handler=handle):
+            await server.until_handled()
+    assert sorted(handled) == ["fails", "later", "works", "works", "works"]
+    assert sorted(job.report.reason for job in server.pending("t")) == ["later", "no such mail"]
+    assert len(server.jobs("k")) == 1
+
+
+def said(caplog: pytest.LogCaptureFixture) -> int:
+    return sum("tracing failed" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("steps", [("start",), ("end",), ("start", "end")])
+async def test_faults_of_a_processor_change_no_outcome(
+    adjourn_server: Server, caplog: pytest.LogCaptureFixture, steps: tuple[str, ...]
+) -> None:
+    provider = TracerProvider()
+    provider.add_span_processor(FaultyProcessor(*steps))
+    await outcomes(adjourn_server, OpenTelemetry(provider))
+    assert said(caplog) == 1
+
+
+@pytest.mark.parametrize("propagator", [FaultyPropagator(), Unencodable()])
+async def test_faults_of_a_propagator_change_no_outcome(
+    adjourn_server: Server, traces: Traces, caplog: pytest.LogCaptureFixture, propagator: TextMapPropagator
+) -> None:
+    before = propagate.get_global_textmap()
+    propagate.set_global_textmap(propagator)
+    try:
+        await outcomes(adjourn_server, traces.of_client)
+    finally:
+        propagate.set_global_textmap(before)
+    assert said(caplog) == 1
+    assert len(traces.all("process t")) == 5
+
+
+class FaultyTracing(adjourn.Tracing):
+    def __init__(self, when: str) -> None:
+        self._when = when
+
+    async def push(self, topic: str, jobs: int, send: Send) -> list[adjourn.PushResult]:
+        return await self._around(lambda: send({}))
+
+    async def process(self, job: adjourn.Job, call: Callable[[], Awaitable[None]]) -> None:
+        await self._around(call)
+
+    async def _around(self, act: Callable[[], Awaitable[Any]]) -> Any:
+        if self._when == "never":
+            return None
+        if self._when == "before":
+            raise RuntimeError("before")
+        if self._when == "swallows":
+            with suppress(Exception):
+                await act()
+            return None
+        try:
+            result = await act()
+            return await act() if self._when == "twice" else result
+        finally:
+            if self._when == "after":
+                raise RuntimeError("after")
+
+
+@pytest.mark.parametrize(("when", "lines"), [("before", 1), ("after", 1), ("twice", 0), ("never", 0), ("swallows", 0)])
+async def test_faults_of_another_tracing_change_no_outcome(
+    adjourn_server: Server, caplog: pytest.LogCaptureFixture, when: str, lines: int
+) -> None:
+    await outcomes(adjourn_server, FaultyTracing(when))
+    assert said(caplog) == lines
+
+
+class Carries(adjourn.Tracing):
+    def __init__(self, step: str) -> None:
+        self._step = step
+
+    def carry(self) -> AbstractContextManager[object]:
+        if self._step == "carry":
+            raise RuntimeError("no carry")
+        context = handlers.FaultyContext(self._step)
+        if self._step == "pickle":
+            context.what = lambda: None  # type: ignore[attr-defined]
+        return context
+
+
+@pytest.mark.parametrize("step", ["carry", "pickle", "load", "enter", "exit"])
+async def test_faults_of_a_carried_context_change_no_outcome(adjourn_server: Server, caplog: pytest.LogCaptureFixture, step: str) -> None:
+    async with adjourn.connect(adjourn_server.url, tracing=Carries(step)) as q:
+        async with Worker(q, "t", handler=handlers.in_process, runs_in=RunsIn.PROCESS, concurrency=1):
+            for order in ("nothing", "fail", "nothing"):
+                await q.push("t", order, backoff=adjourn.backoff.fixed(60))
+            await adjourn_server.until_handled()
+    assert [job.report.reason for job in adjourn_server.pending("t")] == ["ValueError: as ordered"]
+    assert said(caplog) == 1
 
 
 def test_tracing_is_an_object() -> None:

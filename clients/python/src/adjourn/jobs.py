@@ -138,15 +138,26 @@ def _checked_key(key: str | None) -> str | None:
 
 def _merged_headers(headers: Mapping[str, str], traced: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     merged = {**headers, **own}
-    if _headers_bytes(merged) > HEADERS_BYTES_MAX:
+    room = HEADERS_BYTES_MAX - _headers_bytes(merged)
+    if headers:
+        named = {name.lower() for name in own}
+        merged = {name: value for name, value in merged.items() if name in own or name.lower() not in named}
+        room = HEADERS_BYTES_MAX - _headers_bytes(merged)
+    if room < 0:
         raise UsageError(f"the headers of a job have at most {HEADERS_BYTES_MAX} bytes")
-    if _TRACEPARENT in own:
+    if not traced:
+        return merged
+    taken = {name.lower() for name in merged}
+    if _TRACEPARENT in taken:
         return merged  # The rest, such as the baggage, belongs to another trace.
-    # The trace itself comes before what else may not fit.
-    for name in sorted(traced, key=lambda name: name != _TRACEPARENT):
-        more = {**merged, name: traced[name]}
-        if name not in own and _headers_bytes(more) <= HEADERS_BYTES_MAX:
-            merged = more
+    # The trace itself comes before what else may not fit, and nothing comes without it.
+    for name in sorted(traced, key=lambda name: name.lower() != _TRACEPARENT):
+        size = _headers_bytes({name: traced[name]})
+        if size > room and name.lower() == _TRACEPARENT:
+            break
+        if size <= room and name.lower() not in taken:
+            merged[name] = traced[name]
+            room -= size
     return merged
 
 

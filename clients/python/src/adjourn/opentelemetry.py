@@ -11,10 +11,13 @@ from contextvars import Token
 
 from opentelemetry import context, propagate, trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
+from opentelemetry.propagators.textmap import Getter
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, TracerProvider
 from opentelemetry.util.types import AttributeValue
 
+from .errors import AdjournError
 from .jobs import PushResult
+from .protocol.numbers import ErrorCode
 from .queue import Job
 from .tracing import Send, Tracing
 from .version import VERSION
@@ -37,9 +40,10 @@ class OpenTelemetry(Tracing):
         if jobs > 1:
             attributes["messaging.batch.message_count"] = jobs
         with self._span(SpanKind.PRODUCER, "push", topic, attributes) as span:
-            results = await send(_current())
+            results = await send(self._headers())
             if jobs == 1:
-                span.set_attribute("messaging.message.id", str(results[0].id))
+                with self._faults:
+                    span.set_attribute("messaging.message.id", str(results[0].id))
             return results
 
     async def process(self, job: Job, call: Callable[[], Awaitable[None]]) -> None:
@@ -48,11 +52,21 @@ class OpenTelemetry(Tracing):
             "messaging.message.id": str(job.id),
             "adjourn.attempt": job.attempts,
         }
-        with _Within(job.headers), self._span(SpanKind.CONSUMER, "process", job.topic, attributes):
+        of_job = Context()
+        with self._faults:
+            of_job = _extract(job.headers)
+        with self._within(of_job), self._span(SpanKind.CONSUMER, "process", job.topic, attributes):
             await call()
 
     def carry(self) -> AbstractContextManager[object]:
-        return _Within(_current())
+        return _Within(self._headers())
+
+    def _headers(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        with self._faults:
+            propagate.inject(headers)
+            return headers
+        return {}
 
     @contextmanager
     def _span(self, kind: SpanKind, operation: str, topic: str, attributes: dict[str, AttributeValue]) -> Iterator[Span]:
@@ -61,35 +75,78 @@ class OpenTelemetry(Tracing):
             "messaging.operation.name": operation,
             "messaging.destination.name": topic,
         }
-        with self._tracer.start_as_current_span(
-            f"{operation} {topic}", kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
-        ) as span:
-            try:
+        span: Span = INVALID_SPAN
+        within = None
+        with self._faults:
+            span = self._tracer.start_span(f"{operation} {topic}", kind=kind, attributes=attributes)
+            within = trace.set_span_in_context(span)
+        try:
+            with self._within(within):
                 yield span
-            except (Bury, Retry):
-                raise  # The handler meant it.
-            except BaseException as error:
-                span.set_attribute("error.type", type(error).__qualname__)
+        except (Bury, Retry):
+            raise  # The handler meant it.
+        except BaseException as error:
+            with self._faults:
+                span.set_attribute("error.type", _type_of(error))
+            with self._faults:
                 span.set_status(Status(StatusCode.ERROR, reason_of(error)))
-                with suppress(Exception):  # There are errors whose text cannot be had.
-                    span.record_exception(error)
-                raise
+            with suppress(Exception):  # There are errors whose text cannot be had.
+                span.record_exception(error)
+            raise
+        finally:
+            with self._faults:
+                span.end()
+
+    @contextmanager
+    def _within(self, entered: Context | None) -> Iterator[None]:
+        """Makes a context the current one, if there is one."""
+        token: Token[Context] | None = None
+        if entered is not None:
+            with self._faults:
+                token = context.attach(entered)
+        try:
+            yield
+        finally:
+            if token is not None:
+                with self._faults:
+                    context.detach(token)
 
 
 class _Within:
-    """Makes the context that headers carry the current one. Nothing of the context outside is left in it, such as a worker's own span."""
+    """Makes the context that headers carry the current one."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = headers
 
     def __enter__(self) -> None:
-        self._token: Token[Context] = context.attach(propagate.extract(self._headers, Context()))
+        self._token: Token[Context] = context.attach(_extract(self._headers))
 
     def __exit__(self, *error: object) -> None:
         context.detach(self._token)
 
 
-def _current() -> dict[str, str]:
-    headers: dict[str, str] = {}
-    propagate.inject(headers)
-    return headers
+class _AnyCase(Getter[Mapping[str, str]]):
+    """Finds headers by their names in whatever case."""
+
+    def get(self, carrier: Mapping[str, str], key: str) -> list[str] | None:
+        if key in carrier:
+            return [carrier[key]]
+        return [value for name, value in carrier.items() if name.lower() == key.lower()][-1:] or None
+
+    def keys(self, carrier: Mapping[str, str]) -> list[str]:
+        return list(carrier)
+
+
+_ANY_CASE = _AnyCase()
+
+
+def _extract(headers: Mapping[str, str]) -> Context:
+    """The context that headers carry. Nothing of the context outside is left in it, such as a worker's own span."""
+    return propagate.extract(headers, Context(), _ANY_CASE)
+
+
+def _type_of(error: BaseException) -> str:
+    code = error.code if isinstance(error, AdjournError) else None
+    if code is None:
+        return type(error).__qualname__
+    return code.name if isinstance(code, ErrorCode) else str(code)

@@ -11,7 +11,7 @@ from .protocol import requests as rq
 from .protocol import responses as rs
 from .protocol.numbers import IDEMPOTENT_LIST_JOBS_MAX, PUSH_JOBS_MAX, SEQUENCE_NONE, ErrorCode, PushOutcome
 from .session.session import Session
-from .tracing import Tracing
+from .tracing import GuardedTracing
 
 Ask = Callable[[rq.Push, type[rs.Pushed]], Awaitable[rs.Pushed]]
 _PUSH_OVERHEAD_BYTES = 256
@@ -21,7 +21,7 @@ _KEY_MAX = (1 << 128) - 1
 class Producer:
     """Carries out the pushes of a queue."""
 
-    def __init__(self, ask: Ask, session: Session, codec: Codec, headers: HeadersHook | None, tracing: Tracing) -> None:
+    def __init__(self, ask: Ask, session: Session, codec: Codec, headers: HeadersHook | None, tracing: GuardedTracing) -> None:
         self._ask = ask
         self._session = session
         self._codec = codec

@@ -49,7 +49,7 @@ from .session.leases import LostReason
 from .session.session import Session
 from .subscription import Subscription
 from .times import Duration
-from .tracing import Tracing
+from .tracing import GuardedTracing, Tracing
 
 R = TypeVar("R", bound=rs.Response)
 _GOODBYE_MAX = 5.0
@@ -118,7 +118,7 @@ class Queue:
         has_session: bool = True,
     ) -> None:
         self.codec = codec
-        self.tracing = tracing or Tracing()
+        self.tracing = GuardedTracing(tracing)
         self._session = session
         self._producer = Producer(self._ask, session, codec, headers, self.tracing)
         self._has_session = has_session

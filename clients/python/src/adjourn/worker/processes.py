@@ -11,28 +11,28 @@ import ctypes
 import inspect
 import multiprocessing
 import os
+import pickle
 import queue
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection
 from typing import Any
 
 from ..jobs import HeldJob, JobData
 from ..session.leases import LostReason
 from ..times import Duration
-from ..tracing import Tracing
+from ..tracing import Faults, GuardedTracing
 from .failures import reason_of
 from .handlers import Bury, Handler, Retry, _tell, refuse_not_run
 
 _SPAWN = multiprocessing.get_context("spawn")
 _PR_SET_PDEATHSIG = 1
 
-Call = tuple[JobData, AbstractContextManager[object]]
-"""What a child gets: a job, and the context that its handler runs in."""
+Call = tuple[JobData, bytes | None]
+"""What a child gets: a job, and the pickled context that its handler runs in, if there is one."""
 Outcome = tuple[str, str, Any]
-"""What a child answers: `done`, `failed`, `retry` or `bury`; a text; a delay."""
+"""What a child answers: `done`, `failed`, `retry` or `bury`; a text; a delay. Beside it, a fault of the context or an empty text."""
 
 
 class HandlerFailed(Exception):
@@ -42,14 +42,14 @@ class HandlerFailed(Exception):
 class ProcessRunner:
     """Keeps one child for each handler that runs at once."""
 
-    def __init__(self, handler: Handler, tracing: Tracing) -> None:
+    def __init__(self, handler: Handler, tracing: GuardedTracing) -> None:
         self._handler = handler
         self._tracing = tracing
         self._idle: list[_Child] = []
         self._busy: dict[int, _Child] = {}
 
     async def run(self, job: HeldJob) -> None:
-        child = self._idle.pop() if self._idle else _Child(self._handler)
+        child = self._idle.pop() if self._idle else _Child(self._handler, self._tracing.faults)
         self._busy[id(job)] = child
         try:
             await asyncio.shield(child.call((JobData(job.delivered, job._codec), self._tracing.carry())))
@@ -72,9 +72,10 @@ class ProcessRunner:
 class _Child:
     """A process, and the thread that talks with it."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, faults: Faults) -> None:
         self.is_alive = True
         self._handler = handler
+        self._faults = faults
         self._calls: queue.SimpleQueue[tuple[Call, asyncio.AbstractEventLoop, asyncio.Future[None]] | None]
         self._calls = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -119,13 +120,15 @@ class _Child:
     def _ask(self, ours: Connection, call: Call) -> Exception | None:
         try:
             ours.send(call)
-            kind, text, delay = ours.recv()
+            (kind, text, delay), fault = ours.recv()
         except (EOFError, OSError):
             self.is_alive = False
             self._calls.put(None)
             return HandlerFailed("the process of the handler ended")
         except Exception as error:
             return HandlerFailed(f"the job cannot be sent to its process: {error}")
+        if fault:
+            self._faults.happened(fault)
         if kind == "retry":
             return Retry(text, delay=delay)
         if kind == "bury":
@@ -139,12 +142,30 @@ def _serve(handler: Handler, theirs: Connection, watched: Connection) -> None:
     _end_with_parent(watched)
     while True:
         try:
-            job, context = theirs.recv()
+            job, carried = theirs.recv()
         except (EOFError, OSError):
             return
-        with context:
-            outcome = _outcome(handler, job)
-        theirs.send(outcome)
+        theirs.send(_outcome_within(carried, handler, job))
+
+
+def _outcome_within(carried: bytes | None, handler: Handler, job: JobData) -> tuple[Outcome, str]:
+    """A fault of the context, which is only there for traces, changes nothing for the handler."""
+    context: Any = None
+    fault = ""
+    if carried is not None:
+        try:
+            entering = pickle.loads(carried)
+            entering.__enter__()
+            context = entering
+        except Exception as error:
+            fault = reason_of(error)
+    outcome = _outcome(handler, job)
+    if context is not None:
+        try:
+            context.__exit__(None, None, None)
+        except Exception as error:
+            fault = reason_of(error)
+    return outcome, fault
 
 
 def _outcome(handler: Handler, job: JobData) -> Outcome:

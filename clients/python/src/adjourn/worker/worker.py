@@ -15,7 +15,7 @@ from ..queue import Job, Queue
 from ..session.leases import LostReason
 from ..subscription import Subscription
 from ..times import Duration
-from ..tracing import Tracing
+from ..tracing import GuardedTracing
 from .failures import FailureLog
 from .handlers import Handler, LoopRunner, Middleware, Runner, RunsIn, ThreadRunner, WrapperRunner, is_async, wraps_async
 from .processes import ProcessRunner
@@ -232,7 +232,7 @@ def _check_count(name: str, value: int, least: int) -> None:
         raise UsageError(f"{name} is a whole number from {least} on, not {value!r}: write {name}={max(least, 1)}, for example")
 
 
-def _runner(handler: Handler, runs_in: RunsIn | None, tracing: Tracing) -> Runner:
+def _runner(handler: Handler, runs_in: RunsIn | None, tracing: GuardedTracing) -> Runner:
     if not callable(handler):
         raise UsageError(f"a handler is a function, not {handler!r}")
     if runs_in is not None and not isinstance(runs_in, RunsIn):
