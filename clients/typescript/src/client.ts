@@ -159,7 +159,7 @@ export class Client extends OperatorCalls {
       return (await this.pushAll(topic, values, { signal, idempotencyKey })).map(pushResult);
     };
     const { tracing } = this.config;
-    return tracing ? tracing.push({ topic, jobs: jobs.length }, send) : send();
+    return tracing && jobs.length > 0 ? tracing.push({ topic, jobs: jobs.length }, send) : send();
   }
 
   private async pushAll(topic: string, jobs: readonly NewJobValue[], { signal, idempotencyKey }: Given<PushOptions>): Promise<PushOutcome[]> {

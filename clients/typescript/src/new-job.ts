@@ -97,6 +97,9 @@ export function listedJob(job: NewJob): NewJob {
 
 export type NamedHeaders = Readonly<Record<string, string>>;
 type Header = NonNullable<Attributes['headers']>[number];
+const TRACEPARENT = 'traceparent';
+/** Its length has one byte on the wire. */
+const HEADER_NAME_BYTES_MAX = 255;
 
 /** One job of a PUSH. `traced` are the headers of the trace in which it is pushed. */
 export function newJobValue(job: NewJob, defaultHeaders: NamedHeaders, traced?: NamedHeaders): NewJobValue {
@@ -148,14 +151,32 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: N
   });
 }
 
+/** The headers of a trace, if a job can have each of them. */
+export function traceHeaders(headers: NamedHeaders): NamedHeaders {
+  const given = headersOf('the headers of tracing', headers);
+  for (const header of given) {
+    const nameBytes = utf8Bytes(header[0]);
+    if (nameBytes < 1 || nameBytes > HEADER_NAME_BYTES_MAX) throw new UsageError(`a header of tracing has a name of ${nameBytes} bytes, not 1 to ${HEADER_NAME_BYTES_MAX}`);
+    // A text that cannot be written as UTF-8 fails here.
+    bytesOf(header);
+  }
+  return Object.fromEntries(given);
+}
+
 /** A job is pushed with a part of its trace, or without one, rather than refused for it. With a `traceparent` of its own it is in another trace. */
 function withTrace(headers: readonly Header[], traced: NamedHeaders | undefined): readonly Header[] {
-  if (traced === undefined || headers.some(([name]) => name === 'traceparent')) return headers;
+  if (traced === undefined) return headers;
+  const names = new Set(headers.map(([name]) => name.toLowerCase()));
+  if (names.has(TRACEPARENT)) return headers;
+  const isParent = ([name]: Header) => name.toLowerCase() === TRACEPARENT;
   const all = [...headers];
   let bytes = all.reduce((sum, header) => sum + bytesOf(header), 0);
-  for (const header of headersOf('the headers of tracing', traced)) {
+  // Without the parent the others say nothing: it comes first.
+  for (const header of Object.entries(traced).sort((one, other) => Number(isParent(other)) - Number(isParent(one)))) {
     const size = bytesOf(header);
-    if (bytes + size > HEADERS_BYTES_MAX || all.some(([name]) => name === header[0])) continue;
+    const hasRoom = bytes + size <= HEADERS_BYTES_MAX;
+    if (!hasRoom && isParent(header)) break;
+    if (!hasRoom || names.has(header[0].toLowerCase())) continue;
     all.push(header);
     bytes += size;
   }

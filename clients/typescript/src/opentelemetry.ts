@@ -4,7 +4,8 @@
  * `@opentelemetry/api`.
  */
 
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, context, propagation, trace, type Context, type Span, type SpanOptions } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, context, propagation, trace, type Context, type Span, type SpanOptions, type TextMapGetter } from '@opentelemetry/api';
+import { AdjournError } from './errors.js';
 import { sound, textOf } from './thrown.js';
 import type { Tracing } from './tracing.js';
 import { BuryJob, RetryLater } from './worker.js';
@@ -15,28 +16,39 @@ const tracer = trace.getTracer('adjourn');
 export const openTelemetry: Tracing = {
   push({ topic, jobs }, send) {
     const attributes = { ...attributesOf('push', 'send', topic), ...(jobs !== 1 && { 'messaging.batch.message_count': jobs }) };
-    const parent = context.active();
-    return inSpan(`push ${topic}`, { kind: SpanKind.PRODUCER, attributes }, parent, async (span) => {
-      const headers: Record<string, string> = {};
-      propagation.inject(trace.setSpan(parent, span), headers);
-      const results = await send(headers);
+    return inSpan(`push ${topic}`, { kind: SpanKind.PRODUCER, attributes }, () => context.active(), async (span, current, attempt) => {
+      const results = await send(attempt(() => injected(current)) ?? {});
       for (const result of results) {
         if (result.outcome === 'refused') {
-          failed(span, result.error);
+          failed(span, result.error, attempt);
           break;
         }
-        if (jobs === 1) span.setAttribute('messaging.message.id', String(result.id));
+        if (jobs === 1) attempt(() => span?.setAttribute('messaging.message.id', String(result.id)));
       }
       return results;
     });
   },
 
-  async process(job, _, next) {
+  process(job, _, next) {
     const attributes = { ...attributesOf('process', 'process', job.topic), 'messaging.message.id': String(job.id), 'adjourn.attempt': job.attempts };
     // What runs here by chance, such as the span in which the worker was made, is no parent.
-    const parent = propagation.extract(ROOT_CONTEXT, job.headers);
-    await inSpan(`process ${job.topic}`, { kind: SpanKind.CONSUMER, attributes }, parent, next);
+    return inSpan(`process ${job.topic}`, { kind: SpanKind.CONSUMER, attributes }, () => extracted(job.headers), () => next());
   },
+};
+
+function injected(current: Context): Record<string, string> {
+  const headers: Record<string, string> = {};
+  propagation.inject(current, headers);
+  return headers;
+}
+
+function extracted(headers: Readonly<Record<string, string>>): Context {
+  return propagation.extract(ROOT_CONTEXT, new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])), WITHOUT_CASE);
+}
+
+const WITHOUT_CASE: TextMapGetter<Map<string, string>> = {
+  keys: (headers) => [...headers.keys()],
+  get: (headers, name) => headers.get(name.toLowerCase()),
 };
 
 function attributesOf(name: 'push' | 'process', type: 'send' | 'process', topic: string) {
@@ -48,32 +60,54 @@ function attributesOf(name: 'push' | 'process', type: 'send' | 'process', topic:
   };
 }
 
-/** Work in a span, which ends with it. */
-function inSpan<T>(name: string, options: SpanOptions, parent: Context, work: (span: Span) => Promise<T>): Promise<T> {
-  return tracer.startActiveSpan(name, options, parent, async (span) => {
+/** Takes a step of tracing. If the step fails, there is no result of it. */
+type Attempt = <T>(step: () => T) => T | undefined;
+
+/**
+ * Work in a span, which ends with it. A step of tracing that fails keeps neither the work nor the other steps from running. Its
+ * fault is thrown at the end, and the client logs it.
+ */
+async function inSpan<T>(
+  name: string,
+  options: SpanOptions,
+  parentOf: () => Context,
+  work: (span: Span | undefined, current: Context, attempt: Attempt) => Promise<T>,
+): Promise<T> {
+  const faults: unknown[] = [];
+  const attempt: Attempt = (step) => {
     try {
-      return await work(span);
+      return step();
     } catch (error) {
-      failed(span, sound(error));
-      throw error;
-    } finally {
-      span.end();
+      faults.push(error);
+      return undefined;
     }
-  });
+  };
+  const parent = attempt(parentOf) ?? ROOT_CONTEXT;
+  const span = attempt(() => tracer.startSpan(name, options, parent));
+  const current = span ? trace.setSpan(parent, span) : parent;
+  try {
+    return await context.with(current, () => work(span, current, attempt));
+  } catch (error) {
+    failed(span, sound(error), attempt);
+    throw error;
+  } finally {
+    attempt(() => span?.end());
+    if (faults.length > 0) throw faults[0];
+  }
 }
 
-function failed(span: Span, error: unknown): void {
+function failed(span: Span | undefined, error: unknown, attempt: Attempt): void {
   // Thrown on purpose.
   if (error instanceof RetryLater || error instanceof BuryJob) return;
   const message = textOf(error);
-  span.recordException(error instanceof Error ? error : message);
-  span.setAttribute('error.type', typeOf(error));
-  span.setStatus({ code: SpanStatusCode.ERROR, message });
+  attempt(() => span?.recordException(error instanceof Error ? error : message));
+  attempt(() => span?.setAttribute('error.type', typeOf(error)));
+  attempt(() => span?.setStatus({ code: SpanStatusCode.ERROR, message }));
 }
 
-/** The code of an error, as those of this client have one, or its name. */
+/** The code of an error of this client, or the name of any other: a class that gives its errors no name is the name. */
 function typeOf(error: unknown): string {
+  if (error instanceof AdjournError) return error.code;
   if (!(error instanceof Error)) return '_OTHER';
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : error.name;
+  return error.name === 'Error' ? error.constructor.name : error.name;
 }

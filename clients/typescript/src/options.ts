@@ -5,7 +5,7 @@ import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
 import { CLIENT_NAME_BYTES_MAX, TOKEN_BYTES_MAX } from './protocol/limits.js';
 import { utf8 } from './protocol/bytes.js';
-import type { Tracing } from './tracing.js';
+import { harmless, type Tracing } from './tracing.js';
 import { dialTcp, tlsDialer, type Address, type Dialer, type TlsOptions } from './transport.js';
 
 /** What the client has to tell besides the results of calls. */
@@ -21,7 +21,8 @@ export interface LogEntry {
     | 'gave_up'
     | 'handler_cancelled'
     | 'handler_failed'
-    | 'settle_failed';
+    | 'settle_failed'
+    | 'tracing_failed';
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -123,6 +124,7 @@ export function configOf(url: string | readonly string[], options: ConnectOption
   if (utf8(name).byteLength > CLIENT_NAME_BYTES_MAX) throw new UsageError(`name has more than ${CLIENT_NAME_BYTES_MAX} bytes`);
   if (token.byteLength > TOKEN_BYTES_MAX) throw new UsageError(`token has more than ${TOKEN_BYTES_MAX} bytes`);
   const { addresses, isSecure } = parseServers(url);
+  const log = guarded(options.log ?? warn);
   return {
     addresses,
     name,
@@ -136,9 +138,9 @@ export function configOf(url: string | readonly string[], options: ConnectOption
     reconnectWaitMsMax: milliseconds('reconnectWaitMsMax', options.reconnectWaitMsMax ?? 1_000),
     pendingMax: milliseconds('pendingMax', options.pendingMax ?? 65_536, 1),
     pendingBytesMax: milliseconds('pendingBytesMax', options.pendingBytesMax ?? 256 * 1024 * 1024, 1),
-    log: guarded(options.log ?? warn),
+    log,
     pushHeaders: options.pushHeaders ?? (() => ({})),
-    tracing: tracingOf(options.tracing),
+    tracing: tracingOf(options.tracing, log),
     dialer: dialerOf(options, isSecure),
     clock: options.clock ?? systemClock,
   };
@@ -167,9 +169,9 @@ function milliseconds(name: string, value: number, min = 0): number {
   return value;
 }
 
-function tracingOf(tracing: Tracing | undefined): Tracing | null {
+function tracingOf(tracing: Tracing | undefined, log: Config['log']): Tracing | null {
   if (tracing === undefined) return null;
-  if (typeof tracing?.push === 'function' && typeof tracing.process === 'function') return tracing;
+  if (typeof tracing?.push === 'function' && typeof tracing.process === 'function') return harmless(tracing, log);
   throw new UsageError('tracing has the functions push and process: write tracing: openTelemetry, which is in adjourn/opentelemetry');
 }
 

@@ -7,19 +7,30 @@ import { BuryJob, KeyExistsError, RetryLater, Worker } from 'adjourn';
 import { openTelemetry } from 'adjourn/opentelemetry';
 import { startQueue } from 'adjourn/testing';
 import { cuttable } from './support/cuttable.mjs';
-import { takeSpans } from './support/spans.mjs';
+import { failing, takeSpans } from './support/spans.mjs';
 import { until } from './support/until.mjs';
 
 const MINUTE = 60_000;
 const tracer = trace.getTracer('the application');
 const OK = { code: SpanStatusCode.UNSET };
 
-beforeEach(() => takeSpans());
+beforeEach(() => {
+  failing.clear();
+  takeSpans();
+});
 
 /** A queue, and a client that traces. */
 async function traced(t, options = {}) {
   const queue = await startQueue(t);
   return { queue, q: await queue.connect({ tracing: openTelemetry, log: () => {}, ...options }) };
+}
+
+/** An error of the application: its code is not the client's. */
+class OutOfStock extends Error {
+  constructor(message, code) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** Work in a span of the application. */
@@ -78,19 +89,22 @@ test('the span of a handler continues that of the push, and both have their attr
 });
 
 test('a job without a trace begins one, whatever span the client and the worker were made in', async (t) => {
-  const queue = await inSpan('start', async () => {
+  let baggage;
+  const ofShop = propagation.setBaggage(context.active(), propagation.createBaggage({ shop: { value: 'berlin' } }));
+  const queue = await context.with(ofShop, () => inSpan('start', async () => {
     const { queue, q } = await traced(t);
-    new Worker(q, { topics: 't', handler: () => {} });
+    new Worker(q, { topics: 't', handler: () => { baggage = propagation.getActiveBaggage(); } });
     return queue;
-  });
+  }));
   await (await queue.connect()).push('t', 'x');
   await queue.idle();
+  assert.equal(baggage, undefined);
   assert.equal(named(takeSpans(), 'process t').parentSpanContext, undefined);
 });
 
 test('a handler that fails has its error in its span, and one that releases or buries on purpose does not', async (t) => {
   const { queue, q } = await traced(t);
-  const outcomes = [() => { throw new TypeError('no luck'); }, () => { throw 'a text'; }, () => { throw new RetryLater(MINUTE); }, () => { throw new BuryJob('never'); }];
+  const outcomes = [() => { throw new TypeError('no luck'); }, () => { throw 'a text'; }, () => { throw new OutOfStock('none left', 'E_STOCK'); }, () => { throw new RetryLater(MINUTE); }, () => { throw new BuryJob('never'); }];
   new Worker(q, {
     topics: 't',
     middleware: [async (_job, _context, next) => {
@@ -109,10 +123,10 @@ test('a handler that fails has its error in its span, and one that releases or b
   const push = named(spans, 'push t');
   const attempts = spans.filter(({ name }) => name === 'process t');
   for (const attempt of attempts) isChild(attempt, push);
-  assert.deepEqual(attempts.map(({ attributes }) => [attributes['adjourn.attempt'], attributes['error.type']]), [[1, 'TypeError'], [2, '_OTHER'], [3, undefined], [4, undefined]]);
-  assert.deepEqual(attempts.map(({ status }) => status), [{ code: SpanStatusCode.ERROR, message: 'no luck' }, { code: SpanStatusCode.ERROR, message: 'a text' }, OK, OK]);
+  assert.deepEqual(attempts.map(({ attributes }) => [attributes['adjourn.attempt'], attributes['error.type']]), [[1, 'TypeError'], [2, '_OTHER'], [3, 'OutOfStock'], [4, undefined], [5, undefined]]);
+  assert.deepEqual(attempts.map(({ status }) => status), [{ code: SpanStatusCode.ERROR, message: 'no luck' }, { code: SpanStatusCode.ERROR, message: 'a text' }, { code: SpanStatusCode.ERROR, message: 'none left' }, OK, OK]);
   const exceptions = attempts.map(({ events }) => events.slice(1).map(({ attributes }) => attributes['exception.message']));
-  assert.deepEqual(exceptions, [['no luck'], ['a text'], [], []]);
+  assert.deepEqual(exceptions, [['no luck'], ['a text'], ['none left'], [], []]);
 });
 
 test('a batch has one span, that is the parent of all of its handlers', async (t) => {
@@ -128,6 +142,9 @@ test('a batch has one span, that is the parent of all of its handlers', async (t
   const handled = spans.filter(({ name }) => name === 'process t');
   assert.equal(handled.length, 3);
   for (const one of handled) isChild(one, push);
+
+  assert.deepEqual(await q.pushMany('t', []), []);
+  assert.deepEqual(takeSpans(), []);
 
   const [{ id }] = await q.pushMany('t', [{ body: 'alone' }]);
   const alone = named(takeSpans(), 'push t');
@@ -165,22 +182,33 @@ test('a header that the job names wins', async (t) => {
 });
 
 test('a job with a traceparent of its own gets nothing of the active trace; with any other header of its own it does', async (t) => {
-  const { q } = await traced(t);
+  let defaults = {};
+  const { q } = await traced(t, { pushHeaders: () => defaults });
   const shop = propagation.createBaggage({ shop: { value: 'berlin' } });
   const active = propagation.setBaggage(trace.setSpanContext(context.active(), { traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), traceFlags: 1, traceState: createTraceState('vendor=1') }), shop);
   const headersOf = async (headers) => ({ ...(await q.get(await context.with(active, () => q.push('own', Uint8Array.of(1), { headers })))).headers });
   assert.deepEqual(await headersOf({ traceparent: 'mine' }), { traceparent: 'mine' });
-  const { traceparent, ...others } = await headersOf({ baggage: 'mine=1' });
+  assert.deepEqual(await headersOf({ TraceParent: 'mine' }), { TraceParent: 'mine' });
+  defaults = { Traceparent: 'default' };
+  assert.deepEqual(await headersOf({}), { Traceparent: 'default' });
+  defaults = {};
+  const { traceparent, ...others } = await headersOf({ Baggage: 'mine=1' });
   assert.ok(traceparent.startsWith(`00-${'c'.repeat(32)}-`), traceparent);
-  assert.deepEqual(others, { tracestate: 'vendor=1', baggage: 'mine=1' });
+  assert.deepEqual(others, { tracestate: 'vendor=1', Baggage: 'mine=1' });
 });
 
 test('a trace without room in the headers is left out', async (t) => {
   const { q } = await traced(t);
-  const large = propagation.createBaggage({ large: { value: 'x'.repeat(1_000) } });
-  const headersOf = async (headers) => (await q.get(await context.with(propagation.setBaggage(context.active(), large), () => q.push('large', 'x', { headers })))).headers;
-  assert.deepEqual(Object.keys(await headersOf({})).sort(), ['content-type', 'traceparent']);
-  assert.deepEqual(Object.keys(await headersOf({ own: 'x'.repeat(950) })).sort(), ['content-type', 'own']);
+  const namesOf = async (bytes, headers) => {
+    const active = propagation.setBaggage(context.active(), propagation.createBaggage({ shop: { value: 'x'.repeat(bytes) } }));
+    return Object.keys((await q.get(await context.with(active, () => q.push('large', 'x', { headers })))).headers).sort();
+  };
+  assert.deepEqual(await namesOf(910, {}), ['content-type', 'traceparent']);
+  assert.deepEqual(await namesOf(1, { own: 'x'.repeat(950) }), ['content-type', 'own']);
+  // "content-type" with its value has 37 bytes, "traceparent" 66, "baggage" 13, or 922 if its value has 910.
+  assert.deepEqual(await namesOf(1, { own: 'x'.repeat(1_024 - 3 - 37 - 66 - 13) }), ['baggage', 'content-type', 'own', 'traceparent']);
+  assert.deepEqual(await namesOf(1, { own: 'x'.repeat(1_024 - 3 - 37 - 66) }), ['content-type', 'own', 'traceparent']);
+  assert.deepEqual(await namesOf(1, { own: 'x'.repeat(1_024 - 3 - 37 - 65) }), ['content-type', 'own']);
 });
 
 test('a push that the client repeats has the same headers again', async (t) => {
@@ -213,5 +241,89 @@ test('a push under a key, repeated in another span, is taken once, and its handl
     const handled = spans.filter(({ name }) => name === `process ${topic}`);
     assert.equal(handled.length, jobs);
     for (const one of handled) isChild(one, first);
+  }
+});
+
+test('a worker finds the trace of a job whatever the case of its name', async (t) => {
+  const { queue, q } = await traced(t);
+  new Worker(q, { topics: 't', handler: () => {} });
+  await (await queue.connect()).push('t', 'x', { headers: { TraceParent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } });
+  await queue.idle();
+  assert.equal(named(takeSpans(), 'process t').parentSpanContext.spanId, 'b'.repeat(16));
+});
+
+for (const step of ['onStart', 'onEnd', 'inject', 'extract']) {
+  test(`tracing whose step ${step} fails changes no outcome, and is logged once`, async (t) => {
+    const logged = [];
+    const { queue, q } = await traced(t, { log: (entry) => logged.push(entry) });
+    const handled = [];
+    const traces = new Set();
+    new Worker(q, {
+      topics: ['t', 'many'],
+      handler: (job) => {
+        handled.push(job.text());
+        traces.add(job.headers.traceparent?.split('-')[1]);
+      },
+    });
+    failing.add(step);
+    const active = trace.setSpanContext(context.active(), { traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), traceFlags: 1 });
+    const id = await context.with(active, () => q.push('t', 'one', { key: 'k', delayMs: MINUTE }));
+    await assert.rejects(q.push('t', 'again', { key: 'k' }), KeyExistsError);
+    const results = await context.with(active, () => q.pushMany('many', [{ body: 'two', delayMs: MINUTE }, { body: 'three', delayMs: MINUTE }]));
+    assert.deepEqual((await queue.jobs()).map((job) => job.id), [id, ...results.map((result) => result.id)]);
+    await queue.advance(MINUTE);
+    await queue.idle();
+
+    assert.deepEqual(handled.sort(), ['one', 'three', 'two']);
+    assert.deepEqual(await queue.jobs(), []);
+    const faults = logged.filter(({ level }) => level === 'warn');
+    assert.deepEqual(faults.map(({ event, fields }) => [event, fields.error.message]), [['tracing_failed', `${step} fails`]]);
+    const spans = takeSpans();
+    // The other steps are taken.
+    assert.deepEqual([...traces], [step === 'inject' ? undefined : 'c'.repeat(32)]);
+    const all = ['process many', 'process many', 'process t', 'push many', 'push t', 'push t'];
+    assert.deepEqual(spans.map(({ name }) => name).sort(), step === 'onStart' ? [] : all);
+    assert.deepEqual(spans.map(({ attributes }) => attributes['error.type']).filter(Boolean), step === 'onStart' ? [] : ['KEY_EXISTS']);
+  });
+}
+
+test('a hook of tracing that does not do as it should changes no outcome', async (t) => {
+  const fault = new Error('the hook fails');
+  const hooks = {
+    'throws at once': () => { throw fault; },
+    'throws after the work': async (work) => {
+      await work({});
+      throw fault;
+    },
+    'throws while the work runs': async (work) => {
+      void work({});
+      throw fault;
+    },
+    'does the work twice': async (work) => {
+      await work({});
+      return work({});
+    },
+    'does no work': async () => [],
+    'has a header that is no text': (work) => work({ traceparent: 1 }),
+    'has a header without a name': (work) => work({ '': 'x' }),
+    'has a header with a long name': (work) => work({ ['x'.repeat(256)]: 'x' }),
+    'has a header that is no UTF-8': (work) => work({ baggage: '\ud800' }),
+  };
+  const queue = await startQueue(t);
+  for (const [what, hook] of Object.entries(hooks)) {
+    const logged = [];
+    const tracing = { push: (_pushed, send) => hook(send), process: (_job, _context, next) => hook(next) };
+    const q = await queue.connect({ tracing, log: (entry) => logged.push(entry) });
+    let handled = 0;
+    const worker = new Worker(q, { topics: 't', handler: () => void (handled += 1) });
+    await q.push('t', 'x', { key: 'k', delayMs: MINUTE });
+    await assert.rejects(q.push('t', 'x', { key: 'k' }), KeyExistsError, what);
+    assert.equal((await queue.jobs()).length, 1, what);
+    await queue.advance(MINUTE);
+    await queue.idle();
+    assert.deepEqual([handled, worker.health().finished], [1, 1], what);
+    const faults = logged.filter(({ level }) => level === 'warn').map(({ event }) => event);
+    assert.deepEqual(faults, ['throws', 'has'].includes(what.split(' ')[0]) ? ['tracing_failed'] : [], what);
+    await worker.stop();
   }
 });

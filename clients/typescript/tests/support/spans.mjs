@@ -5,10 +5,23 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 
+/** Steps of tracing that throw: `onStart`, `onEnd`, `inject`, `extract`. */
+export const failing = new Set();
+const step = (name) => () => {
+  if (failing.has(name)) throw new Error(`${name} fails`);
+};
+
 const exporter = new InMemorySpanExporter();
-trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+const mayFail = { onStart: step('onStart'), onEnd: step('onEnd'), forceFlush: async () => {}, shutdown: async () => {} };
+trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter), mayFail] }));
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-propagation.setGlobalPropagator(new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }));
+// Baggage first, so that the order of the headers is not that of the propagators.
+const w3c = new CompositePropagator({ propagators: [new W3CBaggagePropagator(), new W3CTraceContextPropagator()] });
+propagation.setGlobalPropagator({
+  fields: () => w3c.fields(),
+  inject: (...given) => (step('inject')(), w3c.inject(...given)),
+  extract: (...given) => (step('extract')(), w3c.extract(...given)),
+});
 
 /** The spans that ended since the last call, in the order of their ends. */
 export function takeSpans() {
