@@ -186,11 +186,13 @@ func (q *Client) encoded(ctx context.Context, topic string, jobs []NewJob) (enco
 	if err := wire.CheckTopic(topic); err != nil {
 		return nil, usage("%v", err)
 	}
+	trace, _ := ctx.Value(traceKey{}).([]Header)
 	encoded = make([]wire.NewJob, len(jobs))
 	for i := range jobs {
 		if encoded[i], err = jobs[i].toWire(q.s.cfg.codec); err != nil {
 			return nil, err
 		}
+		addTrace(&encoded[i].Attributes, trace)
 	}
 	return encoded, ctx.Err()
 }

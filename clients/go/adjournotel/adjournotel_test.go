@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,8 +85,13 @@ func testContext(t *testing.T) context.Context {
 // work runs a worker until it has settled everything that is due.
 func work(t *testing.T, queue *adjourntest.Queue, q *adjourn.Client, handler adjourn.Handler) {
 	t.Helper()
+	workIn(testContext(t), t, queue, q, handler)
+}
+
+func workIn(ctx context.Context, t *testing.T, queue *adjourntest.Queue, q *adjourn.Client, handler adjourn.Handler) {
+	t.Helper()
 	w := q.Worker("emails", handler, adjourn.Concurrency(1))
-	ctx, ended := testContext(t), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	<-w.Ready()
 	queue.WaitIdle()
@@ -144,6 +150,8 @@ func TestAFailureOfTheHandlerIsOneOfTheSpan(t *testing.T) {
 	}{
 		{"fails", "*errors.errorString", "no route", func() error { return errors.New("no route") }},
 		{"is refused", "KEY_EXISTS", "KEY_EXISTS", func() error { return fmt.Errorf("again: %w", &adjourn.Error{Code: adjourn.ErrKeyExists}) }},
+		{"has a code", "KEY_EXISTS", "KEY_EXISTS", func() error { return adjourn.ErrKeyExists }},
+		{"a nil refusal", "*adjourn.Error", "nil", func() error { return (*adjourn.Error)(nil) }},
 		{"panics", "panic", "no paper", func() error { panic("no paper") }},
 		{"a nil pointer", "*adjourn.UsageError", "nil", func() error { return (*adjourn.UsageError)(nil) }},
 		{"retries", "", "", func() error { return adjourn.RetryAfter(time.Hour, errors.New("later")) }},
@@ -315,5 +323,184 @@ func TestAHeaderOfTheJobsOwnWins(t *testing.T) {
 	}
 	if push := spans.one("push emails"); !parents["00f067aa0ba902b7"] || !parents[push.SpanContext.SpanID().String()] {
 		t.Errorf("the handlers' parents are %v", parents)
+	}
+}
+
+// faulty panics in one of its methods, as a processor or as a propagator.
+type faulty struct {
+	propagation.TextMapPropagator
+	in string
+}
+
+func (f faulty) check(method string) {
+	if f.in == method {
+		panic("a fault in " + method)
+	}
+}
+
+func (f faulty) OnStart(context.Context, sdk.ReadWriteSpan) { f.check("OnStart") }
+func (f faulty) OnEnd(sdk.ReadOnlySpan)                     { f.check("OnEnd") }
+func (f faulty) Shutdown(context.Context) error             { return nil }
+func (f faulty) ForceFlush(context.Context) error           { return nil }
+func (f faulty) Inject(ctx context.Context, to propagation.TextMapCarrier) {
+	f.TextMapPropagator.Inject(ctx, to)
+	f.check("Inject")
+}
+func (f faulty) Extract(ctx context.Context, from propagation.TextMapCarrier) context.Context {
+	f.check("Extract")
+	return f.TextMapPropagator.Extract(ctx, from)
+}
+
+// told are the errors that came to OpenTelemetry's handler.
+type told struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (h *told) Handle(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, err.Error())
+	panic("a fault in the handler of faults")
+}
+
+func TestAFaultOfOpenTelemetryChangesNothing(t *testing.T) {
+	for _, method := range []string{"OnStart", "OnEnd", "Inject", "Extract"} {
+		t.Run(method, func(t *testing.T) {
+			record(t)
+			fault, faults := faulty{propagation.TraceContext{}, method}, &told{}
+			otel.SetTracerProvider(sdk.NewTracerProvider(sdk.WithSpanProcessor(fault)))
+			otel.SetTextMapPropagator(fault)
+			before := otel.GetErrorHandler()
+			otel.SetErrorHandler(faults)
+			defer otel.SetErrorHandler(before)
+			queue := adjourntest.Start(t)
+			q, ctx := queue.Dial(adjournotel.Tracing()), testContext(t)
+			for id := adjourn.JobID(1); id <= 2; id++ {
+				if pushed, err := q.Push(ctx, "emails", ""); err != nil || pushed != id {
+					t.Fatalf("%d, %v", pushed, err)
+				}
+			}
+			ran := 0
+			work(t, queue, q, func(context.Context, *adjourn.Job) error { ran++; return nil })
+			if ran != 2 {
+				t.Errorf("the handler ran %d times", ran)
+			}
+			queue.AssertEmpty()
+			if len(faults.all) != 1 || !strings.HasSuffix(faults.all[0], "a fault in "+method) {
+				t.Errorf("told %q", faults.all)
+			}
+		})
+	}
+}
+
+func TestAPanicWithNilIsAFailure(t *testing.T) {
+	spans, queue := record(t), adjourntest.Start(t)
+	q := queue.Dial(adjournotel.Tracing())
+	if _, err := q.Push(testContext(t), "emails", ""); err != nil {
+		t.Fatal(err)
+	}
+	work(t, queue, q, func(context.Context, *adjourn.Job) error { panic(nil) })
+	if len(queue.Pending("emails")) != 1 || spans.one("process emails").Status.Code != codes.Error {
+		t.Error("the job is finished")
+	}
+}
+
+func inAnotherTrace(t *testing.T) context.Context {
+	state, err := trace.ParseTraceState("shop=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, err := baggage.NewMember("customer", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bag, err := baggage.New(member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace.ContextWithRemoteSpanContext(baggage.ContextWithBaggage(testContext(t), bag), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, TraceState: state,
+	}))
+}
+
+func TestATraceTakesOnlyTheRoomThatIsLeft(t *testing.T) {
+	record(t)
+	queue := adjourntest.Start(t)
+	q := queue.Dial(adjournotel.Tracing())
+	const ofType, ofParent, ofState, ofBaggage = 12 + 25, 11 + 55, 10 + 6, 7 + 12
+	const room = 1024 - ofType
+	jobs := []adjourn.NewJob{}
+	for _, left := range []int{ofParent - 1, ofParent, ofParent + ofState, ofParent + ofState + ofBaggage} {
+		job := adjourn.NewJob{Body: "full"}
+		job.SetHeader("fill", strings.Repeat("x", room-left-len("fill")))
+		jobs = append(jobs, job)
+	}
+	results, err := q.PushBatch(inAnotherTrace(t), "emails", jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, result := range results {
+		job, err := q.Get(testContext(t), adjourn.ByID(result.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, header := range job.Headers[2:] {
+			names += header.Name + " "
+		}
+		names += "| "
+	}
+	if names != "| traceparent | traceparent tracestate | traceparent tracestate baggage | " {
+		t.Error(names)
+	}
+}
+
+func TestATraceOfAHookWins(t *testing.T) {
+	const own = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	hook := adjourn.OnPush(func(_ context.Context, _ string, job *adjourn.NewJob) { job.SetHeader("TraceParent", own) })
+	for _, tracingFirst := range []bool{true, false} {
+		spans, queue := record(t), adjourntest.Start(t)
+		options := []adjourn.Option{adjournotel.Tracing(), hook}
+		if !tracingFirst {
+			options = []adjourn.Option{hook, adjournotel.Tracing()}
+		}
+		q := queue.Dial(options...)
+		if _, err := q.Push(inAnotherTrace(t), "emails", []byte("")); err != nil {
+			t.Fatal(err)
+		}
+		headers := ""
+		work(t, queue, q, func(_ context.Context, job *adjourn.Job) error {
+			headers = fmt.Sprint(job.Headers)
+			return nil
+		})
+		if headers != "[{TraceParent "+own+"}]" || spans.one("process emails").Parent.SpanID().String() != "00f067aa0ba902b7" {
+			t.Error(headers)
+		}
+	}
+}
+
+func TestAHandlerIsNotInTheTraceOfItsWorker(t *testing.T) {
+	spans, queue := record(t), adjourntest.Start(t)
+	if _, err := queue.Dial().Push(testContext(t), "emails", ""); err != nil {
+		t.Fatal(err)
+	}
+	customer := ""
+	workIn(inAnotherTrace(t), t, queue, queue.Dial(adjournotel.Tracing()), func(ctx context.Context, _ *adjourn.Job) error {
+		customer = baggage.FromContext(ctx).Member("customer").Value()
+		return nil
+	})
+	if span := spans.one("process emails"); span.Parent.IsValid() || span.SpanContext.TraceID() == (trace.TraceID{1}) || customer != "" {
+		t.Errorf("%+v, baggage %q", span.Parent, customer)
+	}
+}
+
+func TestAPushOfNothingHasNoSpan(t *testing.T) {
+	spans := record(t)
+	if _, err := adjourntest.Start(t).Dial(adjournotel.Tracing()).PushBatch(testContext(t), "emails", nil); err != nil {
+		t.Fatal(err)
+	}
+	if all := spans.in.GetSpans(); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }
