@@ -125,7 +125,7 @@ public final class ClientBuilder {
 
     /** Follows jobs from their push to their handler, for all workers of the client. */
     public ClientBuilder tracing(Tracing newTracing) {
-        tracing = newTracing;
+        tracing = new GuardedTracing(newTracing);
         return this;
     }
 

@@ -5,17 +5,18 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Follows jobs from their push to their handler: {@link ClientBuilder#tracing}. The artifact {@code adjourn-opentelemetry} has the one for
- * OpenTelemetry.
+ * OpenTelemetry. The first exception that it throws is logged; it changes no outcome.
  */
 public interface Tracing extends Middleware {
     /**
-     * Wraps each push. Calls {@code next} once, with these jobs or with the same ones with more headers, and returns its future, or one that
-     * ends as it does. A repeat under an {@link IdempotencyKey} may differ in {@code traceparent}, {@code tracestate} and {@code baggage},
-     * and the job keeps those of the first push; with another value of any other header it is refused.
+     * Wraps each push. Calls {@code next} once and before it returns, with these jobs or with the same ones with more headers. The push ends
+     * as the future of {@code next}, whatever this method returns or throws. A repeat under an {@link IdempotencyKey} may differ in
+     * {@code traceparent}, {@code tracestate} and {@code baggage}, and the job keeps those of the first push; with another value of any other
+     * header it is refused.
      */
     CompletableFuture<List<PushResult>> push(String topic, List<NewJob> jobs, Pusher next);
 
-    /** Wraps the handling of each job, around all other middleware of a worker. */
+    /** Wraps the handling of each job, around all other middleware of a worker. The job is settled as {@code next} ends, whatever this throws. */
     @Override
     void around(Job job, Handler next) throws Exception;
 

@@ -10,8 +10,8 @@ import io.adjourn.client.RetryJobException;
 import io.adjourn.client.Tracing;
 import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.Span;
-import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.Tracer;
@@ -31,7 +31,7 @@ import java.util.concurrent.CompletionException;
  * }</pre>
  *
  * <p>Each push is a {@code PRODUCER} span, whose context goes into the headers of its jobs. Each handler runs in a {@code CONSUMER} span, whose
- * parent is the context in the headers of its job.
+ * parent is the context in the headers of its job. A fault in a step of tracing is logged once, and only that step is left out.
  */
 public final class OpenTelemetryTracing implements Tracing {
     private static final String SCOPE = "io.adjourn.client";
@@ -46,6 +46,7 @@ public final class OpenTelemetryTracing implements Tracing {
 
     private final Tracer tracer;
     private final TextMapPropagator propagator;
+    private final Guard guard = new Guard();
 
     private OpenTelemetryTracing(OpenTelemetry openTelemetry) {
         this.tracer = openTelemetry.getTracer(SCOPE);
@@ -62,41 +63,43 @@ public final class OpenTelemetryTracing implements Tracing {
         if (jobs.isEmpty()) {
             return next.push(jobs);
         }
-        SpanBuilder builder = span("push", "send", topic, SpanKind.PRODUCER);
-        if (jobs.size() > 1) {
-            builder.setAttribute(MESSAGE_COUNT, (long) jobs.size());
-        }
-        Span span = builder.startSpan();
+        Context before = guard.get(Context::current, Context.root());
+        Span span = start("push", "send", topic, SpanKind.PRODUCER, before,
+                jobs.size() > 1 ? Attributes.of(MESSAGE_COUNT, (long) jobs.size()) : Attributes.empty());
+        Context context = before.with(span);
+        List<NewJob> traced = jobs.stream().map(job -> guard.get(() -> JobHeaders.inject(propagator, context, job), job)).toList();
+        CompletableFuture<List<PushResult>> sent;
         try {
-            Context context = Context.current().with(span);
-            List<NewJob> traced = jobs.stream().map(job -> JobHeaders.inject(propagator, context, job)).toList();
-            // An exporter may wait, and the thread that completes the push must not.
-            return next.push(traced).whenCompleteAsync((results, error) -> pushed(span, results, error));
+            sent = next.push(traced);
         } catch (Throwable e) {
             pushed(span, List.of(), e);
             throw e;
         }
+        // An exporter may wait: neither the thread that completes the push nor the one that waits for it may wait for the exporter.
+        guard.run(() -> sent.whenCompleteAsync((results, error) -> pushed(span, results, error)));
+        return sent;
     }
 
-    private static void pushed(Span span, List<PushResult> results, Throwable error) {
+    private void pushed(Span span, List<PushResult> results, Throwable error) {
         if (error != null) {
             fail(span, error instanceof CompletionException && error.getCause() != null ? error.getCause() : error);
         } else {
             results.stream().map(PushResult::error).filter(Objects::nonNull).findFirst().ifPresent(refusal -> fail(span, refusal));
             if (results.size() == 1 && results.get(0).id() != 0) {
-                span.setAttribute(MESSAGE_ID, Long.toUnsignedString(results.get(0).id()));
+                guard.run(() -> span.setAttribute(MESSAGE_ID, Long.toUnsignedString(results.get(0).id())));
             }
         }
-        span.end();
+        guard.run(span::end);
     }
 
     @Override
     public void around(Job job, Handler next) throws Exception {
         // Only the headers say what the parent is, not the context in which the worker's thread was made.
-        Context pushed = propagator.extract(Context.root(), job, JobHeaders.GETTER);
-        Span span = span("process", "process", job.topic(), SpanKind.CONSUMER).setParent(pushed)
-                .setAttribute(MESSAGE_ID, Long.toUnsignedString(job.id())).setAttribute(ATTEMPT, job.attempts()).startSpan();
-        try (Scope scope = pushed.with(span).makeCurrent()) {
+        Context pushed = guard.get(() -> propagator.extract(Context.root(), job, JobHeaders.GETTER), Context.root());
+        Span span = start("process", "process", job.topic(), SpanKind.CONSUMER, pushed,
+                Attributes.of(MESSAGE_ID, Long.toUnsignedString(job.id()), ATTEMPT, job.attempts()));
+        Scope scope = guard.get(pushed.with(span)::makeCurrent, Scope.noop());
+        try {
             next.handle(job);
         } catch (RetryJobException | BuryJobException e) {
             // On purpose.
@@ -105,17 +108,23 @@ public final class OpenTelemetryTracing implements Tracing {
             fail(span, e);
             throw e;
         } finally {
-            span.end();
+            guard.run(scope::close);
+            guard.run(span::end);
         }
     }
 
-    private SpanBuilder span(String operation, String type, String topic, SpanKind kind) {
-        return tracer.spanBuilder(operation + " " + topic).setSpanKind(kind).setAttribute(SYSTEM, "adjourn")
-                .setAttribute(OPERATION_NAME, operation).setAttribute(OPERATION_TYPE, type).setAttribute(DESTINATION, topic);
+    /** A span that has begun. If it cannot begin, one that only hands on the context of its parent. */
+    private Span start(String operation, String type, String topic, SpanKind kind, Context parent, Attributes more) {
+        return guard.get(
+                () -> tracer.spanBuilder(operation + " " + topic).setSpanKind(kind).setParent(parent).setAttribute(SYSTEM, "adjourn")
+                        .setAttribute(OPERATION_NAME, operation).setAttribute(OPERATION_TYPE, type).setAttribute(DESTINATION, topic)
+                        .setAllAttributes(more).startSpan(),
+                Span.wrap(Span.fromContext(parent).getSpanContext()));
     }
 
-    private static void fail(Span span, Throwable error) {
-        span.recordException(error).setStatus(StatusCode.ERROR)
-                .setAttribute(ERROR_TYPE, error instanceof AdjournException known ? known.code() : error.getClass().getName());
+    private void fail(Span span, Throwable error) {
+        guard.run(() -> span.setStatus(StatusCode.ERROR)
+                .setAttribute(ERROR_TYPE, error instanceof AdjournException known ? known.code() : error.getClass().getName()));
+        guard.run(() -> span.recordException(error));
     }
 }

@@ -2,6 +2,7 @@ package io.adjourn.opentelemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -31,22 +32,35 @@ import io.opentelemetry.api.trace.TraceFlags;
 import io.opentelemetry.api.trace.TraceState;
 import io.opentelemetry.api.trace.TracerProvider;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.Context;
 import io.opentelemetry.context.Scope;
 import io.opentelemetry.context.propagation.ContextPropagators;
+import io.opentelemetry.context.propagation.TextMapGetter;
 import io.opentelemetry.context.propagation.TextMapPropagator;
+import io.opentelemetry.context.propagation.TextMapSetter;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
+import io.opentelemetry.sdk.trace.ReadWriteSpan;
+import io.opentelemetry.sdk.trace.ReadableSpan;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SpanProcessor;
 import io.opentelemetry.sdk.trace.data.ExceptionEventData;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -56,7 +70,11 @@ class OpenTelemetryTracingTest {
     private static final String OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
     private final InMemorySpanExporter exporter = InMemorySpanExporter.create();
-    private final SdkTracerProvider tracers = SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(exporter)).build();
+    private final Queue<String> started = new ConcurrentLinkedQueue<>();
+    /** The steps that throw. */
+    private final Set<String> broken = ConcurrentHashMap.newKeySet();
+    private final SdkTracerProvider tracers = SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(exporter))
+            .addSpanProcessor(new Breakable()).build();
     private final OpenTelemetry telemetry = new OpenTelemetry() {
         @Override
         public TracerProvider getTracerProvider() {
@@ -65,11 +83,62 @@ class OpenTelemetryTracingTest {
 
         @Override
         public ContextPropagators getPropagators() {
-            return ContextPropagators.create(TextMapPropagator.composite(W3CTraceContextPropagator.getInstance(), W3CBaggagePropagator.getInstance()));
+            return ContextPropagators.create(new BreakablePropagator());
         }
     };
     private final TestQueue queue = TestQueue.start();
     private final Client client = Client.builder().address(queue.address()).tracing(OpenTelemetryTracing.of(telemetry)).connect();
+
+    private void breakIf(String step) {
+        if (broken.contains(step)) {
+            throw new IllegalStateException(step + " is broken");
+        }
+    }
+
+    private final class Breakable implements SpanProcessor {
+        @Override
+        public void onStart(Context parent, ReadWriteSpan span) {
+            started.add(span.getName());
+            breakIf("start");
+        }
+
+        @Override
+        public boolean isStartRequired() {
+            return true;
+        }
+
+        @Override
+        public void onEnd(ReadableSpan span) {
+            breakIf("end");
+        }
+
+        @Override
+        public boolean isEndRequired() {
+            return true;
+        }
+    }
+
+    private final class BreakablePropagator implements TextMapPropagator {
+        private final TextMapPropagator w3c = TextMapPropagator.composite(
+                W3CTraceContextPropagator.getInstance(), W3CBaggagePropagator.getInstance());
+
+        @Override
+        public Collection<String> fields() {
+            return w3c.fields();
+        }
+
+        @Override
+        public <C> void inject(Context context, C carrier, TextMapSetter<C> setter) {
+            breakIf("inject");
+            w3c.inject(context, carrier, setter);
+        }
+
+        @Override
+        public <C> Context extract(Context context, C carrier, TextMapGetter<C> getter) {
+            breakIf("extract");
+            return w3c.extract(context, carrier, getter);
+        }
+    }
 
     @AfterEach
     void stop() {
@@ -101,9 +170,18 @@ class OpenTelemetryTracingTest {
     }
 
     private SpanData one(String name) {
-        List<SpanData> such = exporter.getFinishedSpanItems().stream().filter(span -> span.getName().equals(name)).toList();
-        assertEquals(1, such.size(), () -> exporter.getFinishedSpanItems().toString());
-        return such.get(0);
+        return some(name, 1).get(0);
+    }
+
+    /** The spans of this name. That of a push ends soon after it. */
+    private List<SpanData> some(String name, int count) {
+        Supplier<List<SpanData>> ended = () -> exporter.getFinishedSpanItems().stream().filter(span -> span.getName().equals(name)).toList();
+        long until = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+        while (ended.get().size() < count && System.nanoTime() < until) {
+            Thread.yield();
+        }
+        assertEquals(count, ended.get().size(), () -> exporter.getFinishedSpanItems().toString());
+        return ended.get();
     }
 
     private static Map<String, Object> attributes(SpanData span) {
@@ -173,6 +251,7 @@ class OpenTelemetryTracingTest {
     @Test
     void aPushThatIsRefusedHasAnError() {
         client.push("t", NewJob.text("x").key("k"));
+        one("push t");
         exporter.reset();
         assertThrows(ServerException.KeyExists.class, () -> client.push("t", NewJob.text("x").key("k")));
         assertFailed(one("push t"), "KEY_EXISTS", ServerException.KeyExists.class);
@@ -189,30 +268,41 @@ class OpenTelemetryTracingTest {
         List<SpanData> handled = exporter.getFinishedSpanItems().stream().filter(span -> span.getKind() == SpanKind.CONSUMER).toList();
         assertEquals(List.of(push.getSpanId(), push.getSpanId()), handled.stream().map(SpanData::getParentSpanId).toList());
         exporter.reset();
+        int before = started.size();
         assertEquals(List.of(), client.pushAll("t", List.of()));
-        assertEquals(List.of(), exporter.getFinishedSpanItems());
+        assertEquals(before, started.size());
     }
 
     @Test
     void aHeaderThatTheJobNamesWins() throws InterruptedException {
         SpanContext withState = SpanContext.create("1".repeat(32), "2".repeat(16), TraceFlags.getSampled(),
                 TraceState.builder().put("vendor", "state").build());
-        try (Scope scope = Span.wrap(withState).makeCurrent()) {
+        try (Scope state = Span.wrap(withState).makeCurrent();
+                Scope scope = Baggage.current().toBuilder().put("tenant", "7").build().makeCurrent()) {
             client.push("u", NewJob.text("x"));
             client.push("t", NewJob.text("x").header("TraceParent", OTHER_TRACE));
         }
         assertEquals("vendor=state", header("u", "tracestate"));
         List<Header> headers = queue.assertPushed("t", job -> true).attributes().headers();
-        assertEquals(List.of(new Header("TraceParent", OTHER_TRACE)),
-                headers.stream().filter(header -> header.name().toLowerCase(Locale.ROOT).startsWith("trace")).toList());
+        assertEquals(List.of(new Header("content-type", "text/plain; charset=utf-8"), new Header("TraceParent", OTHER_TRACE)), headers);
         handle("t", 1, job -> { });
         assertEquals("b7ad6b7169203331", one("process t").getParentSpanId());
     }
 
     @Test
     void aJobWithoutAContextBeginsATrace() throws InterruptedException {
-        inSpan(() -> queue.client().push("t", NewJob.text("x")));
-        handle("t", 1, job -> { });
+        queue.client().push("t", NewJob.text("x"));
+        BlockingQueue<String> seen = new LinkedBlockingQueue<>();
+        CountDownLatch handled = new CountDownLatch(1);
+        Context around = Context.root().with(telemetry.getTracer("shop").spanBuilder("around").startSpan())
+                .with(Baggage.builder().put("tenant", "7").build());
+        Worker worker = Worker.builder(client).topic("t").threads(work -> new Thread(around.wrap(work))).handler(job -> {
+            seen.add(String.valueOf(Baggage.current().getEntryValue("tenant")));
+            handled.countDown();
+        }).start();
+        assertTrue(handled.await(10, TimeUnit.SECONDS));
+        assertTrue(worker.stop(Duration.ofSeconds(10)));
+        assertEquals("null", seen.remove());
         assertFalse(one("process t").getParentSpanContext().isValid());
     }
 
@@ -221,6 +311,12 @@ class OpenTelemetryTracingTest {
         NewJob full = NewJob.of(new byte[0]).header("own", "x".repeat(Limits.HEADERS_BYTES_MAX - 3));
         client.push("full", full);
         assertEquals(1, queue.assertPushed("full", job -> true).attributes().headers().size());
+        SpanContext withState = SpanContext.create("1".repeat(32), "2".repeat(16), TraceFlags.getSampled(),
+                TraceState.builder().put("a", "b").build());
+        try (Scope scope = Span.wrap(withState).makeCurrent()) {
+            client.push("nearly", NewJob.of(new byte[0]).header("own", "x".repeat(Limits.HEADERS_BYTES_MAX - 53)));
+        }
+        assertEquals(1, queue.assertPushed("nearly", job -> true).attributes().headers().size());
         try (Scope scope = Baggage.builder().put("large", "x".repeat(Limits.HEADERS_BYTES_MAX)).build().makeCurrent()) {
             client.push("large", NewJob.text("x"));
         }
@@ -234,11 +330,36 @@ class OpenTelemetryTracingTest {
         long id = client.push("t", NewJob.text("x"), key).id();
         SpanData first = one("push t");
         inSpan(() -> assertEquals(id, client.push("t", NewJob.text("x"), key).id()));
-        assertEquals(2, exporter.getFinishedSpanItems().stream().filter(span -> span.getKind() == SpanKind.PRODUCER).count());
+        some("push t", 2);
         handle("t", 1, job -> { });
         assertEquals(first.getSpanId(), one("process t").getParentSpanId());
         assertEquals(first.getTraceId(), one("process t").getTraceId());
         assertEquals(0, client.count(Filter.topic("t")));
+    }
+
+    @Test
+    void aFaultLeavesOutItsStepAndChangesNoOutcome() throws InterruptedException {
+        List<Set<String>> faults = List.of(Set.of("start"), Set.of("inject"), Set.of("extract"), Set.of("end"),
+                Set.of("start", "inject", "extract", "end"));
+        for (Set<String> steps : faults) {
+            String topic = String.join("-", new TreeSet<>(steps));
+            broken.addAll(steps);
+            client.push(topic, NewJob.text("x"));
+            assertEquals(steps.contains("start") || steps.contains("inject"), header(topic, "traceparent").isEmpty(), topic);
+            assertEquals(1, client.count(Filter.topic(topic)), topic);
+            handle(topic, 1, job -> { });
+            assertEquals(0, client.count(Filter.topic(topic)), topic);
+            broken.removeAll(steps);
+        }
+        assertEquals(one("push end").getSpanId(), one("process end").getParentSpanId());
+        assertFalse(one("process inject").getParentSpanContext().isValid());
+        assertFalse(one("process extract").getParentSpanContext().isValid());
+    }
+
+    @Test
+    void theFutureOfAPushIsNotThatOfItsSpan() {
+        CompletableFuture<List<PushResult>> sent = new CompletableFuture<>();
+        assertSame(sent, OpenTelemetryTracing.of(telemetry).push("t", List.of(NewJob.text("x")), jobs -> sent));
     }
 
     private String header(String topic, String name) {
