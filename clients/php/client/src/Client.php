@@ -101,9 +101,12 @@ final class Client
             throw new UsageError('batchJobsMax is at least 1.');
         }
 
-        return $this->options->tracing->push(
+        $count = is_countable($jobs) ? count($jobs) : null;
+        $tracing = $count === 0 ? new NoTracing() : $this->options->tracing;
+
+        return $tracing->push(
             $topic,
-            is_countable($jobs) ? count($jobs) : null,
+            $count,
             function (array $headers) use ($topic, $jobs, $batchJobsMax, $idempotencyKey): array {
                 $batches = new Batches($this->session, $this->options->codec, $jobs, $batchJobsMax, $headers);
 

@@ -61,7 +61,7 @@ final class Job
     /** The body as its content type says: what was pushed as an array comes back as one. */
     public function payload(): mixed
     {
-        return $this->codec->decode($this->body, $this->headers['content-type'] ?? null);
+        return $this->codec->decode($this->body, Headers::get($this->headers, 'content-type'));
     }
 
     /** How long the lease lasts yet. */

@@ -38,7 +38,7 @@ final readonly class JobReport
     /** The body as its content type says: what was pushed as an array comes back as one. */
     public function payload(BodyCodec $codec = new JsonCodec()): mixed
     {
-        return $codec->decode($this->body, $this->attributes->headers['content-type'] ?? null);
+        return $codec->decode($this->body, Headers::get($this->attributes->headers, 'content-type'));
     }
 
     /** How long after its push the job is due, or was; null if it is not known. */

@@ -108,11 +108,11 @@ final readonly class NewJob
         $body = $this->body;
         if (!is_string($body)) {
             [$body, $contentType] = $codec->encode($body);
-            $headers += ['content-type' => $contentType];
+            if (Headers::get($headers, 'content-type') === null) {
+                $headers['content-type'] = $contentType;
+            }
         }
-        if ($traceHeaders !== [] && !isset($headers['traceparent'])) {
-            $headers = self::withRoomFor($traceHeaders, $headers);
-        }
+        $headers = Headers::withTrace($headers, $traceHeaders);
         $attributes = $headers === [] && $this->saysNoMore() ? '' : (new Attributes(
             headers: $headers,
             expires: $this->expiresAfterMs === null && $this->expiresAt === null
@@ -137,27 +137,6 @@ final readonly class NewJob
             'attributes' => $attributes,
             'body' => $body,
         ];
-    }
-
-    /**
-     * A push does not fail for its trace: what does not fit is left out.
-     *
-     * @param array<string, string> $more
-     * @param array<string, string> $headers
-     * @return array<string, string>
-     */
-    private static function withRoomFor(array $more, array $headers): array
-    {
-        $left = Limit::HEADERS_BYTES_MAX - strlen(implode('', array_keys($headers)) . implode('', $headers));
-        foreach (array_diff_key($more, $headers) as $name => $value) {
-            $bytes = strlen((string) $name) + strlen($value);
-            if ($bytes <= $left) {
-                $headers[$name] = $value;
-                $left -= $bytes;
-            }
-        }
-
-        return $headers;
     }
 
     /** Whether it has nothing that goes as an attribute, beside its headers. */

@@ -23,6 +23,7 @@ final readonly class Options
     /** null: plain connections */
     public ?Tls $tls;
     public int $heartbeatMs;
+    public Tracing $tracing;
 
     /**
      * @param string|list<string> $server `adjourn://host:port,host:port`, `adjourns://` for TLS, `host:port`, or a list of these. The scheme of the
@@ -46,7 +47,7 @@ final readonly class Options
         public int $reconnectWaitMaxMs = 1000,
         public BodyCodec $codec = new JsonCodec(),
         public LoggerInterface $logger = new NullLogger(),
-        public Tracing $tracing = new NoTracing(),
+        Tracing $tracing = new NoTracing(),
         ?Tls $tls = null,
     ) {
         if ($server === []) {
@@ -64,6 +65,7 @@ final readonly class Options
         if ($connectTimeoutMs < 1 || $requestTimeoutMs < 1 || $reconnectWaitMaxMs < 1) {
             throw new UsageError('A time-out is at least 1 ms.');
         }
+        $this->tracing = $tracing instanceof NoTracing ? $tracing : new SafeTracing($tracing, $logger);
         $this->heartbeatMs = $heartbeatMs ?? ($leasesOutlive ? self::HEARTBEAT_MS : 0);
     }
 }

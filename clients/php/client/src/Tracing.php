@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
-/** Follows jobs from push to handler. `OpenTelemetry\Tracing` does it with OpenTelemetry. */
+/**
+ * Follows jobs from push to handler. `OpenTelemetry\Tracing` does it with OpenTelemetry. What it throws is logged once, and changes no push and no handler.
+ */
 interface Tracing
 {
     /**

@@ -5,10 +5,13 @@ declare(strict_types=1);
 namespace Adjourn\Tests;
 
 use Adjourn\Client;
+use Adjourn\Error\Server\KeyExists;
 use Adjourn\Error\Server\SequenceReused;
 use Adjourn\Error\Server\TooLarge;
 use Adjourn\Error\UsageError;
 use Adjourn\Filter;
+use Adjourn\Headers;
+use Adjourn\Job;
 use Adjourn\NewJob;
 use Adjourn\Options;
 use Adjourn\PushOutcome;
@@ -120,6 +123,60 @@ final class ClientTest extends TestCase
         self::assertSame([false, false], [isset($all[0]['baggage']), isset($all[1]['baggage'])]);
         self::assertSame(['traceparent' => 'own'], $all[2]);
         self::assertSame(['push 1 in 0', 'push some in 1'], $tracing->seen);
+    }
+
+    public function testATraceWithoutRoomForItsParentIsLeftOutAndNamesAreComparedWithoutCase(): void
+    {
+        $tracing = new RecordedTracing(['TraceState' => 's']);
+        $client = new Client(new Options($this->adjourn()->address, tracing: $tracing));
+        self::assertSame([], $client->pushMany($this->topic, []));
+        self::assertSame([], $tracing->seen);
+        // `content-type: application/json` takes 28 bytes, the parent 12, and the state 11.
+        $client->pushMany($this->topic, [
+            new NewJob([1], headers: ['a' => str_repeat('x', 1024 - 1 - 28 - 11)]),
+            new NewJob([2], headers: ['a' => str_repeat('x', 1024 - 1 - 28 - 12)]),
+            new NewJob([3], headers: ['Traceparent' => 'own', 'Content-Type' => 'text/x+json']),
+            new NewJob([4], headers: ['tracestate' => 'own']),
+        ]);
+        $jobs = $client->reserve($this->topic, 5000, 4);
+        $names = array_map(static fn (Job $job): string => implode(' ', array_keys($job->headers)), $jobs);
+        self::assertSame(['a content-type', 'a content-type traceparent', 'Traceparent Content-Type', 'tracestate content-type traceparent'], $names);
+        self::assertSame([3], $jobs[2]->payload());
+        self::assertSame([3], $client->get($jobs[2]->id)->payload());
+        $full = ['a' => str_repeat('x', 1024 - 1 - 12)];
+        self::assertSame($full + ['traceparent' => '0'], Headers::withTrace($full, ['tracestate' => 's', 'traceparent' => '0']));
+    }
+
+    /** @dataProvider brokenTracings */
+    public function testABrokenTracingChangesNoPushAndNoHandler(bool $isBefore, bool $isAfter, int $runs, array $headers): void
+    {
+        $log = new Lines();
+        $client = new Client(new Options($this->adjourn()->address, logger: $log, tracing: new BrokenTracing($isBefore, $isAfter, $runs, $headers)));
+        $client->push($this->topic, 'a', key: 'a');
+        try {
+            $client->push($this->topic, 'a', key: 'a');
+            self::fail('It is there.');
+        } catch (KeyExists) {
+        }
+        $client->pushMany($this->topic, [new NewJob('b', attemptsMax: 1), new NewJob('c')]);
+        $handled = [];
+        $worker = new Worker($client, new WorkerOptions(stopsWhenEmpty: true), new NullLogger());
+        $worker->run($this->topic, static function (Job $job) use (&$handled): void {
+            $handled[] = [$job->body, $job->headers];
+            $job->body === 'b' && throw new \RuntimeException('No luck.');
+        });
+        self::assertSame([['a', []], ['b', []], ['c', []]], $handled);
+        self::assertSame([2, 1], [$worker->health()->finished, $worker->health()->failed]);
+        self::assertCount($isBefore || $isAfter ? 1 : 0, preg_grep('/tracing failed/', $log->lines));
+    }
+
+    public static function brokenTracings(): iterable
+    {
+        yield 'it throws before' => [true, false, 1, []];
+        yield 'it throws after' => [false, true, 1, []];
+        yield 'it calls twice' => [false, false, 2, []];
+        yield 'it calls never' => [false, false, 0, []];
+        yield 'its headers are none' => [false, false, 1, ['traceparent' => 5, 'tracestate' => "\xFF", str_repeat('n', 256) => 'x']];
     }
 
     public function testAPushThatIsRepeatedUnderItsKeyIsHandledInTheTraceOfTheFirstOne(): void

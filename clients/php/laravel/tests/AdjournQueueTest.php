@@ -460,8 +460,8 @@ final class AdjournQueueTest extends TestCase
         $this->app->instance(Tracing::class, $tracing);
         (new AdjournServiceProvider($this->app))->register();
         $queue = $this->app->make('queue')->connection('adjourn');
-        self::assertSame(0, $queue->size());
-        self::assertSame($tracing, $queue->client()->options()->tracing);
+        $queue->pushRaw('{}');
+        self::assertSame(['push 1 in 0'], $tracing->seen);
     }
 
     /** @param array<string, mixed> $options of the connection */

@@ -20,7 +20,9 @@ use Adjourn\Messenger\TracingMiddleware;
 use Adjourn\Options;
 use Adjourn\Release;
 use Adjourn\Testing\WithAdjourn;
+use Adjourn\Tests\BrokenTracing;
 use Adjourn\Tests\Eventually;
+use Adjourn\Tests\Lines;
 use Adjourn\Tests\Processes;
 use Adjourn\Tests\RecordedTracing;
 use Adjourn\Tests\TestServer;
@@ -380,6 +382,14 @@ final class AdjournTransportTest extends TestCase
             '/^push 1 in 0, process in 0, failed: .*, processed, push 1 in 4, process in 0, processed$/',
             implode(', ', $tracing->seen),
         );
+    }
+
+    public function testAMessageIsHandledOnceWhereItsTracingFails(): void
+    {
+        $this->transport->send(new Envelope(new Note('a')));
+        $log = new Lines();
+        self::assertSame(['a'], $this->work(middleware: [new TracingMiddleware(new BrokenTracing(false, true, 1, []), $log)]));
+        self::assertSame([['warning: adjourn: tracing failed; more faults of it are not logged: After.'], 0], [$log->lines, $this->transport->getMessageCount()]);
     }
 
     public function testTheDsn(): void

@@ -4,12 +4,19 @@ declare(strict_types=1);
 
 namespace Adjourn\OpenTelemetry;
 
+use Adjourn\Error\AdjournError;
+use Adjourn\Error\ErrorCode;
+use Adjourn\Error\OutcomeUnknown;
+use Adjourn\Error\ServerError;
 use Adjourn\Job;
 use Adjourn\PushResult;
+use Adjourn\TracingFaults;
 use Adjourn\U64;
 use Adjourn\Worker\Bury;
+use Adjourn\Worker\ErrorLog;
 use Adjourn\Worker\TryAgain;
 use OpenTelemetry\API\Globals;
+use OpenTelemetry\API\Trace\Span;
 use OpenTelemetry\API\Trace\SpanInterface;
 use OpenTelemetry\API\Trace\SpanKind;
 use OpenTelemetry\API\Trace\StatusCode;
@@ -18,6 +25,8 @@ use OpenTelemetry\API\Trace\TracerProviderInterface;
 use OpenTelemetry\Context\Context;
 use OpenTelemetry\Context\ContextInterface;
 use OpenTelemetry\Context\Propagation\TextMapPropagatorInterface;
+use OpenTelemetry\Context\ScopeInterface;
+use Psr\Log\LoggerInterface;
 
 /**
  * Spans of OpenTelemetry, by its conventions for messaging: `push {topic}` around a push, and `process {topic}` around a handler, which is its child
@@ -27,70 +36,95 @@ final class Tracing implements \Adjourn\Tracing
 {
     private readonly TracerInterface $tracer;
     private readonly TextMapPropagatorInterface $propagator;
+    private readonly TracingFaults $faults;
 
-    /** Without arguments, it uses those that the application has configured globally. */
-    public function __construct(?TracerProviderInterface $tracers = null, ?TextMapPropagatorInterface $propagator = null)
-    {
+    /**
+     * Without arguments, it uses those that the application has configured globally.
+     *
+     * @param LoggerInterface $logger gets the first fault of a tracer or propagator
+     */
+    public function __construct(
+        ?TracerProviderInterface $tracers = null,
+        ?TextMapPropagatorInterface $propagator = null,
+        LoggerInterface $logger = new ErrorLog(),
+    ) {
         $this->tracer = ($tracers ?? Globals::tracerProvider())->getTracer('adjourn/client');
         $this->propagator = $propagator ?? Globals::propagator();
+        $this->faults = new TracingFaults($logger);
     }
 
     public function push(string $topic, ?int $jobs, \Closure $push): array
     {
-        $parent = Context::getCurrent();
-        $span = $this->start($parent, SpanKind::KIND_PRODUCER, 'push', 'send', $topic, self::count($jobs));
-        try {
+        [$span, $context] = $this->start(Context::getCurrent(), SpanKind::KIND_PRODUCER, 'push', 'send', $topic, self::count($jobs));
+        $headers = $this->faults->guard(function () use ($context): array {
             $headers = [];
-            $this->propagator->inject($headers, null, $span->storeInContext($parent));
-            $results = $push($headers);
-            $span->setAttributes(count($results) === 1 ? self::id($results[0]->job) : self::count(count($results)));
-            self::tellRefusal($span, $results);
+            $this->propagator->inject($headers, null, $context);
 
-            return $results;
+            return $headers;
+        }, []);
+        try {
+            $results = $push($headers);
         } catch (\Throwable $error) {
-            self::fail($span, $error);
+            $this->end($span, $error);
             throw $error;
-        } finally {
-            $span->end();
         }
+        $this->faults->guard(static fn () => $span->setAttributes(count($results) === 1 ? self::id($results[0]->job) : self::count(count($results))));
+        $this->end($span, self::refusal($results));
+
+        return $results;
     }
 
     public function process(Job $job, \Closure $handle): mixed
     {
         // A job without a trace begins one: that of the worker does not end.
-        $parent = $this->propagator->extract($job->headers, null, Context::getRoot());
+        $parent = $this->faults->guard(fn (): ContextInterface => $this->propagator->extract($job->headers, null, Context::getRoot()), Context::getRoot());
         $attributes = self::id($job->id) + ['adjourn.attempt' => $job->attempts];
-        $span = $this->start($parent, SpanKind::KIND_CONSUMER, 'process', 'process', $job->topic, $attributes);
-        $scope = $span->storeInContext($parent)->activate();
+        [$span, $context] = $this->start($parent, SpanKind::KIND_CONSUMER, 'process', 'process', $job->topic, $attributes);
+        $scope = $this->faults->guard(static fn (): ScopeInterface => $context->activate());
+        $failure = null;
         try {
             return $handle();
         } catch (Bury|TryAgain $decision) {
             throw $decision;
-        } catch (\Throwable $error) {
-            self::fail($span, $error);
-            throw $error;
+        } catch (\Throwable $failure) {
+            throw $failure;
         } finally {
-            $scope->detach();
-            $span->end();
+            $this->faults->guard(static fn () => $scope?->detach());
+            $this->end($span, $failure);
         }
     }
 
     /**
      * @param SpanKind::KIND_* $kind
      * @param array<string, int|string> $attributes
+     * @return array{SpanInterface, ContextInterface} a span, and the context with it
      */
-    private function start(ContextInterface $parent, int $kind, string $name, string $type, string $topic, array $attributes): SpanInterface
+    private function start(ContextInterface $parent, int $kind, string $name, string $type, string $topic, array $attributes): array
     {
-        return $this->tracer->spanBuilder("$name $topic")
-            ->setParent($parent)
-            ->setSpanKind($kind)
-            ->setAttributes([
-                'messaging.system' => 'adjourn',
-                'messaging.operation.name' => $name,
-                'messaging.operation.type' => $type,
-                'messaging.destination.name' => $topic,
-            ] + $attributes)
-            ->startSpan();
+        return $this->faults->guard(function () use ($parent, $kind, $name, $type, $topic, $attributes): array {
+            $span = $this->tracer->spanBuilder("$name $topic")
+                ->setParent($parent)
+                ->setSpanKind($kind)
+                ->setAttributes([
+                    'messaging.system' => 'adjourn',
+                    'messaging.operation.name' => $name,
+                    'messaging.operation.type' => $type,
+                    'messaging.destination.name' => $topic,
+                ] + $attributes)
+                ->startSpan();
+
+            return [$span, $span->storeInContext($parent)];
+        }, [Span::getInvalid(), $parent]);
+    }
+
+    private function end(SpanInterface $span, ?\Throwable $error): void
+    {
+        if ($error !== null) {
+            $this->faults->guard(static fn () => $span->recordException($error)
+                ->setAttribute('error.type', self::type($error))
+                ->setStatus(StatusCode::STATUS_ERROR, $error->getMessage()));
+        }
+        $this->faults->guard($span->end(...));
     }
 
     /** @return array<string, string> */
@@ -110,21 +144,26 @@ final class Tracing implements \Adjourn\Tracing
      *
      * @param list<PushResult> $results
      */
-    private static function tellRefusal(SpanInterface $span, array $results): void
+    private static function refusal(array $results): ?AdjournError
     {
         foreach ($results as $result) {
             if (($error = $result->error()) !== null) {
-                self::fail($span, $error);
-
-                return;
+                return $error;
             }
         }
+
+        return null;
     }
 
-    private static function fail(SpanInterface $span, \Throwable $error): void
+    /** The code of an error of the queue, such as KEY_EXISTS; otherwise the class. */
+    private static function type(\Throwable $error): string
     {
-        $span->recordException($error)
-            ->setAttribute('error.type', $error::class)
-            ->setStatus(StatusCode::STATUS_ERROR, $error->getMessage());
+        $code = match (true) {
+            $error instanceof ServerError => $error->errorCode(),
+            $error instanceof OutcomeUnknown => ErrorCode::OutcomeUnknown,
+            default => null,
+        };
+
+        return $code === null ? get_debug_type($error) : strtoupper(preg_replace('/\B[A-Z]/', '_$0', $code->name));
     }
 }

@@ -13,6 +13,7 @@ use Adjourn\NewJob;
 use Adjourn\OpenTelemetry\Tracing;
 use Adjourn\Options;
 use Adjourn\Testing\WithAdjourn;
+use Adjourn\Tests\Lines;
 use Adjourn\Worker\Bury;
 use Adjourn\Worker\TryAgain;
 use Adjourn\Worker\Worker;
@@ -23,11 +24,14 @@ use OpenTelemetry\API\Trace\Propagation\TraceContextPropagator;
 use OpenTelemetry\API\Trace\Span;
 use OpenTelemetry\API\Trace\SpanKind;
 use OpenTelemetry\API\Trace\TracerInterface;
+use OpenTelemetry\Context\Context;
 use OpenTelemetry\Context\Propagation\MultiTextMapPropagator;
+use OpenTelemetry\Context\Propagation\TextMapPropagatorInterface;
 use OpenTelemetry\SDK\Sdk;
 use OpenTelemetry\SDK\Trace\ImmutableSpan;
 use OpenTelemetry\SDK\Trace\SpanExporter\InMemoryExporter;
 use OpenTelemetry\SDK\Trace\SpanProcessor\SimpleSpanProcessor;
+use OpenTelemetry\SDK\Trace\SpanProcessorInterface;
 use OpenTelemetry\SDK\Trace\TracerProvider;
 use PHPUnit\Framework\TestCase;
 use Psr\Log\NullLogger;
@@ -147,7 +151,7 @@ final class TracingTest extends TestCase
         $codes = array_map(static fn (ImmutableSpan $span): string => $span->getStatus()->getCode(), $this->spans());
         self::assertSame(['Unset', 'Error', 'Unset', 'Error'], $codes);
         $types = array_map(static fn (ImmutableSpan $span): ?string => $span->getAttributes()->get('error.type'), $this->spans());
-        self::assertSame([null, KeyExists::class, null, $error::class], $types);
+        self::assertSame([null, 'KEY_EXISTS', null, $error::class], $types);
     }
 
     public function testAHeaderThatTheJobNamesWins(): void
@@ -173,6 +177,49 @@ final class TracingTest extends TestCase
         self::assertSame('process emails', $process->getName());
         self::assertFalse($process->getParentContext()->isValid());
         self::assertNotSame($worker->getTraceId(), $process->getTraceId());
+    }
+
+    public function testAJobOfAnotherClientHasItsParentWhateverTheCase(): void
+    {
+        $this->adjourn()->client->push('emails', 'x', headers: ['1' => 'x', 'TraceParent' => '00-' . self::TRACE . '-b7ad6b7169203331-01']);
+        $this->work('emails', static fn () => null);
+        self::assertSame(self::TRACE, $this->spans()[0]->getTraceId());
+    }
+
+    /** @dataProvider faults */
+    public function testAFaultOfTracingChangesNothingElse(?string $processor, ?string $propagator, array $spans): void
+    {
+        $log = new Lines();
+        $faulty = $this->createStub(SpanProcessorInterface::class);
+        $processor !== null && $faulty->method($processor)->willThrowException(new \LogicException('Full.'));
+        $fields = $this->createStub(TextMapPropagatorInterface::class);
+        $fields->method('extract')->willReturn(Context::getRoot());
+        $propagator !== null && $fields->method($propagator)->willThrowException(new \LogicException('Full.'));
+        $provider = new TracerProvider([$faulty, new SimpleSpanProcessor($this->exporter)]);
+        $this->client = new Client(new Options($this->adjourn()->address, tracing: new Tracing($provider, $fields, $log)));
+        $this->client->push('emails', 'x', key: 'a');
+        try {
+            $this->client->push('emails', 'x', key: 'a');
+            self::fail('It is there.');
+        } catch (KeyExists) {
+        }
+        $bodies = [];
+        $worker = new Worker($this->client, new WorkerOptions(stopsWhenEmpty: true), new NullLogger());
+        $worker->run('emails', static function (Job $job) use (&$bodies): void {
+            $bodies[] = $job->body;
+        });
+        self::assertSame([['x'], 1, 0], [$bodies, $worker->health()->finished, $worker->health()->failed]);
+        self::assertSame(['warning: adjourn: tracing failed; more faults of it are not logged: Full.'], $log->lines);
+        self::assertSame($spans, array_map(self::name(...), $this->spans()));
+        self::assertFalse(Span::getCurrent()->getContext()->isValid());
+    }
+
+    public static function faults(): iterable
+    {
+        yield 'at the start' => ['onStart', null, []];
+        yield 'at the end' => ['onEnd', null, []];
+        yield 'of inject' => [null, 'inject', ['push emails', 'push emails', 'process emails']];
+        yield 'of extract' => [null, 'extract', ['push emails', 'push emails', 'process emails']];
     }
 
     public function testTheExampleOfTheReadme(): void
