@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::usage::whole;
 use clap::{Args, Subcommand};
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose};
 use rustls::pki_types::ServerName;
@@ -59,7 +60,7 @@ pub(super) enum CertCommand {
 #[derive(Debug, Args)]
 pub(super) struct NodeArgs {
     /// Number of the node
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_535))]
+    #[arg(value_name = "N", value_parser = whole::<u64>(1..=65_535))]
     node: u64,
     /// Host name or IP address by which clients reach it; repeat it for several
     #[arg(long = "host", value_name = "HOST", required = true)]
@@ -109,7 +110,7 @@ struct SigningArgs {
     #[command(flatten)]
     folder: FolderArgs,
     /// Days until the certificate ends
-    #[arg(long, value_name = "DAYS", default_value_t = 397, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    #[arg(long, value_name = "DAYS", default_value_t = 397, allow_negative_numbers = true, value_parser = whole::<u32>(1..=3650))]
     days: u32,
 }
 

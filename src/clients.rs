@@ -46,13 +46,17 @@ Example:
 #[command(after_help = DISCONNECT_EXAMPLE)]
 pub(super) struct DisconnectArgs {
     /// Which connection: its number as `adjourn connections` shows it
-    #[arg(value_name = "CONNECTION")]
+    #[arg(value_name = "CONNECTION", value_parser = connection_number)]
     connection: u64,
     /// End its session as well
     #[arg(long)]
     end_session: bool,
     #[command(flatten)]
     server: ServerArgs,
+}
+
+fn connection_number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "expected a number from the first column of `adjourn connections`")
 }
 
 /// Runs `adjourn connections`.

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{StringValueParser, TypedValueParser};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::exit::{Exit, Failure};
-use adjourn_client::{Client, ClientConfig, ClientError, TlsFault};
+use adjourn_client::{Client, ClientConfig, ClientError, ProtocolFault, TlsFault};
 use adjourn_protocol::ErrorCode;
 use adjourn_transport::tls::ClientFiles;
 use adjourn_types::Secret;
@@ -47,9 +48,15 @@ pub(super) struct ServerArgs {
         value_name = "TOKEN",
         env = "ADJOURN_TOKEN",
         hide_env_values = true,
-        help_heading = "Server"
+        help_heading = "Server",
+        value_parser = token()
     )]
     token: Option<Secret>,
+}
+
+/// A token. A line end behind it, as `$(cat FILE)` leaves none but other ways to read a file do, is not a part of it.
+fn token() -> impl TypedValueParser<Value = Secret> {
+    StringValueParser::new().map(|text| text.trim_end_matches(['\n', '\r']).into())
 }
 
 /// The session of a command.
@@ -130,6 +137,9 @@ pub(super) fn failure(error: &ClientError) -> Failure {
             let text = if reply.message.is_empty() { refusal_text(reply.code) } else { reply.to_string() };
             Failure::new(exit_of(reply.code), text)
         }
+        ClientError::Address { .. } | ClientError::Protocol(ProtocolFault::Http) => {
+            Failure::new(Exit::Usage, error)
+        }
         ClientError::TooLarge { .. } => {
             Failure::new(Exit::Refused, format_args!("{}: {error}", ErrorCode::TooLarge))
         }
@@ -186,7 +196,10 @@ fn advice(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::Malformed => "the server does not understand this client: are both of the same version?",
         ErrorCode::Unsupported => "the server does not support this: use a newer server",
-        ErrorCode::TooLarge => "larger than the server accepts: send less, or raise the server's limit",
+        ErrorCode::TooLarge => {
+            "larger than the topic or the server takes: send less, or raise body-max of the topic (`adjourn topic show`) or \
+             body_bytes_max of the server"
+        }
         ErrorCode::Unauthorised => "the server asks for another token: give --token or ADJOURN_TOKEN",
         ErrorCode::Invalid => "a value is out of its range: see --help",
         ErrorCode::NotLeader => "this node does not lead: use the leader's address with --server",
@@ -198,7 +211,10 @@ fn advice(code: ErrorCode) -> &'static str {
             "the server cannot read it from its disk: its operator has to look after that"
         }
         ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
-        ErrorCode::Quota => "too many topics or sessions: use fewer",
+        ErrorCode::Quota => {
+            "a limit is reached, of the topic (jobs-max, bytes-max: `adjourn topic show`) or of the server: finish or delete jobs, or \
+             raise the limit"
+        }
         ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",
         ErrorCode::KeyExists => "a job with this key lives: push with --if-exists keep or replace",
         ErrorCode::NotFound => "there is no such job or topic",

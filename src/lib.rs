@@ -29,10 +29,11 @@ mod restore;
 mod serve;
 mod token;
 mod topics;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use exit::{EXIT_CODES_HELP, Exit, Failure};
 
@@ -77,9 +78,27 @@ enum Command {
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    // clap prints usage errors itself and ends with 2, which is `Exit::Usage`.
-    let outcome = match Root::parse().command {
-        Command::Serve(args) => serve::run(*args),
+    let outcome = read_arguments().and_then(run);
+    match outcome {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            output::complain(format_args!("adjourn: {failure}"));
+            failure.exit.into()
+        }
+    }
+}
+
+/// What the command line asks for. A help, a version and most mistakes end the process here: mistakes with 2, as
+/// `Exit::Usage` does.
+fn read_arguments() -> Result<Root, Failure> {
+    let mut command = usage::wrapped(Root::command());
+    let read = command.try_get_matches_from_mut(std::env::args_os());
+    read.and_then(|found| Root::from_arg_matches(&found)).map_err(|error| usage::answer(&mut command, error))
+}
+
+fn run(root: Root) -> Result<(), Failure> {
+    match root.command {
+        Command::Serve(args) => serve::run(*args, &usage::unknown_variables(&Root::command())),
         Command::Demo(args) => demo::run(args),
         Command::Recover(args) => recover::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -90,12 +109,5 @@ pub fn main() -> ExitCode {
         Command::Alerts(command) => alerts::run(command),
         Command::Import(command) => import::run(command),
         Command::Client(command) => commands::run(command),
-    };
-    match outcome {
-        Ok(()) => Exit::Done.into(),
-        Err(failure) => {
-            output::complain(format_args!("adjourn: {failure}"));
-            failure.exit.into()
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::exit::Failure;
 use super::output::print;
 use crate::draw_id::draw_id;
 use crate::inspect::contents::jobs_text;
+use crate::usage::whole;
 use adjourn_server::wall;
 use adjourn_storage::RestoreOptions;
 
@@ -35,7 +36,7 @@ pub(super) struct RestoreArgs {
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// The number of the node that will run on it
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
     node: u64,
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::Args;
 use tokio::task::JoinSet;
 
 use super::consume::{BodyStamp, Consumers, Seen};
@@ -15,6 +15,7 @@ use super::report::{Deliveries, JSON_HELP, Phase, Report};
 use super::{LoadArgs, WindowArgs, clock, close, progress, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
+use crate::usage::whole;
 use adjourn_protocol::NewJob;
 use adjourn_types::TopicName;
 
@@ -31,7 +32,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{CYCLE_EXAMPLE}"))]
 pub(super) struct CycleBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200_000, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
     jobs: u64,
     #[command(flatten)]
     window: WindowArgs,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::Args;
 use indicatif::ProgressBar;
 
 use super::consume::{Consumed, Consumers, Watch, wait_until};
@@ -12,6 +12,7 @@ use super::report::{Deliveries, JSON_HELP, Phase, Report};
 use super::{LinkArgs, clock, close, progress, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
+use crate::usage::whole;
 use adjourn_protocol::Delivered;
 use adjourn_types::TopicName;
 
@@ -28,7 +29,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{DRAIN_EXAMPLE}"))]
 pub(super) struct DrainBenchArgs {
     /// How many jobs at least
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200_000, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
     jobs: u64,
     /// The topic
     #[arg(long, value_name = "TOPIC")]

@@ -7,11 +7,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, value_parser};
+use clap::Args;
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
 use crate::output::complain;
+use crate::usage::whole;
 
 /// `st_blocks` counts blocks of this size, whatever the file system's own block size.
 const BLOCK_BYTES: u64 = 512;
@@ -23,7 +24,7 @@ pub(super) struct FootprintArgs {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The server's process; without it, the one that has files of --data open
-    #[arg(long, value_name = "PID", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = whole::<u32>(1..))]
     pid: Option<u32>,
 }
 

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::Args;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
@@ -17,6 +17,7 @@ use super::scatter::{Shuffle, scattered};
 use super::{LinkArgs, clock, close, progress, show};
 use crate::connection::runtime;
 use crate::exit::{Exit, Failure};
+use crate::usage::whole;
 use adjourn_client::Client;
 use adjourn_protocol::{ErrorCode, JobRef};
 use adjourn_types::TopicName;
@@ -33,7 +34,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{KEYS_EXAMPLE}"))]
 pub(super) struct KeysBenchArgs {
     /// How many jobs were pushed with keys
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
     jobs: u64,
     /// Where to
     #[arg(long, value_name = "TOPIC")]

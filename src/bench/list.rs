@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use super::load::Tally;
 use super::report::{JSON_HELP, Phase, Report};
@@ -13,6 +13,7 @@ use super::{LinkArgs, clock, close, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
 use crate::jobs::list::Order;
+use crate::usage::whole;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::List;
 use adjourn_types::limits::LIST_JOBS_MAX;
@@ -34,7 +35,7 @@ pub(super) struct ListBenchArgs {
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
     /// Jobs on each page
-    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, allow_negative_numbers = true, value_parser = whole::<u32>(1..))]
     page: u32,
     /// How many first pages to ask for
     #[arg(long, value_name = "N", default_value_t = 10)]

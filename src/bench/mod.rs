@@ -22,7 +22,7 @@ mod scatter;
 
 use std::fmt::Write;
 
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
@@ -32,12 +32,13 @@ use report::{Errors, Phase, Report};
 use crate::connection::{ServerArgs, Session, goodbye};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
+use crate::usage::whole;
 use adjourn_client::Client;
 use adjourn_types::TopicName;
 use adjourn_types::limits::{BODY_BYTES_MAX_DEFAULT, PUSH_JOBS_MAX};
 
-#[expect(clippy::cast_possible_wrap, reason = "a constant of a few thousand")]
-const BATCH_MAX: i64 = PUSH_JOBS_MAX as i64;
+#[expect(clippy::cast_possible_truncation, reason = "a constant of a few thousand")]
+const BATCH_MAX: u32 = PUSH_JOBS_MAX as u32;
 
 const BENCH_EXAMPLE: &str = "\
 Example:
@@ -98,7 +99,7 @@ struct JobArgs {
 #[derive(Debug, Args)]
 struct LinkArgs {
     /// Connections that share the load
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 8, allow_negative_numbers = true, value_parser = whole::<u32>(1..=4096))]
     connections: u32,
     #[command(flatten)]
     server: ServerArgs,
@@ -108,10 +109,10 @@ struct LinkArgs {
 #[derive(Clone, Copy, Debug, Args, Serialize)]
 struct WindowArgs {
     /// PUSH frames in flight on each connection
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true, value_parser = whole::<u32>(1..=65_536))]
     window: u32,
     /// Jobs in each PUSH frame
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=BATCH_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 64, allow_negative_numbers = true, value_parser = whole::<u32>(1..=BATCH_MAX))]
     batch: u32,
 }
 

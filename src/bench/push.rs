@@ -1,6 +1,6 @@
 //! `adjourn bench push`: how many jobs per second the server makes durable.
 
-use clap::{Args, value_parser};
+use clap::Args;
 use tokio::task::JoinSet;
 
 use super::load::{Tally, everlasting_body, key_of, push_all, share};
@@ -10,6 +10,7 @@ use super::{LoadArgs, WindowArgs, clock, close, progress, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
 use crate::output::complain;
+use crate::usage::whole;
 use adjourn_json::values::{DelayRange, delay_range};
 use adjourn_protocol::NewJob;
 use adjourn_types::TopicName;
@@ -28,7 +29,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{PUSH_EXAMPLE}"))]
 pub(super) struct PushBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
     jobs: u64,
     /// How far they are delayed; a range spreads them evenly, for example 1d..30d
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = delay_range)]

@@ -7,13 +7,14 @@ mod status;
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_json};
+use crate::usage::whole;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{ClusterReport, MemberReport, Role};
 use adjourn_server::config::HostPort;
@@ -78,7 +79,7 @@ Example:
 #[command(after_help = REMOVE_EXAMPLE)]
 pub(super) struct RemoveArgs {
     /// The member's number, as `adjourn cluster status` shows it
-    #[arg(value_name = "NODE", value_parser = value_parser!(u64).range(1..))]
+    #[arg(value_name = "NODE", value_parser = whole::<u64>(1..))]
     node: u64,
     #[command(flatten)]
     shown: ShownArgs,
@@ -95,7 +96,7 @@ Example:
 #[command(after_help = TRANSFER_EXAMPLE)]
 pub(super) struct TransferArgs {
     /// The new leader
-    #[arg(value_name = "NODE", value_parser = value_parser!(u64).range(1..))]
+    #[arg(value_name = "NODE", value_parser = whole::<u64>(1..))]
     node: u64,
     #[command(flatten)]
     shown: ShownArgs,

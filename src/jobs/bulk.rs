@@ -116,6 +116,18 @@ impl BulkArgs {
         self.filter.filter() != Filter::default()
     }
 
+    /// The topic, if that is the only condition.
+    pub(crate) fn only_topic(&self) -> Option<TopicName> {
+        let filter = self.filter.filter();
+        let is_only = filter == Filter { topic: filter.topic.clone(), ..Filter::default() };
+        filter.topic.filter(|_| is_only && !self.is_of_steps())
+    }
+
+    /// True if it says how the jobs are changed, which means nothing for a single one.
+    pub(crate) fn is_of_steps(&self) -> bool {
+        self.dry_run || self.cursor.is_some()
+    }
+
     /// Changes the jobs.
     pub(crate) fn run(&self, server: &ServerArgs, action: Action) -> Result<(), Failure> {
         if !self.is_given() {

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 
-use adjourn_json::values::time;
+use crate::usage::whole;
+use adjourn_json::values::time_of_people;
 use adjourn_types::{BuryReason, Filter, JobState, Millis, States, TopicName};
 
 /// The conditions that a job has to meet.
@@ -17,19 +18,19 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "STATE", value_enum, value_delimiter = ',')]
     state: Vec<State>,
     /// Jobs that are due at this time (RFC 3339) or later
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
     due_from: Option<Millis>,
     /// Jobs that are due before this time (RFC 3339)
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
     due_before: Option<Millis>,
     /// Jobs whose key starts with this text
     #[arg(long, value_name = "TEXT")]
     key_prefix: Option<String>,
     /// Jobs that were reserved at least this often
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(..))]
     attempts_min: Option<u32>,
     /// Jobs that were reserved at most this often
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(..))]
     attempts_max: Option<u32>,
     /// Jobs that are buried for this reason
     #[arg(long, value_name = "WHY", value_enum)]

@@ -4,15 +4,16 @@
 //! Each prints one JSON object: the job, or the result of the change. `delete`, `reschedule`, `run-now` and `kick`
 //! accept a filter in place of a job, and then change every matching job, step by step.
 
-use clap::{ArgGroup, Args, value_parser};
+use clap::{ArgGroup, Args};
 use serde::Serialize;
 
 use super::bulk::{Action, BulkArgs, Due};
 use crate::connection::{ServerArgs, Session, not_found};
 use crate::exit::{Exit, Failure};
 use crate::output::print_json;
+use crate::usage::whole;
 use adjourn_client::{Changed, Client, ClientError};
-use adjourn_json::values::{delay_ms, time};
+use adjourn_json::values::{delay_ms, time_of_people};
 use adjourn_json::{ChangedJson, JobJson};
 use adjourn_protocol::JobRef;
 use adjourn_types::{JobId, Key, Millis, TopicName, When};
@@ -66,10 +67,10 @@ pub(crate) struct RescheduleArgs {
     #[command(flatten)]
     bulk: BulkArgs,
     /// Delay after the server accepts this, for example 30m
-    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms)]
     delay: Option<u64>,
-    /// Due at this time (RFC 3339), for example 2030-12-24T18:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    /// Due at this time, for example 2030-12-24T18:00:00Z or '2030-12-24 18:00 Europe/Berlin'
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
     at: Option<Millis>,
 }
 
@@ -106,7 +107,7 @@ pub(crate) struct KickArgs {
     #[command(flatten)]
     bulk: BulkArgs,
     /// Kick up to this many buried jobs of the topic
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), conflicts_with = "key")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(1..), conflicts_with = "key")]
     max: Option<u64>,
 }
 
@@ -179,14 +180,20 @@ pub(crate) fn run_now(args: RunNowArgs) -> Result<(), Failure> {
 /// Runs `adjourn kick`.
 pub(crate) fn kick(args: KickArgs) -> Result<(), Failure> {
     let KickArgs { job, bulk, max } = args;
-    let job = match job.one(&bulk)? {
-        Ok(job) => job,
-        Err(server) => return bulk.run(&server, Action::Kick),
-    };
     let Some(jobs_max) = max else {
-        return job.change(async |client, job| client.kick(job).await);
+        return match job.one(&bulk)? {
+            Ok(job) => job.change(async |client, job| client.kick(job).await),
+            Err(server) => bulk.run(&server, Action::Kick),
+        };
     };
-    let (topic, server) = (topic(&job.job)?, job.server);
+    let (topic, server) = match (job.job, bulk.only_topic()) {
+        (Some(name), None) if !bulk.is_given() && !bulk.is_of_steps() => (topic(&name)?, job.server),
+        (None, Some(topic)) => (topic, job.server),
+        _ => {
+            let alone = "--max goes with a topic and no other condition, for example: kick orders --max 100";
+            return Err(Failure::new(Exit::Usage, alone));
+        }
+    };
     let kicked =
         server.with_client(Session::None, async |client| client.kick_many(&topic, jobs_max).await)?;
     print_json(&KickedJson { kicked })
@@ -200,6 +207,11 @@ impl NamedArgs {
             Some(_) if bulk.is_given() => {
                 let both = "name one job, or say which jobs by conditions: not both";
                 Err(Failure::new(Exit::Usage, both))
+            }
+            Some(_) if bulk.is_of_steps() => {
+                let one =
+                    "--dry-run and --cursor go with conditions, such as --topic: a job is named without them";
+                Err(Failure::new(Exit::Usage, one))
             }
             Some(job) => Ok(Ok(JobArgs { job, key, server })),
             None => Ok(Err(server)),

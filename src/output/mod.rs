@@ -21,7 +21,7 @@ use crate::exit::{Exit, Failure};
 use adjourn_json::state_text;
 use adjourn_json::values::time_text;
 use adjourn_protocol::JobReport;
-use adjourn_types::Key;
+use adjourn_types::{JobState, Key};
 use table::aligned_on;
 
 /// An ending process waits this long for a reader of its last message.
@@ -106,20 +106,21 @@ pub(super) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Res
 #[derive(Default)]
 pub(super) struct JobsTable {
     /// The widths of the columns so far, so that the next page is aligned with them.
-    widths: [usize; 8],
+    widths: [usize; 9],
 }
 
 impl JobsTable {
     /// The rows of the next page; the first one has the header.
     pub(super) fn page(&mut self, jobs: &[JobReport]) -> String {
-        let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY"].map(str::to_owned);
-        let head = (self.widths == [0; 8]).then_some(head);
+        let head = ["ID", "TOPIC", "STATE", "DUE", "PRIORITY", "ATTEMPTS", "BYTES", "KEY", "REASON"]
+            .map(str::to_owned);
+        let head = (self.widths == [0; 9]).then_some(head);
         let rows: Vec<_> = head.into_iter().chain(jobs.iter().map(job_row)).collect();
         aligned_on(&rows, &mut self.widths)
     }
 }
 
-fn job_row(job: &JobReport) -> [String; 8] {
+fn job_row(job: &JobReport) -> [String; 9] {
     let key = job.key.as_ref().map_or("-", Key::as_str);
     [
         job.id.0.to_string(),
@@ -130,7 +131,21 @@ fn job_row(job: &JobReport) -> [String; 8] {
         job.attempts.to_string(),
         job.body_bytes.to_string(),
         key.to_owned(),
+        reason(job),
     ]
+}
+
+/// The first line of the reason for which a job is buried.
+fn reason(job: &JobReport) -> String {
+    /// So that a row stays in one line of most terminals.
+    const CHARS_MAX: usize = 40;
+    let reason = job.history.reason.as_deref().filter(|_| job.state == Some(JobState::Buried));
+    let line = reason.and_then(|reason| reason.lines().next()).unwrap_or("-");
+    let mut shown: String = line.chars().take(CHARS_MAX).collect();
+    if shown.len() < line.len() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 #[cfg(test)]

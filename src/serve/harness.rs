@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::thread;
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::sync::oneshot;
 
 use adjourn_http::Http;
@@ -30,7 +31,12 @@ pub(super) async fn stdin_ended() {
     let (ended, end) = oneshot::channel();
     // A read cannot be cancelled, and tokio's own reader would keep the runtime from ending.
     thread::spawn(move || {
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let mut stdin = io::stdin().lock();
+        // A harness may have made its pipe non-blocking.
+        if let Ok(flags) = fcntl_getfl(&stdin) {
+            let _ = fcntl_setfl(&stdin, flags - OFlags::NONBLOCK);
+        }
+        let _ = io::copy(&mut stdin, &mut io::sink());
         let _ = ended.send(());
     });
     let _ = end.await;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::exit::{Exit, Failure};
 use crate::output::show;
@@ -35,7 +35,7 @@ every key. On SIGTERM or SIGINT the server stops when everything that it accepte
 second signal ends it at once. On SIGHUP it reads the file of tokens anew.
 
 With --memory it writes no file, and prints one line on standard output when it serves: its addresses, as JSON.
-A test harness starts it with a pipe as standard input and --end-with-stdin: then it does not outlive the harness.";
+A test harness starts a server with a pipe as standard input and --end-with-stdin: then it does not outlive the harness.";
 
 /// What `adjourn serve` is told.
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(super) struct ServeArgs {
     /// Configuration file
     #[arg(long, env = "ADJOURN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End at once when standard input ends; only with --memory
+    /// End at once when standard input ends, as a killed server does: for test harnesses
     #[arg(long)]
     end_with_stdin: bool,
     #[command(flatten)]
@@ -52,15 +52,16 @@ pub(super) struct ServeArgs {
 }
 
 /// Runs a node until a signal comes or the disk fails.
-pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
+///
+/// `remarks` on its environment go into its log.
+pub(super) fn run(args: ServeArgs, remarks: &[String]) -> Result<(), Failure> {
     refuse_old_variable()?;
     let mut config = Config::load(args.config.as_deref(), args.settings)
         .map_err(|error| Failure::new(Exit::Usage, error))?;
-    if args.end_with_stdin && !config.memory {
-        let advice = "--end-with-stdin is for servers in memory, which have nothing to save: add --memory, or stop this one with SIGTERM";
-        return Err(Failure::new(Exit::Usage, advice));
-    }
     let log = logging::start(config.log_level, config.log_format)?;
+    for remark in remarks {
+        warn!("{remark}");
+    }
     files_of_server::warn_of(&config);
     descriptors::divide(&mut config)?;
     let runtime = runtime(config.worker_threads)?;
@@ -68,7 +69,10 @@ pub(super) fn run(args: ServeArgs) -> Result<(), Failure> {
     let outcome = runtime.block_on(async {
         tokio::select! {
             outcome = until_stopped(config) => outcome,
-            () = harness::stdin_ended(), if args.end_with_stdin => Ok(()),
+            () = harness::stdin_ended(), if args.end_with_stdin => {
+                info!("standard input has ended, and so does the server");
+                Ok(())
+            }
         }
     });
     // Tasks that still run, after a failure or a second signal, are not waited for.

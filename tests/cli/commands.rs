@@ -298,7 +298,7 @@ fn a_finished_key_is_remembered() {
     assert_eq!(rig.ok(&["count", "--state", "finished"]).trim(), "1");
     rig.ok(&["delete", "orders", "k"]);
     assert!(rig.push(&["orders", "--key", "k"]) > first);
-    rig.fails(&["push", "orders", "--remember", "31d"], 1, "INVALID");
+    rig.fails(&["push", "orders", "--remember", "31d"], 2, "between 0s and 30d");
 }
 
 #[test]

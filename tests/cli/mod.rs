@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod cert;
 pub(crate) mod commands;
-pub(crate) mod recover;
+mod mistakes;
+mod recover;
 pub(crate) mod tls;
 pub(crate) mod usage;

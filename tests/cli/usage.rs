@@ -8,7 +8,13 @@ use crate::server_rig::{Process, adjourn};
 fn help_of(arguments: &[&str]) -> String {
     let output = adjourn(arguments).arg("--help").output().expect("the binary");
     assert_eq!(output.status.code(), Some(0), "{arguments:?}");
-    String::from_utf8(output.stdout).expect("text")
+    let help = String::from_utf8(output.stdout).expect("text");
+    assert!(!help.contains('\u{a0}'), "{arguments:?}");
+    let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+    for line in examples.take_while(|line| !line.is_empty()) {
+        assert!(line.starts_with("  "), "{arguments:?}: an example is broken: {line}");
+    }
+    help
 }
 
 /// The names under "Commands:" in a help.
@@ -45,6 +51,20 @@ fn every_command_has_a_help_with_an_example() {
 }
 
 #[test]
+fn a_group_of_commands_shows_its_help_and_an_argument_that_is_no_text_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    for group in [&[][..], &["topic"], &["backup"], &["cluster"]] {
+        let output = adjourn(group).output().expect("the binary");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && errors.contains("Usage:"), "{group:?}: {errors}");
+        assert!(!errors.contains('\u{a0}'), "{group:?}: {errors}");
+    }
+    let mut command = adjourn(&["serve", "--heartbeat-ms", "abc", "--data"]);
+    let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff")).output().expect("the binary");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn the_version_is_the_packages() {
     let output = adjourn(&["--version"]).output().expect("the binary");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("adjourn {}\n", env!("CARGO_PKG_VERSION")));
@@ -68,7 +88,7 @@ fn mistakes_say_what_was_expected() {
         (&["get", "no topic", "k"], "a topic name has 1 to 128 characters"),
         (&["kick", "orders", "k", "--max", "9"], "cannot be used with"),
         (&["reschedule", "1"], "<--delay <DURATION>|--at <TIME>>"),
-        (&["reserve", "orders", "--max", "0"], "1..=1024"),
+        (&["reserve", "orders", "--max", "0"], "expected a whole number from 1 to 1024"),
         (&["cluster", "add", "10.0.0.2"], "HOST:PORT"),
         (&["cluster", "remove", "0"], "NODE"),
         (&["cluster", "transfer"], "<NODE>"),

@@ -197,7 +197,7 @@ async fn what_is_no_adjourn_server_is_told_apart() {
         peer
     };
     let (client, _peer) = tokio::join!(Client::connect(server.config()), serve);
-    assert!(matches!(client, Err(ClientError::Protocol(ProtocolFault::Frame(_)))), "{client:?}");
+    assert!(matches!(client, Err(ClientError::Protocol(ProtocolFault::Http))), "{client:?}");
 }
 
 #[tokio::test]

@@ -137,7 +137,6 @@ fn what_needs_a_disk_or_other_nodes_is_refused() {
     };
     refused(&["--clock", "manual"], &["--memory"]);
     refused(&["--memory", "--clock", "wall"], &["real or manual"]);
-    refused(&["--end-with-stdin", "--data", "data"], &["--end-with-stdin", "--memory"]);
     for (flag, value) in [
         ("--data", "data"),
         ("--peer-listen", "127.0.0.1:0"),

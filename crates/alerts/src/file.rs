@@ -111,6 +111,9 @@ pub enum Why {
     /// There is too little time between repeats.
     #[error("rule {0:?}: repeat is at least 1m")]
     Repeat(String),
+    /// Nobody would be told.
+    #[error("it has rules and no target: add a [[target]] with name and webhook, or smtp, from and to")]
+    NoTargets,
     /// A target is not in the file.
     #[error("there is no target {0:?}")]
     NoTarget(String),
@@ -185,6 +188,9 @@ impl AlertFile {
         let wrong = |why| AlertsError::Wrong { path: path.to_owned(), why };
         if written.rules.len() > RULES_MAX || written.targets.len() > TARGETS_MAX {
             return Err(wrong(Why::TooMany));
+        }
+        if written.targets.is_empty() && !written.rules.is_empty() {
+            return Err(wrong(Why::NoTargets));
         }
         let mut targets: Vec<Arc<Target>> = Vec::new();
         for target in written.targets {

@@ -25,7 +25,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode, Uri};
 use axum::routing::get;
 use jiff::tz::TimeZone;
-use tracing::info;
+use tracing::{info, warn};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -118,6 +118,9 @@ impl Http {
         let state = HttpState::new(local.clone(), call_backs, alerts);
         let need_no_token = local.is_open();
         let older_need_none = need_no_token || self.dialects_token.is_some();
+        if let Some(name) = self.dialects_token.as_deref().filter(|name| local.admit_as(name).is_err()) {
+            warn!(name, "dialects_token names no token of tokens_file: callers that show none are refused");
+        }
         let older = state.clone().acting_as(self.dialects_token);
         if let Some((port, zone)) = self.php_delayqueue {
             let (address, state) = (port.address, older.clone());

@@ -36,9 +36,6 @@ pub struct TopicSettingsJson<'a> {
 /// Why a text is not a value of a setting.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// Not a number.
-    #[error("expected a number from 1 on, or none")]
-    Number,
     /// Not a rule for late jobs.
     #[error(
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
@@ -89,19 +86,23 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
     let set = &mut change.set;
     match setting {
         Setting::Ttr => set.ttr_ms = Some(ttr_ms(text)?),
-        Setting::Priority => set.priority = Some(number(text)?),
-        Setting::Attempts => set.attempts_max = Some(number(text)?),
+        Setting::Priority => set.priority = Some(number(setting, text)?),
+        Setting::Attempts => set.attempts_max = Some(number(setting, text)?),
         Setting::Backoff => set.backoff = Some(backoff(text)?),
         Setting::ExpiresAfter => set.expires_after_ms = Some(delay_ms(text)?),
-        Setting::JobsMax => set.jobs_max = Some(number(text)?),
-        Setting::BytesMax => set.bytes_max = Some(number(text)?),
-        Setting::BodyMax => set.body_bytes_max = Some(number(text)?),
-        Setting::LeasesMax => set.leases_max = Some(number(text)?),
-        Setting::Rate => set.per_second_max = Some(number(text)?),
+        Setting::JobsMax => set.jobs_max = Some(number(setting, text)?),
+        Setting::BytesMax => set.bytes_max = Some(number(setting, text)?),
+        Setting::BodyMax => set.body_bytes_max = Some(number(setting, text)?),
+        Setting::LeasesMax => set.leases_max = Some(number(setting, text)?),
+        Setting::Rate => set.per_second_max = Some(number(setting, text)?),
         Setting::Late => set.late = Some(late(text)?),
         Setting::DeadLetters => set.dead_letters = Some(text.parse::<TopicName>()?),
         Setting::Remember => set.retention_ms = Some(delay_ms(text)?),
         _ => set.put(setting, &call_back(setting, text)?)?,
+    }
+    if let Some(value) = set.value(setting) {
+        // The bounds are those of the queue.
+        set.put(setting, &value)?;
     }
     Ok(change)
 }
@@ -110,7 +111,9 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
 fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     Ok(match setting {
         Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
-        Setting::CallBackConcurrency | Setting::CallBackRate => number::<u32>(text)?.to_le_bytes().to_vec(),
+        Setting::CallBackConcurrency | Setting::CallBackRate => {
+            number::<u32>(setting, text)?.to_le_bytes().to_vec()
+        }
         Setting::CallBackLog | Setting::CallBackDelay => delay_ms(text)?.to_le_bytes().to_vec(),
         Setting::CallBackOfJob | Setting::CallBackPaused if text == "true" => vec![1],
         _ => text.as_bytes().to_vec(),
@@ -140,8 +143,8 @@ fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
     }
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, SettingError> {
-    text.parse().map_err(|_| SettingError::Number)
+fn number<T: FromStr>(setting: Setting, text: &str) -> Result<T, SettingError> {
+    text.parse().map_err(|_| PolicyError::OutOfRange { setting }.into())
 }
 
 fn late(text: &str) -> Result<Late, SettingError> {

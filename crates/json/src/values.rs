@@ -7,9 +7,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use adjourn_types::limits::{
-    BACKOFF_LIST_MAX, DELAY_MS_MAX, REASON_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, REASON_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN,
+    WAIT_MS_MAX,
 };
 use adjourn_types::{Backoff, BackoffCurve, Millis};
 
@@ -19,14 +22,37 @@ pub enum ValueError {
     /// Not a duration.
     #[error("expected a number and a unit, for example 1500ms, 60s, 10m or 3d ({0})")]
     Duration(#[from] humantime::DurationError),
+    /// The next flag of a command line.
+    #[error("expected a duration before the next flag")]
+    Missing,
+    /// A duration with a minus.
+    #[error("expected a duration that is not negative, for example 60s or 10m")]
+    Negative,
     /// A duration that the queue does not accept.
     #[error("expected a duration between {} and {}", spelled(*.0.start()), spelled(*.0.end()))]
     DurationRange(RangeInclusive<u64>),
     /// Not a point in time.
     #[error(
-        "expected a time with its offset as in RFC 3339, for example 2030-12-24T18:00:00Z or 2030-12-24T18:00:00+01:00 ({0})"
+        "expected a time that exists with its offset, as in RFC 3339, for example 2030-12-24T18:00:00Z or 2030-12-24T18:00:00+01:00"
     )]
-    Time(#[from] jiff::Error),
+    Time,
+    /// A number, which might count seconds or milliseconds.
+    #[error("expected a time as 2030-12-24T18:00:00Z: a number alone might be seconds or milliseconds")]
+    BareTime,
+    /// Not a date and a time of day before the name of a zone.
+    #[error("expected a date, a time and a zone, for example 2030-12-24 18:00 Europe/Berlin")]
+    LocalTime,
+    /// Not a time zone.
+    #[error(
+        "there is no time zone {0} on this machine: expected a name such as Europe/Berlin or UTC. Is tzdata installed?"
+    )]
+    Zone(String),
+    /// The clocks of the zone go from a time before it to one after it.
+    #[error("the clocks of that zone skip {0}: give another time")]
+    Skipped(DateTime),
+    /// The clocks of the zone show it twice: both times with their offsets.
+    #[error("the clocks of that zone show it twice: give {0}")]
+    Repeated(String),
     /// Not a cursor.
     #[error("expected a cursor that `adjourn list` printed")]
     Cursor,
@@ -63,6 +89,11 @@ pub fn delay_of(millis: u64) -> Result<u64, ValueError> {
     within(millis, 0..=DELAY_MS_MAX)
 }
 
+/// How long a finished job is remembered, in milliseconds.
+pub fn retention_ms(text: &str) -> Result<u64, ValueError> {
+    within(millis_of(text)?, 0..=DEDUPE_RETENTION_MS_MAX)
+}
+
 /// How long to wait for jobs, in milliseconds.
 pub fn wait_ms(text: &str) -> Result<u64, ValueError> {
     within(millis_of(text)?, 0..=WAIT_MS_MAX)
@@ -80,9 +111,45 @@ pub fn ttr_of(millis: u64) -> Result<u32, ValueError> {
 
 /// Parses a time in RFC 3339, rounded up to the millisecond.
 pub fn time(text: &str) -> Result<Millis, ValueError> {
-    let nanos = text.parse::<Timestamp>()?.as_nanosecond();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ValueError::BareTime);
+    }
+    millis_at(text.parse::<Timestamp>().map_err(|_| ValueError::Time)?)
+}
+
+fn millis_at(instant: Timestamp) -> Result<Millis, ValueError> {
+    let nanos = instant.as_nanosecond();
     let millis = (nanos + 999_999).div_euclid(1_000_000);
     u64::try_from(millis).map(Millis).map_err(|_| ValueError::TimeTooEarly)
+}
+
+/// A time as people write it: in RFC 3339, or as the clocks of a time zone show it, for example `2030-12-24 18:00 Europe/Berlin`.
+/// A time that these clocks skip or show twice is refused.
+pub fn time_of_people(text: &str) -> Result<Millis, ValueError> {
+    let Some((local, zone)) = text.rsplit_once(' ').filter(|(_, zone)| zone.starts_with(char::is_alphabetic))
+    else {
+        return time(text);
+    };
+    let rules = TimeZone::get(zone).map_err(|_| ValueError::Zone(zone.to_owned()))?;
+    let local = local.replacen('T', " ", 1);
+    let read = |format| DateTime::strptime(format, &local);
+    let local =
+        read("%Y-%m-%d %H:%M").or_else(|_| read("%Y-%m-%d %H:%M:%S")).map_err(|_| ValueError::LocalTime)?;
+    match rules.to_ambiguous_timestamp(local).offset() {
+        AmbiguousOffset::Unambiguous { offset } => {
+            millis_at(offset.to_timestamp(local).map_err(|_| ValueError::LocalTime)?)
+        }
+        AmbiguousOffset::Gap { .. } => Err(ValueError::Skipped(local)),
+        AmbiguousOffset::Fold { before, after } => {
+            Err(ValueError::Repeated(format!("{local}{} or {local}{}", written(before), written(after))))
+        }
+    }
+}
+
+/// An offset as RFC 3339 writes it.
+fn written(offset: Offset) -> String {
+    let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 /// A time in RFC 3339, in UTC, to the millisecond.
@@ -200,7 +267,13 @@ pub fn spelled(millis: u64) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
-fn millis_of(text: &str) -> Result<u64, humantime::DurationError> {
+fn millis_of(text: &str) -> Result<u64, ValueError> {
+    if text.starts_with("--") {
+        return Err(ValueError::Missing);
+    }
+    if text.starts_with('-') {
+        return Err(ValueError::Negative);
+    }
     let nanos = humantime::parse_duration(text)?.as_nanos();
     Ok(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
@@ -230,6 +303,31 @@ mod tests {
 
     fn refusal<T: std::fmt::Debug>(outcome: Result<T, ValueError>) -> String {
         outcome.expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_time_may_be_that_of_the_clocks_of_a_zone() {
+        let utc = |text| time_of_people(text).map(time_text).map_err(|error| error.to_string());
+        assert_eq!(utc("2030-12-24 18:00 Europe/Berlin").as_deref(), Ok("2030-12-24T17:00:00.000Z"));
+        assert_eq!(utc("2030-06-24 18:00:30 Europe/Berlin").as_deref(), Ok("2030-06-24T16:00:30.000Z"));
+        assert_eq!(utc("2030-12-24T18:00 UTC").as_deref(), Ok("2030-12-24T18:00:00.000Z"));
+        assert_eq!(utc("2030-12-24T18:00:00+01:00").as_deref(), Ok("2030-12-24T17:00:00.000Z"));
+        for (text, expected) in [
+            ("2030-03-31 02:30 Europe/Berlin", "skip 2030-03-31T02:30:00: give another"),
+            ("2030-10-27 02:30 Europe/Berlin", "2030-10-27T02:30:00+02:00 or 2030-10-27T02:30:00+01:00"),
+            ("2030-11-03 01:30 America/New_York", "2030-11-03T01:30:00-04:00 or 2030-11-03T01:30:00-05:00"),
+            ("2030-12-24 18:00+09:00 Europe/Berlin", "expected a date, a time and a zone"),
+            ("2030-12-24 18:00[Asia/Tokyo] Europe/Berlin", "expected a date, a time and a zone"),
+            ("2030-12-24 Europe/Berlin", "expected a date, a time and a zone"),
+            ("", "with its offset"),
+            ("2030-12-24 18:00 Berlin", "no time zone Berlin"),
+            ("tomorrow Europe/Berlin", "expected a date, a time and a zone"),
+            ("2030-12-24 18:00", "with its offset"),
+            ("1900000000", "seconds or milliseconds"),
+        ] {
+            let refused = utc(text).expect_err(text);
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
     }
 
     #[test]

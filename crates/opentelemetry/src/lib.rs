@@ -39,7 +39,7 @@ use opentelemetry::{Context, KeyValue, global};
 ///
 /// # Errors
 ///
-/// Those of [`Client::push`].
+/// Those of [`Client::push`]. The span shows an error also if a job is refused.
 pub async fn push(
     client: &Client,
     topic: &TopicName,
@@ -51,7 +51,18 @@ pub async fn push(
         i64::try_from(jobs.len()).unwrap_or(i64::MAX),
     )]);
     let jobs = jobs.into_iter().map(|job| carrying(job, &pushing.context)).collect();
-    pushing.end(client.push(topic, jobs).await)
+    let pushed = client.push(topic, jobs).await;
+    let refused = pushed.iter().flatten().find_map(|result| match result {
+        PushResult::Refused(code, _) => Some(*code),
+        _ => None,
+    });
+    match (&pushed, refused) {
+        (Err(error), _) => pushing.fail(code_of(error), error.to_string()),
+        (Ok(_), Some(code)) => pushing.fail(code.to_string(), format!("a job was refused: {code}")),
+        (Ok(_), None) => {}
+    }
+    pushing.end();
+    pushed
 }
 
 /// [`Client::push_one`] under a span `push TOPIC`, which ends when the job is acknowledged or refused.
@@ -62,11 +73,21 @@ pub async fn push(
 pub async fn push_one(client: &Client, topic: &TopicName, job: NewJob) -> Result<JobId, ClientError> {
     let pushing = pushing(topic);
     let pushed = client.push_one(topic, carrying(job, &pushing.context)).await;
-    if let Ok(id) = &pushed {
-        pushing.note([message_id(*id)]);
+    match &pushed {
+        Ok(id) => pushing.note([message_id(*id)]),
+        Err(error) => pushing.fail(code_of(error), error.to_string()),
     }
-    pushing.end(pushed)
+    pushing.end();
+    pushed
 }
+
+/// The code of a refusal, or what stands for another error.
+fn code_of(error: &ClientError) -> String {
+    error.code().map_or_else(|| OTHER.to_owned(), |code| code.to_string())
+}
+
+/// The type of an error that has no name, by the conventions.
+const OTHER: &str = "_OTHER";
 
 /// Gives a job the current context as headers, for ways to push that have no span of their own: a [`Producer`](adjourn_client::Producer),
 /// [`Client::push_detached`]. A header that the job has already stays. A job whose headers have no room stays as it is.
@@ -98,12 +119,10 @@ where
         Box::pin(
             async move {
                 let outcome = future.await.into_job_outcome();
-                let failure = match &outcome {
-                    JobOutcome::Failed(reason) => Some(reason.clone()),
-                    JobOutcome::Done | JobOutcome::RetryAfter { .. } | JobOutcome::Bury(_) => None,
-                };
-                // What the span shows is all that is wanted.
-                let _ = processing.end(failure.map_or(Ok(()), Err));
+                if let JobOutcome::Failed(reason) = &outcome {
+                    processing.fail(OTHER.to_owned(), reason.clone());
+                }
+                processing.end();
                 outcome
             }
             .with_context(context),
@@ -134,19 +153,16 @@ impl Operation {
         self.context.span().set_attributes(attributes);
     }
 
-    /// Ends the span with the outcome of the operation.
-    fn end<T, E: std::fmt::Display>(mut self, outcome: Result<T, E>) -> Result<T, E> {
-        if let Err(error) = &outcome {
-            self.fail(error.to_string());
-        }
+    /// Ends the span in order.
+    fn end(mut self) {
         self.has_ended = true;
         self.context.span().end();
-        outcome
     }
 
-    fn fail(&self, error: String) {
+    /// Lets the span show an error: the type of it, and its text.
+    fn fail(&self, kind: String, error: String) {
         let span = self.context.span();
-        span.set_attribute(KeyValue::new("error.type", "_OTHER"));
+        span.set_attribute(KeyValue::new("error.type", kind));
         span.set_status(Status::error(error));
     }
 }
@@ -154,7 +170,7 @@ impl Operation {
 impl Drop for Operation {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.fail("it was cancelled, or panicked".to_owned());
+            self.fail(OTHER.to_owned(), "it was cancelled, or panicked".to_owned());
             self.context.span().end();
         }
     }

@@ -154,6 +154,17 @@ async fn a_push_that_is_refused_shows_in_its_span() {
 }
 
 #[tokio::test]
+async fn a_job_that_is_refused_among_others_shows_in_the_span_of_the_push() {
+    let rig = Rig::new().await;
+    let job = || NewJob { key: Some("k".parse().expect("a key")), ..NewJob::new("x") };
+    let pushed = crate::push(&rig.client, &rig.topic, vec![job(), job()]);
+    pushed.with_context(rig.application.clone()).await.expect("answered");
+    let spans = rig.spans();
+    assert_eq!(attribute(&spans["push orders"], "error.type").as_deref(), Some("KEY_EXISTS"));
+    assert_eq!(spans["push orders"].status, Status::error("a job was refused: KEY_EXISTS"));
+}
+
+#[tokio::test]
 async fn headers_of_the_job_come_first_and_a_producer_carries_the_current_context() {
     let rig = Rig::new().await;
     let own = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";

@@ -186,6 +186,12 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is something else.
+    #[error("{} is no backup of Adjourn: name a file that `adjourn backup create` wrote", path.display())]
+    NotABackup {
+        /// The file.
+        path: PathBuf,
+    },
     /// A backup is damaged.
     #[error("the backup {} is damaged at byte {at}: {damage}. Use another backup", path.display())]
     DamagedBackup {
@@ -423,7 +429,8 @@ impl StorageError {
             | Self::NoData { .. }
             | Self::FeatureLevel { .. }
             | Self::NotEmpty { .. }
-            | Self::NoBackup { .. } => StorageErrorKind::Unusable,
+            | Self::NoBackup { .. }
+            | Self::NotABackup { .. } => StorageErrorKind::Unusable,
             Self::ShortLog { .. }
             | Self::LostAcknowledged { .. }
             | Self::Damaged { .. }

@@ -17,7 +17,8 @@
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut as _, Bytes};
+use std::borrow::Cow;
 
 use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
@@ -244,15 +245,22 @@ impl Attributes {
         builder.build().unwrap_or(self)
     }
 
-    /// The elements as (tag, value) without the headers in which a trace travels ([W3C](https://www.w3.org/TR/trace-context/)):
-    /// they say who pushed a job, not what it is. The bytes were validated before.
-    pub fn without_trace(checked: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-        let is_of_trace = |value| {
-            split_header(value)
-                .is_some_and(|(name, _)| TRACE_HEADERS.iter().any(|of| name.eq_ignore_ascii_case(of)))
+    /// The list without the headers in which a trace travels ([W3C](https://www.w3.org/TR/trace-context/)): they say who
+    /// pushed a job, not what it is. The bytes were validated before.
+    pub fn without_trace(checked: &[u8]) -> Cow<'_, [u8]> {
+        let is_of_trace = |(found, value): (u16, &[u8])| {
+            let name = split_header(value).filter(|_| found == tag::HEADER).map(|(name, _)| name);
+            name.is_some_and(|name| TRACE_HEADERS.iter().any(|of| name.eq_ignore_ascii_case(of)))
         };
-        let elements = Elements(checked).filter_map(Result::ok);
-        elements.filter(move |(found, value)| *found != tag::HEADER || !is_of_trace(value))
+        let elements = || Elements(checked).filter_map(Result::ok);
+        if !elements().any(is_of_trace) {
+            return checked.into();
+        }
+        let mut kept = Vec::with_capacity(checked.len());
+        elements()
+            .filter(|element| !is_of_trace(*element))
+            .for_each(|(found, value)| put(&mut kept, found, value));
+        kept.into()
     }
 
     /// The longest time from first push to due time of a postponed job, in milliseconds. The bytes were validated before.
@@ -407,14 +415,14 @@ impl AttributesBuilder {
             return Err(refused);
         }
         self.elements.sort_by_key(|(tag, _)| tag & !tag::CRITICAL);
-        let mut bytes = BytesMut::new();
+        let mut bytes = Vec::new();
         for (tag, value) in self.elements {
-            let length = u16::try_from(value.len()).map_err(|_| AttributeError::TooLarge)?;
-            bytes.put_u16_le(tag);
-            bytes.put_u16_le(length);
-            bytes.put_slice(&value);
+            if value.len() > usize::from(u16::MAX) {
+                return Err(AttributeError::TooLarge);
+            }
+            put(&mut bytes, tag, &value);
         }
-        Attributes::new(bytes.freeze())
+        Attributes::new(bytes.into())
     }
 }
 
@@ -440,6 +448,13 @@ impl<'a> Iterator for Elements<'a> {
         self.0 = rest;
         Some(Ok((tag, value)))
     }
+}
+
+/// Encodes an element. Its value has at most 65,535 bytes.
+fn put(out: &mut Vec<u8>, tag: u16, value: &[u8]) {
+    out.put_u16_le(tag);
+    out.put_u16_le(u16::try_from(value.len()).unwrap_or(u16::MAX));
+    out.put_slice(value);
 }
 
 fn split_header(value: &[u8]) -> Option<(&str, &str)> {

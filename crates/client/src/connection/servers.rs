@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use crate::error::ClientError;
+use adjourn_types::is_host_and_port;
 
 /// The addresses of servers, and whether they use TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,13 @@ impl FromStr for Servers {
                     "TLS is spoken with all servers or with none: write adjourns:// once, before the first",
                 ));
             }
-            addresses.push(address.trim_end_matches('/').to_owned());
+            let address = address.trim_end_matches('/');
+            if !is_host_and_port(address) {
+                return Err(refused(
+                    "write HOST:PORT; the port for clients is 7440 unless the server says otherwise",
+                ));
+            }
+            addresses.push(address.to_owned());
         }
         if addresses.is_empty() {
             return Err(refused("name a server as HOST:PORT"));
@@ -71,7 +78,17 @@ mod tests {
             assert_eq!((servers.tls, servers.addresses.join(" ")), (tls, "a:1 b:2".to_owned()));
             assert_eq!(servers.written("c:3").parse::<Servers>().map(|it| it.tls).ok(), Some(tls));
         }
-        for text in ["", " , ", "http://a:1", "a:1,adjourns://b:2", "adjourns://a:1,adjourn://b:2"] {
+        for text in [
+            "",
+            " , ",
+            "a",
+            "a:1,b",
+            "::1:7440",
+            "a:70000",
+            "http://a:1",
+            "a:1,adjourns://b:2",
+            "adjourns://a:1,adjourn://b:2",
+        ] {
             assert!(matches!(text.parse::<Servers>(), Err(ClientError::Address { .. })), "{text}");
         }
     }

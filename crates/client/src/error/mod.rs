@@ -89,9 +89,7 @@ pub enum ClientError {
         found: [u8; 16],
     },
     /// The other side breaks the protocol. A request that was sent may have been carried out.
-    #[error(
-        "the server does not speak the protocol as this client does: {0}. Check the address and the versions"
-    )]
+    #[error("{}", protocol_text(.0))]
     Protocol(ProtocolFault),
 }
 
@@ -118,9 +116,12 @@ pub enum Excess {
 /// How the other side broke the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolFault {
+    /// It answers in HTTP.
+    #[error("HTTP")]
+    Http,
     /// Its bytes cannot be split into frames.
     #[error(transparent)]
-    Frame(#[from] FrameError),
+    Frame(FrameError),
     /// An answer cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -135,6 +136,18 @@ pub enum ProtocolFault {
         /// The number of items in the answer.
         found: usize,
     },
+}
+
+/// What the length of a frame would be if the server answered in HTTP.
+const HTTP: u32 = u32::from_le_bytes(*b"HTTP");
+
+impl From<FrameError> for ProtocolFault {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::TooLarge { length: HTTP, .. } => Self::Http,
+            error => Self::Frame(error),
+        }
+    }
 }
 
 impl ClientError {
@@ -167,6 +180,19 @@ impl ClientError {
             | Self::TooLarge { .. }
             | Self::WrongCluster { .. } => false,
         }
+    }
+}
+
+fn protocol_text(fault: &ProtocolFault) -> String {
+    match fault {
+        ProtocolFault::Http => {
+            "an HTTP server answers at this address. Give the address for clients: `listen` in the server's \
+                                configuration, port 7440 by default"
+                .to_owned()
+        }
+        fault => format!(
+            "the server does not speak the protocol as this client does: {fault}. Check the address and the versions"
+        ),
     }
 }
 

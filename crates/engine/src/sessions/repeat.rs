@@ -30,13 +30,11 @@ pub(crate) fn checksum_of(new: &NewJob<'_>, seed: u64) -> JobChecksum {
     let numbers = numbers.chain(new.ttr_ms.to_le_bytes());
     let kinds = [due_kind, new.if_exists as u8, u8::from(new.key.is_some())];
     head.iter_mut().zip(numbers.chain(kinds)).for_each(|(place, byte)| *place = byte);
-    let begin = [&head[..], new.key.unwrap_or_default()];
-    let hash = begin.into_iter().fold(seed, |hash, part| xxh3_64_with_seed(part, hash));
     // A program that pushes again does so under another span.
-    let hash = Attributes::without_trace(new.attributes).fold(hash, |hash, (tag, value)| {
-        xxh3_64_with_seed(value, xxh3_64_with_seed(&tag.to_le_bytes(), hash))
-    });
-    xxh3_64_with_seed(new.body, hash) as JobChecksum
+    let attributes = Attributes::without_trace(new.attributes);
+    let parts = [&head[..], new.key.unwrap_or_default(), &attributes, new.body];
+    let hash = parts.into_iter().fold(seed, |hash, part| xxh3_64_with_seed(part, hash));
+    hash as JobChecksum
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@
 //! file, the file the defaults. `adjourn.example.toml` documents each key; a test compares it with this file.
 
 mod call_backs;
+mod error;
 mod in_memory;
 mod tls;
 mod value;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -19,9 +19,11 @@ use adjourn_types::limits::{BODY_BYTES_CEILING, BODY_BYTES_MAX_DEFAULT, SESSION_
 use adjourn_types::{FEATURE_LEVEL, RetryDefaults};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
+pub use error::ConfigError;
+use error::MEMORY_BYTES_MIN;
 pub use value::{
     Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError,
-    Waits, Within, ZoneName,
+    Waits, Within, ZoneName, nearest,
 };
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
@@ -187,16 +189,16 @@ pub struct Settings {
     #[arg(long, env = "ADJOURN_CALL_BACK_PORTS", value_name = "PORT", value_delimiter = ',')]
     pub call_back_ports: Option<Vec<PortRange>>,
     /// CA that may have signed the certificates of destinations, in place of those that the system knows
-    #[arg(long, env = "ADJOURN_CALL_BACK_CA", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_CALL_BACK_CA", value_name = "FILE", value_parser = file())]
     pub call_back_ca: Option<PathBuf>,
     /// File of the secrets that sign call-backs
-    #[arg(long, env = "ADJOURN_CALL_BACK_SECRETS_FILE", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_CALL_BACK_SECRETS_FILE", value_name = "FILE", value_parser = file())]
     pub call_back_secrets_file: Option<PathBuf>,
     /// Most that the log of call-backs takes on the disk, in bytes
     #[arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES")]
     pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 1 << 30 }>>,
     /// File of the alerts that this node sends
-    #[arg(long, env = "ADJOURN_ALERTS_FILE", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_ALERTS_FILE", value_name = "FILE", value_parser = file())]
     pub alerts_file: Option<PathBuf>,
     /// Number of this node
     #[arg(long, env = "ADJOURN_NODE", value_name = "N")]
@@ -210,9 +212,9 @@ pub struct Settings {
     /// Peer addresses of the cluster to join, for a node without data; separate several with commas
     #[arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')]
     pub join: Option<Vec<HostPort>>,
-    /// Found a new cluster, for a node with --peer-listen that has no data: the first one of all. Not a key: a start after a
-    /// loss of the data is to ask again.
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    /// Found a new cluster, for a node with --peer-listen that has no data: the first one of all. Not a key of the file: a start
+    /// after a loss of the data is to ask again.
+    #[arg(long, env = "ADJOURN_FOUND", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     #[serde(skip)]
     pub found: Option<bool>,
     /// Highest feature level that this node supports
@@ -237,34 +239,34 @@ pub struct Settings {
     #[arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS")]
     pub heartbeat_ms: Option<Within<100, 600_000>>,
     /// File of tokens (`adjourn token` makes it): a client must show one, and may do what it grants
-    #[arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE", value_parser = file())]
     pub tokens_file: Option<PathBuf>,
     /// Listen beyond this machine without TLS or tokens: whoever reaches the address can use the queue
     #[arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true")]
     pub insecure: Option<bool>,
     /// Certificate that clients are shown (PEM); turns TLS on
-    #[arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE", value_parser = file())]
     pub tls_cert: Option<PathBuf>,
     /// Its key
-    #[arg(long, env = "ADJOURN_TLS_KEY", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_TLS_KEY", value_name = "FILE", value_parser = file())]
     pub tls_key: Option<PathBuf>,
     /// CA whose certificate every client must show
-    #[arg(long, env = "ADJOURN_TLS_CLIENT_CA", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_TLS_CLIENT_CA", value_name = "FILE", value_parser = file())]
     pub tls_client_ca: Option<PathBuf>,
     /// Certificates that this CA has revoked
-    #[arg(long, env = "ADJOURN_TLS_CLIENT_CRL", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_TLS_CLIENT_CRL", value_name = "FILE", value_parser = file())]
     pub tls_client_crl: Option<PathBuf>,
     /// Certificate that other nodes are shown, for node-N.adjourn; turns TLS on between nodes
-    #[arg(long, env = "ADJOURN_PEER_TLS_CERT", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_PEER_TLS_CERT", value_name = "FILE", value_parser = file())]
     pub peer_tls_cert: Option<PathBuf>,
     /// Its key
-    #[arg(long, env = "ADJOURN_PEER_TLS_KEY", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_PEER_TLS_KEY", value_name = "FILE", value_parser = file())]
     pub peer_tls_key: Option<PathBuf>,
     /// CA of all members
-    #[arg(long, env = "ADJOURN_PEER_TLS_CA", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_PEER_TLS_CA", value_name = "FILE", value_parser = file())]
     pub peer_tls_ca: Option<PathBuf>,
     /// Certificates that this CA has revoked
-    #[arg(long, env = "ADJOURN_PEER_TLS_CRL", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_PEER_TLS_CRL", value_name = "FILE", value_parser = file())]
     pub peer_tls_crl: Option<PathBuf>,
     /// Most concurrent connections
     #[arg(long, env = "ADJOURN_CONNECTIONS_MAX", value_name = "N")]
@@ -276,7 +278,7 @@ pub struct Settings {
     #[arg(long, env = "ADJOURN_HANDSHAKES_PER_SECOND", value_name = "N")]
     pub handshakes_per_second: Option<Within<1, 1_000_000>>,
     /// File of the audit log; without one it goes to the log
-    #[arg(long, env = "ADJOURN_AUDIT_LOG", value_name = "FILE")]
+    #[arg(long, env = "ADJOURN_AUDIT_LOG", value_name = "FILE", value_parser = file())]
     pub audit_log: Option<PathBuf>,
     /// Size at which the audit log goes on with a new file, in bytes
     #[arg(long, env = "ADJOURN_AUDIT_LOG_BYTES", value_name = "BYTES")]
@@ -311,51 +313,6 @@ pub struct Settings {
     /// Log format: text or json
     #[arg(long, env = "ADJOURN_LOG_FORMAT", value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
-}
-
-/// Why a configuration is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the configuration {}: {source}", path.display())]
-    Unreadable {
-        /// Path of the file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A key is unknown, or a value is impossible. The text shows the line.
-    #[error("{}: {source}", path.display())]
-    Wrong {
-        /// Path of the file.
-        path: PathBuf,
-        /// Line, column and reason.
-        source: Box<toml::de::Error>,
-    },
-    /// Producers cannot show a token, and none is set for them.
-    #[error(
-        "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
-    )]
-    Nameless,
-    /// The time of data that stays must pass.
-    #[error("--clock manual is for a server in memory: say --memory too, or leave --clock out")]
-    ManualClockOnDisk,
-    /// A server in memory has no directory, writes no file and stays alone.
-    #[error(
-        "{key} needs a disk or other nodes, and --memory has neither: leave out {key}, here, in the environment and in the file, or --memory"
-    )]
-    NotInMemory {
-        /// The key that is set.
-        key: &'static str,
-    },
-    /// Files that belong together are not all named.
-    #[error("{set} needs {missing}: set both, or none")]
-    Incomplete {
-        /// A key that is set.
-        set: &'static str,
-        /// One that it needs.
-        missing: &'static str,
-    },
 }
 
 impl Default for Config {
@@ -425,6 +382,16 @@ impl Config {
             in_file.check_memory()?;
             flags.check_memory()?;
         }
+        let opened = [
+            ("tokens_file", &in_file.tokens_file, &flags.tokens_file),
+            ("tls_client_ca", &in_file.tls_client_ca, &flags.tls_client_ca),
+        ];
+        for (key, below, above) in opened {
+            let is_empty = |path: &PathBuf| path.as_os_str().is_empty();
+            if above.as_ref().is_some_and(is_empty) && below.as_ref().is_some_and(|path| !is_empty(path)) {
+                return Err(ConfigError::OpenedByEmpty { key });
+            }
+        }
         config.apply(in_file);
         config.apply(flags);
         config.check_memory()?;
@@ -433,6 +400,12 @@ impl Config {
             && config.dialects_token.is_none()
         {
             return Err(ConfigError::Nameless);
+        }
+        if config.peer_address.is_some() && config.peer_listen.is_none() {
+            return Err(ConfigError::Incomplete { set: "peer_address", missing: "peer_listen" });
+        }
+        if (1..MEMORY_BYTES_MIN).contains(&config.memory_max_bytes) {
+            return Err(ConfigError::TooLittleMemory(config.memory_max_bytes));
         }
         config.tls()?;
         config.peer_tls()?;
@@ -516,9 +489,30 @@ impl Settings {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        toml::from_str(&text)
-            .map_err(|source| ConfigError::Wrong { path: path.to_owned(), source: Box::new(source) })
+        let wrong = |source| ConfigError::Wrong { path: path.to_owned(), source: Box::new(source) };
+        let table: toml::Table = toml::from_str(&text).map_err(wrong)?;
+        let known = Self::keys();
+        if let Some(key) = table.keys().find(|key| !known.contains(key)) {
+            let meant = nearest(key, known.iter().map(String::as_str)).map(str::to_owned);
+            let line =
+                text.lines().take_while(|line| !line.trim_start().starts_with(key.as_str())).count() + 1;
+            return Err(ConfigError::UnknownKey { path: path.to_owned(), line, key: key.clone(), meant });
+        }
+        toml::from_str(&text).map_err(wrong)
     }
+
+    /// The keys of the file: the flags of the command line that the environment may set, too.
+    pub fn keys() -> Vec<String> {
+        let command = <Self as clap::Args>::augment_args(clap::Command::new(""));
+        let keys =
+            command.get_arguments().filter(|flag| flag.get_env().is_some() && flag.get_id() != "found");
+        keys.map(|flag| flag.get_id().to_string()).collect()
+    }
+}
+
+/// A file's path, which may be empty: then it names no file, as in the configuration file.
+fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {

@@ -85,7 +85,7 @@ pub enum ClockChoice {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// Not a whole number, or not in its range.
-    #[error("expected a whole number from {min} to {max}, found {found}")]
+    #[error("expected a whole number from {min} to {max}, found {found}{}", unit_advice(.found))]
     Number {
         /// Smallest value that is possible.
         min: u64,
@@ -169,9 +169,31 @@ impl<const MIN: u64, const MAX: u64> FromStr for Within<MIN, MAX> {
 
 impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Within<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        let number = i64::deserialize(source)?;
-        Self::checked(u64::try_from(number).ok(), number).map_err(D::Error::custom)
+        let value = toml::Value::deserialize(source)?;
+        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+        Self::checked(number, value).map_err(D::Error::custom)
     }
+}
+
+/// What to write for a number with a unit.
+fn unit_advice(found: &str) -> &'static str {
+    let text = found.trim_matches('"');
+    if text.starts_with(|first: char| first.is_ascii_digit()) && text.ends_with(char::is_alphabetic) {
+        ": write the number alone; keys that end in _ms are in milliseconds, those that end in _bytes in bytes"
+    } else {
+        ""
+    }
+}
+
+/// The one of some words that is most like another word, if any is: to say what may be meant.
+pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// From how like on, of 1, as clap decides it.
+    const LIKE: f64 = 0.8;
+    let likeness = words.into_iter().map(|known| (strsim::jaro_winkler(word, known), known));
+    likeness
+        .filter(|(like, _)| *like > LIKE)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known)
 }
 
 impl FromStr for HostPort {

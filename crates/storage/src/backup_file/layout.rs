@@ -91,6 +91,12 @@ impl BackupHeader {
         encoded
     }
 
+    /// False if `bytes` are the beginning of something else than a backup, even a damaged one.
+    pub(crate) fn is_begun_by(bytes: &[u8]) -> bool {
+        let alike = MAGIC.iter().zip(bytes).filter(|(wanted, found)| wanted == found);
+        alike.count() * 2 >= MAGIC.len().min(bytes.len())
+    }
+
     /// Decodes the header at the beginning of `bytes`, and the checksum of the table. `path` is for error messages.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<(Self, u32), StorageError> {
         let damaged = || damaged(path, 0, BackupDamage::Part(BackupPart::Header));

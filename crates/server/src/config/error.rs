@@ -1,0 +1,84 @@
+//! Why a configuration is refused.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The least limit of memory, but for none: an empty node takes about 20 MiB.
+pub(super) const MEMORY_BYTES_MIN: u64 = 32 << 20;
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A key is unknown, or a value is impossible. The text shows the line.
+    #[error("{}: {source}", path.display())]
+    Wrong {
+        /// Path of the file.
+        path: PathBuf,
+        /// Line, column and reason.
+        source: Box<toml::de::Error>,
+    },
+    /// The file has a key that does not exist.
+    #[error("{}, line {line}: there is no key {key}{}", path.display(), meant_or_documented(.meant.as_deref()))]
+    UnknownKey {
+        /// Path of the file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// The one that may be meant.
+        meant: Option<String>,
+    },
+    /// An empty variable, which may not have been filled in, would let everyone in.
+    #[error(
+        "{key} is empty in the environment or on the command line, and the configuration file names one: take it out there if everyone may be let in, or leave it out here"
+    )]
+    OpenedByEmpty {
+        /// The key.
+        key: &'static str,
+    },
+    /// The process needs more memory without a single job.
+    #[error(
+        "memory_max_bytes is {0}, with which every push would be refused: give at least {MEMORY_BYTES_MIN} (32 MiB), or 0 for no limit"
+    )]
+    TooLittleMemory(u64),
+    /// Producers cannot show a token, and none is set for them.
+    #[error(
+        "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
+    )]
+    Nameless,
+    /// The time of data that stays must pass.
+    #[error("--clock manual is for a server in memory: say --memory too, or leave --clock out")]
+    ManualClockOnDisk,
+    /// A server in memory has no directory, writes no file and stays alone.
+    #[error(
+        "{key} needs a disk or other nodes, and --memory has neither: leave out {key}, here, in the environment and in the file, or --memory"
+    )]
+    NotInMemory {
+        /// The key that is set.
+        key: &'static str,
+    },
+    /// Files that belong together are not all named.
+    #[error("{set} needs {missing}: set both, or none")]
+    Incomplete {
+        /// A key that is set.
+        set: &'static str,
+        /// One that it needs.
+        missing: &'static str,
+    },
+}
+
+fn meant_or_documented(meant: Option<&str>) -> String {
+    meant.map_or_else(
+        || ": adjourn.example.toml has them all".to_owned(),
+        |meant| format!(": is {meant} meant?"),
+    )
+}

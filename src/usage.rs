@@ -1,0 +1,172 @@
+//! The command line, as clap reads it: its help as people read it, and messages that name what is wrong.
+//!
+//! clap wraps the text below the options as a whole. Here examples and tables, whose lines begin with spaces, stay as they
+//! are, so that they can be pasted; prose has the width of the terminal. When the environment has a wrong value, clap names
+//! the flag that nobody gave: here the message names the variable.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::ops::{Bound, RangeBounds};
+use std::str::FromStr;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
+
+use crate::exit::{Exit, Failure};
+use adjourn_server::config::nearest;
+
+/// Stands for a space at which no line is broken.
+const FIXED_SPACE: char = '\u{a0}';
+
+/// The command, with texts that are wrapped well.
+pub(crate) fn wrapped(command: Command) -> Command {
+    let text = command.get_after_help().map(|text| unbroken(&text.to_string()));
+    let command = text.into_iter().fold(command, Command::after_help);
+    command.mut_subcommands(wrapped)
+}
+
+/// Joins the lines of each paragraph, and keeps lines together that begin with spaces.
+fn unbroken(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut is_prose = false;
+    for line in text.lines() {
+        let is_fixed = line.starts_with(' ') || line.is_empty();
+        match lines.last_mut() {
+            Some(last) if is_prose && !is_fixed => *last = format!("{last} {line}"),
+            _ => lines.push(line.replace(' ', if is_fixed { "\u{a0}" } else { " " })),
+        }
+        is_prose = !is_fixed && !line.ends_with(':');
+    }
+    lines.join("\n")
+}
+
+/// Ends the process with what clap prints: a help, a version, or an error that says what to do.
+pub(crate) fn answer(command: &mut Command, mut error: Error) -> Failure {
+    if let Some(message) = of_a_variable(command, &error) {
+        return Failure::new(Exit::Usage, message);
+    }
+    if error.get(ContextKind::Usage).is_some() && error.kind() != ErrorKind::InvalidSubcommand {
+        // clap's own shows what the environment sets as if it had to be given.
+        command.build();
+        let usage = given(command, std::env::args_os()).render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+    let text = error.render();
+    let shown = |is_terminal: bool| {
+        let text = if is_terminal && has_colours() { text.ansi().to_string() } else { text.to_string() };
+        text.replace(FIXED_SPACE, " ")
+    };
+    // A reader that has gone away, as in `| head`, is not an error.
+    let _ = if error.use_stderr() {
+        stderr().write_all(shown(stderr().is_terminal()).as_bytes())
+    } else {
+        stdout().write_all(shown(stdout().is_terminal()).as_bytes())
+    };
+    std::process::exit(error.exit_code())
+}
+
+/// False if the environment says that a terminal shows no colours.
+fn has_colours() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+}
+
+/// The message for a wrong value that came from the environment.
+fn of_a_variable(command: &Command, error: &Error) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (shown, value) = (of(ContextKind::InvalidArg)?, of(ContextKind::InvalidValue)?);
+    let flag = shown.split([' ', '=']).next()?;
+    let mut given = std::env::args_os().map(|given| given.to_string_lossy().into_owned());
+    if given.any(|given| given == flag || given.starts_with(&format!("{flag}="))) {
+        return None;
+    }
+    let mut variables =
+        arguments(command).filter(|arg| arg.get_long().is_some_and(|long| flag == format!("--{long}")));
+    let variable = variables.find_map(|arg| arg.get_env().filter(|name| std::env::var_os(name).is_some()))?;
+    let why = error.source().map_or_else(
+        || match error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(possible)) => {
+                format!("expected {}, found {value:?}", possible.join(" or "))
+            }
+            _ => format!("it cannot be {value:?}"),
+        },
+        ToString::to_string,
+    );
+    Some(format!("the variable {}: {why}", variable.display()))
+}
+
+/// The command that these arguments name.
+fn given(command: &mut Command, arguments: impl Iterator<Item = OsString>) -> &mut Command {
+    let mut found = command;
+    for argument in arguments.skip(1) {
+        if found.find_subcommand(&argument).is_none() {
+            continue;
+        }
+        found = found.find_subcommand_mut(&argument).expect("just found");
+    }
+    found
+}
+
+/// The arguments of a command and of all below it.
+fn arguments(command: &Command) -> Box<dyn Iterator<Item = &Arg> + '_> {
+    Box::new(command.get_arguments().chain(command.get_subcommands().flat_map(arguments)))
+}
+
+/// For each variable that looks like one of Adjourn and is none: a sentence that says so.
+pub(crate) fn unknown_variables(command: &Command) -> Vec<String> {
+    let known: Vec<&str> =
+        arguments(command).filter_map(|arg| arg.get_env()?.to_str()?.strip_prefix(PREFIX)).collect();
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names = set.filter_map(|name| name.strip_prefix(PREFIX).map(str::to_owned));
+    let unknown = names.filter(|name| !known.contains(&name.as_str()) && !is_for_others(name));
+    unknown
+        .map(|name| match nearest(&name, known.iter().copied()) {
+            Some(meant) => format!("{PREFIX}{name} is no variable of Adjourn: is {PREFIX}{meant} meant?"),
+            None => format!("{PREFIX}{name} is no variable of Adjourn: `adjourn serve --help` lists them"),
+        })
+        .collect()
+}
+
+const PREFIX: &str = "ADJOURN_";
+
+/// True for the rest of a variable that tests of clients read, or that Kubernetes sets for a service called `adjourn`.
+fn is_for_others(name: &str) -> bool {
+    name == "BIN" || name == "PORT" || name.starts_with("PORT_") || name.starts_with("SERVICE_")
+}
+
+/// Reads a whole number of this range; the error says the range.
+pub(crate) fn whole<T>(
+    range: impl RangeBounds<T> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr + PartialOrd + Display,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| match (range.start_bound(), range.end_bound()) {
+            (Bound::Included(min), Bound::Included(max)) => {
+                format!("expected a whole number from {min} to {max}")
+            }
+            (Bound::Included(min), _) => format!("expected a whole number from {min} on"),
+            (_, Bound::Excluded(end)) => format!("expected a whole number below {end}"),
+            _ => "expected a whole number".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_are_joined_and_examples_stay_in_one_piece() {
+        let text = "Prose of\ntwo lines.\n\nExamples:\n  adjourn push a b\n  adjourn stats";
+        let expected = "Prose of two lines.\n\nExamples:\n\u{a0}\u{a0}adjourn\u{a0}push\u{a0}a\u{a0}b\n\u{a0}\u{a0}adjourn\u{a0}stats";
+        assert_eq!(unbroken(text), expected);
+    }
+}
