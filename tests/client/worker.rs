@@ -457,7 +457,8 @@ async fn work_that_is_done_too_late_is_not_done_again() {
         tokio::task::block_in_place(|| block_until_told(&cancellation));
         Ok(())
     };
-    let config = WorkerConfig { run_ms_max: 50, ..worker(1, 0) };
+    // Long enough for a busy machine to begin the handler: one that was not begun is released.
+    let config = WorkerConfig { run_ms_max: 1_000, ..worker(1, 0) };
     let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
     let (_, request) = peer.request().await;
     assert_eq!(request, Request::Finish { leases: lease(1) });
