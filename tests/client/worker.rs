@@ -458,7 +458,7 @@ async fn work_that_is_done_too_late_is_not_done_again() {
         Ok(())
     };
     // Long enough for a busy machine to begin the handler: one that was not begun is released.
-    let config = WorkerConfig { run_ms_max: 1_000, ..worker(1, 0) };
+    let config = WorkerConfig { run_ms_max: 400, ..worker(1, 0) };
     let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
     let (_, request) = peer.request().await;
     assert_eq!(request, Request::Finish { leases: lease(1) });
