@@ -110,7 +110,7 @@ struct SigningArgs {
     #[command(flatten)]
     folder: FolderArgs,
     /// Days until the certificate ends
-    #[arg(long, value_name = "DAYS", default_value_t = 397, allow_negative_numbers = true, value_parser = whole::<u32>(1..=3650))]
+    #[arg(long, value_name = "DAYS", default_value_t = 397, value_parser = whole::<u32>(1..=3650))]
     days: u32,
 }
 

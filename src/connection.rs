@@ -54,7 +54,7 @@ pub(super) struct ServerArgs {
     token: Option<Secret>,
 }
 
-/// A token. A line end behind it, as `$(cat FILE)` leaves none but other ways to read a file do, is not a part of it.
+/// A token, without the line end that a file of it may have.
 fn token() -> impl TypedValueParser<Value = Secret> {
     StringValueParser::new().map(|text| text.trim_end_matches(['\n', '\r']).into())
 }

@@ -78,7 +78,8 @@ enum Command {
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    let outcome = read_arguments().and_then(run);
+    let mut command = usage::prepared(Root::command());
+    let outcome = read_arguments(&mut command).and_then(|root| run(root, &command));
     match outcome {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
@@ -90,15 +91,14 @@ pub fn main() -> ExitCode {
 
 /// What the command line asks for. A help, a version and most mistakes end the process here: mistakes with 2, as
 /// `Exit::Usage` does.
-fn read_arguments() -> Result<Root, Failure> {
-    let mut command = usage::wrapped(Root::command());
+fn read_arguments(command: &mut clap::Command) -> Result<Root, Failure> {
     let read = command.try_get_matches_from_mut(std::env::args_os());
-    read.and_then(|found| Root::from_arg_matches(&found)).map_err(|error| usage::answer(&mut command, error))
+    read.and_then(|found| Root::from_arg_matches(&found)).map_err(|error| usage::answer(command, error))
 }
 
-fn run(root: Root) -> Result<(), Failure> {
+fn run(root: Root, command: &clap::Command) -> Result<(), Failure> {
     match root.command {
-        Command::Serve(args) => serve::run(*args, &usage::unknown_variables(&Root::command())),
+        Command::Serve(args) => serve::run(*args, &usage::unknown_variables(command)),
         Command::Demo(args) => demo::run(args),
         Command::Recover(args) => recover::run(&args),
         Command::Inspect(args) => inspect::run(&args),

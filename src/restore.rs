@@ -36,7 +36,7 @@ pub(super) struct RestoreArgs {
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// The number of the node that will run on it
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole::<u64>(1..))]
     node: u64,
 }
 

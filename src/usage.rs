@@ -20,12 +20,24 @@ use adjourn_server::config::nearest;
 /// Stands for a space at which no line is broken.
 const FIXED_SPACE: char = '\u{a0}';
 
-/// The command, with texts that are wrapped well.
-pub(crate) fn wrapped(command: Command) -> Command {
+/// The command, with texts that are wrapped well, and with a word on values that begin with a minus.
+pub(crate) fn prepared(command: Command) -> Command {
     let text = command.get_after_help().map(|text| unbroken(&text.to_string()));
     let command = text.into_iter().fold(command, Command::after_help);
-    command.mut_subcommands(wrapped)
+    command.mut_args(taking_minus).mut_subcommands(prepared)
 }
+
+/// Lets durations and numbers begin with a minus: their parsers say that it is wrong. clap would take it for a flag.
+fn taking_minus(argument: Arg) -> Arg {
+    match argument.get_value_names() {
+        Some([name]) if name == "DURATION" => argument.allow_hyphen_values(true),
+        Some([name]) if NUMBERS.contains(&name.as_str()) => argument.allow_negative_numbers(true),
+        _ => argument,
+    }
+}
+
+/// What stands for a number in a help.
+const NUMBERS: [&str; 7] = ["BYTES", "DAYS", "MS", "N", "N,N,...", "NUMBER", "PID"];
 
 /// Joins the lines of each paragraph, and keeps lines together that begin with spaces.
 fn unbroken(text: &str) -> String {

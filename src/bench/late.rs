@@ -40,10 +40,10 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{LATE_EXAMPLE}"))]
 pub(super) struct LateBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 10_000, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = whole::<u64>(1..))]
     jobs: u64,
     /// How many of them are due per second
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole::<u32>(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(1..=1_000_000))]
     rate: u32,
     /// How long before its due time each job is pushed
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = delay_ms)]

@@ -35,7 +35,7 @@ pub(super) struct ListBenchArgs {
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
     /// Jobs on each page
-    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, allow_negative_numbers = true, value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, value_parser = whole::<u32>(1..))]
     page: u32,
     /// How many first pages to ask for
     #[arg(long, value_name = "N", default_value_t = 10)]

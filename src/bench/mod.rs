@@ -99,7 +99,7 @@ struct JobArgs {
 #[derive(Debug, Args)]
 struct LinkArgs {
     /// Connections that share the load
-    #[arg(long, value_name = "N", default_value_t = 8, allow_negative_numbers = true, value_parser = whole::<u32>(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=4096))]
     connections: u32,
     #[command(flatten)]
     server: ServerArgs,
@@ -109,10 +109,10 @@ struct LinkArgs {
 #[derive(Clone, Copy, Debug, Args, Serialize)]
 struct WindowArgs {
     /// PUSH frames in flight on each connection
-    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true, value_parser = whole::<u32>(1..=65_536))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = whole::<u32>(1..=65_536))]
     window: u32,
     /// Jobs in each PUSH frame
-    #[arg(long, value_name = "N", default_value_t = 64, allow_negative_numbers = true, value_parser = whole::<u32>(1..=BATCH_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(1..=BATCH_MAX))]
     batch: u32,
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct RescheduleArgs {
     #[command(flatten)]
     bulk: BulkArgs,
     /// Delay after the server accepts this, for example 30m
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
     /// Due at this time, for example 2030-12-24T18:00:00Z or '2030-12-24 18:00 Europe/Berlin'
     #[arg(long, value_name = "TIME", value_parser = time_of_people)]
@@ -107,7 +107,7 @@ pub(crate) struct KickArgs {
     #[command(flatten)]
     bulk: BulkArgs,
     /// Kick up to this many buried jobs of the topic
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(1..), conflicts_with = "key")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..), conflicts_with = "key")]
     max: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
     /// Most jobs to list
-    #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u64>(1..))]
     limit: u64,
     /// List all jobs
     #[arg(long, conflicts_with = "limit")]

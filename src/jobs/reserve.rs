@@ -34,13 +34,13 @@ pub(crate) struct ReserveArgs {
     topics: Vec<TopicName>,
     /// Most jobs to reserve
     #[arg(long, value_name = "N", default_value_t = 1,
-          allow_negative_numbers = true, value_parser = whole::<u32>(1..=RESERVE_JOBS_MAX))]
+          value_parser = whole::<u32>(1..=RESERVE_JOBS_MAX))]
     max: u32,
     /// Relative shares of the topics, in their order, for example 5,3,2. Without weights the order is by priority, due time and id across all topics
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_negative_numbers = true, value_parser = whole::<u16>(1..))]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = whole::<u16>(1..))]
     weights: Vec<u16>,
     /// How long to wait for the first job, for example 5s; does not wait if not given
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = wait_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = wait_ms)]
     wait: Option<u64>,
     #[command(flatten)]
     server: ServerArgs,

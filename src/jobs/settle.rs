@@ -40,7 +40,7 @@ pub(crate) struct ReleaseArgs {
     #[command(flatten)]
     leases: LeaseArgs,
     /// Delay before the next attempt, for example 30s; the job's backoff if not given
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     delay: Option<u64>,
     /// The work was not started: no attempt is counted, and the job is ready at once
     #[arg(long, conflicts_with = "delay")]
@@ -62,7 +62,7 @@ pub(crate) struct TouchArgs {
     #[command(flatten)]
     leases: LeaseArgs,
     /// The new time to run, counted from now, for example 5m; the job's own if not given
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = ttr_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
 }
 

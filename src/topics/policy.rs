@@ -25,34 +25,34 @@ pub(crate) struct SetArgs {
     /// The topic
     topic: TopicName,
     /// Default time that a consumer may hold a job, for example 30s
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::Ttr), help_heading = "Defaults")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::Ttr), help_heading = "Defaults")]
     ttr: Option<PolicyChange>,
     /// Default priority; a lower number is reserved first
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::Priority), help_heading = "Defaults")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::Priority), help_heading = "Defaults")]
     priority: Option<PolicyChange>,
     /// Default number of attempts, after which a job is buried
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::Attempts), help_heading = "Defaults")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::Attempts), help_heading = "Defaults")]
     attempts: Option<PolicyChange>,
     /// Default wait between attempts, for example 10s,30s,60s,2m,5m or 1s..10m
     #[arg(long, value_name = "WAITS", value_parser = to(Setting::Backoff), help_heading = "Defaults")]
     backoff: Option<PolicyChange>,
     /// Drop jobs without an expiry of their own so long after they were due
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::ExpiresAfter), help_heading = "Defaults")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::ExpiresAfter), help_heading = "Defaults")]
     expires_after: Option<PolicyChange>,
     /// Refuse pushes while the topic has this many jobs
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::JobsMax), help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::JobsMax), help_heading = "Limits")]
     jobs_max: Option<PolicyChange>,
     /// Refuse pushes that take the bodies of all jobs beyond this many bytes
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = to(Setting::BytesMax), help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", value_parser = to(Setting::BytesMax), help_heading = "Limits")]
     bytes_max: Option<PolicyChange>,
     /// Refuse larger bodies
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = to(Setting::BodyMax), help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", value_parser = to(Setting::BodyMax), help_heading = "Limits")]
     body_max: Option<PolicyChange>,
     /// Let no more jobs be reserved at the same time
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::LeasesMax), help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::LeasesMax), help_heading = "Limits")]
     leases_max: Option<PolicyChange>,
     /// Deliver no more jobs in a second
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::Rate), help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::Rate), help_heading = "Limits")]
     rate: Option<PolicyChange>,
     /// What happens to jobs that are later than a time: AFTER:drop, AFTER:bury, AFTER:spread=DURATION or AFTER:rate=N
     #[arg(long, value_name = "AFTER:ACTION", value_parser = to(Setting::Late), help_heading = "Late, failed and finished jobs")]
@@ -61,7 +61,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "TOPIC", value_parser = to(Setting::DeadLetters), help_heading = "Late, failed and finished jobs")]
     dead_letters: Option<PolicyChange>,
     /// Remember finished jobs and their keys for this time, if they do not say it
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::Remember), help_heading = "Late, failed and finished jobs")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::Remember), help_heading = "Late, failed and finished jobs")]
     remember: Option<PolicyChange>,
     /// What to call over HTTP when a job is due; {id}, {key}, {body.form} and so on are filled in
     #[arg(long, value_name = "URL", value_parser = to(Setting::CallBackUrl), help_heading = "Call-backs")]
@@ -76,13 +76,13 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "TEXT", value_parser = to(Setting::CallBackBody), help_heading = "Call-backs")]
     call_back_body: Option<PolicyChange>,
     /// How long a call may take; 10s if not said
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::CallBackTimeout), help_heading = "Call-backs")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackTimeout), help_heading = "Call-backs")]
     call_back_timeout: Option<PolicyChange>,
     /// Calls at the same time; 16 if not said
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::CallBackConcurrency), help_heading = "Call-backs")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::CallBackConcurrency), help_heading = "Call-backs")]
     call_back_concurrency: Option<PolicyChange>,
     /// Calls in a second
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = to(Setting::CallBackRate), help_heading = "Call-backs")]
+    #[arg(long, value_name = "N", value_parser = to(Setting::CallBackRate), help_heading = "Call-backs")]
     call_back_rate: Option<PolicyChange>,
     /// Sign calls with the secrets that the servers have under this name
     #[arg(long, value_name = "NAME", value_parser = to(Setting::CallBackSecrets), help_heading = "Call-backs")]
@@ -100,13 +100,13 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "true", value_parser = to(Setting::CallBackOfJob), help_heading = "Call-backs")]
     call_back_of_job: Option<PolicyChange>,
     /// How long attempts can be looked up; 7d if not said
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::CallBackLog), help_heading = "Call-backs")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackLog), help_heading = "Call-backs")]
     call_back_log: Option<PolicyChange>,
     /// Make no calls
     #[arg(long, value_name = "true", value_parser = to(Setting::CallBackPaused), help_heading = "Call-backs")]
     call_back_paused: Option<PolicyChange>,
     /// How long a job waits that a caller of php-delayqueue pushes without a time
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = to(Setting::CallBackDelay), help_heading = "Call-backs")]
+    #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackDelay), help_heading = "Call-backs")]
     call_back_delay: Option<PolicyChange>,
     #[command(flatten)]
     server: ServerArgs,

@@ -17,8 +17,9 @@
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 
-use bytes::{BufMut as _, Bytes};
 use std::borrow::Cow;
+
+use bytes::{BufMut as _, Bytes};
 
 use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,

@@ -39,16 +39,16 @@ pub(crate) struct PushArgs {
     #[arg(value_name = "BODY")]
     body: Option<String>,
     /// Delay after the server accepts the job, for example 1500ms, 10m or 3d; due at once if not given
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms, conflicts_with = "at")]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms, conflicts_with = "at")]
     delay: Option<u64>,
     /// Due at this time, for example 2030-12-24T18:00:00Z or '2030-12-24 18:00 Europe/Berlin'
     #[arg(long, value_name = "TIME", value_parser = time_of_people)]
     at: Option<Millis>,
     /// How long a consumer may hold the job, for example 30s; the topic's default, or 60s, if not given
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = ttr_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
     /// Priority; lower numbers are reserved first; if not given, the topic's default, or 1024
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(..PRIORITY_UNSAID))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(..PRIORITY_UNSAID))]
     priority: Option<u32>,
     /// Your own id of the job, unique in its topic while the job lives
     #[arg(long, value_name = "KEY")]
@@ -57,19 +57,19 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
     /// Remember the job and its key so long after it was finished, for example 1d; up to 30d
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = retention_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = retention_ms)]
     remember: Option<u64>,
     /// With --if-exists postpone: due at the latest so long after the job was first pushed, however often it is postponed
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms, requires = "if_exists")]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
     postpone_max: Option<u64>,
     /// A header of the job; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
     /// Drop the job if it is not finished this long after the push, for example 10m
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     expires: Option<u64>,
     /// Bury the job after this many failed attempts; if not given, its topic or the server says
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..))]
     attempts: Option<u32>,
     /// The wait between attempts, for example 1s..10m, or 0s for none; if not given, its topic or the server says
     #[arg(long, value_name = "WAITS", value_parser = backoff)]

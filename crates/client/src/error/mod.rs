@@ -184,16 +184,14 @@ impl ClientError {
 }
 
 fn protocol_text(fault: &ProtocolFault) -> String {
-    match fault {
-        ProtocolFault::Http => {
-            "an HTTP server answers at this address. Give the address for clients: `listen` in the server's \
-                                configuration, port 7440 by default"
-                .to_owned()
-        }
-        fault => format!(
-            "the server does not speak the protocol as this client does: {fault}. Check the address and the versions"
-        ),
+    if *fault == ProtocolFault::Http {
+        return "an HTTP server answers at this address. Give the address for clients: `listen` in the server's configuration, \
+                port 7440 by default"
+            .to_owned();
     }
+    format!(
+        "the server does not speak the protocol as this client does: {fault}. Check the address and the versions"
+    )
 }
 
 fn connect_advice(source: &io::Error) -> &'static str {

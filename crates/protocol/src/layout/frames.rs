@@ -604,7 +604,7 @@ impl Job<Bytes> {
         let reason = if reader.is_at_end() { Bytes::new() } else { reader.bytes16("reason")? };
         let finished_ms = if reader.is_at_end() { 0 } else { reader.u64("finished_ms")? };
         let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
-        Ok(Self { shown, past: records::Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason, }, finished_ms, version })
+        Ok(Self { shown, past: records::Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason }, finished_ms, version })
     }
 }
 

@@ -370,7 +370,7 @@ impl Listed<Bytes> {
         let reserved_last_ms = fields.u64("reserved_last_ms")?;
         let held_by = fields.u64("held_by")?;
         let reason_length = usize::from(fields.u16("reason")?);
-        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")?, }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason: reader.bytes(reason_length, "reason")?, } })
+        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason: reader.bytes(reason_length, "reason")? } })
     }
 }
 
@@ -479,7 +479,7 @@ impl TopicCount<Bytes> {
         let deleted = fields.u64("deleted")?;
         let expired = fields.u64("expired")?;
         let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
-        Ok(Self { marks, topic: reader.bytes(topic_length, "topic")?, totals: Totals { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms, } })
+        Ok(Self { marks, topic: reader.bytes(topic_length, "topic")?, totals: Totals { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms } })
     }
 }
 

@@ -51,10 +51,11 @@ impl Backup {
         let part = |at, part| damaged(path, at, BackupDamage::Part(part));
         let read = |at, bytes| read_part(&file, path, at, bytes);
         let found = file.bytes()?;
-        if !BackupHeader::is_begun_by(&read(0, HEADER_BYTES.min(found))?) {
+        let begin = read(0, HEADER_BYTES.min(found))?;
+        if !BackupHeader::is_begun_by(&begin) {
             return Err(StorageError::NotABackup { path: path.to_owned() });
         }
-        let (header, table_crc) = BackupHeader::decode(&read(0, HEADER_BYTES.min(found))?, path)
+        let (header, table_crc) = BackupHeader::decode(&begin, path)
             .map_err(|error| if found < HEADER_BYTES { short(path, found, HEADER_BYTES) } else { error })?;
         if found < header.bytes {
             return Err(short(path, found, header.bytes));

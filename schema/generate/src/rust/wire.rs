@@ -117,21 +117,24 @@ fn record_type(record: &Record) -> String {
     format!("{}{}", pascal(&record.name), if has_pieces { "<P>" } else { "" })
 }
 
-/// The fields of a struct: those of a record that it is like are one field.
+/// The fields of a struct. Those of a record that it is like come together: they are one field.
+fn grouped<'a>(fields: impl Iterator<Item = &'a Field>) -> Vec<Vec<&'a Field>> {
+    let fields: Vec<&Field> = fields.collect();
+    let groups = fields.chunk_by(|one, next| one.like.is_some() && one.like == next.like);
+    groups.map(<[&Field]>::to_vec).collect()
+}
+
+/// The fields of a struct as it declares them.
 fn declared<'a>(
     schema: &Schema,
     fields: impl Iterator<Item = &'a Field>,
     records: &str,
     type_of: impl Fn(&Field) -> String,
 ) -> String {
-    let (mut out, mut last) = (String::new(), None);
-    for field in fields {
-        let like = field.like.as_deref();
-        if like.is_some() && like == last {
-            continue;
-        }
-        last = like;
-        let (doc, name, kind) = match like.map(|like| schema.record(like)) {
+    let mut out = String::new();
+    for group in grouped(fields) {
+        let Some(field) = group.first() else { continue };
+        let (doc, name, kind) = match field.like.as_deref().map(|like| schema.record(like)) {
             Some(record) => (&record.doc, &record.name, format!("{records}{}", record_type(record))),
             None => (&field.doc, &field.name, type_of(field)),
         };
@@ -146,18 +149,14 @@ fn literal<'a>(
     records: &str,
     value_of: impl Fn(&Field) -> String,
 ) -> String {
-    let (mut out, mut last) = (String::new(), None);
-    for field in fields {
-        let like = field.like.as_deref();
-        if like != last {
-            out.push_str(if last.is_some() { "}, " } else { "" });
-            let _ = like.map(|like| write!(out, "{like}: {records}{} {{ ", pascal(like)));
-            last = like;
+    let groups = grouped(fields).into_iter().map(|group| {
+        let values = group.iter().map(|field| value_of(field)).collect::<Vec<_>>().join(", ");
+        match group.first().and_then(|field| field.like.as_deref()) {
+            Some(like) => format!("{like}: {records}{} {{ {values} }}", pascal(like)),
+            None => values,
         }
-        let _ = write!(out, "{}, ", value_of(field));
-    }
-    out.push_str(if last.is_some() { "}" } else { "" });
-    out
+    });
+    groups.collect::<Vec<_>>().join(", ")
 }
 
 /// Where a struct has a field.
@@ -245,7 +244,7 @@ fn record_take(record: &Record) -> String {
             _ => name.clone(),
         }
     });
-    let _ = write!(out, "        Ok(Self {{ {} }})\n    }}\n", fields.trim_end_matches(", "));
+    let _ = write!(out, "        Ok(Self {{ {fields} }})\n    }}\n");
     out
 }
 
@@ -489,7 +488,7 @@ impl Writer<'_> {
             let _ = writeln!(out, "        let {} = {};", field.name, self.take_field(field));
         }
         let fields = literal(self.fields(), "records::", |field| field.name.clone());
-        let _ = write!(out, "        Ok(Self {{ {} }})\n    }}\n}}\n", fields.trim_end_matches(", "));
+        let _ = write!(out, "        Ok(Self {{ {fields} }})\n    }}\n}}\n");
     }
 
     fn take_field(&self, field: &Field) -> String {
