@@ -20,7 +20,7 @@ endif
 
 ## test: formatting, lints, documentation and every test; what CI runs
 .PHONY: test
-test: format lint docs fuzz-builds tests clients test-packages
+test: format lint docs fuzz-builds tests clients test-packages test-openapi
 
 ## format: fail if a file is not formatted
 .PHONY: format
@@ -66,6 +66,12 @@ packages:
 .PHONY: test-packages
 test-packages:
 	@packages/test
+
+## test-openapi: a validator, generated requests and a generated client against the HTTP API; needs Python, and PyPI once
+.PHONY: test-openapi
+test-openapi:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/openapi/test
 
 ## tools: install the Debian packages that the clients' tests need; needs root
 .PHONY: tools

@@ -4,14 +4,12 @@
 //! node's certificate is for its host names and for `node-N.adjourn`, which proves its number to other nodes.
 
 mod authority;
-mod der;
 
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::usage::whole;
 use clap::{Args, Subcommand};
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose};
 use rustls::pki_types::ServerName;
@@ -19,6 +17,8 @@ use rustls::pki_types::ServerName;
 use super::exit::{Exit, Failure};
 use super::output::{complain, print};
 use super::replace::{self, replace};
+use crate::usage::whole;
+use adjourn_server::config::NODE_MAX;
 use adjourn_transport::tls::node_name;
 use authority::{Authority, named, new_key};
 
@@ -30,9 +30,9 @@ Examples:
   adjourn stats --server adjourns://queue-1.example:7440 --tls-ca certs/ca.pem
   adjourn cert revoke certs/shop.pem
 
-The first call makes the CA. Who has ca.key can sign a certificate for any name: keep it off the nodes. The user that runs a
-server must be able to read its key: give the file to that user (chown). Signing again before the end of its days is all that a
-renewal takes: the new file has the owner and the mode of the old one, and a node uses it within a second.";
+The first call creates the CA. Anyone who has ca.key can sign a certificate for any name: keep it off the nodes. The user that runs a
+server must be able to read its key: give the file to that user (chown). To renew a certificate, sign it again before it ends: the
+new file has the owner and the mode of the old one, and a node uses it within a second.";
 
 /// The suffix of the names of nodes.
 const NODE_SUFFIX: &str = ".adjourn";
@@ -60,7 +60,7 @@ pub(super) enum CertCommand {
 #[derive(Debug, Args)]
 pub(super) struct NodeArgs {
     /// Number of the node
-    #[arg(value_name = "N", value_parser = whole::<u64>(1..=65_535))]
+    #[arg(value_name = "N", value_parser = whole(1..=NODE_MAX))]
     node: u64,
     /// Host name or IP address by which clients reach it; repeat it for several
     #[arg(long = "host", value_name = "HOST", required = true)]
@@ -84,7 +84,7 @@ Example:
   adjourn cert revoke certs/shop.pem
   adjourn serve --tls-client-ca certs/ca.pem --tls-client-crl certs/crl.pem ...
 
-Servers believe a certificate until its days are over, unless it is in the list that tls_client_crl names (of a node:
+Servers trust a certificate until it ends, unless it is in the list that tls_client_crl names (of a node:
 peer_tls_crl, on all members). They read a changed list within a second, and refuse new connections; those that are open stay.
 A renewed certificate is another one: revoke a file before it is overwritten, or keep a copy.";
 
@@ -138,7 +138,7 @@ fn refuse_names_of_nodes(names: &[String]) -> Result<(), Failure> {
     match names.iter().find(|name| name.to_ascii_lowercase().ends_with(NODE_SUFFIX)) {
         Some(name) => Err(Failure::new(
             Exit::Usage,
-            format_args!("{name} ends as the names of nodes do: `adjourn cert node N` makes those"),
+            format_args!("{name} is the name of a node: `adjourn cert node N` makes those certificates"),
         )),
         None => Ok(()),
     }
@@ -152,7 +152,7 @@ fn refuse_no_host(host: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let text = format!(
-        "{host:?} is no host name and no IP address: give it alone, without a port, as in queue-1.example or 10.0.0.5"
+        "{host:?} is neither a host name nor an IP address: write it without a port, for example queue-1.example or 10.0.0.5"
     );
     Err(Failure::new(Exit::Usage, text))
 }
@@ -233,7 +233,7 @@ impl FolderArgs {
         replace(&path, text, mode).map_err(|error| unwritten(&path, &error))?;
         if secret == Secret::Yes && std::fs::metadata(&path).is_ok_and(|file| file.mode() & 0o007 != 0) {
             complain(format_args!(
-                "adjourn: everybody on this machine may read {}: `chmod o= ` it",
+                "adjourn: every user of this machine may read {}: `chmod o= ` it",
                 path.display()
             ));
         }

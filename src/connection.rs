@@ -23,8 +23,8 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Which server, and how to be let in.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address. For a cluster, give the address of any member, or several separated by commas; with
-    /// adjourns:// before it, TLS is spoken
+    /// The server's address. For a cluster, give the address of any member, or several separated by commas;
+    /// write adjourns:// before it for TLS
     #[arg(
         long = "server",
         value_name = "ADDR",
@@ -33,7 +33,7 @@ pub(super) struct ServerArgs {
         help_heading = "Server"
     )]
     pub(super) address: String,
-    /// CA that signed the server's certificate (PEM), for adjourns:// addresses; without it, those that the system knows
+    /// CA that signed the server's certificate (PEM), for adjourns:// addresses; the default is the CAs that the system trusts
     #[arg(long, value_name = "FILE", env = "ADJOURN_TLS_CA", help_heading = "Server")]
     tls_ca: Option<PathBuf>,
     /// Certificate to show to a server that asks for one
@@ -42,7 +42,7 @@ pub(super) struct ServerArgs {
     /// Its key
     #[arg(long, value_name = "FILE", env = "ADJOURN_CLIENT_KEY", help_heading = "Server")]
     tls_key: Option<PathBuf>,
-    /// The token that the server requires. Better as the variable: others on this machine can see the arguments of a command
+    /// The token that the server requires. Prefer the variable: other users of this machine can see the arguments of a command
     #[arg(
         long,
         value_name = "TOKEN",
@@ -151,23 +151,21 @@ pub(super) fn failure(error: &ClientError) -> Failure {
 /// The remedy for a TLS failure.
 fn tls_advice(fault: TlsFault) -> &'static str {
     match fault {
-        TlsFault::NoTls => "the server speaks no TLS: write adjourn:// before its address",
-        TlsFault::Version | TlsFault::Other => "the server has to speak TLS 1.3",
-        TlsFault::OtherCa => {
-            "it is of another CA: name the one that signed the server's certificate with --tls-ca"
-        }
-        TlsFault::OtherHost => "name the server by a host that its certificate is for",
+        TlsFault::NoTls => "the server does not use TLS: write adjourn:// before its address",
+        TlsFault::Version | TlsFault::Other => "the server must support TLS 1.3",
+        TlsFault::OtherCa => "the certificate is from another CA: name the CA that signed it with --tls-ca",
+        TlsFault::OtherHost => "use a host name that is in the server's certificate",
         TlsFault::Expired => {
             "the server's certificate has expired, or is not valid yet: renew it there, and compare the clocks"
         }
         TlsFault::Unusable => "the server needs another certificate",
         TlsFault::NoneShown => {
-            "the server asks for a certificate: name one with --tls-cert and its key with --tls-key"
+            "the server requires a certificate: name one with --tls-cert and its key with --tls-key"
         }
-        TlsFault::OwnExpired => "the certificate of --tls-cert has expired: have it renewed",
-        TlsFault::OwnRevoked => "the certificate of --tls-cert is revoked: have another one made",
+        TlsFault::OwnExpired => "the certificate of --tls-cert has expired: renew it",
+        TlsFault::OwnRevoked => "the certificate of --tls-cert is revoked: use another one",
         TlsFault::OwnRefused => {
-            "the server does not believe the certificate of --tls-cert: it has to be of the CA that the server asks for, and for \
+            "the server does not trust the certificate of --tls-cert: it must be from the CA that the server requires, and for \
              clients"
         }
     }
@@ -197,37 +195,42 @@ fn advice(code: ErrorCode) -> &'static str {
         ErrorCode::Malformed => "the server does not understand this client: are both of the same version?",
         ErrorCode::Unsupported => "the server does not support this: use a newer server",
         ErrorCode::TooLarge => {
-            "larger than the topic or the server takes: send less, or raise body-max of the topic (`adjourn topic show`) or \
+            "larger than the topic or the server allows: send less, or raise body-max of the topic (`adjourn topic show`) or \
              body_bytes_max of the server"
         }
-        ErrorCode::Unauthorised => "the server asks for another token: give --token or ADJOURN_TOKEN",
+        ErrorCode::Unauthenticated => "the server requires another token: set --token or ADJOURN_TOKEN",
+        ErrorCode::Forbidden => {
+            "the token lacks the right to do this: use another one, or have the right added to it"
+        }
         ErrorCode::Invalid => "a value is out of its range: see --help",
         ErrorCode::NotLeader => "this node does not lead: use the leader's address with --server",
         ErrorCode::NoLeader => "no leader is elected yet: try again in a moment",
-        ErrorCode::Busy => "too much is under way: try again in a moment",
+        ErrorCode::Busy => "the server is overloaded: try again in a moment",
         ErrorCode::DiskFull => "the server's disk is nearly full: free space there, or finish jobs",
         ErrorCode::Stopping => "the server is stopping: try again when it is back",
-        ErrorCode::Unreadable => {
-            "the server cannot read it from its disk: its operator has to look after that"
-        }
-        ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` ends that",
+        ErrorCode::Unreadable => "the server cannot read it from its disk: tell its operator",
+        ErrorCode::Paused => "the topic is paused: `adjourn resume TOPIC` resumes it",
         ErrorCode::Quota => {
             "a limit is reached, of the topic (jobs-max, bytes-max: `adjourn topic show`) or of the server: finish or delete jobs, or \
              raise the limit"
         }
-        ErrorCode::StaleLease => "no longer held: its time to run is over, or it was settled before",
-        ErrorCode::KeyExists => "a job with this key lives: push with --if-exists keep or replace",
+        ErrorCode::StaleLease => {
+            "the lease is no longer held: its time to run is over, or the job was settled before"
+        }
+        ErrorCode::KeyExists => "a job with this key exists: push with --if-exists keep or replace",
         ErrorCode::NotFound => "there is no such job or topic",
-        ErrorCode::Reserved => "a consumer holds the job: try again when it is given back",
-        ErrorCode::WrongState => "the job is not in the state that this needs: `adjourn get` shows it",
+        ErrorCode::Reserved => "a consumer holds the job: try again when its lease has ended",
+        ErrorCode::WrongState => "the job is in another state: `adjourn get` shows it",
         ErrorCode::SessionUnknown => "the server has forgotten this session: try again",
-        ErrorCode::OutcomeUnknown => "it may or may not have been done: look before you repeat it",
+        ErrorCode::OutcomeUnknown => "it may or may not have been done: check before you repeat it",
         ErrorCode::SequenceReused => "the number was used for another job: give each job a number of its own",
         ErrorCode::Changed => "the job has changed since: `adjourn get` shows it",
         ErrorCode::ExpiresBeforeDue => {
-            "it would expire before it is due: a longer --expires or a shorter delay"
+            "it would expire before it is due: use a longer --expires or a shorter delay"
         }
-        ErrorCode::Unknown => "the server gives a reason that this client does not know: use a newer client",
+        ErrorCode::Unknown => {
+            "the server sent an error code that this client does not know: use a newer client"
+        }
     }
 }
 
@@ -267,8 +270,8 @@ mod tests {
         let text = failure(&lives).message;
         assert!(text.starts_with("KEY_EXISTS: ") && text.ends_with("(job 7)"), "{text}");
         let told =
-            ClientError::Refused(ErrorReply::new(ErrorCode::Unauthorised, "wrong token: see auth_token"));
-        assert_eq!(failure(&told).message, "UNAUTHORISED: wrong token: see auth_token");
+            ClientError::Refused(ErrorReply::new(ErrorCode::Unauthenticated, "wrong token: see auth_token"));
+        assert_eq!(failure(&told).message, "UNAUTHENTICATED: wrong token: see auth_token");
         let untold = ClientError::Refused(ErrorReply::new(ErrorCode::Busy, ""));
         assert_eq!(failure(&untold).message, refusal_text(ErrorCode::Busy));
     }

@@ -69,7 +69,7 @@ enum Command {
     /// Try out the alerts that a server sends
     #[command(subcommand)]
     Alerts(alerts::AlertsCommand),
-    /// Take over the topics of another delay queue
+    /// Import the topics of another delay queue
     #[command(subcommand)]
     Import(import::ImportCommand),
     #[command(flatten)]

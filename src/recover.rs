@@ -33,7 +33,7 @@ The fourth is for a cluster that has lost a majority for good and can no longer 
 what --yes would do: this node continues as the only member of a new cluster, with all of its log, committed or not.
 - Never do it while a majority of the members can still be started.
 - If several members are left, do it on only one of them: the one with the highest term, and among those the longest
-  log, as this command reports.
+log, as this command reports.
 - Everything that only the other members had is lost. Ids and fences that they may have assigned are not reused.
 - The other members are refused from then on. Empty their data directories and add them under new numbers.
 
@@ -47,7 +47,7 @@ pub(super) struct RecoverArgs {
     /// The data directory
     #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
     data: PathBuf,
-    /// A majority of the cluster is lost for good: continue as its only member
+    /// Continue as the only member, because a majority of the cluster is lost for good
     #[arg(long)]
     alone: bool,
     /// Delete the jobs in the checkpoint that cannot be read
@@ -72,7 +72,7 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     if args.drop_unreadable {
         if !args.alone && has_others(&salvage) {
             let advice =
-                "the other members have what cannot be read here: start the node, and it gets that from them";
+                "the other members have the jobs that cannot be read here: start the node, and it gets them";
             return Err(Failure::new(Exit::DataUnusable, advice));
         }
         let unreadable = salvage.drop_unreadable().map_err(|error| failure(&error))?;
@@ -80,16 +80,16 @@ pub(super) fn run(args: &RecoverArgs) -> Result<(), Failure> {
     }
     if args.alone {
         if salvage.kept() == 0 {
-            let advice = format!("there is nothing in {data} to go on with: name the directory of a member");
+            let advice = format!("{data} has no data to continue with: name the directory of a member");
             return Err(Failure::new(Exit::DataUnusable, advice));
         }
         show(alone_report(&salvage));
     } else if salvage.is_needed() {
         show(report(&salvage));
     } else {
-        show(format_args!("The log is whole up to entry {}: there is nothing to recover.", salvage.kept()));
+        show(format_args!("The log is intact up to entry {}: there is nothing to recover.", salvage.kept()));
         if !args.drop_unreadable {
-            show("Whether each job in the checkpoint can be read, --drop-unreadable says.");
+            show("To check whether each job in the checkpoint can be read, use --drop-unreadable.");
         }
         return Ok(());
     }
@@ -140,7 +140,7 @@ fn alone_report(salvage: &Salvage) -> String {
     if let Some(durable) = salvage.durable().filter(|durable| *durable > kept) {
         lines.push(format!("Lost: the entries from {} to {durable}, which were here.", kept + 1));
     }
-    lines.push("Lost: what the other members had and this one has not.".to_owned());
+    lines.push("Lost: everything that only the other members had.".to_owned());
     lines.push(format!("Then: a new cluster, with node {node} as the only member."));
     if others.is_empty() {
         lines.push("It was the only member: `adjourn serve` needs no recovery for that.".to_owned());
@@ -187,7 +187,9 @@ fn report(salvage: &Salvage) -> String {
         }
         Some(_) if salvage.forgets_vote() => "Lost: no entry. The vote is forgotten.".to_owned(),
         Some(_) => "Lost: no entry.".to_owned(),
-        None => format!("Lost: unknown. Whether there were entries after {kept}, the directory cannot say."),
+        None => {
+            format!("Lost: unknown. The directory does not show whether there were entries after {kept}.")
+        }
     });
     if has_others(salvage) {
         lines.push(format!(

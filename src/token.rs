@@ -31,11 +31,11 @@ Examples:
   adjourn token revoke shop
   adjourn serve --tokens-file tokens.toml
 
-A right is one of push, consume, read, manage and admin, several with commas between them; behind : stand the topics, as a name,
-a beginning and *, or * for all. `create` prints the secret once: the file has only its hash. To rotate a secret, create a
+A right is one of push, consume, read, manage and admin, several separated by commas; the topics follow after a colon, as a name,
+a prefix and *, or * for all. `create` prints the secret once: the file has only its hash. To rotate a secret, create a
 token with another name, give it to the clients, then revoke the old one. Give all members of a cluster the same file.
 
-The user that runs the server must be able to read the file: make it as that user, or give it to that user (chown). `create` and
+The user that runs the server must be able to read the file: create it as that user, or give it to that user (chown). `create` and
 `revoke` keep its owner, its mode and its comments; a comment right above a token goes with it.";
 
 /// Create, list and revoke the tokens that clients show.
@@ -48,7 +48,7 @@ pub(super) enum TokenCommand {
     /// Show the tokens in the file
     #[command(after_help = EXAMPLES)]
     List(ListArgs),
-    /// Remove a token from the file: its connections end
+    /// Remove a token from the file, and close its connections
     #[command(after_help = EXAMPLES)]
     Revoke(RevokeArgs),
 }
@@ -66,10 +66,10 @@ pub(super) struct CreateArgs {
     /// Name of the token
     #[arg(value_name = "NAME")]
     name: TokenName,
-    /// What it may do, as RIGHTS:TOPICS; repeat it for several
+    /// Its rights, as RIGHTS:TOPICS; repeat it for several
     #[arg(long, value_name = "RIGHTS:TOPICS", required = true)]
     allow: Vec<Grant>,
-    /// How long it is good, as in 90d; for ever, if it is left out
+    /// How long it is valid, for example 90d; the default is for ever
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
     #[command(flatten)]
@@ -185,7 +185,7 @@ fn unwritten(path: &Path, error: impl std::fmt::Display) -> Failure {
 
 /// The time of expiry, in whole seconds.
 fn expiry(time: Duration) -> Result<Timestamp, Failure> {
-    let far = || Failure::new(Exit::Usage, "a token that lasts so long needs no --expires-in");
+    let far = || Failure::new(Exit::Usage, "that is too far in the future: leave out --expires-in");
     let time = SignedDuration::try_from(time).map_err(|_| far())?;
     let now = i64::try_from(adjourn_server::wall().0).unwrap_or(i64::MAX) / 1000;
     let now = Timestamp::from_second(now).map_err(|_| far())?;

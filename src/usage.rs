@@ -8,7 +8,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _, stderr, stdout};
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -39,14 +39,16 @@ fn taking_minus(argument: Arg) -> Arg {
 /// What stands for a number in a help.
 const NUMBERS: [&str; 7] = ["BYTES", "DAYS", "MS", "N", "N,N,...", "NUMBER", "PID"];
 
-/// Joins the lines of each paragraph, and keeps lines together that begin with spaces.
+/// Joins the lines of each paragraph and of each item of a list, and keeps lines as they are that begin with spaces.
 fn unbroken(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut is_prose = false;
     for line in text.lines() {
         let is_fixed = line.starts_with(' ') || line.is_empty();
         match lines.last_mut() {
-            Some(last) if is_prose && !is_fixed => *last = format!("{last} {line}"),
+            Some(last) if is_prose && !is_fixed && !line.starts_with("- ") => {
+                *last = format!("{last} {line}");
+            }
             _ => lines.push(line.replace(' ', if is_fixed { "\u{a0}" } else { " " })),
         }
         is_prose = !is_fixed && !line.ends_with(':');
@@ -138,8 +140,10 @@ pub(crate) fn unknown_variables(command: &Command) -> Vec<String> {
     let unknown = names.filter(|name| !known.contains(&name.as_str()) && !is_for_others(name));
     unknown
         .map(|name| match nearest(&name, known.iter().copied()) {
-            Some(meant) => format!("{PREFIX}{name} is no variable of Adjourn: is {PREFIX}{meant} meant?"),
-            None => format!("{PREFIX}{name} is no variable of Adjourn: `adjourn serve --help` lists them"),
+            Some(meant) => {
+                format!("{PREFIX}{name} is not a variable of Adjourn: do you mean {PREFIX}{meant}?")
+            }
+            None => format!("{PREFIX}{name} is not a variable of Adjourn: `adjourn serve --help` lists them"),
         })
         .collect()
 }
@@ -151,23 +155,16 @@ fn is_for_others(name: &str) -> bool {
     name == "BIN" || name == "PORT" || name.starts_with("PORT_") || name.starts_with("SERVICE_")
 }
 
-/// Reads a whole number of this range; the error says the range.
+/// Reads a whole number of this range; the error names the range.
 pub(crate) fn whole<T>(
-    range: impl RangeBounds<T> + Clone + Send + Sync + 'static,
+    range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
 where
-    T: FromStr + PartialOrd + Display,
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| match (range.start_bound(), range.end_bound()) {
-            (Bound::Included(min), Bound::Included(max)) => {
-                format!("expected a whole number from {min} to {max}")
-            }
-            (Bound::Included(min), _) => format!("expected a whole number from {min} on"),
-            (_, Bound::Excluded(end)) => format!("expected a whole number below {end}"),
-            _ => "expected a whole number".to_owned(),
-        })
+        number.ok_or_else(|| format!("expected a whole number from {} to {}", range.start(), range.end()))
     }
 }
 
@@ -176,9 +173,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn items_of_a_list_keep_their_lines() {
+        assert_eq!(unbroken("It says:\n- one\nand more\n- two"), "It says:\n- one and more\n- two");
+    }
+
+    #[test]
     fn paragraphs_are_joined_and_examples_stay_in_one_piece() {
         let text = "Prose of\ntwo lines.\n\nExamples:\n  adjourn push a b\n  adjourn stats";
         let expected = "Prose of two lines.\n\nExamples:\n\u{a0}\u{a0}adjourn\u{a0}push\u{a0}a\u{a0}b\n\u{a0}\u{a0}adjourn\u{a0}stats";
         assert_eq!(unbroken(text), expected);
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_told_the_range() {
+        let weight = whole(1..=u16::MAX);
+        assert_eq!([weight("1"), weight("65535")], [Ok(1), Ok(65_535)]);
+        for wrong in ["0", "65536", "99999999999999999999", "-1", "1.5", ""] {
+            assert_eq!(weight(wrong), Err("expected a whole number from 1 to 65535".to_owned()), "{wrong:?}");
+        }
     }
 }

@@ -97,10 +97,13 @@ fn a_node_tells_of_its_disk_by_mail() {
     assert_eq!(mail.to, ["ops@shop.example", "boss@shop.example"]);
     assert!(mail.text.contains("Subject: [adjourn] disk is full: firing"), "{}", mail.text);
     assert!(
-        mail.text.contains("node 1: ") && mail.text.contains("MiB of disk space are free"),
+        mail.text.contains("node 1: free disk space: ") && mail.text.contains(" MiB (for "),
         "{}",
         mail.text
     );
+    let ids: Vec<&str> =
+        mail.text.lines().filter_map(|line| line.strip_prefix("Message-ID: <")?.strip_suffix('>')).collect();
+    assert!(matches!(ids.as_slice(), [id] if id.ends_with("@shop.example")), "{}", mail.text);
     assert!(!mail.text.contains(SECRET));
 }
 
@@ -115,7 +118,7 @@ fn buried_jobs_and_failing_destinations_are_told() {
         crate::call_backs::may_call_here(config);
     });
     let mut web = site.web();
-    let settings = json!({"call-back": dead.url("/"), "backoff": "10ms"});
+    let settings = json!({"call_back": dead.url("/"), "backoff": "10ms"});
     let set = web.ask("PATCH", "/v1/topics/dead", Some(&settings));
     assert_eq!(set.status, 204, "{set:?}");
     push(&mut web, "dead");
@@ -126,13 +129,15 @@ fn buried_jobs_and_failing_destinations_are_told() {
         web.post(&format!("/v1/leases/{}/bury", lease.as_str().expect("a lease")), &json!({})).status,
         204
     );
-    let mut found: Vec<(Value, Value)> = Vec::new();
+    let mut found = Vec::new();
     while found.len() < 2 {
-        let alert = told(&chat_room);
-        found.push((alert["rule"].clone(), alert["firing"][0]["subject"].clone()));
+        let mut alert = told(&chat_room);
+        let problem = alert["firing"][0].take();
+        found.push([alert["rule"].take(), problem["subject"].clone(), problem["finding"].clone()]);
     }
-    found.sort_by_key(|(rule, _)| rule.to_string());
-    assert_eq!(found, [(json!("dead"), json!("dead")), (json!("lost"), json!("lost"))], "{job}");
+    found.sort_by_key(|[rule, ..]| rule.to_string());
+    let expected = [["dead", "dead", "1 failing destination"], ["lost", "lost", "1 buried job"]];
+    assert_eq!(found, expected.map(|texts| texts.map(|text| json!(text))), "{job}");
 }
 
 #[test]
@@ -169,6 +174,20 @@ fn a_target_that_fails_is_told_again() {
     let _site = site(&folder.write(&format!("{}{rule}", chat(&receiver))));
     let messages = [told(&receiver), told(&receiver), told(&receiver)];
     assert!(messages.iter().all(|message| *message == messages[0]), "{messages:?}");
+}
+
+#[test]
+fn smtps_to_a_port_without_tls_is_told_what_to_write() {
+    let (folder, server) = (Folder::new(), MailServer::plain());
+    let target = format!(
+        "[[target]]\nname = \"mail\"\nsmtp = \"smtps://queue:{SECRET}@localhost:{}\"\nfrom = \"queue@shop.example\"\nto = [\"ops@shop.example\"]\n",
+        server.address.port()
+    );
+    let path = folder.write(&target);
+    let tried = Commands::to(&"").run(&["alerts", "test", "--file", path.to_str().expect("a path")], b"");
+    assert_eq!(tried.code, Some(4), "{}", tried.errors);
+    let advice = "mail: the mail server does not begin with TLS at this port: write smtp://USER:PASSWORD@HOST:PORT?tls=required";
+    assert!(tried.out.starts_with(advice) && !tried.out.contains(SECRET), "{}", tried.out);
 }
 
 #[test]

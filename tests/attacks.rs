@@ -168,7 +168,7 @@ fn a01_no_token_or_nearly_the_right_one() {
     for token in nearly {
         let mut client = Raw::connect(scene.server.address);
         client.send(&[Request::Hello(Hello { token: token.to_owned().into(), ..hello() })]);
-        assert_eq!(client.refusal().code, ErrorCode::Unauthorised, "{token:?}");
+        assert_eq!(client.refusal().code, ErrorCode::Unauthenticated, "{token:?}");
     }
     assert!(scene.shop().is_alive());
 }
@@ -181,7 +181,7 @@ fn a02_requests_before_hello() {
     {
         let mut client = Raw::connect(scene.server.address);
         client.send(&[request]);
-        assert_eq!(client.refusal().code, ErrorCode::Unauthorised);
+        assert_eq!(client.refusal().code, ErrorCode::Unauthenticated);
     }
 }
 
@@ -282,7 +282,7 @@ fn a09_the_cursor_of_anothers_list() {
         panic!()
     };
     assert!(jobs.len() == 2 && !cursor.is_empty());
-    assert_eq!(refusal(&mut thief, list(filter("shop.a"), cursor.clone())), ErrorCode::Unauthorised);
+    assert_eq!(refusal(&mut thief, list(filter("shop.a"), cursor.clone())), ErrorCode::Forbidden);
     let Response::Jobs { jobs, .. } = thief.ask(list(Filter::default(), cursor)) else { panic!() };
     assert!(jobs.is_empty());
 }
@@ -295,7 +295,7 @@ fn a10_others_jobs_moved_to_ones_own_topic() {
     for filter in [filter("shop.a"), Filter::default()] {
         let change = Change::Move { to: topic("thief.a") };
         let steal = Request::Bulk(Bulk { change, filter, jobs_max: 9, cursor: bytes::Bytes::new() });
-        assert_eq!(refusal(&mut thief, steal), ErrorCode::Unauthorised);
+        assert_eq!(refusal(&mut thief, steal), ErrorCode::Forbidden);
     }
 }
 
@@ -306,14 +306,14 @@ fn a11_dead_letters_for_others() {
     let set = TopicPolicy { dead_letters: Some(topic("shop.a")), ..TopicPolicy::default() };
     let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
     let set = Request::TopicSet(TopicSet { topic: topic("thief.a"), change });
-    assert_eq!(refusal(&mut thief, set), ErrorCode::Unauthorised);
+    assert_eq!(refusal(&mut thief, set), ErrorCode::Forbidden);
 }
 
 #[test]
 fn a12_backups() {
     let scene = Scene::new();
     let mut thief = scene.thief();
-    assert_eq!(refusal(&mut thief, Request::BackupBegin), ErrorCode::Unauthorised);
+    assert_eq!(refusal(&mut thief, Request::BackupBegin), ErrorCode::Forbidden);
     assert_eq!(refusal(&mut thief, Request::BackupRead { offset: 0, bytes: 100 }), ErrorCode::NotFound);
 }
 
@@ -330,7 +330,7 @@ fn a13_what_only_an_operator_may() {
         Request::ClusterTransfer { node: 0 },
         Request::Pause { topic: topic("shop.a") },
     ] {
-        assert_eq!(refusal(&mut thief, request), ErrorCode::Unauthorised);
+        assert_eq!(refusal(&mut thief, request), ErrorCode::Forbidden);
     }
     assert!(shop.is_alive());
 }

@@ -226,7 +226,7 @@ fn what_an_operator_gets_wrong_is_told_and_harms_nothing() {
     assert_eq!((no_address.code, no_address.retryable()), (ErrorCode::Invalid, false), "{no_address}");
     let nobody = cluster.ask_leader(&add("127.0.0.1:1")).expect_err("nobody is there");
     assert_eq!((nobody.code, nobody.retryable()), (ErrorCode::Busy, true), "it may be starting: {nobody}");
-    assert!(nobody.message.contains("nobody answers at 127.0.0.1:1"), "{nobody}");
+    assert!(nobody.message.contains("cannot reach 127.0.0.1:1"), "{nobody}");
     let leader = cluster.await_leader();
     let own = cluster.node(leader).place.peer_front.to_string();
     let itself = refused(&cluster, &add(&own));

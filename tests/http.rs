@@ -2,11 +2,15 @@
 
 mod again;
 mod api;
+mod connections;
+mod cors;
 mod dialects;
 mod document;
 mod events;
 mod examples;
 mod hostile;
+mod methods;
+mod mistakes;
 mod php_delayqueue;
 mod rig;
 mod test_clock;

@@ -170,7 +170,7 @@ fn add(client: &mut Raw, address: &impl ToString) -> Result<(), ErrorReply> {
         match client.ask(Request::ClusterAdd { address: address.clone() }) {
             Response::Done => Some(Ok(())),
             Response::Error(error)
-                if error.code == ErrorCode::Busy && !error.message.starts_with("nobody answers") =>
+                if error.code == ErrorCode::Busy && !error.message.starts_with("cannot reach") =>
             {
                 None
             }

@@ -1,7 +1,10 @@
 //! The README's tour, typed word for word: what it shows is what the binary prints, but for numbers.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::cluster::free_port;
 use super::server_rig::{Process, Raw, adjourn, push, topic};
@@ -160,4 +163,40 @@ fn a_cluster_with_tls_and_tokens_is_set_up_as_it_is_written() {
     );
     assert!(printed.contains("\"body\":\"close order 17\""), "{printed} {errors}");
     assert!(errors.contains(block(tour, "text").trim_end()), "{errors}");
+}
+
+/// The blocks of a kind in a text.
+fn blocks<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
+    let begin = format!("```{kind}\n");
+    text.split(&begin).skip(1).map(|rest| rest.split_once("```").expect("its end").0).collect()
+}
+
+#[test]
+fn the_order_of_the_first_page_is_closed() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "python3 is not installed");
+        println!("skipped: python3 is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let server = Process::start(&folder.path().join("data"), &[]);
+    let [producer, worker] = blocks(tour("orders"), "python")[..] else { panic!("a producer and a worker") };
+    assert!(producer.contains("delay=30 * 60"), "half an hour");
+    let python = |program: &str| {
+        let program = program.replace("127.0.0.1:7440", &server.address.to_string()).replace("30 * 60", "0");
+        let mut python = Command::new("python3");
+        python.args(["-u", "-c", &program]).stdin(Stdio::null()).stdout(Stdio::piped());
+        python.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python/src"));
+        python.spawn().expect("python3")
+    };
+    assert!(python(producer).wait().expect("it ends").success());
+    let mut works = python(worker);
+    let mut said = String::new();
+    let mut output = BufReader::new(works.stdout.take().expect("piped"));
+    output.read_line(&mut said).expect("a line");
+    assert_eq!(said, "order 17 is closed\n");
+    kill_process(Pid::from_child(&works), Signal::TERM).expect("signalled");
+    assert!(works.wait().expect("it ends").success());
+    let left = adjourn(&["count", "--server", &server.address.to_string()]).output().expect("the binary");
+    assert_eq!(String::from_utf8_lossy(&left.stdout).trim(), "0", "the job is finished");
 }

@@ -179,7 +179,7 @@ type BulkSteps struct {
 	last    bool
 	err     error
 	changed uint64
-	inWay   uint64
+	skipped uint64
 }
 
 // Bulk changes all jobs that match:
@@ -224,7 +224,7 @@ func (b *BulkSteps) Next(ctx context.Context) bool {
 		return false
 	}
 	b.changed += uint64(answer.Jobs)
-	b.inWay += uint64(answer.InTheWay)
+	b.skipped += uint64(answer.Skipped)
 	b.req.Cursor = answer.Cursor
 	b.last = len(answer.Cursor) == 0
 	return true
@@ -240,8 +240,9 @@ func (b *BulkSteps) Run(ctx context.Context) (uint64, error) {
 // Changed is how many jobs were changed so far.
 func (b *BulkSteps) Changed() uint64 { return b.changed }
 
-// InTheWay is how many jobs were not moved because their key exists in the other topic.
-func (b *BulkSteps) InTheWay() uint64 { return b.inWay }
+// Skipped is how many jobs met the conditions and were left as they are: their state does not allow the change, or the
+// other topic has their key.
+func (b *BulkSteps) Skipped() uint64 { return b.skipped }
 
 // Cursor is where the next step begins.
 func (b *BulkSteps) Cursor() []byte { return b.req.Cursor }

@@ -12,11 +12,14 @@ const (
 	ErrUnsupported Code = 2
 	// ErrTooLarge: a frame, body, batch or text exceeds its limit. Send less at once; see WELCOME and limits.
 	ErrTooLarge Code = 3
-	// ErrUnauthorised: HELLO is missing, its token is unknown or has expired, or the token does not grant this request.
-	// Show the message: HELLO needs another token, or the token another right.
-	ErrUnauthorised Code = 4
+	// ErrUnauthenticated: HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired.
+	// Send HELLO first, with a valid token.
+	ErrUnauthenticated Code = 4
 	// ErrInvalid: a value is out of range. Correct the value; the message names it.
 	ErrInvalid Code = 5
+	// ErrForbidden: the token lacks the right that this request needs. Use a token with that right, or add the right to
+	// this one; the message names it.
+	ErrForbidden Code = 6
 	// ErrNotLeader: this node does not lead. Connect to `leader`, or to each of `members` in turn: clusters.
 	ErrNotLeader Code = 16
 	// ErrNoLeader: no leader is elected yet. Try again after `retry_after_ms`, here or at another member.
@@ -66,8 +69,9 @@ var codes = [...]codeEntry{
 	ErrMalformed:        {name: "MALFORMED", meaning: "the frame or a field in it cannot be decoded", remedy: "fix the client"},
 	ErrUnsupported:      {name: "UNSUPPORTED", meaning: "the opcode, version, group, choice or critical attribute is not supported by this server, or not by every member", remedy: "use only features of this version, or a newer server"},
 	ErrTooLarge:         {name: "TOO_LARGE", meaning: "a frame, body, batch or text exceeds its limit", remedy: "send less at once; see WELCOME and limits"},
-	ErrUnauthorised:     {name: "UNAUTHORISED", meaning: "HELLO is missing, its token is unknown or has expired, or the token does not grant this request", remedy: "show the message: HELLO needs another token, or the token another right"},
+	ErrUnauthenticated:  {name: "UNAUTHENTICATED", meaning: "HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired", remedy: "send HELLO first, with a valid token"},
 	ErrInvalid:          {name: "INVALID", meaning: "a value is out of range", remedy: "correct the value; the message names it"},
+	ErrForbidden:        {name: "FORBIDDEN", meaning: "the token lacks the right that this request needs", remedy: "use a token with that right, or add the right to this one; the message names it"},
 	ErrNotLeader:        {name: "NOT_LEADER", meaning: "this node does not lead", remedy: "connect to `leader`, or to each of `members` in turn: clusters", retryable: true},
 	ErrNoLeader:         {name: "NO_LEADER", meaning: "no leader is elected yet", remedy: "try again after `retry_after_ms`, here or at another member", retryable: true},
 	ErrBusy:             {name: "BUSY", meaning: "too much work is in flight; for PUSH also: the server has reached its memory limit, and the message says so", remedy: "wait `retry_after_ms`, then send less at once; finishing or deleting jobs frees memory", retryable: true},

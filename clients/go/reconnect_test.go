@@ -273,7 +273,7 @@ func TestTokensAndHopelessServers(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	server := adjourntest.StartServer(t, "--tokens-file", tokens(t, "sesame"))
-	if _, err := adjourn.Dial(ctx, server.Addr(), adjourn.Token("wrong")); !errors.Is(err, adjourn.ErrUnauthorised) {
+	if _, err := adjourn.Dial(ctx, server.Addr(), adjourn.Token("wrong")); !errors.Is(err, adjourn.ErrUnauthenticated) {
 		t.Errorf("%v", err)
 	}
 	server.Dial(adjourn.Token("sesame"))

@@ -2,6 +2,8 @@
 
 Each system is a module-level class with three works, each of which returns the seconds that it took. All answers are
 awaited, and all servers answer after a sync. A producer job has 64 bytes and a delay of an hour.
+
+`bench codec JOBS` measures the codecs alone, without a server.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import struct
 import sys
 import threading
 import time
@@ -17,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import adjourn
+from adjourn.protocol import framing, requests, responses
 
 BODY = b"x" * 64
 HOUR = 3600
@@ -243,6 +247,85 @@ def in_threads(clients: Sequence[Any], call: Callable[[Any], None]) -> float:
     return took
 
 
+def encode_adjourn(jobs: int) -> float:
+    """Pushes of jobs as `push_many` makes them, in batches: from the arguments of the caller to the bytes of the frame."""
+    begun = time.perf_counter()
+    for size in batches(jobs):
+        batch = tuple([adjourn.NewJob(BODY, delay=HOUR).encode() for _ in range(size)])
+        framing.encode(1, requests.Push(0, "bench", batch))
+    return time.perf_counter() - begun
+
+
+def encode_redis(jobs: int) -> float:
+    """The same batches as `RedisPy` sends them, packed as redis-py packs a pipeline: by hiredis, which is C, if that is there."""
+    import redis
+
+    return pack_redis(redis.Connection(), jobs)
+
+
+def encode_redis_in_python(jobs: int) -> float:
+    """The same in Python."""
+    import redis
+    from redis.connection import PythonRespSerializer
+
+    connection = redis.Connection()
+    packer = PythonRespSerializer(connection._buffer_cutoff, connection.encoder.encode)
+    return pack_redis(redis.Connection(command_packer=packer), jobs)
+
+
+def pack_redis(connection: Any, jobs: int) -> float:
+    script, number = "0" * 40, 0
+    begun = time.perf_counter()
+    for size in batches(jobs):
+        arguments = [part for one in range(number, number + size) for part in (one, BODY)]
+        connection.pack_commands([("EVALSHA", script, 2, "bench:due", "bench:bodies", time.time() + HOUR, *arguments)])
+        number += size
+    return time.perf_counter() - begun
+
+
+def decode_adjourn(jobs: int) -> float:
+    """Deliveries of a batch each, from the bytes off the socket to the jobs."""
+    frame, decoded = delivery(BATCH), 0  # a last batch is as large as the others
+    decoder = framing.FrameDecoder()
+    begun = time.perf_counter()
+    for _ in batches(jobs):
+        for one in decoder.feed(frame):
+            deliver = framing.decode_response(one)
+            assert isinstance(deliver, responses.Deliver)
+            decoded += sum(job.body == BODY for job in deliver.jobs)
+    took = time.perf_counter() - begun
+    assert decoded >= jobs
+    return took
+
+
+def delivery(jobs: int) -> bytes:
+    """A DELIVER of so many jobs as a server sends it."""
+    topic, head = b"bench", struct.Struct("<QQQIIIBHHIQ")
+    items = [head.pack(job, 1, 0, 1024, 1, 60_000, len(topic), 0, 0, len(BODY), 0) + topic + BODY for job in range(jobs)]
+    payload = struct.pack("<HI", head.size, jobs) + b"".join(items)
+    return struct.pack("<IBBBBI", 8 + len(payload), responses.Deliver.OPCODE, 0, 0, 0, 1) + payload
+
+
+CODECS: list[tuple[str, str, Callable[[int], float], str]] = [
+    ("adjourn", "encode-pushes", encode_adjourn, "adjourn"),
+    ("redis-py", "encode-pushes", encode_redis, "redis"),
+    ("redis-py without hiredis", "encode-pushes", encode_redis_in_python, "redis"),
+    ("adjourn", "decode-deliveries", decode_adjourn, "adjourn"),
+]
+"""The system, the work, what measures it, and the package that it needs."""
+CODEC_ROUNDS = 5
+
+
+def measure_codecs(jobs: int) -> None:
+    """Prints the best of some rounds of each codec."""
+    for system, work, measured, package in CODECS:
+        if importlib.util.find_spec(package) is None:
+            continue
+        seconds = min(measured(jobs) for _ in range(CODEC_ROUNDS))
+        of = {"system": system, "work": work, "jobs": jobs, "seconds": round(seconds, 6)}
+        print(json.dumps(of | {"jobs_per_second": round(jobs / seconds)}))
+
+
 SYSTEMS: dict[str, tuple[Callable[[str, int], System], str, str]] = {
     "adjourn": (Adjourn, "adjourn", "adjourn"),
     "redis-py": (RedisPy, "redis", "redis"),
@@ -262,8 +345,10 @@ def main(arguments: list[str]) -> None:
             measured = getattr(SYSTEMS[name][0](host, int(port)), work.replace("-", "_"))
             seconds = measured(int(jobs))
             print(json.dumps({"system": name, "work": work, "jobs": int(jobs), "seconds": round(seconds, 6)}))
+        case ["codec", jobs]:
+            measure_codecs(int(jobs))
         case _:
-            sys.exit("bench systems | bench run NAME push-one|push-many|work HOST:PORT JOBS")
+            sys.exit("bench systems | bench run NAME push-one|push-many|work HOST:PORT JOBS | bench codec JOBS")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ fn lost(error: &ClientError) -> Failure {
     if !gone {
         return failure(error);
     }
-    Failure::new(Exit::Unreachable, "the connection was lost: begin again; what was written is not whole")
+    Failure::new(Exit::Unreachable, "the connection was lost, and the file is incomplete: start again")
 }
 
 /// A backup that is not complete yet.
@@ -147,15 +147,14 @@ impl Part {
                 return Err(Failure::new(Exit::Usage, text));
             }
             if is_closed(&stdout) {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    "standard output is closed: nothing would keep the backup",
-                ));
+                return Err(Failure::new(Exit::Usage, "standard output is closed: the backup would be lost"));
             }
             Target::Stdout(stdout)
         } else if std::fs::metadata(&args.file).is_ok_and(|found| !found.is_file()) {
-            let text =
-                format_args!("{} is no file: as - a backup goes to standard output", args.file.display());
+            let text = format_args!(
+                "{} is not a file: use - to write the backup to standard output",
+                args.file.display()
+            );
             return Err(Failure::new(Exit::Usage, text));
         } else if args.file.exists() && !args.force {
             let text =
@@ -261,7 +260,7 @@ impl Leftover {
         let own = opened.and_then(|file| Ok(is_own(&file)?.then_some(file)));
         let Ok(Some(file)) = own else {
             let text = format_args!(
-                "{} is in the way, and is no backup that you began: remove it, or name another file",
+                "{} exists and is not an incomplete backup: remove it, or name another file",
                 path.display()
             );
             return Err(Failure::new(Exit::Refused, text));

@@ -143,7 +143,7 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     print(|out| {
         let (file, jobs, index, hash) =
             (name.display(), jobs_text(header.jobs), header.index, header.state_hash);
-        writeln!(out, "{file} is whole: {jobs} at entry {index}, state hash {hash:032x}")
+        writeln!(out, "{file} is intact: {jobs} at entry {index}, state hash {hash:032x}")
     })
 }
 

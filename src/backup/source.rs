@@ -67,8 +67,7 @@ impl Source {
 
     fn of(file: File, name: PathBuf) -> Result<Self, Failure> {
         if let Some((what, remedy)) = packing(&file) {
-            let text =
-                format_args!("{} is {what}, and no backup as it is: {remedy} it first", name.display());
+            let text = format_args!("{} is {what}, not a plain backup: {remedy} it first", name.display());
             return Err(Failure::new(Exit::DataUnusable, text));
         }
         let backup = Backup::of(DiskFile::of(file, &name), &name).map_err(|error| storage_failure(&error))?;

@@ -58,13 +58,13 @@ Example:
 #[command(after_help = CHURN_EXAMPLE)]
 pub(super) struct ChurnBenchArgs {
     /// How many operations at least
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u64::MAX))]
     operations: u64,
     /// Most jobs that are alive at a time; half of them due in days
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = whole::<u32>(1..=100_000_000))]
     alive: u32,
     /// Jobs in each PUSH frame; each connection has one in flight
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = whole::<u32>(1..=BATCH_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = whole(1..=BATCH_MAX))]
     batch: u32,
     /// How far the other half is delayed
     #[arg(long, value_name = "DURATION", default_value = "0s..100ms", value_parser = delay_range)]

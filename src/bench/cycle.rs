@@ -32,7 +32,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{CYCLE_EXAMPLE}"))]
 pub(super) struct CycleBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = whole(1..=u64::MAX))]
     jobs: u64,
     #[command(flatten)]
     window: WindowArgs,

@@ -29,7 +29,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{DRAIN_EXAMPLE}"))]
 pub(super) struct DrainBenchArgs {
     /// How many jobs at least
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = whole(1..=u64::MAX))]
     jobs: u64,
     /// The topic
     #[arg(long, value_name = "TOPIC")]

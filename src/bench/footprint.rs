@@ -24,7 +24,7 @@ pub(super) struct FootprintArgs {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The server's process; without it, the one that has files of --data open
-    #[arg(long, value_name = "PID", value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "PID", value_parser = whole(1..=u32::MAX))]
     pid: Option<u32>,
 }
 

@@ -34,7 +34,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{KEYS_EXAMPLE}"))]
 pub(super) struct KeysBenchArgs {
     /// How many jobs were pushed with keys
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u64::MAX))]
     jobs: u64,
     /// Where to
     #[arg(long, value_name = "TOPIC")]

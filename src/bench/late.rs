@@ -40,7 +40,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{LATE_EXAMPLE}"))]
 pub(super) struct LateBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = whole(1..=u64::MAX))]
     jobs: u64,
     /// How many of them are due per second
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(1..=1_000_000))]

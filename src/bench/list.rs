@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::load::Tally;
-use super::report::{JSON_HELP, Phase, Report};
+use super::report::{JSON_HELP, Phase, Report, Unit};
 use super::{LinkArgs, clock, close, show};
 use crate::connection::runtime;
 use crate::exit::Failure;
@@ -35,7 +35,7 @@ pub(super) struct ListBenchArgs {
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
     /// Jobs on each page
-    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIST_JOBS_MAX, value_parser = whole(1..=LIST_JOBS_MAX))]
     page: u32,
     /// How many first pages to ask for
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -70,13 +70,17 @@ async fn measure(args: &ListBenchArgs) -> Result<Report, Failure> {
             }
         }
         let elapsed = started.elapsed();
-        phases.push((name, Phase::new(tally.done, elapsed, "answered after", &tally.latencies)));
+        phases.push((name, of_pages(&tally, elapsed)));
         all.merge(&tally);
         time += elapsed;
     }
     close(clients).await;
-    let whole = Phase::new(all.done, time, "answered after", &all.latencies);
-    Ok(Report { phases, ..args.link.report("list", &args.topic, jobs, whole, all.errors) })
+    Ok(Report { phases, ..args.link.report("list", &args.topic, jobs, of_pages(&all, time), all.errors) })
+}
+
+fn of_pages(tally: &Tally, elapsed: Duration) -> Phase {
+    let phase = Phase::new(tally.done, elapsed, "answered after", &tally.latencies);
+    Phase { unit: Unit::Pages, ..phase }
 }
 
 /// Reads one list, at most this many pages. Returns the number of jobs on them.

@@ -112,7 +112,7 @@ struct WindowArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = whole::<u32>(1..=65_536))]
     window: u32,
     /// Jobs in each PUSH frame
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(1..=BATCH_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=BATCH_MAX))]
     batch: u32,
 }
 
@@ -198,7 +198,7 @@ fn show(report: &Report, json: bool) -> Result<(), Failure> {
 }
 
 fn unclean() -> Failure {
-    Failure::new(Exit::Refused, "not every job fared as it should: see the counts in the report")
+    Failure::new(Exit::Refused, "some jobs failed: see the counts in the report")
 }
 
 impl WindowArgs {

@@ -29,7 +29,7 @@ Example:
 #[command(after_help = format!("{JSON_HELP}\n\n{PUSH_EXAMPLE}"))]
 pub(super) struct PushBenchArgs {
     /// How many jobs
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u64::MAX))]
     jobs: u64,
     /// How far they are delayed; a range spreads them evenly, for example 1d..30d
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = delay_range)]

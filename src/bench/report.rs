@@ -18,9 +18,9 @@ const LATENCY_US_MAX: u64 = 60_000_000;
 /// The description of the JSON in the help.
 pub(super) const JSON_HELP: &str = "\
 --json prints one object: bench, server, topic, jobs, connections, window, batch, body_bytes; seconds; \
-per_second (jobs); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, from request to answer; for \
+per_second (jobs; pages for `list`); latency_ms with p50, p90, p99, p99_9 and max (milliseconds, from request to answer; for \
 `late` from due time to delivery); phases by name with the same keys where a bench has several; errors by name \
-(jobs that failed); rate_per_second (`late`); early, twice and missing (deliveries that went wrong). Ends with 1 \
+(jobs or pages that failed); rate_per_second (`late`); early, twice and missing (deliveries that went wrong). Ends with 1 \
 if there are errors, early, twice or missing jobs.";
 
 /// The measurements, and the load.
@@ -58,18 +58,28 @@ pub(super) struct Report {
 /// One phase of a bench.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Phase {
-    /// Jobs that succeeded in it.
+    /// How much succeeded in it, in units.
     #[serde(skip)]
-    pub(super) jobs: u64,
+    pub(super) done: u64,
+    /// What it counts: jobs, or the pages of a list.
+    #[serde(skip)]
+    pub(super) unit: Unit,
     /// How long it took.
     pub(super) seconds: f64,
-    /// Jobs per second.
+    /// Units per second.
     pub(super) per_second: u64,
     /// What the latency measures.
     #[serde(skip)]
     pub(super) latency_of: &'static str,
     /// The distribution of the latency.
     pub(super) latency_ms: PercentilesMs,
+}
+
+/// What a phase counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Jobs,
+    Pages,
 }
 
 /// Deviations from the expected deliveries.
@@ -137,11 +147,12 @@ impl Report {
 }
 
 impl Phase {
-    /// A phase in which `jobs` took `elapsed`.
-    pub(super) fn new(jobs: u64, elapsed: Duration, latency_of: &'static str, latencies: &Latencies) -> Self {
-        let per_second = u128::from(jobs) * 1_000_000 / elapsed.as_micros().max(1);
+    /// A phase in which this number of jobs took `elapsed`.
+    pub(super) fn new(done: u64, elapsed: Duration, latency_of: &'static str, latencies: &Latencies) -> Self {
+        let per_second = u128::from(done) * 1_000_000 / elapsed.as_micros().max(1);
         Self {
-            jobs,
+            done,
+            unit: Unit::Jobs,
             seconds: rounded(elapsed.as_secs_f64()),
             per_second: u64::try_from(per_second).unwrap_or(u64::MAX),
             latency_of,
@@ -150,7 +161,11 @@ impl Phase {
     }
 
     fn rate_text(&self) -> String {
-        format!("{} jobs in {:.3} s, {} per second", self.jobs, self.seconds, self.per_second)
+        let unit = match self.unit {
+            Unit::Jobs => "jobs",
+            Unit::Pages => "pages",
+        };
+        format!("{} {unit} in {:.3} s, {} per second", self.done, self.seconds, self.per_second)
     }
 
     fn latency_text(&self) -> String {
@@ -279,6 +294,12 @@ push: 1000 jobs in 0.500 s, 2000 per second
   errors: none
 "
         );
+    }
+
+    #[test]
+    fn pages_are_not_called_jobs() {
+        let pages = Phase { unit: Unit::Pages, ..report().whole };
+        assert_eq!(pages.rate_text(), "1000 pages in 0.500 s, 2000 per second");
     }
 
     #[test]

@@ -15,13 +15,13 @@ use rcgen::{
     RevokedCertParams, SerialNumber, date_time_ymd,
 };
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 
 use super::super::exit::{Exit, Failure};
-use super::der::{Certificate, Revoked, common_name};
 use crate::draw_id::draw_id;
 use adjourn_json::id_text;
 use adjourn_server::wall;
+use adjourn_transport::tls::der::{Certificate, Revoked, common_name};
 
 /// The lifetime of a CA and of a list of revoked certificates.
 const CA_DAYS: u32 = 3650;
@@ -70,25 +70,28 @@ impl Authority {
             Failure::new(Exit::Refused, format_args!("{} {reason}", path.display()))
         };
         let unfit = |error: rcgen::Error| {
-            Failure::new(Exit::Refused, format_args!("{} is no key of a CA: {error}", key_path.display()))
+            Failure::new(
+                Exit::Refused,
+                format_args!("{} is not the key of a CA: {error}", key_path.display()),
+            )
         };
         let key = KeyPair::from_pem(key_text).map_err(unfit)?;
         let public_key = key.subject_public_key_info();
         // The file may contain another CA, which is trusted for a transition.
         for certificate in CertificateDer::pem_slice_iter(certificates.as_bytes()) {
             let certificate =
-                certificate.map_err(|error| refused(&format_args!("is no certificate: {error}")))?;
+                certificate.map_err(|error| refused(&format_args!("is not a certificate: {error}")))?;
             let Some(found) = Certificate::read(&certificate) else { continue };
             if !public_key.ends_with(found.public_key) {
                 continue;
             }
             let name = common_name(found.subject).filter(|name| name.starts_with(CA_NAME)).ok_or_else(|| {
-                refused(&"is of a CA that `adjourn cert` has not made: sign with the program that made it, or choose another \
+                refused(&"is of a CA that `adjourn cert` did not create: sign with the program that created it, or choose another \
                           folder with --dir")
             })?;
-            if found.until < today().ok_or_else(no_date)? {
+            if found.until.as_secs() < wall().0 / 1000 {
                 let text = format_args!(
-                    "has expired: nobody believes what it signs. Move ca.pem and ca.key away, and a new CA is made"
+                    "has expired: no one trusts the certificates that it signs. Move ca.pem and ca.key away to get a new CA"
                 );
                 return Err(refused(&text));
             }
@@ -119,7 +122,7 @@ impl Authority {
         let now = today().ok_or_else(no_date)?;
         let mut revoked: Vec<(Vec<u8>, Date)> = match before {
             Some((text, path)) => listed(text, own).ok_or_else(|| {
-                let text = format!("{} is no list that this CA has signed: put it elsewhere", path.display());
+                let text = format!("{} is not a list of this CA: move it elsewhere", path.display());
                 Failure::new(Exit::Refused, text)
             })?,
             None => Vec::new(),
@@ -180,20 +183,22 @@ fn params(name: &str) -> Result<CertificateParams, Failure> {
 fn listed(text: &str, ca: &[u8]) -> Option<Vec<(Vec<u8>, Date)>> {
     let der = CertificateRevocationListDer::from_pem_slice(text.as_bytes()).ok()?;
     let list = Revoked::read(&der).filter(|list| list.issuer == ca)?;
-    Some(list.serials.into_iter().map(|(serial, date)| (serial.to_vec(), date)).collect())
+    let date =
+        |time: UnixTime| Some(date_of(Timestamp::from_second(i64::try_from(time.as_secs()).ok()?).ok()?));
+    list.serials.into_iter().map(|(serial, time)| Some((serial.to_vec(), date(time)?))).collect()
 }
 
 /// The serial of the certificate in a file, which the CA with this name has signed.
 fn serial_of(file: &Path, ca: &[u8]) -> Result<Vec<u8>, Failure> {
     let refused = |reason: &str| Failure::new(Exit::Usage, format_args!("{} {reason}", file.display()));
     let text = read(file)?.ok_or_else(|| refused("is not there"))?;
-    let der = CertificateDer::from_pem_slice(text.as_bytes()).map_err(|_| refused("is no certificate"))?;
-    let certificate = Certificate::read(&der).ok_or_else(|| refused("is no certificate"))?;
+    let der = CertificateDer::from_pem_slice(text.as_bytes()).map_err(|_| refused("is not a certificate"))?;
+    let certificate = Certificate::read(&der).ok_or_else(|| refused("is not a certificate"))?;
     if certificate.issuer != ca {
-        return Err(refused("is of another CA: that one has to revoke it"));
+        return Err(refused("is from another CA, which must revoke it"));
     }
     if certificate.subject == ca {
-        return Err(refused("is the CA itself: take it out of the files that name it"));
+        return Err(refused("is the CA itself: remove it from the files that name it"));
     }
     Ok(certificate.serial.to_vec())
 }
@@ -218,11 +223,18 @@ fn moment<T>(date: Date, make: impl FnOnce(i32, u8, u8) -> T) -> Option<T> {
 
 fn today() -> Option<Date> {
     let now = i64::try_from(wall().0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
-    now.map(|now| now.to_zoned(TimeZone::UTC).date())
+    now.map(date_of)
+}
+
+fn date_of(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
 }
 
 fn no_date() -> Failure {
-    Failure::new(Exit::Refused, "the clock of this machine shows no date that a certificate could have")
+    Failure::new(
+        Exit::Refused,
+        "the clock of this machine shows a date that is not possible in a certificate",
+    )
 }
 
 /// Reads a file; `None` if there is none.
@@ -242,7 +254,7 @@ fn failed(error: &rcgen::Error) -> Failure {
 
 fn halved(there: &Path, missing: &Path) -> Failure {
     let text = format!(
-        "{} is there and {} is not: bring the other half of this CA, or choose another folder with --dir",
+        "{} exists, but {} does not: restore it, or choose another folder with --dir",
         there.display(),
         missing.display()
     );

@@ -17,7 +17,7 @@ use crate::output::{print, print_json};
 use crate::usage::whole;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{ClusterReport, MemberReport, Role};
-use adjourn_server::config::HostPort;
+use adjourn_server::config::{HostPort, NODE_MAX};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,9 +33,9 @@ Set --server (or ADJOURN_SERVER) to the address of any member, or to several sep
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(super) enum ClusterCommand {
-    /// Show the members and their progress; works on any node, even without a leader
+    /// Show the members and their progress; any node answers, even without a leader
     Status(status::StatusArgs),
-    /// Add a node that was started to join
+    /// Add a node that was started with `join`
     Add(AddArgs),
     /// Remove a member for good
     Remove(RemoveArgs),
@@ -60,7 +60,7 @@ pub(super) struct AddArgs {
     /// The node's peer address
     #[arg(value_name = "HOST:PORT")]
     peer_address: HostPort,
-    /// Wait until it votes; a node that does not answer yet is asked again for half a minute
+    /// Wait until it votes; retries for half a minute if the node does not answer yet
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ Example:
 #[command(after_help = REMOVE_EXAMPLE)]
 pub(super) struct RemoveArgs {
     /// The member's number, as `adjourn cluster status` shows it
-    #[arg(value_name = "NODE", value_parser = whole::<u64>(1..))]
+    #[arg(value_name = "NODE", value_parser = whole(1..=NODE_MAX))]
     node: u64,
     #[command(flatten)]
     shown: ShownArgs,
@@ -96,7 +96,7 @@ Example:
 #[command(after_help = TRANSFER_EXAMPLE)]
 pub(super) struct TransferArgs {
     /// The new leader
-    #[arg(value_name = "NODE", value_parser = whole::<u64>(1..))]
+    #[arg(value_name = "NODE", value_parser = whole(1..=NODE_MAX))]
     node: u64,
     #[command(flatten)]
     shown: ShownArgs,
@@ -220,7 +220,7 @@ fn added<'a>(before: &ClusterReport, now: &'a ClusterReport, address: &str) -> O
 fn remove(args: &RemoveArgs) -> Result<(), Failure> {
     let node = args.node;
     args.shown.change(async |client| client.cluster_remove(node).await)?;
-    let text = format!("node {node} is no member any more, and its number cannot come back");
+    let text = format!("node {node} was removed, and its number cannot be used again");
     args.shown.print(&RemovedJson { removed: node }, &text)
 }
 
@@ -263,8 +263,8 @@ impl ShownArgs {
 
 /// The failure of a command that does not know whether its change was made.
 fn in_doubt() -> Failure {
-    let text = "the answer was lost: it may or may not have been done. `adjourn cluster status` shows who is a \
-                member and who leads";
+    let text = "the answer was lost: the change may or may not have been made. `adjourn cluster status` shows the \
+                members and the leader";
     Failure::new(Exit::OutcomeUnknown, text)
 }
 

@@ -95,7 +95,7 @@ async fn best(config: &ClientConfig) -> Result<ClusterReport, ClientError> {
 
 fn report_text(report: &ClusterReport) -> String {
     let ClusterReport { node, term, commit, feature_level, .. } = report;
-    let leader = report.leader.map_or("nobody leads".to_owned(), |leader| format!("node {leader} leads"));
+    let leader = report.leader.map_or("no node leads".to_owned(), |leader| format!("node {leader} leads"));
     let facts = format!(
         "cluster {}: {leader}, term {term}, commit {commit}, feature level {feature_level}; as node {node} sees it\n",
         id_text(report.cluster_id)
@@ -129,12 +129,12 @@ fn fault(report: &ClusterReport) -> Option<String> {
     let nodes = nodes(&wrong);
     Some(if is_settled {
         format!(
-            "the state of node {nodes} is not that of most members: it serves nobody. Keep its data directory, remove it \
+            "the state of node {nodes} differs from that of most members: it serves no clients. Keep its data directory, remove it \
              with `adjourn cluster remove`, and add a node under another number"
         )
     } else {
         format!(
-            "node {nodes} and node {} have different states after the same entries, and no majority tells which is right: \
+            "node {nodes} and node {} have different states after the same entries, and there is no majority to tell which one is right: \
              see \"Members that differ\" in cluster/README.md",
             report.node
         )
@@ -223,7 +223,7 @@ NODE     ROLE  CLIENTS  PEERS   UP  MATCHED  LAG  CLOCK         STATE
     fn a_state_that_differs_and_a_missing_leader_are_told() {
         let other = MemberReport { same_state: Some(false), ..member(2, "p2:2") };
         let text = report_text(&ClusterReport { leader: None, members: vec![other], ..report() });
-        for expected in [": nobody leads, term 3", "DIFFERS at 1216"] {
+        for expected in [": no node leads, term 3", "DIFFERS at 1216"] {
             assert!(text.contains(expected), "{text}");
         }
         let waiting = report_text(&ClusterReport { members: Vec::new(), ..report() });
@@ -240,7 +240,7 @@ NODE     ROLE  CLIENTS  PEERS   UP  MATCHED  LAG  CLOCK         STATE
         assert_eq!(fault(1, &[]), None);
         let outvoted = |fault: Option<String>, node: u64| {
             fault.is_some_and(|text| {
-                text.contains(&format!("the state of node {node} is not that of most members"))
+                text.contains(&format!("the state of node {node} differs from that of most members"))
             })
         };
         assert!(outvoted(fault(1, &[2]), 2));

@@ -17,14 +17,14 @@ use adjourn_types::{NameError, PolicyChange, Setting, TopicName};
 
 const EXAMPLES: &str = "\
 The file is what `mysqldump dq dq_topic` or `mysql --batch -e 'SELECT * FROM dq_topic' dq` writes. Topics with another status than 1
-are left out. Jobs are not taken over: let the old queue run empty, or add them again.
+are skipped. Jobs are not imported: let the old queue run empty, or push them again.
 
 Examples:
   mysqldump dq dq_topic > topics.sql
   adjourn import php-delayqueue topics.sql --dry-run
   adjourn import php-delayqueue topics.sql";
 
-/// Take over the topics of another delay queue.
+/// Import the topics of another delay queue.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(super) enum ImportCommand {
@@ -52,6 +52,10 @@ const BACKOFF: &str = "1m,3m,5m,7m,9m,11m,13m,15m,17m,19m,21m";
 /// A lease outlives its call by this time, in milliseconds.
 const TTR_BEYOND_MS: u64 = 30_000;
 const TIMEOUT_MS_DEFAULT: u64 = 3000;
+/// Stands for the fields of a job.
+const FIELDS: &str = "{body.form.retries}";
+/// A body without content. An empty text would leave the setting to its default, the job's body.
+const NO_BODY: &str = " ";
 /// The default of the column `re_notify_flag`.
 const FLAG_DEFAULT: &str = "重试标记";
 
@@ -119,7 +123,7 @@ fn report(imports: &[Import], left_out: &[&str], dry_run: bool) -> Result<(), Fa
             if dry_run {
                 write!(out, "adjourn topic set {topic}")?;
                 for (setting, text) in settings {
-                    write!(out, " --{setting} {}", quoted(text))?;
+                    write!(out, " --{} {}", setting.name().replace('_', "-"), quoted(text))?;
                 }
                 writeln!(out)?;
             } else {
@@ -150,23 +154,27 @@ impl Import {
         };
         let timeout_ms = number("timeout", TIMEOUT_MS_DEFAULT)?;
         let delay_s = number("delay", 0)?;
-        let is_post = row.get("method").eq_ignore_ascii_case("post");
+        let method = match row.get("method").trim().to_ascii_uppercase() {
+            empty if empty.is_empty() => "GET".to_owned(),
+            method => method,
+        };
         let url = row.get("callback");
         let mut settings: Vec<(&'static str, Setting, String)> = vec![
-            ("", Setting::Attempts, ATTEMPTS.to_owned()),
+            ("", Setting::AttemptsMax, ATTEMPTS.to_owned()),
             ("", Setting::Backoff, BACKOFF.to_owned()),
             ("timeout", Setting::Ttr, format!("{}ms", timeout_ms.saturating_add(TTR_BEYOND_MS))),
             ("timeout", Setting::CallBackTimeout, format!("{timeout_ms}ms")),
             ("", Setting::CallBackSuccess, "reply".to_owned()),
             ("", Setting::CallBackRefused, "retry".to_owned()),
         ];
-        if is_post {
-            settings.push(("callback", Setting::CallBackUrl, url.to_owned()));
-            settings.push(("", Setting::CallBackMethod, "POST".to_owned()));
-            settings.push(("", Setting::CallBackBody, "{body.form.retries}".to_owned()));
-        } else {
-            settings.push(("callback", Setting::CallBackUrl, with_fields(url)));
-            settings.push(("", Setting::CallBackMethod, "GET".to_owned()));
+        let sends_form = method == "POST";
+        let url = if sends_form { url.to_owned() } else { with_fields(url) };
+        settings.push(("callback", Setting::CallBackUrl, url));
+        settings.push(("method", Setting::CallBackMethod, method.clone()));
+        if sends_form {
+            settings.push(("", Setting::CallBackBody, FIELDS.to_owned()));
+        } else if method != "GET" && method != "DELETE" {
+            settings.push(("", Setting::CallBackBody, NO_BODY.to_owned()));
         }
         let flag = row.get("re_notify_flag").trim();
         if !flag.is_empty() && flag != FLAG_DEFAULT {
@@ -187,6 +195,11 @@ impl Import {
                 .add(&setting_change(*setting, text).map_err(|source| RowError::Setting { column, source })?);
         }
         let mut remarks = Vec::new();
+        if method != "GET" && !sends_form {
+            remarks.push(format!(
+                "calls are {method} with the fields in the URL, as php-delayqueue makes them, and nothing in the body"
+            ));
+        }
         if !row.get("email").is_empty() {
             remarks.push(format!("mails to {} are a rule `buried` of alerts here", row.get("email")));
         }
@@ -208,7 +221,7 @@ fn with_fields(url: &str) -> String {
         Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
         Some(_) => "&",
     };
-    format!("{url}{joint}{{body.form.retries}}")
+    format!("{url}{joint}{FIELDS}")
 }
 
 /// Quotes a word for a shell.

@@ -91,8 +91,9 @@ fn batch(text: &str) -> Result<Vec<Row>, RowsError> {
 
 /// The rows of all statements that insert into the table.
 fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
+    let text = &*blanked(text, false);
     // As long as the text, so that an offset in one is valid in the other.
-    let small = text.to_ascii_lowercase();
+    let small = blanked(text, true).to_ascii_lowercase();
     let (mut rows, mut from) = (Vec::new(), 0);
     while let Some(at) = small.get(from..).and_then(|rest| rest.find(" into ")) {
         let (into, behind) = (from + at, from + at + " into ".len());
@@ -125,6 +126,52 @@ fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
         }
     }
     if rows.is_empty() { Err(RowsError::Empty) } else { Ok(rows) }
+}
+
+/// A text of SQL of the same length whose comments are spaces, and its texts in quotes too if `and_texts` is set.
+fn blanked(sql: &str, and_texts: bool) -> String {
+    let (mut plain, mut rest) = (String::with_capacity(sql.len()), sql);
+    while let Some(at) = rest.find(['\'', '"', '`', '-', '#', '/']) {
+        let (before, from) = rest.split_at(at);
+        plain.push_str(before);
+        let line = from.find('\n').unwrap_or(from.len());
+        let (bytes, is_comment) = if from.starts_with('#') || is_dash_comment(from) {
+            (line, true)
+        } else if from.starts_with("/*") {
+            (from.find("*/").map_or(from.len(), |end| end + 2), true)
+        } else if from.starts_with(['-', '/']) {
+            (1, false)
+        } else {
+            (quoted_bytes(from), false)
+        };
+        let (piece, behind) = from.split_at(bytes);
+        if is_comment || and_texts && piece.starts_with(['\'', '"']) {
+            plain.extend(std::iter::repeat_n(' ', piece.len()));
+        } else {
+            plain.push_str(piece);
+        }
+        rest = behind;
+    }
+    plain + rest
+}
+
+/// Two dashes begin a comment if a space follows, or nothing.
+fn is_dash_comment(from: &str) -> bool {
+    from.strip_prefix("--").is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace))
+}
+
+/// The length of the text in quotes with which a text of SQL begins. In a text, a backslash escapes.
+fn quoted_bytes(from: &str) -> usize {
+    let mut characters = from.char_indices();
+    let quote = characters.next().map(|(_, quote)| quote);
+    while let Some((at, character)) = characters.next() {
+        if character == '\\' && quote != Some('`') {
+            characters.next();
+        } else if Some(character) == quote {
+            return at + character.len_utf8();
+        }
+    }
+    from.len()
 }
 
 /// The column names after the name of the table, and the offset of the values. `None` if it is another table.
@@ -221,6 +268,21 @@ mod tests {
                 of("more", "", "5")
             ]
         );
+    }
+
+    #[test]
+    fn comments_are_passed_over() {
+        let text = "-- INSERT INTO dq_topic (topic) VALUES ('dashes');\n# INSERT INTO dq_topic (topic) VALUES ('hash');\n\
+            /* INSERT INTO dq_topic (topic) VALUES ('stars'); */\n--INSERT INTO x VALUES (1);\n\
+            INSERT INTO dq_topic (topic, re_notify_flag) /* all */ VALUES ('a', '# -- /* \\' */'), -- ('b', ''),\n\
+            ('c--d', ''), # ('e', '')\n('f', '{res.a}==1') ;\n\
+            INSERT INTO other VALUES ('INSERT INTO dq_topic (topic) VALUES (1)', \"x' INSERT INTO dq_topic (topic) VALUES (2)\");\n";
+        let found: Vec<_> =
+            topics(text).expect("rows").into_iter().map(|(topic, flag, _)| (topic, flag)).collect();
+        let of = |topic: &str, flag: &str| (topic.to_owned(), flag.to_owned());
+        assert_eq!(found, [of("a", "# -- /* ' */"), of("c--d", ""), of("f", "{res.a}==1")]);
+        assert_eq!(topics("-- INSERT INTO dq_topic VALUES (1);"), Err(RowsError::Empty));
+        assert_eq!(topics("/* INSERT INTO dq_topic VALUES (1);"), Err(RowsError::Empty));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct BulkArgs {
     /// Count the jobs that would be changed, and change none
     #[arg(long, help_heading = "Which jobs")]
     dry_run: bool,
-    /// Continue an interrupted call from its cursor
+    /// Continue an interrupted command from its cursor
     #[arg(long, value_name = "CURSOR", value_parser = cursor, help_heading = "Which jobs")]
     cursor: Option<Bytes>,
 }
@@ -65,13 +65,14 @@ pub(crate) enum Action {
 pub(crate) struct Changes {
     /// The number of changed jobs.
     pub(crate) jobs: u64,
-    /// The number of jobs that were not moved because the target topic has their keys.
-    pub(crate) in_the_way: u64,
+    /// The number of jobs that match and were left as they are: their state does not allow the change, or the target topic has
+    /// their key.
+    pub(crate) skipped: u64,
 }
 
 const MOVE_EXAMPLE: &str = "\
-A job keeps its id, its state, its due time, its attempts and its reason. Reserved jobs are left alone, and jobs whose key lives in the
-other topic. The topic is made if it is new.
+A job keeps its id, its state, its due time, its attempts and its reason. Reserved jobs are not moved, nor are jobs whose key
+exists in the other topic. A new topic is created.
 
 Example:
   adjourn move --topic orders --state buried --to orders-failed --dry-run";
@@ -97,9 +98,10 @@ struct BulkJson {
     /// The number of changed jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<u64>,
-    /// The number of jobs that were not moved because the target topic has their keys.
+    /// The number of jobs that match and were left as they are: their state does not allow the change, or the target topic has
+    /// their key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    in_the_way: Option<u64>,
+    skipped: Option<u64>,
 }
 
 /// Moves jobs to another topic.
@@ -138,7 +140,6 @@ impl BulkArgs {
             return Err(Failure::new(Exit::Usage, none));
         }
         let filter = self.filter.filter();
-        let is_move = matches!(action, Action::Move(_));
         let (matched, done) = server.with_client(Session::None, async |client| {
             if self.dry_run {
                 return Ok((Some(client.count(filter.clone()).await?), None));
@@ -150,8 +151,8 @@ impl BulkArgs {
             Ok((matched, Some(all_steps(client, bulk, matched).await?)))
         })?;
         let changed = done.map(|done| done.jobs);
-        let in_the_way = done.filter(|_| is_move).map(|done| done.in_the_way);
-        print_json(&BulkJson { matched, changed, in_the_way })
+        let skipped = done.map(|done| done.skipped);
+        print_json(&BulkJson { matched, changed, skipped })
     }
 }
 
@@ -171,7 +172,7 @@ async fn change(client: &Client, action: Action) -> Result<Change, ClientError> 
 /// Counts the jobs; `None` for a client that may change them but not read them.
 pub(crate) async fn count_if_allowed(client: &Client, filter: Filter) -> Result<Option<u64>, ClientError> {
     match client.count(filter).await {
-        Err(error) if error.code() == Some(ErrorCode::Unauthorised) => Ok(None),
+        Err(error) if error.code() == Some(ErrorCode::Forbidden) => Ok(None),
         counted => counted.map(Some),
     }
 }
@@ -199,7 +200,7 @@ pub(crate) async fn all_steps(
                 if !bulk.cursor.is_empty() {
                     let cursor = URL_SAFE_NO_PAD.encode(&bulk.cursor);
                     complain(format_args!(
-                        "{} jobs were changed; go on with --cursor \"{cursor}\"",
+                        "{} jobs were changed; continue with --cursor \"{cursor}\"",
                         changed.jobs
                     ));
                 }
@@ -207,8 +208,8 @@ pub(crate) async fn all_steps(
             }
         };
         changed.jobs += u64::from(step.jobs);
-        changed.in_the_way += u64::from(step.in_the_way);
-        progress.set_position(changed.jobs + changed.in_the_way);
+        changed.skipped += u64::from(step.skipped);
+        progress.set_position(changed.jobs + changed.skipped);
         bulk.cursor = step.cursor;
         if bulk.cursor.is_empty() {
             progress.finish_and_clear();

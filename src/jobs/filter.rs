@@ -27,10 +27,10 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "TEXT")]
     key_prefix: Option<String>,
     /// Jobs that were reserved at least this often
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(..))]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX))]
     attempts_min: Option<u32>,
     /// Jobs that were reserved at most this often
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(..))]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX))]
     attempts_max: Option<u32>,
     /// Jobs that are buried for this reason
     #[arg(long, value_name = "WHY", value_enum)]

@@ -32,7 +32,7 @@ pub(crate) struct GetArgs {
 }
 
 const DELETE_EXAMPLE: &str = "\
-Prints the job's id and its state before.
+Prints the job's id and its previous state.
 
 Example:
   adjourn delete 42
@@ -107,7 +107,7 @@ pub(crate) struct KickArgs {
     #[command(flatten)]
     bulk: BulkArgs,
     /// Kick up to this many buried jobs of the topic
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..), conflicts_with = "key")]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX), conflicts_with = "key")]
     max: Option<u64>,
 }
 
@@ -226,7 +226,7 @@ impl JobArgs {
             Some(key) => JobRef::Key { topic: topic(&job)?, key },
             None => JobRef::Id(JobId(job.parse().map_err(|_| {
                 let message = format!(
-                    "{job} is no job's id: give an id, or a topic and a key, for example: orders order-17"
+                    "{job} is not a job id: give an id, or a topic and a key, for example: orders order-17"
                 );
                 Failure::new(Exit::Usage, message)
             })?)),

@@ -31,11 +31,11 @@ Example:
 pub(crate) struct ListArgs {
     #[command(flatten)]
     filter: FilterArgs,
-    /// Sort by due time, by id (the order in which they were pushed) or by key
+    /// Sort by due time, by id (the order of the pushes) or by key
     #[arg(long, value_name = "ORDER", value_enum, default_value = "due")]
     order: Order,
     /// Most jobs to list
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u64>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1..=u64::MAX))]
     limit: u64,
     /// List all jobs
     #[arg(long, conflicts_with = "limit")]
@@ -105,7 +105,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
             }
         }
         complain(format_args!(
-            "there may be more: go on with --cursor {}",
+            "there may be more: continue with --cursor {}",
             URL_SAFE_NO_PAD.encode(&list.cursor)
         ));
         Ok(())

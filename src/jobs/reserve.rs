@@ -34,10 +34,10 @@ pub(crate) struct ReserveArgs {
     topics: Vec<TopicName>,
     /// Most jobs to reserve
     #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = whole::<u32>(1..=RESERVE_JOBS_MAX))]
+          value_parser = whole(1..=RESERVE_JOBS_MAX))]
     max: u32,
     /// Relative shares of the topics, in their order, for example 5,3,2. Without weights the order is by priority, due time and id across all topics
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = whole::<u16>(1..))]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = whole(1..=u16::MAX))]
     weights: Vec<u16>,
     /// How long to wait for the first job, for example 5s; does not wait if not given
     #[arg(long, value_name = "DURATION", value_parser = wait_ms)]
@@ -64,11 +64,11 @@ pub(crate) fn run(args: ReserveArgs) -> Result<(), Failure> {
     if jobs.is_empty() {
         let nothing = match args.wait {
             Some(wait_ms) => format!("nothing to reserve within {}", spelled(wait_ms)),
-            None if full.is_empty() => "nothing to reserve: --wait 5s waits for a job".to_owned(),
+            None if full.is_empty() => "nothing to reserve: use --wait 5s to wait for a job".to_owned(),
             None => "nothing to reserve".to_owned(),
         };
         let full = full.iter().map(|(topic, leases_max)| {
-            format!("{topic} has jobs, and as many leases as its leases-max allows, {leases_max}: finish or release some, or raise it")
+            format!("{topic} has jobs, but its leases-max of {leases_max} is reached: finish or release some jobs, or raise it")
         });
         let lines: Vec<String> = std::iter::once(nothing).chain(full).collect();
         return Err(Failure::new(Exit::Nothing, lines.join("\n")));

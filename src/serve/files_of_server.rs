@@ -28,7 +28,7 @@ pub(crate) fn warn_of(config: &Config) {
     for (name, file) in secret {
         for (right, verb) in [(OTHERS_READ, "read"), (OTHERS_WRITE, "change")] {
             if let Some(path) = file.as_deref().filter(|path| is_allowed(path, right)) {
-                warn!(path = %path.display(), "everybody on this machine may {verb} {name}: `chmod o= ` it");
+                warn!(path = %path.display(), "every user of this machine may {verb} {name}: `chmod o= ` it");
             }
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn warn_of(config: &Config) {
         if let Some(path) = file.as_deref().filter(|path| is_for_clients_alone(path)) {
             warn!(
                 path = %path.display(),
-                "{name} is a certificate for clients: nobody who connects believes it. `adjourn cert node` makes those of servers"
+                "{name} is a certificate for clients, which clients and nodes refuse: `adjourn cert node` makes certificates of servers"
             );
         }
     }

@@ -70,7 +70,7 @@ pub(super) fn run(args: ServeArgs, remarks: &[String]) -> Result<(), Failure> {
         tokio::select! {
             outcome = until_stopped(config) => outcome,
             () = harness::stdin_ended(), if args.end_with_stdin => {
-                info!("standard input has ended, and so does the server");
+                info!("standard input has ended: the server ends, too");
                 Ok(())
             }
         }
@@ -156,7 +156,7 @@ pub(super) async fn stop(running: Running, signals: &mut StopSignals) -> Result<
 }
 
 fn came_again(signal: &str) -> Failure {
-    Failure::new(Exit::Killed, format_args!("{signal} came again: ended without waiting"))
+    Failure::new(Exit::Killed, format_args!("a second {signal}: ended without waiting"))
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {

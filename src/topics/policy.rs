@@ -9,14 +9,14 @@ use adjourn_json::{SettingError, TopicSettingsJson, defaults_text, setting_chang
 use adjourn_types::{PolicyChange, Setting, TopicName};
 
 const SET_EXAMPLE: &str = "\
-Settings that are not named stay as they are; `none` takes one away. Defaults count for jobs that are pushed from now on and do not
-say it themselves; all other settings count at once, for all jobs of the topic.
+Other settings stay as they are; `none` removes one. A default applies to jobs that are pushed from now on without that value. All
+other settings apply at once, to all jobs of the topic.
 
 Examples:
-  adjourn topic set callbacks --attempts 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
+  adjourn topic set callbacks --attempts-max 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
   adjourn topic set mails --rate 50 --leases-max 200 --late 1h:drop
   adjourn topic set reminders --late 10m:spread=1h --rate none
-  adjourn topic set orders --call-back 'https://shop.example/due/{key}' --call-back-timeout 5s --attempts 10 --backoff 10s..1h";
+  adjourn topic set orders --call-back 'https://shop.example/due/{key}' --call-back-timeout 5s --attempts-max 10 --backoff 10s..1h";
 
 /// What `adjourn topic set` is told.
 #[derive(Debug, Args)]
@@ -31,81 +31,81 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "N", value_parser = to(Setting::Priority), help_heading = "Defaults")]
     priority: Option<PolicyChange>,
     /// Default number of attempts, after which a job is buried
-    #[arg(long, value_name = "N", value_parser = to(Setting::Attempts), help_heading = "Defaults")]
-    attempts: Option<PolicyChange>,
+    #[arg(long, value_name = "N", value_parser = to(Setting::AttemptsMax), help_heading = "Defaults")]
+    attempts_max: Option<PolicyChange>,
     /// Default wait between attempts, for example 10s,30s,60s,2m,5m or 1s..10m
     #[arg(long, value_name = "WAITS", value_parser = to(Setting::Backoff), help_heading = "Defaults")]
     backoff: Option<PolicyChange>,
-    /// Drop jobs without an expiry of their own so long after they were due
+    /// Drop jobs without an expiry of their own this long after they were due
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::ExpiresAfter), help_heading = "Defaults")]
     expires_after: Option<PolicyChange>,
     /// Refuse pushes while the topic has this many jobs
     #[arg(long, value_name = "N", value_parser = to(Setting::JobsMax), help_heading = "Limits")]
     jobs_max: Option<PolicyChange>,
-    /// Refuse pushes that take the bodies of all jobs beyond this many bytes
+    /// Refuse pushes while the bodies of all jobs would have more bytes than this
     #[arg(long, value_name = "BYTES", value_parser = to(Setting::BytesMax), help_heading = "Limits")]
     bytes_max: Option<PolicyChange>,
     /// Refuse larger bodies
     #[arg(long, value_name = "BYTES", value_parser = to(Setting::BodyMax), help_heading = "Limits")]
     body_max: Option<PolicyChange>,
-    /// Let no more jobs be reserved at the same time
+    /// Most jobs that can be reserved at the same time
     #[arg(long, value_name = "N", value_parser = to(Setting::LeasesMax), help_heading = "Limits")]
     leases_max: Option<PolicyChange>,
-    /// Deliver no more jobs in a second
+    /// Most jobs to deliver per second
     #[arg(long, value_name = "N", value_parser = to(Setting::Rate), help_heading = "Limits")]
     rate: Option<PolicyChange>,
     /// What happens to jobs that are later than a time: AFTER:drop, AFTER:bury, AFTER:spread=DURATION or AFTER:rate=N
     #[arg(long, value_name = "AFTER:ACTION", value_parser = to(Setting::Late), help_heading = "Late, failed and finished jobs")]
     late: Option<PolicyChange>,
-    /// The topic that takes the jobs that would be buried here
+    /// Move jobs to this topic instead of burying them
     #[arg(long, value_name = "TOPIC", value_parser = to(Setting::DeadLetters), help_heading = "Late, failed and finished jobs")]
     dead_letters: Option<PolicyChange>,
-    /// Remember finished jobs and their keys for this time, if they do not say it
+    /// Default time to remember finished jobs and their keys
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::Remember), help_heading = "Late, failed and finished jobs")]
     remember: Option<PolicyChange>,
-    /// What to call over HTTP when a job is due; {id}, {key}, {body.form} and so on are filled in
+    /// URL to call when a job is due; placeholders such as {id}, {key} and {body.form} are filled in
     #[arg(long, value_name = "URL", value_parser = to(Setting::CallBackUrl), help_heading = "Call-backs")]
     call_back: Option<PolicyChange>,
-    /// GET, POST, PUT, PATCH or DELETE; POST if not said
+    /// GET, POST, PUT, PATCH or DELETE; the default is POST
     #[arg(long, value_name = "METHOD", value_parser = to(Setting::CallBackMethod), help_heading = "Call-backs")]
     call_back_method: Option<PolicyChange>,
     /// Headers to send, lines of `Name: value`
     #[arg(long, value_name = "LINES", value_parser = to(Setting::CallBackHeaders), help_heading = "Call-backs")]
     call_back_headers: Option<PolicyChange>,
-    /// What to send in place of the job's body; {body.json} and so on are filled in
+    /// Body to send instead of the job's; placeholders such as {body.json} are filled in
     #[arg(long, value_name = "TEXT", value_parser = to(Setting::CallBackBody), help_heading = "Call-backs")]
     call_back_body: Option<PolicyChange>,
-    /// How long a call may take; 10s if not said
+    /// How long a call may take; the default is 10s
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackTimeout), help_heading = "Call-backs")]
     call_back_timeout: Option<PolicyChange>,
-    /// Calls at the same time; 16 if not said
+    /// Most calls at the same time; the default is 16
     #[arg(long, value_name = "N", value_parser = to(Setting::CallBackConcurrency), help_heading = "Call-backs")]
     call_back_concurrency: Option<PolicyChange>,
-    /// Calls in a second
+    /// Most calls per second
     #[arg(long, value_name = "N", value_parser = to(Setting::CallBackRate), help_heading = "Call-backs")]
     call_back_rate: Option<PolicyChange>,
     /// Sign calls with the secrets that the servers have under this name
     #[arg(long, value_name = "NAME", value_parser = to(Setting::CallBackSecrets), help_heading = "Call-backs")]
     call_back_secrets: Option<PolicyChange>,
-    /// What becomes of a job whose call is refused with 4xx; bury if not said
+    /// What to do with a job whose call gets a status of 4xx; the default is bury
     #[arg(long, value_name = "bury|retry", value_parser = to(Setting::CallBackRefused), help_heading = "Call-backs")]
     call_back_refused: Option<PolicyChange>,
-    /// Try again if this holds for the reply, for example "{res.code} != 200"
+    /// Try again if this condition is true for the reply, for example "{res.code} != 200"
     #[arg(long, value_name = "CONDITION", value_parser = to(Setting::CallBackRetryIf), help_heading = "Call-backs")]
     call_back_retry_if: Option<PolicyChange>,
-    /// What success is known by: a status of 2xx, or a reply that is neither empty nor 0
+    /// When a call succeeded: status for a status of 2xx, reply for a reply that is neither empty nor 0
     #[arg(long, value_name = "status|reply", value_parser = to(Setting::CallBackSuccess), help_heading = "Call-backs")]
     call_back_success: Option<PolicyChange>,
     /// Let a job name the URL itself, in its header `call-back`
     #[arg(long, value_name = "true", value_parser = to(Setting::CallBackOfJob), help_heading = "Call-backs")]
     call_back_of_job: Option<PolicyChange>,
-    /// How long attempts can be looked up; 7d if not said
+    /// How long attempts can be looked up; the default is 7d
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackLog), help_heading = "Call-backs")]
     call_back_log: Option<PolicyChange>,
     /// Make no calls
     #[arg(long, value_name = "true", value_parser = to(Setting::CallBackPaused), help_heading = "Call-backs")]
     call_back_paused: Option<PolicyChange>,
-    /// How long a job waits that a caller of php-delayqueue pushes without a time
+    /// Delay of jobs that a caller of php-delayqueue pushes without a time
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackDelay), help_heading = "Call-backs")]
     call_back_delay: Option<PolicyChange>,
     #[command(flatten)]
@@ -140,7 +140,7 @@ impl SetArgs {
         let all = [
             &self.ttr,
             &self.priority,
-            &self.attempts,
+            &self.attempts_max,
             &self.backoff,
             &self.expires_after,
             &self.jobs_max,
@@ -177,7 +177,10 @@ impl SetArgs {
 pub(crate) fn set(args: &SetArgs) -> Result<(), Failure> {
     let change = args.change();
     if change == PolicyChange::default() {
-        return Err(Failure::new(Exit::Usage, "say what to change, for example --attempts 5 or --rate none"));
+        return Err(Failure::new(
+            Exit::Usage,
+            "say what to change, for example --attempts-max 5 or --rate none",
+        ));
     }
     args.server.with_client(Session::None, async |client| client.set_topic(&args.topic, change).await)
 }

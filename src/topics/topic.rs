@@ -58,7 +58,7 @@ pub(crate) struct PeekArgs {
 
 const TOPIC_EXAMPLES: &str = "\
 Examples:
-  adjourn topic set callbacks --attempts 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
+  adjourn topic set callbacks --attempts-max 6 --backoff 10s,30s,60s,2m,5m --dead-letters failed-callbacks
   adjourn topic show callbacks
   adjourn topic clear callbacks";
 
@@ -66,7 +66,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = TOPIC_EXAMPLES)]
 pub(crate) enum TopicCommand {
-    /// Change a topic's policy: what it decides for its jobs
+    /// Change a topic's policy: its defaults, limits and call-backs
     Set(Box<SetArgs>),
     /// Show a topic's policy
     Show(ShowArgs),
@@ -77,8 +77,8 @@ pub(crate) enum TopicCommand {
 }
 
 const CLEAR_EXAMPLE: &str = "\
-Jobs go a step at a time, also those that are reserved. What was cut short goes on when it is called again. Prints how many there were and
-how many were deleted.
+Deletes the jobs step by step, including reserved ones. If it is interrupted, call it again to continue. Prints how many jobs there were
+and how many were deleted.
 
 Example:
   adjourn topic clear emails";
@@ -92,7 +92,8 @@ pub(crate) struct ClearArgs {
 }
 
 const DELETE_EXAMPLE: &str = "\
-A topic without jobs goes by itself some time later; this frees its name now, and ends a pause. Ends with 3 when there is no such topic.
+An empty topic is deleted some time later anyway; this command frees its name now, and ends a pause. Ends with 3 if there is no such
+topic.
 
 Example:
   adjourn topic delete emails

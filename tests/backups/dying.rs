@@ -98,7 +98,7 @@ fn a_server_that_is_killed_leaves_no_backup_and_starts_again() {
     drop(line);
     let ended = said(&client.wait_with_output().expect("it ends"));
     let text_of_end = ended.with(4);
-    assert!(text_of_end.contains("begin again"), "{text_of_end}");
+    assert!(text_of_end.contains("start again"), "{text_of_end}");
     let part = folder.path().join("queue.backup.part");
     assert!(!file.exists() && part.exists());
     Backup::open(&part).expect_err("not whole");

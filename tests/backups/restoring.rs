@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjourn_protocol::{JobRef, NewJob, Request, Response};
+use adjourn_protocol::{JobRef, NewJob, PushResult, Request, Response};
 use adjourn_storage::checkpoint;
 use adjourn_storage::folder::DiskFolder;
 use adjourn_storage::{Backup, DiskStorage, OpenOptions, RestoreOptions, StorageError, sync};
 use adjourn_types::{JobId, JobState, Millis};
 use bytes::Bytes;
 
-use super::super::server_rig::{Node, Process, Raw};
+use super::super::server::log::await_line;
+use super::super::server_rig::{Node, Process, Raw, adjourn, push};
 use super::{FAR_MS, create, finish, push_all, reserve, run, sample, text};
 
 fn restore(file: &Path, data: &Path) {
@@ -231,6 +234,28 @@ fn nothing_is_overwritten_and_nothing_damaged_is_restored() {
 }
 
 #[test]
+fn the_jump_of_ids_is_told_by_the_command_and_by_the_node() {
+    let sample = sample();
+    let data = sample.file.with_file_name("jumps");
+    let said = run(&["restore", text(&sample.file), "--data", text(&data)]).well();
+    let (_, rest) = said.split_once("New jobs get ids above ").expect("it is told");
+    let floor: u64 = rest.split_once(':').expect("a reason").0.parse().expect("a number");
+    let mut serve = adjourn(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let mut child = serve.arg("--data").arg(&data).stderr(Stdio::piped()).spawn().expect("the binary");
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let told = await_line(&mut log, |event| event["ids_above"].is_u64());
+    assert_eq!(told["ids_above"], floor);
+    let listening = await_line(&mut log, |event| event["message"] == "listening");
+    let address = listening["address"].as_str().and_then(|address| address.parse().ok()).expect("an address");
+    let server = Process { child, address };
+    let Response::Pushed(pushed) = Raw::greeted(server.address).ask(push("t", "job", 0)) else {
+        panic!("pushed")
+    };
+    assert!(matches!(pushed.as_slice(), [PushResult::Pushed(id)] if id.0 > floor), "{pushed:?} {floor}");
+    server.kill();
+}
+
+#[test]
 fn a_restored_directory_is_the_named_nodes() {
     let sample = sample();
     let data = sample.file.with_file_name("third");
@@ -284,7 +309,7 @@ fn ended_at_any_sync_it_is_refused_and_can_be_done_again() {
         let is_decided = ["identity", "identity.next"].iter().any(|name| path.join(name).exists());
         if !is_decided && path.join("chunks.new").exists() {
             let refused = open().map(drop).expect_err("half of a queue").to_string();
-            assert!(refused.contains("`adjourn restore` was begun and not finished"), "{refused}");
+            assert!(refused.contains("`adjourn restore` did not finish"), "{refused}");
             backup.restore(&options, |_| {}).expect("it can be done again");
         } else if !is_decided {
             let left = fs::read_dir(&path).map_or(0, Iterator::count);

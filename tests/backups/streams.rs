@@ -28,7 +28,7 @@ fn a_backup_goes_through_pipes_and_back() {
 
     let verified = fed(&["backup", "verify", "-"], &piped.stdout);
     assert_eq!(verified.code, Some(0), "{}", verified.errors);
-    assert!(verified.out.starts_with("standard input is whole: "), "{}", verified.out);
+    assert!(verified.out.starts_with("standard input is intact: "), "{}", verified.out);
     let inspected = fed(&["backup", "inspect", "-", "--json"], &piped.stdout);
     let inspected: serde_json::Value = serde_json::from_str(&inspected.out).expect("JSON");
     assert_eq!(inspected["checkpoint"]["jobs"], live.len());
@@ -96,9 +96,9 @@ fn what_is_packed_is_to_be_unpacked_first() {
     let file = folder.path().join("packed");
     let data = folder.path().join("restored");
     for (begin, what) in [
-        (&b"\x28\xb5\x2f\xfd rest"[..], "compressed by zstd, and no backup as it is: decompress it first"),
+        (&b"\x28\xb5\x2f\xfd rest"[..], "compressed by zstd, not a plain backup: decompress it first"),
         (b"\x1f\x8b rest", "compressed by gzip"),
-        (b"age-encryption.org/v1 rest", "encrypted by age, and no backup as it is: decrypt it first"),
+        (b"age-encryption.org/v1 rest", "encrypted by age, not a plain backup: decrypt it first"),
         (b"-----BEGIN AGE ENCRYPTED FILE-----", "encrypted by age"),
         (b"Salted__ rest", "encrypted by openssl"),
     ] {
@@ -127,11 +127,11 @@ fn a_named_pipe_is_read_as_standard_input_is() {
         move || std::fs::write(pipe, whole).expect("it reads")
     });
     let verified = run(&["backup", "verify", text(&pipe)]).well();
-    assert!(verified.starts_with(&format!("{} is whole", text(&pipe))), "{verified}");
+    assert!(verified.starts_with(&format!("{} is intact", text(&pipe))), "{verified}");
     writer.join().expect("written");
     let server = ["--server", "127.0.0.1:1"];
     let refused = run(&[&["backup", "create", text(&pipe)], &server[..]].concat()).with(2);
-    assert!(refused.contains("is no file: as - a backup goes to standard output"), "{refused}");
+    assert!(refused.contains("is not a file: use - to write the backup to standard output"), "{refused}");
 }
 
 #[test]

@@ -31,10 +31,10 @@ fn urls_that_no_call_can_use_are_refused_when_they_are_set() {
         "http://a/x/../y",
         "http://a/%2e%2E/y",
     ] {
-        assert_eq!(patch(&mut web, "t", &json!({"call-back": url})), 400, "{url}");
+        assert_eq!(patch(&mut web, "t", &json!({"call_back": url})), 400, "{url}");
     }
     for url in ["http://a./", "http://[::1]:8080/{key}?x={id}", "https://a_b.example?x=%2e%2e/.."] {
-        assert!(patch(&mut web, "t", &json!({"call-back": url})) < 300, "{url}");
+        assert!(patch(&mut web, "t", &json!({"call_back": url})) < 300, "{url}");
     }
 }
 
@@ -42,7 +42,7 @@ fn urls_that_no_call_can_use_are_refused_when_they_are_set() {
 fn a_job_leaves_the_path_of_its_topic_by_no_key() {
     let (site, receiver) = (site(), Receiver::always(OK));
     let mut web = site.web();
-    let settings = json!({"call-back": receiver.url("/orders/{key}?as={key}"), "call-back-method": "DELETE"});
+    let settings = json!({"call_back": receiver.url("/orders/{key}?as={key}"), "call_back_method": "DELETE"});
     set(&mut web, "t", &settings);
     for job in [
         json!({}),
@@ -69,7 +69,7 @@ fn the_id_of_a_call_is_no_other_queues() {
     let receiver = Receiver::always(OK);
     let ids = [site(), site()].map(|site| {
         let mut web = site.web();
-        set(&mut web, "t", &json!({"call-back": receiver.url("/")}));
+        set(&mut web, "t", &json!({"call_back": receiver.url("/")}));
         let job = push(&mut web, "t", &json!({}));
         let id = receiver.call().header("webhook-id").to_owned();
         assert!(id.starts_with("job_") && id.ends_with(&format!("_{job}")), "{id}");
@@ -92,7 +92,7 @@ fn secrets_sign_for_their_topics_alone() {
         config.call_backs.secrets_file = Some(file.clone());
     });
     let (mut web, receiver) = (site.web(), Receiver::always(OK));
-    let settings = json!({"call-back": receiver.url("/"), "call-back-secrets": "shop"});
+    let settings = json!({"call_back": receiver.url("/"), "call_back_secrets": "shop"});
     set(&mut web, "shop.orders", &settings);
     push(&mut web, "shop.orders", &json!({}));
     assert!(receiver.call().header("webhook-signature").starts_with("v1,"));
@@ -117,7 +117,7 @@ fn a_call_says_of_itself_what_the_queue_says() {
         "Webhook-Signature: v1,x",
         "webhook-timestamp: 1",
     ] {
-        let settings = json!({"call-back": "http://127.0.0.1/", "call-back-headers": header});
+        let settings = json!({"call_back": "http://127.0.0.1/", "call_back_headers": header});
         assert_eq!(patch(&mut web, "t", &settings), 400, "{header}");
     }
 }
@@ -133,13 +133,13 @@ fn who_has_jobs_sent_elsewhere_may_read_and_consume_them() {
         config.tokens_file = Some(file.clone());
     });
     let (mut manager, mut worker) = (site.web().with_token(&manager), site.web().with_token(&worker));
-    for setting in [json!({"call-back": "http://127.0.0.1/"}), json!({"call-back-of-job": "true"})] {
+    for setting in [json!({"call_back": "http://127.0.0.1/"}), json!({"call_back_of_job": true})] {
         assert_eq!(patch(&mut manager, "t", &setting), 403, "{setting}");
         assert!(patch(&mut worker, "t", &setting) < 300, "{setting}");
     }
     assert_eq!(patch(&mut manager, "t", &json!({"ttr": "1m"})), 204);
     // It may end calls, which shows it nothing.
-    assert_eq!(patch(&mut manager, "t", &json!({"call-back": null, "call-back-of-job": null})), 204);
+    assert_eq!(patch(&mut manager, "t", &json!({"call_back": null, "call_back_of_job": null})), 204);
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn who_takes_a_job_from_its_holder_may_manage_it() {
     let (mut pusher, mut manager) = (site.web().with_token(&pusher), site.web().with_token(&manager));
     let job = |mode: &str| json!({"key": "k", "if_exists": mode});
     assert_eq!(pusher.post("/v1/topics/t/jobs", &job("replace")).status, 201);
-    let refused = pusher.post("/v1/topics/t/jobs", &job("replace-any"));
-    assert_eq!(refused.refusal(), (403, "UNAUTHORISED".to_owned()));
-    assert!(manager.post("/v1/topics/t/jobs", &job("replace-any")).status < 300);
+    let refused = pusher.post("/v1/topics/t/jobs", &job("replace_any"));
+    assert_eq!(refused.refusal(), (403, "FORBIDDEN".to_owned()));
+    assert!(manager.post("/v1/topics/t/jobs", &job("replace_any")).status < 300);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_node_does_not_call_itself() {
             .ask(
                 "PATCH",
                 &format!("/v1/topics/{topic}"),
-                Some(&json!({"call-back": url, "call-back-method": "DELETE"})),
+                Some(&json!({"call_back": url, "call_back_method": "DELETE"})),
             )
             .json();
         assert!(warned["warnings"][0].as_str().expect("a warning").contains("itself"), "{warned}");
@@ -194,7 +194,7 @@ fn a_topic_whose_destination_is_forbidden_warns_when_it_is_set() {
     let site = Site::new();
     let mut web = site.web();
     let warned =
-        web.ask("PATCH", "/v1/topics/t", Some(&json!({"call-back": "http://127.0.0.1/{key}?token=secret"})));
+        web.ask("PATCH", "/v1/topics/t", Some(&json!({"call_back": "http://127.0.0.1/{key}?token=secret"})));
     assert_eq!(warned.status, 200);
     let told = warned.json();
     let warning = told["warnings"][0].as_str().expect("a warning");
@@ -207,7 +207,7 @@ fn a_topic_whose_destination_is_forbidden_warns_when_it_is_set() {
 fn attempts_are_for_the_nodes_user_alone_and_say_whose_they_are() {
     let (site, receiver) = (site(), Receiver::always(OK));
     let mut web = site.web();
-    set(&mut web, "t", &json!({"call-back": receiver.url("/")}));
+    set(&mut web, "t", &json!({"call_back": receiver.url("/")}));
     let job = push(&mut web, "t", &json!({}));
     attempted(&mut web, job, 1);
     let folder = site.folder().join("data/call-backs");

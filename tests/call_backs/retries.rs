@@ -15,8 +15,8 @@ fn a_call_that_was_sent_is_an_attempt_whatever_comes_of_it() {
     let mut jobs = Vec::new();
     for (number, answer) in answers.into_iter().enumerate() {
         let (topic, receiver) = (format!("t{number}"), Receiver::always(answer));
-        let settings = json!({"call-back": receiver.url("/"), "call-back-timeout": "200ms",
-            "attempts": 3, "backoff": "10ms"});
+        let settings = json!({"call_back": receiver.url("/"), "call_back_timeout": "200ms",
+            "attempts_max": 3, "backoff": "10ms"});
         set(&mut web, &topic, &settings);
         jobs.push((push(&mut web, &topic, &json!({})), receiver));
     }
@@ -34,7 +34,7 @@ fn a_receiver_that_a_kept_connection_kills_costs_an_attempt() {
     let mut web = site.web();
     // It answers once, and is gone when the next call comes over the same connection.
     let receiver = Receiver::mortal();
-    set(&mut web, "t", &json!({"call-back": receiver.url("/"), "backoff": "1h"}));
+    set(&mut web, "t", &json!({"call_back": receiver.url("/"), "backoff": "1h"}));
     let first = push(&mut web, "t", &json!({"body": "first"}));
     done(&mut web, first);
     let second = push(&mut web, "t", &json!({"body": "second"}));
@@ -50,7 +50,11 @@ fn a_destination_that_cannot_be_reached_costs_no_attempt() {
     let mut web = site.web();
     let address =
         std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    set(&mut web, "t", &json!({"call-back": format!("http://{address}/"), "backoff": "1h", "attempts": 1}));
+    set(
+        &mut web,
+        "t",
+        &json!({"call_back": format!("http://{address}/"), "backoff": "1h", "attempts_max": 1}),
+    );
     let job = push(&mut web, "t", &json!({}));
     let seen = attempted(&mut web, job, 3);
     assert!(seen.iter().all(|attempt| attempt["outcome"] == json!("not_tried")), "{seen:?}");
@@ -82,13 +86,13 @@ fn a_destination_shortens_no_pause() {
         ("short", "Retry-After: 7\r\n"),
     ] {
         let receiver = Receiver::always(Answer::Reply(503, header, ""));
-        set(&mut web, topic, &json!({"call-back": receiver.url("/"), "backoff": "30m"}));
+        set(&mut web, topic, &json!({"call_back": receiver.url("/"), "backoff": "30m"}));
         let job = push(&mut web, topic, &json!({}));
         let pause = pause(&mut web, job);
         assert!((1799..1860).contains(&pause), "{topic}: {pause} s");
     }
     let receiver = Receiver::always(Answer::Reply(503, "Retry-After: 1800\r\n", ""));
-    set(&mut web, "long", &json!({"call-back": receiver.url("/"), "backoff": "1s"}));
+    set(&mut web, "long", &json!({"call_back": receiver.url("/"), "backoff": "1s"}));
     let job = push(&mut web, "long", &json!({}));
     assert!((1799..1860).contains(&pause(&mut web, job)));
 }
@@ -101,31 +105,31 @@ fn a_job_whose_own_url_is_gone_stops_no_other() {
     });
     let site = site();
     let mut web = site.web();
-    set(&mut web, "t", &json!({"call-back": receiver.url("/orders/{key}")}));
+    set(&mut web, "t", &json!({"call_back": receiver.url("/orders/{key}")}));
     let gone = push(&mut web, "t", &json!({"key": "gone"}));
     assert_eq!(state(&mut web, gone, "buried")["reason"], json!("410 Gone"));
     let other = push(&mut web, "t", &json!({"key": "there"}));
     done(&mut web, other);
-    assert!(web.get("/v1/topics/t").json()["settings"]["call-back-paused"].is_null());
+    assert!(web.get("/v1/topics/t").json()["settings"]["call_back_paused"].is_null());
 }
 
 #[test]
 fn a_destination_that_is_gone_is_called_no_more() {
     let (site, receiver) = (site(), Receiver::always(Answer::Reply(410, "", "")));
     let mut web = site.web();
-    set(&mut web, "t", &json!({"call-back": receiver.url("/"), "backoff": "1h"}));
+    set(&mut web, "t", &json!({"call_back": receiver.url("/"), "backoff": "1h"}));
     let job = push(&mut web, "t", &json!({}));
     receiver.call();
     wait_for("the pause", || {
         let shown = web.get("/v1/topics/t").json();
-        shown["settings"]["call-back-paused"].is_string().then_some(())
+        shown["settings"]["call_back_paused"].is_boolean().then_some(())
     });
     let waiting = state(&mut web, job, "delayed");
     assert_eq!((&waiting["attempts"], &waiting["reason"]), (&json!(1), &json!("410 Gone")));
     assert_eq!(attempts(&mut web, job)[0]["outcome"], json!("paused"));
     // It is not the first one when the calls begin again.
     let next = push(&mut web, "t", &json!({}));
-    set(&mut web, "t", &json!({"call-back-paused": null}));
+    set(&mut web, "t", &json!({"call_back_paused": null}));
     assert_eq!(receiver.call().job(), next);
 }
 
@@ -138,7 +142,7 @@ fn a_condition_judges_whole_replies_alone() {
         set(
             &mut web,
             name,
-            &json!({"call-back": receiver.url("/"), "call-back-retry-if": condition, "backoff": "1h"}),
+            &json!({"call_back": receiver.url("/"), "call_back_retry_if": condition, "backoff": "1h"}),
         );
         push(&mut web, name, &json!({}))
     };

@@ -60,6 +60,10 @@ fn jobs_are_found_and_cancelled_by_their_keys() {
 
     let list = report_of(&rig, &["list", "--page", "100", "--first", "2"]);
     assert_eq!(list["jobs"], json!(300), "{list}");
+    let text = rig.run(&["bench", "list", "--topic", TOPIC, "--page", "100", "--first", "2"], b"").out;
+    for line in ["list: 5 pages in ", "  first: 2 pages in ", "  pages: 3 pages in "] {
+        assert!(text.contains(line), "{line:?}: {text}");
+    }
     let keys = report_of(&rig, &["keys", "--jobs", "300", "--gets", "400", "--cancels", "299"]);
     let phases = keys["phases"].as_object().expect("an object");
     assert!(phases.keys().eq(["cancel", "get"]), "{keys}");

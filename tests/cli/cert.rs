@@ -82,13 +82,13 @@ fn names_that_could_only_do_harm_are_refused() {
         (&["client", "ca"], "is the name of other files"),
         (&["client", "crl"], "is the name of other files"),
         (&["client", "../shop"], "choose another"),
-        (&["client", "node-1.adjourn"], "as the names of nodes do"),
-        (&["node", "1", "--host", "bad host"], "\"bad host\" is no host name and no IP address"),
-        (&["node", "1", "--host", "localhost:7440"], "give it alone, without a port"),
+        (&["client", "node-1.adjourn"], "is the name of a node"),
+        (&["node", "1", "--host", "bad host"], "\"bad host\" is neither a host name nor an IP address"),
+        (&["node", "1", "--host", "localhost:7440"], "write it without a port"),
         (&["node", "1", "--host", "127.0.0.1:7440"], "without a port"),
-        (&["node", "1", "--host", "[::1]"], "no IP address"),
+        (&["node", "1", "--host", "[::1]"], "nor an IP address"),
         (&["node", "1", "--host", "localhost", "--host", "queue."], "\"queue.\""),
-        (&["node", "1", "--host", "*.adjourn"], "as the names of nodes do"),
+        (&["node", "1", "--host", "*.adjourn"], "is the name of a node"),
     ] {
         refuses(folder.path(), arguments, 2, reason);
     }
@@ -114,7 +114,7 @@ fn folder_of_ca(name: &str, until: i32) -> TempDir {
 fn only_a_ca_signs_whose_certificates_are_believed() {
     let client = ["client", "shop"];
     let foreign = folder_of_ca("Corp CA", 3000);
-    refuses(foreign.path(), &client, 1, "is of a CA that `adjourn cert` has not made");
+    refuses(foreign.path(), &client, 1, "is of a CA that `adjourn cert` did not create");
     refuses(folder_of_ca("Adjourn CA 0", 2001).path(), &client, 1, "ca.pem has expired");
     let own = folder_of_ca("Adjourn CA 1", 3000);
     make(own.path(), &client);
@@ -127,7 +127,7 @@ fn only_a_ca_signs_whose_certificates_are_believed() {
     std::fs::write(&certificate, other).unwrap();
     refuses(own.path(), &client, 1, "is not the certificate of");
     std::fs::remove_file(&certificate).unwrap();
-    refuses(own.path(), &client, 1, "bring the other half of this CA");
+    refuses(own.path(), &client, 1, "restore it, or choose another folder");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_renewed_key_stays_that_of_the_servers_user() {
     }
     std::fs::set_permissions(file("node-1.key"), Permissions::from_mode(0o644)).unwrap();
     let told = cert(folder.path(), &["node", "1", "--host", "localhost"]);
-    assert!(told.errors.contains("everybody on this machine may read"), "{}", told.errors);
+    assert!(told.errors.contains("every user of this machine may read"), "{}", told.errors);
 }
 
 /// A server that asks for certificates of clients, and some of those.
@@ -212,15 +212,10 @@ fn revoked_certificates_are_not_believed() {
 
     let other = tempfile::tempdir().unwrap();
     make(other.path(), &["client", "shop"]);
-    refuses(rig.folder.path(), &["revoke", text(&other.path().join("shop.pem"))], 2, "is of another CA");
+    refuses(rig.folder.path(), &["revoke", text(&other.path().join("shop.pem"))], 2, "is from another CA");
     refuses(rig.folder.path(), &["revoke", &ca], 2, "is the CA itself");
-    refuses(rig.folder.path(), &["revoke", &key], 2, "is no certificate");
+    refuses(rig.folder.path(), &["revoke", &key], 2, "is not a certificate");
     std::fs::copy(&list, other.path().join("crl.pem")).unwrap();
-    refuses(
-        other.path(),
-        &["revoke", text(&other.path().join("shop.pem"))],
-        1,
-        "is no list that this CA has signed",
-    );
+    refuses(other.path(), &["revoke", text(&other.path().join("shop.pem"))], 1, "is not a list of this CA");
     assert!(rig.server.terminate().success());
 }

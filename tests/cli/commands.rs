@@ -211,17 +211,17 @@ fn jobs_are_changed_by_conditions() {
     let with = |command: &[&'static str]| -> Vec<&str> { [&command[..1], &by_key, &command[1..]].concat() };
     assert_eq!(rig.json(&with(&["delete", "--dry-run"])), json!({"matched": 2}));
     let moved = rig.json(&with(&["reschedule", "--at", "2100-01-01T00:00:00Z"]));
-    assert_eq!(moved, json!({"matched": 2, "changed": 2}));
+    assert_eq!(moved, json!({"matched": 2, "changed": 2, "skipped": 0}));
     assert_eq!(rig.json(&["get", "orders", "a-2"])["due"], json!("2100-01-01T00:00:00.000Z"));
     let later = rig.json(&["reschedule", "--state", "delayed", "--delay", "3h"]);
-    assert_eq!(later, json!({"matched": 3, "changed": 3}));
-    assert_eq!(rig.json(&with(&["run-now"])), json!({"matched": 2, "changed": 2}));
+    assert_eq!(later, json!({"matched": 3, "changed": 3, "skipped": 0}));
+    assert_eq!(rig.json(&with(&["run-now"])), json!({"matched": 2, "changed": 2, "skipped": 0}));
     assert_eq!(rig.ok(&["count", "--state", "ready"]), "2\n");
     let lease = rig.lease("orders");
     rig.ok(&["bury", &lease, "--reason", "no such address"]);
     let kicked = rig.json(&["kick", "--buried", "consumer", "--reason", "address"]);
-    assert_eq!(kicked, json!({"matched": 1, "changed": 1}));
-    assert_eq!(rig.json(&with(&["delete"])), json!({"matched": 2, "changed": 2}));
+    assert_eq!(kicked, json!({"matched": 1, "changed": 1, "skipped": 0}));
+    assert_eq!(rig.json(&with(&["delete"])), json!({"matched": 2, "changed": 2, "skipped": 0}));
     assert_eq!(rig.ok(&["count"]), "1\n");
     rig.fails(&["delete"], 2, "name a job, or say which jobs");
     rig.fails(&["delete", "42", "--topic", "orders"], 2, "not both");
@@ -236,7 +236,7 @@ fn jobs_move_and_topics_are_cleared_and_deleted() {
     rig.push(&["failed", "other", "--key", "c"]);
     let to = ["move", "--topic", "orders", "--to", "failed"];
     assert_eq!(rig.json(&[&to[..], &["--dry-run"]].concat()), json!({"matched": 3}));
-    assert_eq!(rig.json(&to), json!({"matched": 3, "changed": 2, "in_the_way": 1}));
+    assert_eq!(rig.json(&to), json!({"matched": 3, "changed": 2, "skipped": 1}));
     assert_eq!(rig.json(&["get", "failed", "a"])["topic"], json!("failed"));
     rig.fails(&["get", "orders", "a"], 3, "NOT_FOUND");
     rig.fails(&["move", "--topic", "orders", "--to", "orders"], 2, "the same");
@@ -245,7 +245,7 @@ fn jobs_move_and_topics_are_cleared_and_deleted() {
     // A reserved job is left alone.
     let lease = rig.lease("failed");
     let back = ["move", "--topic", "failed", "--to", "others"];
-    assert_eq!(rig.json(&back), json!({"matched": 3, "changed": 2, "in_the_way": 0}));
+    assert_eq!(rig.json(&back), json!({"matched": 3, "changed": 2, "skipped": 1}));
     rig.fails(&["topic", "delete", "failed"], 1, "the topic has 1 jobs: clear it first");
     rig.ok(&["finish", &lease]);
     rig.ok(&["pause", "failed"]);
@@ -370,7 +370,7 @@ fn leases_are_settled_from_other_processes() {
 #[test]
 fn a_job_that_fails_too_often_is_buried() {
     let rig = Rig::start();
-    let id = rig.push(&["work", "--attempts", "2", "--backoff", "0s"]).to_string();
+    let id = rig.push(&["work", "--attempts-max", "2", "--backoff", "0s"]).to_string();
     for _ in 0..2 {
         let lease =
             rig.json(&["reserve", "work", "--wait", "30s"])["lease"].as_str().expect("a lease").to_owned();
@@ -451,7 +451,7 @@ fn a_paused_topic_gives_nothing() {
 #[test]
 fn a_wait_for_nothing_is_not_advised_to_wait() {
     let rig = Rig::start();
-    rig.fails(&["reserve", "work"], 3, "nothing to reserve: --wait 5s waits for a job");
+    rig.fails(&["reserve", "work"], 3, "nothing to reserve: use --wait 5s to wait for a job");
     rig.fails(&["reserve", "work", "--wait", "1ms"], 3, "nothing to reserve within 1ms");
 }
 

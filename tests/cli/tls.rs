@@ -51,16 +51,12 @@ impl Rig {
 fn what_is_wrong_with_a_server_is_told() {
     let (own, foreign) = (Certificates::new(), Certificates::new());
     let rig = Rig::start(Some(&own.server("localhost", Flaw::None)));
-    rig.tells(
-        "localhost",
-        &foreign.client(),
-        "another CA: name the one that signed the server's certificate with --tls-ca",
-    );
-    rig.tells("127.0.0.1", &own.client(), "name the server by a host that its certificate is for");
+    rig.tells("localhost", &foreign.client(), "another CA: name the CA that signed it with --tls-ca");
+    rig.tells("127.0.0.1", &own.client(), "use a host name that is in the server's certificate");
     let rig = Rig::start(Some(&own.server("localhost", Flaw::Expired)));
     rig.tells("localhost", &own.client(), "the server's certificate has expired");
     let rig = Rig::start(None);
-    rig.tells("localhost", &own.client(), "the server speaks no TLS: write adjourn://");
+    rig.tells("localhost", &own.client(), "the server does not use TLS: write adjourn://");
 }
 
 #[test]
@@ -76,7 +72,7 @@ fn what_is_wrong_with_the_clients_own_certificate_is_told() {
     for (by, serial, flaw, expected) in [
         (&own, 7, Flaw::None, "the certificate of --tls-cert is revoked"),
         (&own, 8, Flaw::Expired, "the certificate of --tls-cert has expired"),
-        (&foreign, 9, Flaw::None, "the server does not believe the certificate of --tls-cert"),
+        (&foreign, 9, Flaw::None, "the server does not trust the certificate of --tls-cert"),
     ] {
         let (certificate, key) = by.sign("shop", "shop", serial, flaw);
         let shown = ClientFiles { certificate: Some(certificate), key: Some(key), ..own.client() };

@@ -340,9 +340,9 @@ async fn a_node_that_lays_leadership_down_is_asked_once_more_and_a_refusal_is_to
     let (found, ()) = tokio::join!(Client::cluster_status_of(&config), serve);
     assert_eq!(found.unwrap().leader, None);
 
-    let refusal = ErrorReply::new(ErrorCode::Unauthorised, "wrong token");
+    let refusal = ErrorReply::new(ErrorCode::Unauthenticated, "wrong token");
     let (found, _peer) = tokio::join!(Client::cluster_status_of(&config), server.refuse(refusal));
-    assert_eq!(found.unwrap_err().code(), Some(ErrorCode::Unauthorised));
+    assert_eq!(found.unwrap_err().code(), Some(ErrorCode::Unauthenticated));
 
     let gone = ClientConfig::new(nobody().await);
     assert!(matches!(Client::cluster_status_of(&gone).await, Err(ClientError::CannotConnect { .. })));

@@ -429,11 +429,11 @@ async fn a_client_that_cannot_connect_says_why() {
     let serve = async {
         let mut peer = server.accept().await;
         let (id, _) = peer.next().await.unwrap();
-        peer.send(id, Response::Error(ErrorReply::new(ErrorCode::Unauthorised, "wrong token"))).await;
+        peer.send(id, Response::Error(ErrorReply::new(ErrorCode::Unauthenticated, "wrong token"))).await;
         peer
     };
     let (client, _peer) = tokio::join!(Client::connect(server.config()), serve);
-    assert_eq!(client.unwrap_err().code(), Some(ErrorCode::Unauthorised));
+    assert_eq!(client.unwrap_err().code(), Some(ErrorCode::Unauthenticated));
 
     let silent = FakeServer::start().await;
     let config = ClientConfig { connect_timeout_ms: 20, ..silent.config() };

@@ -444,7 +444,7 @@ async fn a_handler_that_hangs_is_cancelled_and_its_job_released() {
     let config = WorkerConfig { run_ms_max: 50, ..worker(1, 0) };
     let (_worker, _) = start(&client, &mut peer, config, vec![delivered(1, NEVER_MS)], handler).await;
     let (_, request) = peer.request().await;
-    assert_eq!(request, because(1, "the handler has run for longer than run_ms_max"));
+    assert_eq!(request, because(1, "the handler ran for longer than run_ms_max"));
     assert_eq!(reasons.recv().await, Some(Cancelled::TooLong));
 }
 

@@ -55,7 +55,7 @@ fn a_call_that_ends_when_another_leads_counts() {
     assert_eq!(cluster.await_leader(), 1);
     let (tell, when) = channel();
     let receiver = Receiver::always(Answer::When(Arc::new(Mutex::new(when))));
-    ask(&cluster, web, "PATCH", "/v1/topics/t", &json!({"call-back": receiver.url("/")}));
+    ask(&cluster, web, "PATCH", "/v1/topics/t", &json!({"call_back": receiver.url("/")}));
     let job = ask(&cluster, web, "POST", "/v1/topics/t/jobs", &json!({"body": "a"}));
     let job = job.get("id").expect("an id");
     receiver.call();
@@ -81,7 +81,7 @@ fn a_call_whose_node_dies_is_made_again() {
     let receiver = Receiver::new(|call| {
         if call.header("adjourn-attempt") == "1" { Answer::Hang } else { Answer::Reply(200, "", "") }
     });
-    let settings = json!({"call-back": receiver.url("/"), "call-back-timeout": "500ms"});
+    let settings = json!({"call_back": receiver.url("/"), "call_back_timeout": "500ms"});
     ask(&cluster, web, "PATCH", "/v1/topics/t", &settings);
     let pushed = ask(&cluster, web, "POST", "/v1/topics/t/jobs", &json!({"body": "a", "ttr": "2s"}));
     let first = receiver.call();

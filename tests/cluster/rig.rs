@@ -237,7 +237,7 @@ impl<N: Network> Cluster<N> {
             match raw.receive()?.1 {
                 Response::Done => Some(Ok(())),
                 Response::Error(error)
-                    if error.code == ErrorCode::Invalid || error.message.starts_with("nobody answers") =>
+                    if error.code == ErrorCode::Invalid || error.message.starts_with("cannot reach") =>
                 {
                     Some(Err(error))
                 }

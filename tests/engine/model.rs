@@ -16,7 +16,7 @@ use adjourn_engine::{
 };
 use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{
-    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
+    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Key, Millis, SessionId, SessionSecret, TopicId, When,
 };
 use proptest::prelude::*;
 
@@ -131,6 +131,13 @@ impl Both {
             let select = JobSelect::Key { topic, key };
             let Ok(found) = self.engine.job(&select, &mut self.bodies);
             assert_eq!(found.map(|view| view.id.0), self.model.select(&select).ok());
+        }
+        for key in KEYS.into_iter().filter(|key| Key::is_id(key)) {
+            for topics in [&TOPICS[..], &TOPICS[..1]] {
+                let is_seen = |topic: &TopicView<'_>| topics.contains(&topic.name.as_str());
+                let found = self.engine.job_with_id(key, is_seen).map(|job| job.0);
+                assert_eq!(found, self.model.oldest(key, topics));
+            }
         }
     }
 

@@ -14,7 +14,7 @@ fn push(web: &mut Web, key: &str, jobs: &Value) -> Reply {
 }
 
 fn count(web: &mut Web) -> Value {
-    web.get("/v1/jobs/count?topic=t").json()["jobs"].clone()
+    web.get("/v1/jobs/count?topic=t").json()["count"].clone()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_key_is_for_one_list_however_it_is_split() {
         |jobs: usize| Value::Array((0..jobs).map(|number| json!({"body": number.to_string()})).collect());
     let refusals = |reply: Reply| {
         let results = reply.json()["results"].as_array().expect("results").clone();
-        (results.len(), results.iter().filter(|result| result["error"] == "SEQUENCE_REUSED").count())
+        (results.len(), results.iter().filter(|result| result["code"] == "SEQUENCE_REUSED").count())
     };
     // Each is more than one frame takes.
     let first = push(&mut web, "long", &list(5000)).json();
@@ -126,7 +126,7 @@ fn a_job_is_rescheduled_only_if_nobody_changed_it() {
     let condition = format!("If-Match: {new}\r\n");
     for (method, path) in [("DELETE", path.clone()), ("POST", format!("{path}/run-now"))] {
         let refused = web.ask_with(method, &path, &condition, b"");
-        assert_eq!(refused.refusal(), (400, "UNSUPPORTED".to_owned()));
+        assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()));
     }
     assert_eq!(web.get(&path).json()["state"], json!("delayed"));
 }

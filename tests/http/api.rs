@@ -16,7 +16,7 @@ fn a_job_is_pushed_reserved_and_finished() {
     let site = Site::new();
     let mut web = site.web();
     let new =
-        json!({"body": "close order 17", "delay": 1, "key": "order/17", "headers": {"trace": ["a", "b"]}});
+        json!({"body": "close order 17", "delay_ms": 1, "key": "order/17", "headers": {"trace": ["a", "b"]}});
     let pushed = web.post("/v1/topics/orders.eu/jobs", &new);
     assert_eq!(pushed.status, 201);
     let job = id(&pushed.json());
@@ -57,19 +57,25 @@ fn several_jobs_have_an_outcome_each() {
     assert_eq!(results, [&json!("pushed"), &Value::Null, &json!("kept"), &json!("replaced")]);
     let first = id(&outcomes["results"][0]);
     let refused = &outcomes["results"][1];
-    assert_eq!((&refused["error"], id(refused)), (&json!("KEY_EXISTS"), first));
+    assert_eq!((&refused["code"], &refused["job"]), (&json!("KEY_EXISTS"), &json!(first)));
     let again = web.post("/v1/topics/t/jobs", &json!({"key": "a"}));
     assert_eq!(again.refusal(), (409, "KEY_EXISTS".to_owned()));
     let lines = "{\"body\":\"1\"}\r\n\n{\"body\":\"2\"}";
     let kind = "Content-Type: application/x-ndjson; charset=utf-8\r\n";
     let outcomes = web.ask_with("POST", "/v1/topics/lines/jobs", kind, lines.as_bytes()).json();
     assert_eq!(outcomes["results"].as_array().map(Vec::len), Some(2));
-    let bad = web.ask_with("POST", "/v1/topics/lines/jobs", kind, b"{}\n{\"dealy\":1}");
-    assert_eq!(bad.refusal(), (400, "MALFORMED".to_owned()));
-    assert_eq!(web.get("/v1/jobs/count?topic=lines").json(), json!({"jobs": 2}), "all of them or none");
+    // One that is malformed does not stop the others.
+    let outcomes = web.ask_with("POST", "/v1/topics/lines/jobs", kind, b"{\"dealy\":1}\n{}\n{").json();
+    let codes: Vec<&Value> =
+        outcomes["results"].as_array().expect("outcomes").iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, [&json!("MALFORMED"), &Value::Null, &json!("MALFORMED")]);
+    assert_eq!(web.get("/v1/jobs/count?topic=lines").json(), json!({"count": 3}));
     let both = json!([{}, {"delay": "1h", "due": "2030-12-24T18:00:00Z"}]);
-    let bad = String::from_utf8(web.post("/v1/topics/t/jobs", &both).body).expect("text");
-    assert!(bad.contains("job 2: "), "{bad}");
+    let refused = web.post("/v1/topics/t/jobs", &both).json()["results"][1].clone();
+    assert_eq!(
+        (&refused["errors"][0]["pointer"], &refused["detail"]),
+        (&json!("/1/due"), &json!("/1/due: give a delay or a due time, not both"))
+    );
 }
 
 #[test]
@@ -83,9 +89,9 @@ fn a_job_that_is_too_large_keeps_no_other_back() {
     let outcomes = web.post("/v1/topics/t/jobs", &Value::from(jobs)).json();
     let results = outcomes["results"].as_array().expect("outcomes");
     let refused: Vec<usize> =
-        (0..results.len()).filter(|at| results[*at]["error"] == json!("TOO_LARGE")).collect();
+        (0..results.len()).filter(|at| results[*at]["code"] == json!("TOO_LARGE")).collect();
     assert_eq!((results.len(), refused), (5000, vec![0, 4500]));
-    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 4998}));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"count": 4998}));
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn a_request_has_a_limited_number_of_jobs() {
     assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()));
     let refused = web.post("/v1/topics/t/jobs", &Value::from(vec![json!({}); 100_001]));
     assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()));
-    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 0}));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"count": 0}));
 }
 
 #[test]
@@ -109,7 +115,7 @@ fn more_jobs_than_a_frame_takes_are_pushed_all_the_same() {
     let outcomes = web.post("/v1/topics/t/jobs", &Value::from(jobs)).json();
     let ids: Vec<u64> = outcomes["results"].as_array().expect("outcomes").iter().map(id).collect();
     assert_eq!((ids.len(), ids.is_sorted()), (5000, true));
-    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"jobs": 5000}));
+    assert_eq!(web.get("/v1/jobs/count?topic=t").json(), json!({"count": 5000}));
 }
 
 #[test]
@@ -127,10 +133,106 @@ fn a_list_goes_on_with_its_cursor() {
         path = format!("/v1/jobs?topic=t&state=delayed,ready&order=key&limit=3&cursor={cursor}");
     }
     assert_eq!(keys, (0..7).map(|n| json!(format!("k{n}"))).collect::<Vec<_>>());
-    for query in ["limit=x", "cursor=!", "order=best", "topics=t", "state=asleep", "due_from=today"] {
-        assert_eq!(web.get(&format!("/v1/jobs?{query}")).refusal(), (400, "MALFORMED".to_owned()), "{query}");
+    for query in [
+        "limit=x",
+        "limit=0",
+        "limit=1025",
+        "cursor=!",
+        "order=best",
+        "topics=t",
+        "state=asleep",
+        "due_from=today",
+        "due_from=1900000000",
+        "due_from_ms=1&due_from=2030-12-24T18:00:00Z",
+        "limit=1&limit=2",
+    ] {
+        let name = query.split('=').next().expect("a name");
+        let refused = web.get(&format!("/v1/jobs?{query}"));
+        assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{query}");
+        assert_eq!(refused.problem()["errors"][0]["parameter"], json!(name), "{refused}");
     }
-    assert_eq!(web.get("/v1/jobs?limit=0").refusal(), (422, "INVALID".to_owned()));
+    let page = web.get("/v1/jobs?topic=t&limit=1").json();
+    let cursor = page["cursor"].as_str().expect("there are more");
+    assert_eq!(web.get(&format!("/v1/jobs?topic=t&limit=2&cursor={cursor}")).status, 200);
+    for other in ["topic=u", "topic=t&order=id", "topic=t&state=ready"] {
+        let refused = web.get(&format!("/v1/jobs?{other}&cursor={cursor}"));
+        assert_eq!(refused.problem()["errors"][0]["parameter"], json!("cursor"), "{other}: {refused}");
+    }
+}
+
+#[test]
+fn topics_and_connections_come_in_pages() {
+    let site = Site::new();
+    let mut web = site.web();
+    for topic in ["a", "b", "c"] {
+        web.post(&format!("/v1/topics/{topic}/jobs"), &json!({}));
+    }
+    let _clients = [Raw::greeted(site.node.address), Raw::greeted(site.node.address)];
+    for (path, list, name) in
+        [("/v1/topics", "topics", "topic"), ("/v1/connections", "connections", "connection")]
+    {
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = web.get(&format!("{path}?limit=2{cursor}")).json();
+            seen.extend(page[list].as_array().expect("a list").iter().map(|one| one[name].clone()));
+            let Some(next) = page["cursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        seen.dedup();
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        assert_eq!(web.get(&format!("{path}?limit=0")).refusal(), (400, "MALFORMED".to_owned()));
+        assert_eq!(web.get(&format!("{path}?cursor=AAAAAAAAAA")).refusal(), (400, "MALFORMED".to_owned()));
+    }
+}
+
+#[test]
+fn a_body_comes_back_as_what_it_was() {
+    let site = Site::new();
+    let mut web = site.web();
+    for (topic, body, kind) in [
+        ("text", json!("grün\n"), Value::Null),
+        ("object", json!({"order": 17, "lines": ["a", null]}), json!("application/json")),
+        ("number", json!(1.5), json!("application/json")),
+        ("null", Value::Null, json!("application/json")),
+    ] {
+        web.post(&format!("/v1/topics/{topic}/jobs"), &json!({"body": body}));
+        let reserved = web.post("/v1/reserve", &json!({"topics": [topic], "wait": "30s"})).json();
+        let job = &reserved["jobs"][0];
+        assert_eq!((&job["body"], &job["headers"]["content-type"]), (&body, &kind), "{job}");
+    }
+    // JSON over more than one line stays what it is, and the answer stays one line.
+    let lines = "Content-Type: application/vnd.shop+json\r\n";
+    web.ask_with("POST", "/v1/topics/lines/jobs", lines, b"{\n  \"a\": \"b\\n\"\n}");
+    let shown = web.get("/v1/topics/lines/next");
+    assert_eq!(shown.json()["body"], json!({"a": "b\n"}));
+    assert!(!shown.body.contains(&b'\n'), "{shown}");
+    // What only says that it is JSON is text.
+    web.ask_with("POST", "/v1/topics/broken/jobs", lines, b"{");
+    assert_eq!(web.get("/v1/topics/broken/next").json()["body"], json!("{"));
+}
+
+#[test]
+fn a_body_of_any_type_is_pushed_as_it_is() {
+    let site = Site::new();
+    let mut web = site.web();
+    let headers = "Content-Type: Image/JPEG\r\nAdjourn-Key: photo\r\nAdjourn-Header-Album: 7\r\n";
+    let pushed = web.ask_with("POST", "/v1/topics/t/jobs?delay=15m", headers, b"\xff\xd8\xff");
+    assert_eq!(pushed.status, 201);
+    let job = web.get("/v1/topics/t/keys/photo").json();
+    assert_eq!((&job["state"], &job["body_base64"]), (&json!("delayed"), &json!("/9j/")));
+    assert_eq!(job["headers"], json!({"content-type": "Image/JPEG", "album": "7"}));
+    // A description of a job that was sent as curl sends a form is not mistaken for a body.
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let mistaken = web.ask_with("POST", "/v1/topics/t/jobs", form, b"{\"delay\": \"15m\"}");
+    assert_eq!(mistaken.refusal(), (415, "UNSUPPORTED".to_owned()));
+    let case = "Content-Type: APPLICATION/JSON; charset=UTF-8\r\n";
+    assert_eq!(web.ask_with("POST", "/v1/topics/t/jobs", case, b"{\"body\": \"a\"}").status, 201);
+    let query = web.ask_with("POST", "/v1/topics/t/jobs?delay=15m", case, b"{}");
+    assert_eq!(query.problem()["errors"][0]["parameter"], json!("delay"), "{query}");
+    let wrong = web.ask_with("POST", "/v1/topics/t/jobs", "Adjourn-Dealy: 1s\r\n", b"x");
+    assert_eq!(wrong.problem()["errors"][0]["header"], json!("adjourn-dealy"), "{wrong}");
+    assert_eq!(web.get("/v1/jobs/count").json(), json!({"count": 2}));
 }
 
 #[test]
@@ -168,21 +270,23 @@ fn leases_are_settled_one_by_one_and_together() {
     assert_eq!(web.post(&path(0, "bury"), &json!({"reason": "no such address"})).status, 204);
     let shown = web.get("/v1/jobs?state=buried").json();
     assert_eq!(shown["jobs"][0]["reason"], json!("no such address"));
-    assert_eq!(web.ask("POST", "/v1/topics/t/kick", None).json(), json!({"jobs": 1}));
+    assert_eq!(web.ask("POST", "/v1/topics/t/kick", None).json(), json!({"count": 1}));
     assert_eq!(web.post(&path(1, "release"), &json!({"delay": "1h"})).status, 204);
     assert_eq!(web.post(&path(1, "release"), &json!({})).refusal(), (409, "STALE_LEASE".to_owned()));
     assert_eq!(web.post(&path(2, "release"), &json!({"not_started": true})).status, 204);
     let all = json!({"finish": [leases[3], leases[1]], "touch": [leases[3]]});
     let settled = web.post("/v1/leases", &all).json();
-    assert_eq!(settled["settled"], json!(1));
+    assert_eq!(settled["count"], json!(1));
     let failed: Vec<&Value> =
         settled["failed"].as_array().expect("failures").iter().map(|one| &one["lease"]).collect();
     assert_eq!(failed, [&json!(leases[1]), &json!(leases[3])], "it was finished before it was touched");
     assert_eq!(settled["failed"][0]["applied"], json!("no"));
+    assert_eq!(settled["failed"][0]["code"], json!("STALE_LEASE"));
     // What cannot be asked is refused before anything is done.
     let lease = reserve(&mut web);
     let too_long = json!({"finish": [lease], "release": ["1-1"], "reason": "x".repeat(5000)});
-    assert_eq!(web.post("/v1/leases", &too_long).status, 413);
+    let refused = web.post("/v1/leases", &too_long);
+    assert_eq!(refused.problem()["errors"][0]["pointer"], json!("/reason"), "{refused}");
     assert_eq!(web.post(&format!("/v1/leases/{lease}/touch"), &json!({})).status, 204, "it is held");
 }
 
@@ -195,34 +299,122 @@ fn many_jobs_are_changed_in_steps() {
     let mut moved = 0;
     loop {
         let done = web.post("/v1/jobs/bulk", &step).json();
-        moved += done["jobs"].as_u64().expect("a number");
+        assert_eq!((&done["matched"], &done["skipped"]), (&done["changed"], &json!(0)), "{done}");
+        moved += done["changed"].as_u64().expect("a number");
         let Some(cursor) = done.get("cursor") else { break };
         step["cursor"] = cursor.clone();
     }
     assert_eq!(moved, 5);
-    assert_eq!(web.get("/v1/jobs/count?topic=to").json(), json!({"jobs": 5}));
-    let typo = json!({"change": "delete", "filter": {"topik": "to"}});
-    assert_eq!(web.post("/v1/jobs/bulk", &typo).refusal(), (400, "MALFORMED".to_owned()));
-    assert_eq!(
-        web.post("/v1/jobs/bulk", &json!({"change": "move"})).refusal(),
-        (400, "MALFORMED".to_owned())
-    );
+    assert_eq!(web.get("/v1/jobs/count?topic=to").json(), json!({"count": 5}));
+    for (request, pointer) in [
+        (json!({"change": "delete", "filter": {"topik": "to"}}), "/filter/topik"),
+        (json!({"change": "delete"}), "/filter"),
+        (json!({"change": "delete", "filter": {}}), "/filter"),
+        (json!({"change": "delete", "all": true, "filter": {"topic": "to"}}), "/all"),
+        (json!({"change": "move", "filter": {"topic": "to"}}), "/to"),
+        (json!({"change": "reschedule", "filter": {"topic": "to"}}), "/due"),
+        (json!({"change": "kick", "to": "from", "filter": {"topic": "to"}}), "/to"),
+        (json!({"change": "burn", "all": true}), "/change"),
+        (json!({"filter": {"topic": "to"}}), "/change"),
+        (json!({"change": "kick", "all": true, "limit": 0}), "/limit"),
+        (json!({"change": "kick", "filter": {"due_from": "x"}}), "/filter/due_from"),
+    ] {
+        let refused = web.post("/v1/jobs/bulk", &request);
+        assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{request}");
+        assert_eq!(refused.problem()["errors"][0]["pointer"], json!(pointer), "{refused}");
+    }
+    assert_eq!(web.get("/v1/jobs/count").json(), json!({"count": 5}));
+}
+
+#[test]
+fn a_dry_run_counts_and_changes_nothing() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/t/jobs", &json!([{}, {}, {"delay": "1h"}]));
+    for (change, counts) in [
+        (json!({"change": "delete", "all": true}), (3, 3, 0)),
+        (json!({"change": "run_now", "filter": {"topic": "t"}}), (3, 1, 2)),
+        (json!({"change": "kick", "filter": {"topic": "t"}}), (3, 0, 3)),
+        (json!({"change": "run_now", "filter": {"state": ["delayed"]}}), (1, 1, 0)),
+    ] {
+        let mut dry = change.clone();
+        dry["dry_run"] = json!(true);
+        let (matched, changed, skipped) = counts;
+        let expected = json!({"matched": matched, "changed": changed, "skipped": skipped});
+        assert_eq!(web.post("/v1/jobs/bulk", &dry).json(), expected, "{change}");
+    }
+    assert_eq!(web.get("/v1/jobs/count?state=delayed").json(), json!({"count": 1}));
+    // The step itself says the same.
+    let run_now = json!({"change": "run_now", "filter": {"topic": "t"}});
+    let done = web.post("/v1/jobs/bulk", &run_now).json();
+    assert_eq!(done, json!({"matched": 3, "changed": 1, "skipped": 2}));
+    assert_eq!(web.get("/v1/jobs/count?state=ready").json(), json!({"count": 3}));
+}
+
+#[test]
+fn a_reserve_says_how_long_its_leases_last() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/a/jobs", &json!([{}, {}]));
+    web.post("/v1/topics/b/jobs", &json!({}));
+    let asked = json!({"topics": ["a", "b"], "max": 2, "lease": "10m", "weights": [1, 1]});
+    let reserved = web.post("/v1/reserve", &asked).json();
+    for job in reserved["jobs"].as_array().expect("a list") {
+        assert_eq!(job["ttr_left_ms"], json!(600_000), "{job}");
+        let shown = web.get(&format!("/v1/jobs/{}", job["id"])).json();
+        assert!(shown["ttr_left_ms"].as_u64().is_some_and(|left| left > 500_000), "{shown}");
+    }
+    assert_eq!(reserved["jobs"].as_array().map(Vec::len), Some(2));
+    let left = web.ask("POST", "/v1/reserve?topics=a&topics=b&lease_ms=5000", None).json();
+    assert_eq!(left["jobs"][0]["ttr_left_ms"], json!(5000));
+    for (query, parameter) in [
+        ("", "topics"),
+        ("topics=a&max=0", "max"),
+        ("topics=a&max=1025", "max"),
+        ("topics=a&wait=2h", "wait"),
+        ("topics=a&wait=1s&wait_ms=1", "wait_ms"),
+        ("topics=a&lease=1ms", "lease"),
+        ("topics=a&weights=1,2", "weights"),
+        ("topics=a&weights=0", "weights"),
+        ("topics=a&timeout=1", "timeout"),
+    ] {
+        let refused = web.ask("POST", &format!("/v1/reserve?{query}"), None);
+        assert_eq!(refused.problem()["errors"][0]["parameter"], json!(parameter), "{query}: {refused}");
+    }
+    let both = web.post("/v1/reserve?topics=a", &json!({"topics": ["a"]}));
+    assert_eq!(both.problem()["errors"][0]["parameter"], json!("topics"), "{both}");
+    let wrong = web.post("/v1/reserve", &json!({"topics": ["a", ""]}));
+    assert_eq!(wrong.problem()["errors"][0]["pointer"], json!("/topics/1"), "{wrong}");
 }
 
 #[test]
 fn a_topic_has_a_policy_and_a_pause() {
     let site = Site::new();
     let mut web = site.web();
-    let set = json!({"ttr": "30s", "attempts": 5, "late": "1h:drop"});
+    let set = json!({"ttr": "30s", "attempts_max": 5, "late": "1h:drop"});
     assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&set)).status, 204);
     assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&json!({"late": null}))).status, 204);
-    assert_eq!(web.get("/v1/topics/t").json()["settings"], json!({"ttr": "30s", "attempts": "5"}));
-    let wrong = web.ask("PATCH", "/v1/topics/t", Some(&json!({"attempts": "many"})));
-    assert_eq!(wrong.refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(web.get("/v1/topics/t").json()["settings"], json!({"ttr_ms": 30_000, "attempts_max": 5}));
+    for (wrong, pointer) in [
+        (json!({"attempts_max": "5"}), "/attempts_max"),
+        (json!({"attempts_max": 0}), "/attempts_max"),
+        (json!({"rate": 0}), "/rate"),
+        (json!({"leases_max": 0}), "/leases_max"),
+        (json!({"ttr": 30}), "/ttr"),
+        (json!({"ttr_ms": "30s"}), "/ttr_ms"),
+        (json!({"ttr_ms": 1}), "/ttr_ms"),
+        (json!({"call_back_paused": "true"}), "/call_back_paused"),
+        (json!({"late": "soon"}), "/late"),
+        (json!({"leases-max": 1}), "/leases-max"),
+    ] {
+        let refused = web.ask("PATCH", "/v1/topics/t", Some(&wrong));
+        assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{wrong}");
+        assert_eq!(refused.problem()["errors"][0]["pointer"], json!(pointer), "{refused}");
+    }
     assert_eq!(web.ask("POST", "/v1/topics/t/pause", None).status, 204);
     assert_eq!(web.get("/v1/topics").json()["topics"][0]["paused"], json!(true));
     assert_eq!(web.ask("POST", "/v1/topics/t/resume", None).status, 204);
-    let none = json!({"ttr": "none", "attempts": "none"});
+    let none = json!({"ttr_ms": null, "attempts_max": null});
     assert_eq!(web.ask("PATCH", "/v1/topics/t", Some(&none)).status, 204);
     assert_eq!(web.ask("DELETE", "/v1/topics/t", None).status, 204);
 }

@@ -47,7 +47,7 @@ fn add(topic: &str, id: &str, body: &str) -> String {
 
 /// Makes a job due at once, past the second that is the shortest delay there.
 fn hurry(site: &Site, topic: &str, key: &str) {
-    site.web().ask("POST", &format!("/v1/topics/{topic}/keys/{key}/run-now"), None).json();
+    site.web().ask("POST", &format!("/v1/topics/{topic}/keys/id:{key}/run-now"), None).json();
 }
 
 #[test]
@@ -81,6 +81,8 @@ fn answers_are_those_of_ouqiang_to_the_byte() {
         ("/push", r#"{"id":"1","topic":"a","delay":1,"ttr":86401}"#, "ttr 取值范围1 - 86400"),
         ("/push", r#"{"id":"1","topic":"a","delay":1.0,"ttr":1}"#, "解析json失败"),
         ("/push", r#"{"id":1,"topic":"a","delay":1,"ttr":1}"#, "解析json失败"),
+        ("/push", r#"{"id":"1","topic":"a","delay":1,"ttr":1,"body":{"a":1}}"#, "解析json失败"),
+        ("/push", r#"{"id":"1","topic":"a","delay":1,"ttr":1,"body":[],"body":"b"}"#, "解析json失败"),
         ("/pop", r#"{"topic":""}"#, "topic不能为空"),
         ("/pop", "no json", "解析json失败"),
         ("/get", "{}", "job id不能为空"),
@@ -93,6 +95,79 @@ fn answers_are_those_of_ouqiang_to_the_byte() {
 }
 
 #[test]
+fn texts_are_read_and_written_as_go_does() {
+    let site = site();
+    let mut web = ouqiang(&site);
+    let body = b"{\"topic\":\"a\",\"id\":\"\xe8\xae!\",\"delay\":1,\"ttr\":1,\"body\":\"a\xe2\x80\xa8b\\u2029c\\ud800d\\ud83d\\ude00\\b\xff.\"}";
+    let pushed = web.ask_with("POST", "/push", "", body);
+    assert!(String::from_utf8_lossy(&pushed.body).contains("添加成功"), "{pushed}");
+    let id = "\u{fffd}\u{fffd}!";
+    let shown = said(&mut web, "/get", &json!({ "id": id }).to_string());
+    let written = format!(r#""id":"{id}","#);
+    assert!(shown.contains(&written), "{shown}");
+    let body = "\"body\":\"a\\u2028b\\u2029c\u{fffd}d😀\\u0008\u{fffd}.\"";
+    assert!(shown.contains(body), "{shown}");
+    // What another interface has pushed need not be text.
+    let raw = site.web().post("/v1/topics/raw/jobs", &json!({"body_base64": "/+iu"}));
+    let number = raw.json()["id"].clone();
+    let shown = said(&mut web, "/get", &format!(r#"{{"id":"@{number}"}}"#));
+    assert!(shown.contains(r#""body":"\ufffd\ufffd\ufffd""#), "{shown}");
+}
+
+#[test]
+fn every_answer_is_in_the_words_of_the_queue() {
+    let site = site();
+    let mut web = ouqiang(&site);
+    for bytes in [1 << 20, 2 << 20, 17 << 20] {
+        let answer = said(&mut web, "/push", &add("a", "1", &"x".repeat(bytes + 1)));
+        assert_eq!(answer, r#"{"code":1,"message":"读取request body失败","data":null}"#, "{bytes}");
+        web = ouqiang(&site);
+    }
+    let foreign = |web: &mut Web, path: &str| {
+        web.send(
+            format!("POST {path} HTTP/1.1\r\nHost: queue.example\r\nContent-Length: 2\r\n\r\n{{}}")
+                .as_bytes(),
+        );
+        web.reply().expect("an answer")
+    };
+    let answer = foreign(&mut web, "/push");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+    let json: Value = serde_json::from_slice(&answer.body).expect("JSON");
+    assert_eq!((&json["code"], &json["data"]), (&json!(1), &Value::Null));
+    assert!(json["message"].as_str().is_some_and(|message| message.contains("http_hosts")), "{json}");
+    let answer = foreign(&mut youzan(&site), "/").json();
+    assert_eq!((&answer["success"], &answer["id"]), (&json!(false), &Value::Null));
+    let nothing = call(&mut web, "/nothing", "");
+    assert_eq!((nothing.status, &*nothing.body), (404, &b"404 page not found\n"[..]));
+}
+
+#[test]
+fn an_id_is_found_after_a_restart_and_after_a_move() {
+    let mut site = site();
+    let mut web = ouqiang(&site);
+    for topic in 0..20 {
+        said(&mut web, "/push", &add(&format!("t{topic}"), &format!("{topic}"), "first"));
+        said(&mut web, "/push", &add(&format!("t{topic}"), "shared", &format!("by {topic}")));
+    }
+    site = site.restarted_with(|config| config.ouqiang_listen = Some("127.0.0.1:0".to_owned()));
+    let mut web = ouqiang(&site);
+    for topic in 0..20 {
+        let shown = said(&mut web, "/get", &format!(r#"{{"id":"{topic}"}}"#));
+        assert!(shown.contains(&format!(r#""topic":"t{topic}","#)), "{shown}");
+    }
+    assert!(said(&mut web, "/get", r#"{"id":"shared"}"#).contains("by 19"));
+    let mut web_api = site.web();
+    let moved = web_api
+        .post("/v1/jobs/bulk", &json!({"change": "move", "to": "elsewhere", "filter": {"topic": "t19"}}));
+    let moved = moved.json();
+    assert_eq!(moved["changed"], json!(2), "{moved}");
+    assert!(said(&mut web, "/get", r#"{"id":"shared"}"#).contains(r#""topic":"elsewhere""#));
+    said(&mut web, "/delete", r#"{"id":"shared"}"#);
+    assert!(said(&mut web, "/get", r#"{"id":"shared"}"#).contains(r#""data":null"#));
+    assert_eq!(site.web().get("/v1/jobs/count").json(), json!({"count": 20}));
+}
+
+#[test]
 fn an_id_is_one_for_all_topics() {
     let site = site();
     let mut web = ouqiang(&site);
@@ -101,7 +176,7 @@ fn an_id_is_one_for_all_topics() {
     }
     assert_eq!(
         site.web().get("/v1/jobs/count").json(),
-        json!({"jobs": 1}),
+        json!({"count": 1}),
         "each took the place of the one before"
     );
     let shown: Value = serde_json::from_str(&said(&mut web, "/get", r#"{"id":"7"}"#)).expect("JSON");
@@ -129,17 +204,23 @@ fn a_job_without_a_key_has_its_number_and_gives_way_to_a_key() {
     assert!(said(&mut old, "/get", &by_id).contains("unnamed"));
     // A key that looks so is another job's, and takes the place of none.
     assert!(said(&mut old, "/push", &add("b", &id, "named")).contains("添加成功"));
-    assert_eq!(web.get(count).json(), json!({"jobs": 2}));
+    assert_eq!(web.get(count).json(), json!({"count": 2}));
     assert!(said(&mut old, "/get", &by_id).contains("named"));
     assert!(said(&mut old, "/delete", &by_id).contains("操作成功"));
-    assert_eq!(web.get(count).json(), json!({"jobs": 1}));
+    assert_eq!(web.get(count).json(), json!({"count": 1}));
     assert!(said(&mut old, "/pop", r#"{"topic":"a"}"#).contains("unnamed"));
     assert!(said(&mut old, "/finish", &by_id).contains("操作成功"));
-    assert_eq!(web.get(count).json(), json!({"jobs": 0}));
-    // The number of a job with a key is no id.
-    let number = web.post("/v1/topics/a/jobs", &json!({"key": "k"})).json()["id"].clone();
-    said(&mut old, "/delete", &format!(r#"{{"id":"@{number}"}}"#));
-    assert_eq!(web.get(count).json(), json!({"jobs": 1}));
+    assert_eq!(web.get(count).json(), json!({"count": 0}));
+    // The number of a job with an id is no id; that of a job with another key is.
+    let [named, keyed] = ["id:k", "k"].map(|key| {
+        let number = web.post("/v1/topics/a/jobs", &json!({ "key": key })).json()["id"].clone();
+        format!(r#"{{"id":"@{number}"}}"#)
+    });
+    said(&mut old, "/delete", &named);
+    assert_eq!(web.get(count).json(), json!({"count": 2}));
+    said(&mut old, "/delete", &keyed);
+    said(&mut old, "/delete", r#"{"id":"k"}"#);
+    assert_eq!(web.get(count).json(), json!({"count": 0}));
     let many = vec!["a"; 65].join(",");
     assert!(said(&mut old, "/pop", &format!(r#"{{"topic":"{many}"}}"#)).contains("at most 64 topics"));
 }
@@ -183,7 +264,7 @@ fn a_job_that_is_not_finished_comes_back_and_not_for_ever() {
     assert_eq!(again.pointer("/jobs/0/attempts"), Some(&json!(2)));
     assert_eq!(site.web().get("/v1/jobs/1").json()["attempts_max"], json!(100));
     assert_eq!(ask(&mut web, json!({"command": "delete", "id": "1"}))["success"], json!(true));
-    assert_eq!(site.web().get("/v1/jobs/count").json(), json!({"jobs": 0}));
+    assert_eq!(site.web().get("/v1/jobs/count").json(), json!({"count": 0}));
     for (command, error) in [
         (json!({"command": "take"}), "there is no command take"),
         (json!({"command": "pop"}), "topic must be"),
@@ -218,4 +299,7 @@ fn callers_without_a_token_act_as_the_one_that_is_named() {
         shown, r#"{"code":0,"message":"操作成功","data":null}"#,
         "one that shows a token has its rights"
     );
+    assert!(said(&mut web, "/get", r#"{"id":"1"}"#).contains("old.a"));
+    let unknown = said(&mut ouqiang(&site).with_token("adjourn_guess"), "/get", r#"{"id":"1"}"#);
+    assert!(unknown.starts_with(r#"{"code":1,"message":""#), "{unknown}");
 }

@@ -23,9 +23,12 @@ impl Reader {
     /// The next event; `None` at the end.
     fn try_next(&mut self) -> Option<(String, Value)> {
         loop {
-            if let Some(event) =
-                self.0.line()?.strip_prefix("event: ").map(|event| event.trim_end().to_owned())
-            {
+            let line = self.0.line()?;
+            // The last chunk. The connection stays open.
+            if line == "0" {
+                return None;
+            }
+            if let Some(event) = line.strip_prefix("event: ").map(|event| event.trim_end().to_owned()) {
                 let data = self.0.line()?;
                 let data = data.trim_end().strip_prefix("data: ").expect("data");
                 return Some((event, serde_json::from_str(data).expect("JSON")));
@@ -117,7 +120,7 @@ fn the_life_of_a_job_is_shown() {
 fn a_job_that_goes_to_dead_letters_leaves_its_topic() {
     let site = Site::new();
     let mut web = site.web();
-    let set = web.ask("PATCH", "/v1/topics/orders", Some(&json!({"dead-letters": "failed"})));
+    let set = web.ask("PATCH", "/v1/topics/orders", Some(&json!({"dead_letters": "failed"})));
     assert_eq!(set.status, 204);
     let mut reader = Reader::open(site.web(), None, "what=jobs");
     let job = new_job(&mut web, "orders", &json!({}));

@@ -91,17 +91,17 @@ fn a_page_of_another_site_asks_for_nothing() {
     let site = Site::new();
     let mut web = site.web();
     let paused = web.ask_with("POST", "/v1/topics/t/pause", "Origin: https://evil.example\r\n", b"");
-    assert_eq!(paused.refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(paused.refusal(), (403, "FORBIDDEN".to_owned()));
     // A name of its own that leads to this machine.
     let mut web = site.web();
     web.send(b"GET /v1/jobs HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-    assert_eq!(web.reply().expect("an answer").refusal(), (403, "UNAUTHORISED".to_owned()));
-    // A form is sent without asking; JSON is not.
-    let form = "Content-Type: text/plain\r\n";
-    assert_eq!(
-        web.ask_with("POST", "/v1/topics/t/jobs", form, b"{}").refusal(),
-        (415, "UNSUPPORTED".to_owned())
-    );
+    assert_eq!(web.reply().expect("an answer").refusal(), (403, "FORBIDDEN".to_owned()));
+    // A browser sends a form without asking the server first; it states the site of the page.
+    for site in ["Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"] {
+        let form = format!("Content-Type: text/plain\r\n{site}\r\n");
+        let refused = web.ask_with("POST", "/v1/topics/t/jobs", &form, b"a=1");
+        assert_eq!(refused.refusal(), (403, "FORBIDDEN".to_owned()), "{site}");
+    }
     let own = web.ask_with(
         "POST",
         "/v1/topics/t/jobs",

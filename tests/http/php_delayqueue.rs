@@ -25,7 +25,10 @@ impl Producer {
     }
 
     fn send(&mut self, message: &Value) {
-        let text = message.to_string();
+        self.send_text(&message.to_string());
+    }
+
+    fn send_text(&mut self, text: &str) {
         write!(self.0, "{:04}{text}", text.len()).expect("sent");
     }
 
@@ -105,7 +108,7 @@ fn a_job_is_added_shown_and_deleted() {
     let got = producer.get("orders", "7");
     assert_eq!(got["data"]["uid"], json!(6));
     let jobs = site.web().get("/v1/topics/orders").json();
-    assert_eq!((&jobs["jobs"], &jobs["settings"]["call-back-delay"]), (&json!(1), &json!("1h")));
+    assert_eq!((&jobs["count"], &jobs["settings"]["call_back_delay_ms"]), (&json!(1), &json!(3_600_000)));
     assert_eq!(producer.ask(&json!({"cmd": "del", "topic": "orders", "id": "7"})), DONE);
     for gone in ["del", "get"] {
         assert_eq!(producer.ask(&json!({"cmd": gone, "topic": "orders", "id": "7"})), FAILED);
@@ -116,7 +119,7 @@ fn a_job_is_added_shown_and_deleted() {
         ),
         DONE
     );
-    assert_eq!(site.web().get("/v1/topics/:e8:ae:a2:e5:8d:95").json()["jobs"], json!(1));
+    assert_eq!(site.web().get("/v1/topics/:e8:ae:a2:e5:8d:95").json()["count"], json!(1));
 }
 
 #[test]
@@ -128,6 +131,7 @@ fn what_cannot_be_done_fails_and_the_connection_goes_on() {
         json!({"cmd": "add", "topic": "unknown", "id": "1", "body": {}}),
         json!({"cmd": "add", "topic": "t", "body": {}}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": "text"}),
+        json!({"cmd": "add", "topic": "t", "id": "1", "body": true}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "tomorrow"}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": 1_900_000_000}),
         json!({"cmd": "add", "topic": "t", "id": "1", "body": {}, "fix_time": "9999-01-01 00:00:00"}),
@@ -183,16 +187,12 @@ fn jobs_are_called_back_as_there() {
         "{done}"
     );
     let mut producer = producer(&site);
-    let body = json!({"uid": 5, "name": "a b+ü", "more": {"x": 1}});
-    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "get", "id": "1", "body": body})), DONE);
+    let body = r#"{"uid":5,"name":"a b+\u00fc","more":{"x":1},"none":null,"no":false,"f":1.0}"#;
+    producer.send_text(&format!(r#"{{"cmd":"add","topic":"get","id":"1","body":{body}}}"#));
+    assert_eq!(producer.reply().as_deref(), Some(DONE));
     let call = getter.call();
-    assert!(call.line.starts_with("GET /due?from=queue&dq_set_time="), "{}", call.line);
-    assert!(
-        call.line.contains("&more%5Bx%5D=1&name=a%20b%2B%C3%BC&notify_time=2")
-            && call.line.contains("&uid=5 HTTP"),
-        "{}",
-        call.line
-    );
+    let fields = "GET /due?from=queue&uid=5&name=a%20b%2B%C3%BC&more%5Bx%5D=1&none=&no=&f=1&notify_time=2";
+    assert!(call.line.starts_with(fields) && call.line.contains("&dq_set_time=2"), "{}", call.line);
     assert_eq!(call.body, b"");
     // The waits of its rounds are long: for the test there is none.
     Commands::to(&site.node.address).ok(&["topic", "set", "post", "--backoff", "10ms"]);
@@ -205,6 +205,72 @@ fn jobs_are_called_back_as_there() {
     assert!(second.ends_with("&exp_notify_nums=1"), "{second}");
     while producer.get("post", "1")["code"] == json!(1) {}
     assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "off", "id": "1", "body": {}})), FAILED);
+}
+
+#[test]
+fn a_body_keeps_its_fields_and_a_retry_renews_its_time() {
+    let site = site();
+    let receiver = Receiver::new(|call| {
+        let is_retry = call.line.contains("exp_notify_nums");
+        Answer::Reply(200, "", if is_retry { "done" } else { "0" })
+    });
+    import(&site, &row("t", 0, &receiver.url("/due"), "", 1, "GET"), &[]);
+    let mut producer = producer(&site);
+    let add = |id: u8, time: &str| {
+        let body =
+            r#"{"z":null,"a":{"d":1.50,"c":[1, 2]},"notify_time":"never","b":false,"dq_set_time":"once"}"#;
+        format!(r#"{{"cmd":"add","topic":"t","id":{id},"body":{body}{time}}}"#)
+    };
+    producer.send_text(&add(1, r#","fix_time":"2031-02-03 04:05:06""#));
+    assert_eq!(producer.reply().as_deref(), Some(DONE));
+    producer.send(&json!({"cmd": "get", "topic": "t", "id": "1"}));
+    let body = r#"{"z":null,"a":{"d":1.50,"c":[1, 2]},"notify_time":"2031-02-03 04:05:06","b":false,"dq_set_time":"once"}"#;
+    assert_eq!(producer.reply(), Some(format!(r#"{{"code":1,"msg":"succ","data":{body}}}"#)));
+    // Its first call fails; the second one is due a day later.
+    Commands::to(&site.node.address).ok(&["topic", "set", "t", "--backoff", "1d"]);
+    producer.send_text(&add(2, ""));
+    assert_eq!(producer.reply().as_deref(), Some(DONE));
+    let first = receiver.call().line;
+    let waiting = loop {
+        let got = producer.get("t", "2");
+        if got["data"]["exp_notify_nums"] == json!(1) {
+            break got;
+        }
+    };
+    let due = site.web().get("/v1/topics/t/keys/2").json()["due"].as_str().expect("a time").to_owned();
+    let due: jiff::Timestamp = due.parse().expect("a time");
+    let shown = due.in_tz("Asia/Shanghai").expect("tzdata").strftime("%Y-%m-%d %H:%M:%S").to_string();
+    assert_eq!(waiting["data"]["notify_time"], json!(shown));
+    assert!(
+        first.starts_with("GET /due?z=&a%5Bd%5D=1.5&a%5Bc%5D%5B0%5D=1&a%5Bc%5D%5B1%5D=2&notify_time=2"),
+        "{first}"
+    );
+    assert!(first.contains("&b=&dq_set_time=once HTTP"), "{first}");
+    site.web().ask("POST", "/v1/topics/t/keys/2/run-now", None).json();
+    let second = receiver.call().line;
+    assert!(second.ends_with("&b=&dq_set_time=once&exp_notify_nums=1 HTTP/1.1"), "{second}");
+}
+
+#[test]
+fn calls_with_another_method_have_their_fields_in_the_url() {
+    let site = site();
+    let receiver = Receiver::always(Answer::Reply(200, "", "ok"));
+    let table = row("put", 0, &receiver.url("/due?a=1"), "", 1, "put")
+        + "-- "
+        + &row("left", 0, "http://127.0.0.1:1/", "", 1, "GET");
+    let told = import(&site, &table, &[]);
+    assert!(told.contains("# put: calls are PUT with the fields in the URL, "), "{told}");
+    assert!(!told.contains("left"), "{told}");
+    let mut producer = producer(&site);
+    assert_eq!(producer.ask(&json!({"cmd": "add", "topic": "put", "id": "1", "body": {"uid": 5}})), DONE);
+    let call = receiver.call();
+    assert!(call.line.starts_with("PUT /due?a=1&uid=5&notify_time=2"), "{}", call.line);
+    assert_eq!(call.body, b" ");
+    let refused = row("t", 0, "http://a/", "", 1, "HEAD");
+    std::fs::write(site.folder().join("topics.sql"), refused).expect("written");
+    let file = site.folder().join("topics.sql");
+    let arguments = ["import", "php-delayqueue", file.to_str().expect("a path")];
+    Commands::to(&site.node.address).fails(&arguments, 2, "nothing was changed\ntopic t: method: ");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use adjourn_server::config::Config;
@@ -51,9 +51,15 @@ impl Site {
 
     /// The same data after a restart.
     pub(crate) fn restarted(self) -> Self {
+        self.restarted_with(|_| {})
+    }
+
+    /// The same, with a configuration that differs in more.
+    pub(crate) fn restarted_with(self, change: impl FnOnce(&mut Config)) -> Self {
         self.node.stop();
         let node = Node::start(&self.folder.path().join("data"), |config| {
             config.http_listen = Some("127.0.0.1:0".to_owned());
+            change(config);
         });
         Self { node, ..self }
     }
@@ -111,6 +117,19 @@ impl Web {
         self.ask("POST", path, Some(body))
     }
 
+    /// What a route answers to HEAD: everything but its body.
+    pub(crate) fn head(&mut self, path: &str) -> Reply {
+        let token = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let token = token.unwrap_or_default();
+        self.send(format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n").as_bytes());
+        self.reply_head().expect("an answer")
+    }
+
+    /// Closes this side: nothing more is sent, and answers are still read.
+    pub(crate) fn close_sending(&mut self) {
+        self.stream.get_ref().shutdown(Shutdown::Write).expect("it is open");
+    }
+
     /// Sends bytes as they are. Whether the server still listens is not looked at.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.get_mut().write_all(bytes);
@@ -118,6 +137,16 @@ impl Web {
 
     /// The next answer; `None` if the connection has ended.
     pub(crate) fn reply(&mut self) -> Option<Reply> {
+        let mut reply = self.reply_head()?;
+        if let Some(length) = reply.header("content-length") {
+            reply.body = vec![0; length.parse().expect("a length")];
+            self.stream.read_exact(&mut reply.body).ok()?;
+        }
+        Some(reply)
+    }
+
+    /// The same without its body.
+    pub(crate) fn reply_head(&mut self) -> Option<Reply> {
         let status = self.line()?.split(' ').nth(1).expect("a status").parse().expect("a number");
         let mut headers = Vec::new();
         loop {
@@ -128,12 +157,7 @@ impl Web {
             let (name, value) = line.split_once(": ").expect("a header");
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        let mut reply = Reply { status, headers, body: Vec::new() };
-        if let Some(length) = reply.header("content-length") {
-            reply.body = vec![0; length.parse().expect("a length")];
-            self.stream.read_exact(&mut reply.body).ok()?;
-        }
-        Some(reply)
+        Some(Reply { status, headers, body: Vec::new() })
     }
 
     /// The next line, without its end; `None` if the connection has ended.
@@ -163,6 +187,13 @@ impl Reply {
     pub(crate) fn json(&self) -> Value {
         assert!((200..300).contains(&self.status), "{self}");
         assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
+    /// What is wrong with a request.
+    #[track_caller]
+    pub(crate) fn problem(&self) -> Value {
+        self.refusal();
         serde_json::from_slice(&self.body).expect("JSON")
     }
 

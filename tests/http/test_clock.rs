@@ -44,7 +44,7 @@ fn a_job_comes_when_the_clock_is_moved() {
     );
     // The lease of the first has ended meanwhile.
     assert_eq!(reserved(&mut web, "mails"), 2);
-    let moved = web.post(CLOCK, &json!({ "advance": 5 })).json();
+    let moved = web.post(CLOCK, &json!({ "advance_ms": 5 })).json();
     assert_eq!(moved, json!({ "now": moved["now"], "now_ms": lease_ends + 5, "advanced_ms": 5 }));
     let shown = web.get(CLOCK).json();
     assert_eq!(shown, json!({ "now": moved["now"], "now_ms": lease_ends + 5 }));
@@ -55,9 +55,13 @@ fn a_job_comes_when_the_clock_is_moved() {
 fn what_is_no_step_is_refused() {
     let site = Site::with(stand_still);
     let mut web = site.web();
-    for body in
-        [json!({}), json!({ "advance": "soon" }), json!({ "advance": "99999d" }), json!({ "by": "1s" })]
-    {
+    for body in [
+        json!({}),
+        json!({ "advance": "soon" }),
+        json!({ "advance": "99999d" }),
+        json!({ "by": "1s" }),
+        json!({ "advance": 5 }),
+    ] {
         assert_eq!(web.post(CLOCK, &body).refusal(), (400, "MALFORMED".to_owned()), "{body}");
     }
     assert_eq!(web.post(CLOCK, &json!({ "advance": "next" })).refusal(), (404, "NOT_FOUND".to_owned()));
@@ -78,6 +82,6 @@ fn it_needs_the_right_to_the_server() {
         site_with_tokens_and([&["--allow", "push,consume,read,manage"], &["--allow", "admin"]], stand_still);
     let body = json!({ "advance": "1s" });
     let refused = site.web().with_token(&shop).post(CLOCK, &body);
-    assert_eq!(refused.refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(refused.refusal(), (403, "FORBIDDEN".to_owned()));
     assert_eq!(site.web().with_token(&operator).post(CLOCK, &body).status, 200);
 }

@@ -54,16 +54,21 @@ fn a_caller_does_what_its_token_grants() {
     let refused = push(&mut stranger, "orders.eu");
     assert_eq!(
         (refused.refusal(), refused.header("www-authenticate")),
-        ((401, "UNAUTHORISED".to_owned()), Some("Bearer"))
+        ((401, "UNAUTHENTICATED".to_owned()), Some("Bearer"))
     );
-    assert_eq!(push(&mut site.web().with_token("adjourn_guess"), "orders.eu").status, 401);
+    let guessed = push(&mut site.web().with_token("adjourn_guess"), "orders.eu");
+    assert_eq!(guessed.refusal(), (401, "UNAUTHENTICATED".to_owned()));
     let mut shop = site.web().with_token(&shop);
     assert_eq!(push(&mut shop, "orders.eu").status, 201);
-    assert_eq!(push(&mut shop, "mails").refusal(), (403, "UNAUTHORISED".to_owned()));
-    assert_eq!(shop.get("/v1/jobs").refusal(), (403, "UNAUTHORISED".to_owned()));
+    let refused = push(&mut shop, "mails");
+    assert_eq!(
+        (refused.refusal(), refused.header("www-authenticate")),
+        ((403, "FORBIDDEN".to_owned()), None)
+    );
+    assert_eq!(shop.get("/v1/jobs").refusal(), (403, "FORBIDDEN".to_owned()));
     let mut reader = site.web().with_token(&reader);
     assert_eq!(reader.get("/v1/jobs/1").status, 200);
-    assert_eq!(reader.ask("DELETE", "/v1/jobs/1", None).refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(reader.ask("DELETE", "/v1/jobs/1", None).refusal(), (403, "FORBIDDEN".to_owned()));
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn a_token_that_is_revoked_ends_what_waits() {
     let file = site.folder().join("tokens.toml");
     let revoked = adjourn(&["token", "revoke", "token1", "--file", file.to_str().expect("a path")]).status();
     assert!(revoked.expect("it ran").success());
-    assert_eq!(waiting.reply().expect("an answer").refusal(), (401, "UNAUTHORISED".to_owned()));
+    assert_eq!(waiting.reply().expect("an answer").refusal(), (401, "UNAUTHENTICATED".to_owned()));
     assert_eq!(waiting.ask("POST", "/v1/reserve?topics=t", None).status, 401);
     assert_eq!(other.get("/v1/stats").status, 200);
 }

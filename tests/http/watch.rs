@@ -1,6 +1,8 @@
 //! What a node shows to whoever watches it, and the documents about it.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -13,13 +15,11 @@ const DASHBOARD: &str = include_str!("../../docs/grafana.json");
 
 fn metrics(web: &mut Web) -> String {
     let shown = web.get("/metrics");
-    assert_eq!(shown.status, 200);
-    assert!(
-        shown.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text"))
+    assert_eq!(
+        (shown.status, shown.header("content-type"), shown.header("vary")),
+        (200, Some("text/plain; version=0.0.4; charset=utf-8"), Some("Accept"))
     );
-    let text = String::from_utf8(shown.body).expect("text");
-    assert!(text.ends_with("# EOF\n"));
-    text
+    String::from_utf8(shown.body).expect("text")
 }
 
 fn value(text: &str, series: &str) -> u64 {
@@ -30,12 +30,7 @@ fn value(text: &str, series: &str) -> u64 {
 /// Every metric with its kind, by the name that queries use.
 fn shown(text: &str) -> BTreeSet<(String, String)> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
-    types
-        .map(|(name, kind)| {
-            let suffix = if kind == "counter" { "_total" } else { "" };
-            (format!("{name}{suffix}"), kind.to_owned())
-        })
-        .collect()
+    types.map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect()
 }
 
 /// The words of a text that are names of metrics.
@@ -65,6 +60,95 @@ fn the_documents_name_the_metrics_that_there_are() {
             assert!(names.contains(base), "{what}: there is no {name}");
         }
     }
+}
+
+/// A node with jobs in every state, and with topics of which one is paused.
+fn busy_site() -> Site {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/a/jobs", &json!([{}, {}, {"delay": "1h"}])).json();
+    web.post("/v1/topics/b/jobs", &json!({})).json();
+    web.ask("POST", "/v1/reserve?topics=a", None).json();
+    assert_eq!(web.ask("POST", "/v1/topics/b/pause", None).status, 204);
+    site
+}
+
+/// What `promtool` says of this input: nothing if it is good. `None` if it is not installed.
+fn checked(arguments: &[&str], input: &str) -> Option<(bool, String)> {
+    let mut checker = Command::new("promtool");
+    checker.arg("check").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut checker) = checker.spawn() else {
+        assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "promtool is not installed");
+        println!("skipped: promtool is not installed");
+        return None;
+    };
+    checker.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    let ended = checker.wait_with_output().expect("it ends");
+    let said = [ended.stdout, ended.stderr].concat();
+    Some((ended.status.success(), String::from_utf8(said).expect("text")))
+}
+
+#[test]
+fn prometheus_finds_no_fault_with_the_metrics() {
+    let text = metrics(&mut busy_site().web());
+    let Some(found) = checked(&["metrics"], &text) else { return };
+    assert_eq!(found, (true, String::new()));
+    let faulty = text.replace("_total", "").replace("# HELP adjourn_uptime_seconds", "#");
+    let (_, said) = checked(&["metrics"], &faulty).expect("it is installed");
+    assert!(said.contains("_total") && said.contains("no help text"), "{said}");
+}
+
+#[test]
+fn prometheus_takes_the_alerts_and_the_example() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = DOCUMENT.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
+    for (what, text) in [("rules", RULES), ("config", example.expect("an example"))] {
+        let file = folder.path().join(what);
+        std::fs::write(&file, text).expect("written");
+        let file = file.to_str().expect("a path");
+        let more: &[&str] = if what == "config" { &["--syntax-only"] } else { &[] };
+        let Some((is_good, said)) = checked(&[&[what][..], more, &[file]].concat(), "") else { return };
+        assert!(is_good && said.contains("SUCCESS"), "{what}: {said}");
+    }
+}
+
+#[test]
+fn both_formats_have_the_same_series() {
+    let site = busy_site();
+    let mut web = site.web();
+    let text = metrics(&mut web);
+    // As Prometheus 2 asks.
+    let accept =
+        "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n";
+    let open = web.ask_with("GET", "/metrics", accept, b"");
+    assert_eq!(
+        (open.status, open.header("content-type")),
+        (200, Some("application/openmetrics-text; version=1.0.0; charset=utf-8"))
+    );
+    let open = String::from_utf8(open.body).expect("text");
+    let series = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| line.rsplit_once(' ').expect("a value").0.to_owned()).collect()
+    };
+    assert!(series(&text).len() > 100);
+    assert_eq!(series(&text), series(&open));
+    for (line, is_in_text, is_in_open) in [
+        ("# TYPE adjourn_jobs_pushed_total counter", true, false),
+        ("# HELP adjourn_jobs_pushed_total Jobs pushed so far", true, false),
+        ("# TYPE adjourn_jobs_pushed counter", false, true),
+        ("# HELP adjourn_jobs_pushed Jobs pushed so far", false, true),
+        ("# TYPE adjourn_uptime_seconds gauge", true, true),
+        ("# UNIT adjourn_uptime_seconds seconds", false, true),
+        ("# TYPE adjourn_commit_seconds histogram", true, true),
+        ("# EOF", false, true),
+    ] {
+        let is_in = |text: &str| text.lines().any(|found| found == line);
+        assert_eq!((is_in(&text), is_in(&open)), (is_in_text, is_in_open), "{line}");
+    }
+    assert!(open.ends_with("\n# EOF\n") && !text.contains("# UNIT"));
+    let prefers_text = "Accept: application/openmetrics-text;q=0.4, text/plain;q=0.5\r\n";
+    let preferred = web.ask_with("GET", "/metrics", prefers_text, b"");
+    assert_eq!(preferred.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
 }
 
 #[test]
@@ -107,7 +191,7 @@ fn a_token_sees_what_it_may_read() {
     let of_a = metrics(&mut site.web().with_token(&reader));
     assert!(of_a.contains("topic=\"a\"") && !of_a.contains("topic=\"b\""));
     assert!(!of_a.contains("adjourn_jobs_pushed_total"), "the sums tell of other topics");
-    assert_eq!(site.web().with_token(&pusher).get("/metrics").refusal(), (403, "UNAUTHORISED".to_owned()));
+    assert_eq!(site.web().with_token(&pusher).get("/metrics").refusal(), (403, "FORBIDDEN".to_owned()));
     assert_eq!(site.web().get("/metrics").refusal().0, 401);
     for path in ["/healthz", "/readyz"] {
         assert_eq!(site.web().get(path).json(), json!({"status": "ok"}), "{path} needs no token");

@@ -331,7 +331,7 @@ fn nothing_gathers_beyond_its_bound_while_the_disk_stands_still() {
     let newcomer = rig.open(3);
     rig.ask(newcomer, 0, Request::Hello(hello()));
     rig.push(newcomer, 1, "jobs", LARGE_BYTES);
-    assert_eq!(rig.refusal(newcomer, 1), Some(ErrorCode::Unauthorised));
+    assert_eq!(rig.refusal(newcomer, 1), Some(ErrorCode::Unauthenticated));
 
     let mut pushed = 0;
     while rig.refusal(producer, pushed).is_none() {

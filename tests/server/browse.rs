@@ -169,10 +169,10 @@ fn jobs_move_in_steps_with_their_keys() {
     assert_eq!(code(&client.ask(Request::Bulk(bulk(to("many"), "many", 10)))), ErrorCode::Invalid);
     let (mut step, mut sums, mut steps) = (bulk(to("taken"), "many", 700), (0, 0), 0);
     loop {
-        let Response::Bulked { jobs, in_the_way, cursor } = client.ask(Request::Bulk(step.clone())) else {
+        let Response::Bulked { jobs, skipped, cursor } = client.ask(Request::Bulk(step.clone())) else {
             panic!("no step")
         };
-        sums = (sums.0 + jobs, sums.1 + in_the_way);
+        sums = (sums.0 + jobs, sums.1 + skipped);
         steps += 1;
         step.cursor = cursor;
         if step.cursor.is_empty() {

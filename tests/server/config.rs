@@ -20,19 +20,32 @@ fn refusal(text: &str) -> String {
     Config::load(Some(&path), Settings::default()).expect_err(text).to_string()
 }
 
+/// The lines of the example with a key, each a comment without a space: `#node = 1`.
+fn example_keys() -> Vec<String> {
+    let example = fs::read_to_string(EXAMPLE).expect("the example");
+    let lines = example.lines().filter_map(|line| line.strip_prefix('#'));
+    let is_key = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
+    lines.filter(is_key).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_example_as_it_is_sets_no_key() {
+    assert_eq!(Settings::read(EXAMPLE.as_ref()).expect("valid"), Settings::default());
+}
+
 #[test]
 fn the_example_holds_the_defaults() {
-    let config = Config::load(Some(EXAMPLE.as_ref()), Settings::default()).expect("valid");
+    let (_directory, path) = file(&example_keys().join("\n"));
+    let config = Config::load(Some(&path), Settings::default()).expect("valid");
     assert_eq!(config, Config::default());
 }
 
 #[test]
 fn the_example_names_every_key() {
     let mut known = Settings::keys();
-    let example = fs::read_to_string(EXAMPLE).expect("the example");
-    let is_key = |line: &&str| !line.starts_with('#') && line.contains(" = ");
+    let lines = example_keys();
     let mut named: Vec<&str> =
-        example.lines().filter(is_key).map(|line| line.split(' ').next().unwrap_or_default()).collect();
+        lines.iter().map(|line| line.split_once(" = ").expect("a key and its value").0).collect();
     known.sort_unstable();
     named.sort_unstable();
     assert!(known.len() > 10);
@@ -65,7 +78,7 @@ fn the_cluster_s_configurations_are_valid_and_name_each_other() {
 fn every_mistake_is_shown_with_its_line_and_its_reason() {
     let cases = [
         ("# ours\nno_such_key = 1\n", "line 2", "there is no key no_such_key: adjourn.example.toml"),
-        ("node = 1\nlog_levle = \"info\"\n", "line 2", "is log_level meant?"),
+        ("node = 1\nlog_levle = \"info\"\n", "line 2", "do you mean log_level?"),
         ("node = 1\nbody_bytes_max = 9000000\n", "line 2", "from 1024 to 8388608, found 9000000"),
         ("\n\nheartbeat_ms = -1\n", "line 3", "from 100 to 600000, found -1"),
         ("connections_max = 0", "line 1", "from 1 to 1000000, found 0"),
@@ -77,8 +90,11 @@ fn every_mistake_is_shown_with_its_line_and_its_reason() {
         ("node = 1\nnode = 2", "line 2", "duplicate key"),
         ("data = ", "line 1", "string values must be quoted"),
         ("server_name = \"\"", "line 1", "1 to 64 bytes"),
-        ("default_attempts = 0", "line 1", "expected none, or a whole number from 1"),
-        ("node = 1\ndefault_attempts = \"many\"", "line 2", "expected none, or a whole number from 1"),
+        ("default_attempts_max = 0", "line 1", "expected none, or a whole number from 1"),
+        ("node = 1\ndefault_attempts_max = \"many\"", "line 2", "expected none, or a whole number from 1"),
+        ("node = 1\nhttp_cors_origins = [\"*\"]", "line 2", "* is refused, as it would let every page ask"),
+        ("http_cors_origins = [\"https://a.example/\"]", "line 1", "found \"https://a.example/\""),
+        ("http_keep_alive_ms = 75", "line 1", "from 1000 to 3600000, found 75"),
         ("default_backoff = \"1h..1s\"", "line 1", "waits such as 10s, 1s..1h~20%"),
     ];
     for (text, line, reason) in cases {
@@ -94,11 +110,11 @@ fn retries_have_defaults_or_none() {
         Config::load(Some(&path), Settings::default()).expect("valid").retry_defaults
     };
     assert_eq!(read(""), RetryDefaults::default());
-    assert_eq!(read("default_attempts = \"none\"\ndefault_backoff = \"none\""), RetryDefaults::NONE);
+    assert_eq!(read("default_attempts_max = \"none\"\ndefault_backoff = \"none\""), RetryDefaults::NONE);
     let curve = BackoffCurve::List(vec![1_000, 60_000]);
     let backoff = Some(Backoff { curve, jitter_percent: 5 });
     let expected = RetryDefaults { attempts_max: Some(7), backoff };
-    assert_eq!(read("default_attempts = 7\ndefault_backoff = \"1s,1m~5%\""), expected);
+    assert_eq!(read("default_attempts_max = 7\ndefault_backoff = \"1s,1m~5%\""), expected);
 }
 
 #[test]

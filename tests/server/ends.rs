@@ -107,7 +107,7 @@ fn a_stop_waits_for_no_audit_log_that_hangs() {
     for _ in 0..3 {
         let mut stranger = Raw::connect(server.address);
         stranger.send(&[Request::Hello(hello())]);
-        assert_eq!(stranger.refusal().code, ErrorCode::Unauthorised);
+        assert_eq!(stranger.refusal().code, ErrorCode::Unauthenticated);
     }
     server.signal(Signal::TERM);
     let begun = now();

@@ -76,7 +76,7 @@ fn the_first_frame_must_be_hello() {
     for request in [Request::Ping, Request::Stats, push("t", "body", 0)] {
         let mut client = Raw::connect(node.address);
         client.send(&[request]);
-        assert_eq!(client.refusal().code, ErrorCode::Unauthorised);
+        assert_eq!(client.refusal().code, ErrorCode::Unauthenticated);
     }
     let mut browser = Raw::connect(node.address);
     browser.send_bytes(b"GET / HTTP/1.1\r\nHost: queue\r\n\r\n");

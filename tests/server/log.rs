@@ -35,7 +35,7 @@ fn with_pipe(data: &Path) -> (Process, BufReader<ChildStderr>) {
 }
 
 /// Reads the log up to such a line. Every line is whole.
-fn await_line(log: &mut BufReader<ChildStderr>, is_wanted: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn await_line(log: &mut BufReader<ChildStderr>, is_wanted: impl Fn(&Value) -> bool) -> Value {
     let mut line = String::new();
     loop {
         line.clear();

@@ -104,6 +104,37 @@ fn openssl_believes_the_server_or_says_why_not() {
 }
 
 #[test]
+fn keys_of_openssl_that_cannot_be_used_are_told_what_to_do() {
+    if is_missing() {
+        return;
+    }
+    let own = Certificates::new();
+    let files = own.server("localhost", Flaw::None);
+    let openssl = |arguments: &[&str]| {
+        let made = Command::new("openssl").args(arguments).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    let (curve, encrypted) = (own.path("p521.key"), own.path("encrypted.key"));
+    openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-521", "-out", text(&curve)]);
+    let protect = ["-aes256", "-passout", "pass:x"];
+    openssl(&[&["pkey", "-in", text(&files.key), "-out", text(&encrypted)], &protect[..]].concat());
+    let data = tempfile::tempdir().unwrap();
+    let says = |key: &Path| {
+        let arguments = ["--tls-cert", text(&files.certificate), "--tls-key", text(key)];
+        let (code, log) = Process::try_start(data.path(), &arguments).err().expect("it does not start");
+        assert_eq!(code, Some(2), "{log}");
+        log
+    };
+    let said = says(&curve);
+    assert!(said.contains("of the curve P-521: make a key and a certificate with ECDSA on P-256"), "{said}");
+    let said = says(&encrypted);
+    assert!(
+        said.contains("is encrypted, and a passphrase cannot be given: decrypt it with `openssl pkey"),
+        "{said}"
+    );
+}
+
+#[test]
 fn openssl_shows_a_certificate_and_is_let_in_or_told_why_not() {
     if is_missing() {
         return;

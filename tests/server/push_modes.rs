@@ -107,7 +107,7 @@ fn a_job_is_postponed_until_it_is_quiet_or_its_cap_is_reached() {
         Request::Push(Push { topic: topic("index"), sequence: 0, jobs: vec![seven], idempotency: None });
     let Response::Error(error) = client.ask(too_long) else { panic!("it is too long") };
     assert_eq!(error.code, ErrorCode::Invalid);
-    assert!(error.message.contains("0x0009 is at most 315360000000"), "{error}");
+    assert!(error.message.contains("postpone_max is at most 315360000000 ms"), "{error}");
 }
 
 #[test]

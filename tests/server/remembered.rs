@@ -107,5 +107,5 @@ fn the_key_of_a_finished_job_is_taken_until_it_is_forgotten() {
     let too_long = push(&mut client, IfExists::Replace, remembered(DEDUPE_RETENTION_MS_MAX + 1));
     assert_eq!(code(&too_long), ErrorCode::Invalid);
     let Response::Error(error) = too_long else { panic!("it is too long") };
-    assert!(error.message.contains("0x0006 is at most 2592000000"), "{error}");
+    assert!(error.message.contains("remember is at most 2592000000 ms"), "{error}");
 }

@@ -303,7 +303,7 @@ fn a_token_without_the_right_to_the_server_moves_no_clock() {
         client
     });
     let refused = refusal(&mut greeted[0], Request::Advance(Advance::By(1)));
-    assert_eq!(refused.code, ErrorCode::Unauthorised);
+    assert_eq!(refused.code, ErrorCode::Forbidden);
     advance(&mut greeted[1], 1);
 }
 

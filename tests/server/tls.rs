@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use adjourn_client::{Client, ClientConfig};
@@ -15,6 +15,8 @@ use adjourn_protocol::{NewJob, PushResult};
 use adjourn_types::Filter;
 use tempfile::TempDir;
 
+use super::log::await_line;
+use crate::call_backs::wait_for;
 use crate::cli::commands::{Commands, Ended};
 use crate::cluster::free_port;
 use crate::server_rig::{Process, Raw, adjourn, hello};
@@ -131,7 +133,10 @@ fn what_cannot_be_used_is_told_before_anything_is_served() {
     fails(&["--tls-cert", &path("node-1.pem")], "tls_cert needs tls_key");
     fails(&["--tls-cert", &path("node-1.pem"), "--tls-key", &path("gone.key")], "cannot read");
     fails(&["--tls-cert", &path("node-1.key"), "--tls-key", &path("node-1.key")], "has no certificate");
-    fails(&["--tls-cert", &path("node-1.pem"), "--tls-key", &path("node-2.key")], "cannot be used");
+    fails(
+        &["--tls-cert", &path("node-1.pem"), "--tls-key", &path("node-2.key")],
+        "is not the key of the certificate",
+    );
     let (certificate, key, ca) = (path("node-2.pem"), path("node-2.key"), path("ca.pem"));
     let peers = ["--peer-tls-cert", &certificate, "--peer-tls-key", &key, "--peer-tls-ca", &ca];
     fails(&peers, "it is not for node-1.adjourn, the name of this node");
@@ -344,4 +349,44 @@ fn http_goes_over_the_same_tls_with_a_token() {
     let spoken =
         Command::new("curl").args(["-s", "--http0.9", "--output", "-", &plain]).output().expect("curl");
     assert!(!String::from_utf8_lossy(&spoken.stdout).contains("topics"), "no plain answer");
+}
+
+#[test]
+fn a_certificate_that_ends_soon_is_told_in_the_log_and_in_the_metrics() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "curl is not installed");
+        println!("skipped: curl is not installed");
+        return;
+    }
+    let (certificates, data) = (Certificates::new(), tempfile::tempdir().unwrap());
+    certificates.make("node 1 --host localhost --days 5");
+    let web = free_port();
+    let mut serve = adjourn(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    serve
+        .arg("--data")
+        .arg(data.path())
+        .args(["--http-listen", &web.to_string()])
+        .args(certificates.serving());
+    let mut child = serve.stderr(Stdio::piped()).spawn().expect("the binary");
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let told = |text: &'static str| {
+        move |event: &serde_json::Value| {
+            event["message"].as_str().is_some_and(|message| message.contains(text))
+        }
+    };
+    let warned = await_line(&mut log, told("the certificate ends soon: renew it"));
+    assert!(matches!(warned["days"].as_u64(), Some(5 | 6)), "{warned}");
+    let listening = await_line(&mut log, told("listening"));
+    let address = listening["address"].as_str().and_then(|address| address.parse().ok()).expect("an address");
+    let _server = Process { child, address };
+    let url = format!("https://localhost:{}/metrics", web.port());
+    let shown = wait_for("the metrics", || {
+        let asked =
+            Command::new("curl").args(["-s", "--cacert", &certificates.path("ca.pem"), &url]).output();
+        let text = String::from_utf8(asked.expect("curl").stdout).expect("text");
+        text.lines().find_map(|line| {
+            line.strip_prefix("adjourn_tls_certificate_expires_seconds ")?.parse::<f64>().ok()
+        })
+    });
+    assert!((5.0 * 86_400.0 - 60.0..6.0 * 86_400.0).contains(&shown), "{shown}");
 }

@@ -196,15 +196,20 @@ fn a_token_may_do_what_it_grants() {
     for arguments in [&["push", "mail", "x"][..], &["stats"], &["reserve", "orders.eu"], &["connections"]] {
         let ended = rig.run(shop, arguments);
         assert_eq!(ended.code, Some(1), "{arguments:?}");
-        assert!(ended.errors.contains("the token shop has no right to"), "{}", ended.errors);
+        let told = "adjourn: FORBIDDEN: the token shop has no right to";
+        assert!(ended.errors.starts_with(told), "{}", ended.errors);
     }
     assert_eq!(rig.run(operator, &["push", "mail", "x"]).code, Some(0));
     assert_eq!(rig.run(operator, &["pause", "mail"]).code, Some(0));
     for unknown in ["", "adjourn_0", &shop[..70]] {
         let mut client = Raw::connect(rig.server.address);
         client.send(&[Request::Hello(with(unknown))]);
-        assert_eq!(client.refusal().code, ErrorCode::Unauthorised, "{unknown:?}");
+        assert_eq!(client.refusal().code, ErrorCode::Unauthenticated, "{unknown:?}");
     }
+    let stranger = rig.run("adjourn_0", &["stats"]);
+    let told =
+        "adjourn: UNAUTHENTICATED: the token is missing or unknown: ask the operator of the server for one\n";
+    assert_eq!((stranger.code, stranger.errors.as_str()), (Some(1), told));
     let shop = shop.clone();
     let audited = rig.audited();
     let events: Vec<(&str, &str)> = audited
@@ -212,7 +217,7 @@ fn a_token_may_do_what_it_grants() {
         .map(|line| (line["event"].as_str().unwrap(), line["request"].as_str().unwrap_or_default()))
         .collect();
     let denied = ["PUSH", "STATS", "RESERVE", "CONNECTIONS"].map(|request| ("denied", request));
-    let expected = [&denied[..], &[("allowed", "PAUSE")], &[("login_failed", ""); 3]].concat();
+    let expected = [&denied[..], &[("allowed", "PAUSE")], &[("login_failed", ""); 4]].concat();
     assert_eq!(events, expected);
     assert!(audited[0]["token"] == "shop" && audited[0]["about"] == "topic mail", "{}", audited[0]);
     assert!(audited.iter().all(|line| !line.to_string().contains(&shop[8..20])), "no secret is logged");
@@ -245,10 +250,10 @@ fn a_file_without_tokens_locks_everybody_out_and_the_log_says_so() {
     let arguments = ["--tokens-file", file.to_str().unwrap()];
     let log = log_of_start(&data, &arguments);
     assert!(log.contains("WARN no token is in the file: every client is refused"), "{log}");
-    assert!(!log.contains("everybody on this machine"), "{log}");
+    assert!(!log.contains("every user of this machine"), "{log}");
     std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let log = log_of_start(&data, &arguments);
-    assert!(log.contains("everybody on this machine may read tokens_file"), "{log}");
+    assert!(log.contains("every user of this machine may read tokens_file"), "{log}");
     create(file.to_str().unwrap(), &["shop", "--allow", "push"]);
     let log = log_of_start(&data, &arguments);
     assert!(log.contains("listening") && !log.contains("no token is"), "{log}");
@@ -269,10 +274,13 @@ fn commands_need_no_right_but_the_one_that_they_are_for() {
         ended.out
     };
     push("a.1");
-    assert_eq!(ok(cleaner, &["reschedule", "--topic", "a.1", "--delay", "2h"]), "{\"changed\":1}\n");
-    assert_eq!(ok(mover, &["move", "--topic", "a.1", "--to", "b"]), "{\"changed\":1,\"in_the_way\":0}\n");
+    assert_eq!(
+        ok(cleaner, &["reschedule", "--topic", "a.1", "--delay", "2h"]),
+        "{\"changed\":1,\"skipped\":0}\n"
+    );
+    assert_eq!(ok(mover, &["move", "--topic", "a.1", "--to", "b"]), "{\"changed\":1,\"skipped\":0}\n");
     push("a.1");
-    assert_eq!(ok(cleaner, &["delete", "--topic", "a.1"]), "{\"changed\":1}\n");
+    assert_eq!(ok(cleaner, &["delete", "--topic", "a.1"]), "{\"changed\":1,\"skipped\":0}\n");
     push("a.1");
     assert_eq!(ok(cleaner, &["topic", "clear", "a.1"]), "{\"deleted\":1}\n");
     push("a.1");
@@ -284,7 +292,7 @@ fn commands_need_no_right_but_the_one_that_they_are_for() {
     ] {
         let ended = rig.run(cleaner, arguments);
         assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{arguments:?}");
-        assert!(ended.errors.contains(reason) && !ended.errors.contains("go on with"), "{}", ended.errors);
+        assert!(ended.errors.contains(reason) && !ended.errors.contains("continue with"), "{}", ended.errors);
     }
     assert!(ok(admin, &["cluster", "status", "--json"]).contains("\"leader\":1"));
     ok(admin, &["connections"]);
@@ -312,7 +320,7 @@ fn the_connections_of_a_revoked_token_end_and_a_changed_one_resumes_its_session(
     assert!(other.is_alive(), "the other token is as it was");
     let mut again = Raw::connect(rig.server.address);
     again.send(&[Request::Hello(with(mail))]);
-    assert_eq!(again.refusal().code, ErrorCode::Unauthorised);
+    assert_eq!(again.refusal().code, ErrorCode::Unauthenticated);
     // Nobody tells the server this time.
     let text = std::fs::read_to_string(rig.file()).unwrap();
     std::fs::write(rig.file(), text.replace("push:*", "push,read:*")).unwrap();

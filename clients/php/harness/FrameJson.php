@@ -256,7 +256,7 @@ final class FrameJson
             Opcode::Bulked => [
                 'jobs' => $j['jobs'] ?? 0,
                 'cursor' => base64_decode($j['cursor'] ?? ''),
-                'in_the_way' => $j['in_the_way'] ?? 0,
+                'skipped' => $j['skipped'] ?? 0,
             ],
             Opcode::TopicCounts => [
                 'topics' => array_map(self::topicCountIn(...), $j['topics'] ?? []),
@@ -550,7 +550,7 @@ final class FrameJson
             Opcode::Bulked => [
                 'jobs' => $f['jobs'],
                 'cursor' => base64_encode($f['cursor']),
-                'in_the_way' => $f['in_the_way'],
+                'skipped' => $f['skipped'],
             ],
             Opcode::TopicCounts => [
                 'topics' => array_map(self::topicCountOut(...), $f['topics']),

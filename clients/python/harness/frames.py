@@ -1654,15 +1654,15 @@ def _bulked_json(one: Bulked) -> Json:
     return {
         "jobs": one.jobs,
         "cursor": b64(one.cursor),
-        "in_the_way": one.in_the_way,
+        "skipped": one.skipped,
     }
 
 
 def _bulked_of(found: Json) -> Bulked:
     jobs = int(found.get("jobs", 0))
     cursor = raw(found.get("cursor", ""))
-    in_the_way = int(found.get("in_the_way", 0))
-    return Bulked(jobs, cursor, in_the_way)
+    skipped = int(found.get("skipped", 0))
+    return Bulked(jobs, cursor, skipped)
 
 
 def _topic_counts_json(one: TopicCounts) -> Json:

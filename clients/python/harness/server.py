@@ -788,7 +788,7 @@ def _write_counted(one: Counted, parts: list[bytes]) -> None:
 
 def _write_bulked(one: Bulked, parts: list[bytes]) -> None:
     parts += (_BULKED.pack(one.jobs, len(one.cursor)), one.cursor)
-    parts.append(U32.pack(one.in_the_way))
+    parts.append(U32.pack(one.skipped))
 
 
 def _write_topic_counts(one: TopicCounts, parts: list[bytes]) -> None:

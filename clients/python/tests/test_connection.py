@@ -255,11 +255,11 @@ async def test_another_queue_at_the_address_ends_the_client() -> None:
 
 async def test_a_wrong_token_is_said_at_once() -> None:
     async def play(stage: Script) -> None:
-        hello = await (await stage.peer()).greet(Error(ErrorCode.UNAUTHORISED, message="no"))
+        hello = await (await stage.peer()).greet(Error(ErrorCode.UNAUTHENTICATED, message="no"))
         assert hello.token == b"sesame"
 
     async with script(play) as stage:
-        with pytest.raises(adjourn.UnauthorisedError):
+        with pytest.raises(adjourn.UnauthenticatedError):
             await quick(stage, token="sesame")
 
 

@@ -344,7 +344,7 @@ export const RESPONSES = {
   KICKED: fields([['jobs', 'jobs', NUMBER]]),
   JOBS: fields([['cursor', 'cursor', BYTES], ['jobs', 'jobs', list(LISTED)]]),
   COUNTED: fields([['jobs', 'jobs', WIDE]]),
-  BULKED: fields([['jobs', 'jobs', NUMBER], ['cursor', 'cursor', BYTES], ['in_the_way', 'inTheWay', NUMBER]]),
+  BULKED: fields([['jobs', 'jobs', NUMBER], ['cursor', 'cursor', BYTES], ['skipped', 'skipped', NUMBER]]),
   TOPIC_COUNTS: fields([['topics', 'topics', list(TOPIC_COUNT)]]),
   QUEUE_STATS: fields([
     ['now', 'now', WIDE],

@@ -61,8 +61,8 @@ export interface BulkOptions extends CallOptions {
 /** One step of a bulk change. */
 export interface BulkStep {
   readonly changed: number;
-  /** Not moved, because their key exists in the other topic. */
-  readonly inTheWay: number;
+  /** They met the conditions and were left as they are: their state does not allow the change, or the other topic has their key. */
+  readonly skipped: number;
   /** Where the next step goes on; empty after the last one. */
   readonly cursor: Uint8Array;
 }
@@ -191,7 +191,7 @@ export abstract class OperatorCalls {
     do {
       const step = await this.ask('BULK', { ...fields, cursor }, 'BULKED', { signal: options.signal });
       cursor = step.cursor;
-      yield { changed: step.jobs, inTheWay: step.inTheWay, cursor };
+      yield { changed: step.jobs, skipped: step.skipped, cursor };
     } while (cursor.byteLength > 0);
   }
 

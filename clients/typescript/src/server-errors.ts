@@ -18,13 +18,19 @@ export class UnsupportedError extends ServerError {}
 export class TooLargeError extends ServerError {}
 
 /**
- * HELLO is missing, its token is unknown or has expired, or the token does not grant this request. What to do: Show the
- * message: HELLO needs another token, or the token another right.
+ * HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. What to do: Send HELLO
+ * first, with a valid token.
  */
-export class UnauthorisedError extends ServerError {}
+export class UnauthenticatedError extends ServerError {}
 
 /** A value is out of range. What to do: Correct the value; the message names it. */
 export class InvalidError extends ServerError {}
+
+/**
+ * The token lacks the right that this request needs. What to do: Use a token with that right, or add the right to this
+ * one; the message names it.
+ */
+export class ForbiddenError extends ServerError {}
 
 /** This node does not lead. What to do: Connect to `leader`, or to each of `members` in turn: clusters. */
 export class NotLeaderError extends ServerError {}
@@ -97,8 +103,9 @@ export const SERVER_ERRORS: Readonly<Record<Exclude<ErrorCodeName, 'OUTCOME_UNKN
   MALFORMED: MalformedError,
   UNSUPPORTED: UnsupportedError,
   TOO_LARGE: TooLargeError,
-  UNAUTHORISED: UnauthorisedError,
+  UNAUTHENTICATED: UnauthenticatedError,
   INVALID: InvalidError,
+  FORBIDDEN: ForbiddenError,
   NOT_LEADER: NotLeaderError,
   NO_LEADER: NoLeaderError,
   BUSY: BusyError,

@@ -124,3 +124,15 @@ test('the package has what it promises', () => {
     assert.ok(existsSync(new URL(path, home)), path);
   }
 });
+
+test('the package has the documents that it links to', async () => {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: fileURLToPath(home) });
+  const packed = JSON.parse(stdout)[0].files.map((file) => file.path);
+  const linked = packed.filter((file) => file.endsWith('.md')).flatMap((file) => {
+    const links = [...readFileSync(new URL(file, home), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
+    return links.map(([, target]) => fileURLToPath(new URL(target, new URL(file, home))));
+  });
+  assert.ok(linked.length >= 2, 'the README and the tutorial link to each other');
+  const files = packed.map((file) => fileURLToPath(new URL(file, home)));
+  assert.deepEqual(linked.filter((target) => !files.includes(target)), []);
+});

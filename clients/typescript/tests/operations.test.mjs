@@ -14,7 +14,7 @@ import {
   ReservedError,
   ServerError,
   StaleLeaseError,
-  UnauthorisedError,
+  UnauthenticatedError,
   UsageError,
   WrongStateError,
   connect,
@@ -411,7 +411,7 @@ test('nobody there, and a wrong token', async () => {
   writeFileSync(tokens, `[[token]]\nname = "shop"\nsha256 = "${hash}"\nallow = ["push"]\n`);
   const closed = await Server.start({ args: ['--tokens-file', tokens] });
   try {
-    await assert.rejects(connect(closed.url, { token: 'open' }), UnauthorisedError);
+    await assert.rejects(connect(closed.url, { token: 'open' }), UnauthenticatedError);
     const own = await connect(`127.0.0.1:1,${closed.address}`, { token: 'sesame' });
     await own.push('t', 'x');
     await own.close();

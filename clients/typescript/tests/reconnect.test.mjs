@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CannotConnectError, ClosedError, OutcomeUnknownError, ProtocolError, TimeoutError, UnauthorisedError, UsageError, Worker, WrongClusterError, connect } from 'adjourn';
+import { CannotConnectError, ClosedError, OutcomeUnknownError, ProtocolError, TimeoutError, UnauthenticatedError, UsageError, Worker, WrongClusterError, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest } from 'adjourn/protocol';
 import { Engine } from '../dist/esm/engine/engine.js';
 import { newJobValue } from '../dist/esm/new-job.js';
@@ -256,7 +256,7 @@ test('an election is waited for', async () => {
 
 test('a refusal that will not change ends connect at once', async () => {
   const server = await scripted(() => ['ERROR', { ...ERROR, code: 4 }], { answers: ['HELLO'] });
-  await assert.rejects(connect(server.address), UnauthorisedError);
+  await assert.rejects(connect(server.address), UnauthenticatedError);
   assert.equal(server.connections, 1);
 });
 

@@ -48,7 +48,7 @@ impl Delivery {
     pub(super) fn send(&self, message: Message) {
         if self.sender.try_send(message).is_err() {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
-            warn!(target_name = self.target.name, "an alert was given up: others wait for the same target");
+            warn!(target_name = self.target.name, "an alert was dropped: too many wait for the same target");
         }
     }
 }
@@ -66,7 +66,7 @@ async fn deliver(target: &Target, message: &Message) -> bool {
         let Err(error) = target.send(message).await else { return true };
         let Some(pause) = pauses.next() else {
             let name = &target.name;
-            warn!(target_name = name, %error, alert = message.subject(), "an alert was given up");
+            warn!(target_name = name, %error, alert = message.subject(), "an alert was dropped: its target did not accept it");
             return false;
         };
         debug!(target_name = target.name, %error, "an alert is sent again");

@@ -75,11 +75,11 @@ pub enum AlertsError {
 #[derive(Debug, thiserror::Error)]
 pub enum Why {
     /// There are too many.
-    #[error("at most {RULES_MAX} rules and {TARGETS_MAX} targets are possible")]
+    #[error("there can be at most {RULES_MAX} rules and {TARGETS_MAX} targets")]
     TooMany,
     /// It has no name, or the name of another one.
     #[error(
-        "{0:?}: each rule and each target needs a name of its own, of at most {NAME_BYTES_MAX} bytes in one line"
+        "{0:?}: each rule and each target needs a unique name of one line, of at most {NAME_BYTES_MAX} bytes"
     )]
     Name(String),
     /// A target is neither a web hook nor a mail, or both.
@@ -94,7 +94,7 @@ pub enum Why {
     )]
     Smtp(String),
     /// An address is not valid.
-    #[error("target {0:?}: from and to need addresses as ops@example.com or Ops <ops@example.com>")]
+    #[error("target {0:?}: from and to must be addresses such as ops@example.com or Ops <ops@example.com>")]
     Address(String),
     /// The measure of a rule is unknown.
     #[error("rule {0:?}: expected when = one of {list}", list = measures())]
@@ -103,16 +103,16 @@ pub enum Why {
     #[error("rule {0:?}: {1}")]
     Limit(String, Limit),
     /// The topics are not valid.
-    #[error("rule {0:?}: topics is a name, a beginning and *, or * for all; only rules about topics have it")]
+    #[error("rule {0:?}: topics is a name, a prefix and *, or * for all, and only for rules about topics")]
     Topics(String),
     /// A duration is not valid.
     #[error("rule {0:?}: {1}: {2}")]
     Duration(String, &'static str, values::ValueError),
     /// There is too little time between repeats.
-    #[error("rule {0:?}: repeat is at least 1m")]
+    #[error("rule {0:?}: repeat must be at least 1m")]
     Repeat(String),
     /// Nobody would be told.
-    #[error("it has rules and no target: add a [[target]] with name and webhook, or smtp, from and to")]
+    #[error("it has rules but no target: add a [[target]] with name and webhook, or smtp, from and to")]
     NoTargets,
     /// A target is not in the file.
     #[error("there is no target {0:?}")]
@@ -123,7 +123,7 @@ pub enum Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
     /// A duration.
-    #[error("lateness needs above, a duration as \"30s\"")]
+    #[error("lateness needs above, a duration such as \"30s\"")]
     Duration,
     /// A number.
     #[error("this measure needs above, a number")]
@@ -132,7 +132,7 @@ pub enum Limit {
     #[error("disk_free needs below, a number of bytes")]
     Bytes,
     /// No limit.
-    #[error("this measure takes neither above nor below")]
+    #[error("this measure has neither above nor below")]
     None,
 }
 
@@ -390,19 +390,19 @@ mod tests {
     fn wrong_rules_are_refused_with_what_to_do() {
         for (wrong, told) in [
             ("when = \"late\"", "expected when = one of lateness, ready"),
-            ("when = \"lateness\"", "a duration as \"30s\""),
-            ("when = \"lateness\"\nabove = 30", "a duration as \"30s\""),
+            ("when = \"lateness\"", "a duration such as \"30s\""),
+            ("when = \"lateness\"\nabove = 30", "a duration such as \"30s\""),
             ("when = \"ready\"", "needs above, a number"),
             ("when = \"ready\"\nabove = \"x\"", "needs above, a number"),
             ("when = \"disk_free\"\nabove = 1", "needs below, a number of bytes"),
             ("when = \"member_down\"\nabove = 1", "neither above nor below"),
-            ("when = \"member_down\"\ntopics = \"a\"", "only rules about topics have it"),
+            ("when = \"member_down\"\ntopics = \"a\"", "only for rules about topics"),
             ("when = \"buried\"\ntopics = \"a b\"", "topics is a name"),
             ("when = \"buried\"\nfor = \"x\"", "for: "),
-            ("when = \"buried\"\nrepeat = \"5s\"", "repeat is at least 1m"),
+            ("when = \"buried\"\nrepeat = \"5s\"", "repeat must be at least 1m"),
             ("when = \"buried\"\ntell = [\"pager\"]", "no target \"pager\""),
             ("when = \"buried\"\nunknown = 1", "unknown field `unknown`"),
-            ("when = \"buried\"\n[[rule]]\nname = \"r\"\nwhen = \"buried\"", "a name of its own"),
+            ("when = \"buried\"\n[[rule]]\nname = \"r\"\nwhen = \"buried\"", "a unique name"),
         ] {
             let error = rule(wrong).expect_err(wrong);
             assert!(error.contains(told), "{wrong}: {error}");

@@ -203,7 +203,7 @@ impl Watching {
             let Some(facts) = self.facts(&access).await else { continue };
             if facts.observation.topics.len() == OBSERVED_TOPICS_MAX && !told_of_limit {
                 told_of_limit = true;
-                warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are watched: name fewer");
+                warn!(OBSERVED_TOPICS_MAX, "alert rules name more topics than are checked: name fewer");
             }
             let now_ms = whole_ms(started.elapsed());
             // The last known leader: an election alone does not mean that it died.
@@ -267,7 +267,7 @@ impl Watching {
                 Some(mem::replace(&mut self.source.file, file))
             }
             Err(error) => {
-                warn!(%error, "the changed alerts cannot be used: those from before stay in use");
+                warn!(%error, "the changed alerts are invalid: the previous ones stay in use");
                 None
             }
         }

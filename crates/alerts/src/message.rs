@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use serde::Serialize;
+use url::Host;
 
 use super::watch::{Finding, Told};
 use adjourn_json::values::{inside_quotes, spelled, time_text};
+use adjourn_server::entropy;
 use adjourn_types::Millis;
 
 /// Most subjects that one message names; of further ones it has the number.
@@ -15,6 +17,8 @@ const NAMED_MAX: usize = 20;
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
+    /// Unique, and the same whenever this message is sent again: a receiver can tell that it has it already.
+    id: u128,
     rule: String,
     state: &'static str,
     text: String,
@@ -77,18 +81,19 @@ impl Message {
             recovered: &told.recovered,
         };
         let json = serde_json::to_vec(&json).unwrap_or_default().into();
-        Self { rule: rule.to_owned(), state, text, json }
+        Self { id: fresh_id(at), rule: rule.to_owned(), state, text, json }
     }
 
     /// A test message.
     pub(super) fn test(at: Millis) -> Self {
         let (rule, state) = ("test", "test");
+        let id = fresh_id(at);
         let at = time_text(at);
         let text = format!("A test of Adjourn's alerts, sent by `adjourn alerts test`, {at}");
         let (firing, recovered) = (Vec::new(), &[][..]);
         let json = MessageJson { rule, state, text: &text, server: None, node: None, at, firing, recovered };
         let json = serde_json::to_vec(&json).unwrap_or_default().into();
-        Self { rule: rule.to_owned(), state, text, json }
+        Self { id, rule: rule.to_owned(), state, text, json }
     }
 
     pub(super) fn state(&self) -> &'static str {
@@ -98,6 +103,13 @@ impl Message {
     /// The subject of a mail, in one line.
     pub(super) fn subject(&self) -> String {
         format!("[adjourn] {}: {}", self.rule, self.state)
+    }
+
+    /// The Message-ID of a mail from an address of this domain.
+    pub(super) fn mail_id(&self, domain: &str) -> String {
+        // A name with other letters than ASCII has a form without them.
+        let domain = Host::parse(domain).map_or_else(|_| domain.to_owned(), |host| host.to_string());
+        format!("<{:032x}@{domain}>", self.id)
     }
 
     pub(super) fn text(&self) -> &str {
@@ -121,6 +133,11 @@ impl Message {
         filled.push_str(rest);
         filled.into()
     }
+}
+
+/// Random; of a system without random bytes, the time.
+fn fresh_id(at: Millis) -> u128 {
+    entropy::draw().map_or(at.0.into(), u128::from_be_bytes)
 }
 
 fn more(text: &mut String, count: usize) {
@@ -151,6 +168,17 @@ mod tests {
         let json: serde_json::Value = serde_json::from_slice(&message.json(None)).expect("JSON");
         assert_eq!(json.pointer("/firing/0/lasted_ms"), Some(&61_500.into()));
         assert_eq!((json.pointer("/recovered/0"), json.get("node")), (Some(&"mail".into()), Some(&2.into())));
+    }
+
+    #[test]
+    fn each_message_has_an_id_of_its_own_for_mails() {
+        let (one, other) = (message(), message());
+        let id = one.mail_id("shop.example");
+        assert_eq!(one.clone().mail_id("shop.example"), id, "a message that is sent again");
+        assert_ne!(other.mail_id("shop.example"), id);
+        assert!(id.starts_with('<') && id.ends_with("@shop.example>") && id.len() == 47, "{id}");
+        assert!(one.mail_id("bücher.example").ends_with("@xn--bcher-kva.example>"));
+        assert!(one.mail_id("[10.0.0.1]").ends_with("@[10.0.0.1]>"));
     }
 
     #[test]

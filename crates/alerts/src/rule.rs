@@ -138,13 +138,11 @@ impl Rule {
                     format!("the oldest ready job has been due for {}", spelled(late_ms))
                 },
             ),
-            Measure::Ready => self.topics(facts, |totals| totals.ready, |jobs| format!("{jobs} ready jobs")),
+            Measure::Ready => self.topics(facts, |totals| totals.ready, |jobs| counted(jobs, "ready job")),
             Measure::Delayed => {
-                self.topics(facts, |totals| totals.delayed, |jobs| format!("{jobs} delayed jobs"))
+                self.topics(facts, |totals| totals.delayed, |jobs| counted(jobs, "delayed job"))
             }
-            Measure::Buried => {
-                self.topics(facts, |totals| totals.buried, |jobs| format!("{jobs} buried jobs"))
-            }
+            Measure::Buried => self.topics(facts, |totals| totals.buried, |jobs| counted(jobs, "buried job")),
             Measure::Destinations => self.destinations(facts),
             Measure::DiskFree => self.disk(facts).into_iter().collect(),
             Measure::MemberDown => members_down(facts),
@@ -173,15 +171,21 @@ impl Rule {
         let breaches = of_rule.filter(|(_, failing)| *failing as u64 > self.limit);
         let told = breaches.map(|(topic, failing)| Breach {
             subject: topic.to_string(),
-            finding: format!("{failing} failing destinations"),
+            finding: counted(*failing as u64, "failing destination"),
         });
         told.collect()
     }
 
     fn disk(&self, facts: &Facts) -> Option<Breach> {
         let free = facts.disk_free_bytes.filter(|free| *free < self.limit)?;
-        Some(Breach { subject: facts.node(), finding: format!("{} MiB of disk space are free", free >> 20) })
+        Some(Breach { subject: facts.node(), finding: format!("free disk space: {} MiB", free >> 20) })
     }
+}
+
+/// A number of things, for people.
+fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 fn members_down(facts: &Facts) -> Vec<Breach> {
@@ -192,4 +196,15 @@ fn members_down(facts: &Facts) -> Vec<Breach> {
         finding: format!("not connected to node {}", cluster.node),
     });
     down.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_job_is_no_plural() {
+        let texts = [0, 1, 2].map(|count| counted(count, "buried job"));
+        assert_eq!(texts, ["0 buried jobs", "1 buried job", "2 buried jobs"]);
+    }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::message::Message;
 use adjourn_call_backs::{Hook, PostError};
+use adjourn_transport::tls::answers_without_tls;
 
 /// A target must accept a message within this time.
 const ACCEPT_MAX: Duration = Duration::from_secs(15);
@@ -59,13 +60,24 @@ pub enum SendError {
     Webhook(#[from] PostError),
     /// The mail server refused it, or was not reached.
     #[error("{0}")]
-    Smtp(#[from] lettre::transport::smtp::Error),
+    Smtp(lettre::transport::smtp::Error),
+    /// The mail server greets without TLS.
+    #[error(
+        "the mail server does not begin with TLS at this port: write smtp://USER:PASSWORD@HOST:PORT?tls=required (STARTTLS, often port 587), or name its port for smtps (often 465)"
+    )]
+    NoTls,
     /// The message cannot be encoded as a mail.
     #[error("{0}")]
     Mail(#[from] lettre::error::Error),
     /// The target did not answer in time.
     #[error("no reply within {} s", ACCEPT_MAX.as_secs())]
     TimedOut,
+}
+
+impl From<lettre::transport::smtp::Error> for SendError {
+    fn from(error: lettre::transport::smtp::Error) -> Self {
+        if answers_without_tls(&error) { Self::NoTls } else { Self::Smtp(error) }
+    }
 }
 
 impl Target {
@@ -78,7 +90,8 @@ impl Target {
         match &self.way {
             Way::Webhook { hook, body } => Ok(hook.post(message.json(body.as_deref()), ACCEPT_MAX).await?),
             Way::Mail { smtp, from, to } => {
-                let mail = Mail::builder().from(from.clone()).subject(message.subject());
+                let id = message.mail_id(from.email.domain());
+                let mail = Mail::builder().from(from.clone()).subject(message.subject()).message_id(Some(id));
                 let mail = to.iter().fold(mail, |mail, to| mail.to(to.clone()));
                 let mail = mail.header(ContentType::TEXT_PLAIN).body(message.text().to_owned())?;
                 let sent = tokio::time::timeout(ACCEPT_MAX, smtp.send(mail)).await;

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use jiff::tz::TimeZone;
 
 use super::destination::{Destination, NotADestination};
-use super::filled::{Filled, Within, filled_url, sendable};
+use super::filled::{Filled, Values, Within, filled_url, sendable};
 use super::no_call_request::{BODY_BYTES_MAX, HEADERS_BYTES_MAX, NoCallRequest, URL_HEADER};
 use adjourn_protocol::Delivered;
 use adjourn_types::{CallBack, Condition, HttpUrlError, Method, Piece, Refused, Success, Template};
@@ -38,6 +39,8 @@ pub(super) struct Plan {
     pub(super) retry_if: Option<Condition>,
     pub(super) success: Success,
     pub(super) log_ms: u64,
+    /// The time zone of `notify_time`.
+    zone: TimeZone,
 }
 
 /// One call, ready to be sent.
@@ -88,7 +91,13 @@ impl Plan {
             retry_if: call_back.retry_if.as_ref().and_then(|text| Condition::read(text).ok()),
             success: call_back.success.unwrap_or(Success::Status),
             log_ms: call_back.log_ms.unwrap_or(LOG_MS_DEFAULT),
+            zone: TimeZone::UTC,
         }
+    }
+
+    /// The same plan, with times of php-delayqueue in this zone.
+    pub(super) fn in_zone(self, zone: TimeZone) -> Self {
+        Self { zone, ..self }
     }
 
     /// True if all jobs go to one destination.
@@ -103,11 +112,12 @@ impl Plan {
 
     /// The request for this job.
     pub(super) fn request(&self, job: &Delivered) -> Result<CallRequest, NoCallRequest> {
+        let values = Values { job, zone: &self.zone };
         let own = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(URL_HEADER));
         let own = own.filter(|_| self.of_job).map(|(_, url)| url.to_owned());
         let (url, is_of_job) = match (own, &self.url) {
             (Some(url), _) => (url, true),
-            (None, Some(url)) => (filled_url(url, job)?, url.differs_by_job()),
+            (None, Some(url)) => (filled_url(url, values)?, url.differs_by_job()),
             (None, None) => return Err(NoCallRequest::NoUrl),
         };
         let destination = Destination::read(&url)?;
@@ -116,7 +126,7 @@ impl Plan {
             _ if !self.method.has_body() => Bytes::new(),
             Some(body) => {
                 let mut filled = Filled::new(BODY_BYTES_MAX, NoCallRequest::TooLarge);
-                filled.fill(body, job, within)?;
+                filled.fill(body, values, within)?;
                 filled.into_bytes().into()
             }
             None => job.body.clone(),
@@ -127,16 +137,17 @@ impl Plan {
         *request.method_mut() = self.method.name().parse().unwrap_or(hyper::Method::POST);
         *request.uri_mut() =
             destination.path.parse().map_err(|_| NotADestination::Url(HttpUrlError::Character))?;
-        self.put_headers(job, &destination, &mut request)?;
+        self.put_headers(values, &destination, &mut request)?;
         Ok(CallRequest { destination, is_of_job, request, body, bodies_bytes })
     }
 
     fn put_headers(
         &self,
-        job: &Delivered,
+        values: Values<'_>,
         destination: &Destination,
         request: &mut Request<Full<Bytes>>,
     ) -> Result<(), NoCallRequest> {
+        let job = values.job;
         let headers = request.headers_mut();
         let mut put = |name: HeaderName, value: &[u8]| match HeaderValue::from_bytes(value) {
             Ok(value) => {
@@ -165,7 +176,7 @@ impl Plan {
         let mut bytes_left = HEADERS_BYTES_MAX;
         for (name, value) in &self.headers {
             let mut filled = Filled::new(bytes_left, NoCallRequest::HeadersTooLarge);
-            filled.fill(value, job, Within::Header)?;
+            filled.fill(value, values, Within::Header)?;
             let value = filled.into_bytes();
             bytes_left -= value.len();
             put(name.clone(), &value)?;
@@ -264,6 +275,21 @@ pub(super) mod tests {
             Plan::new(&again).request(&job).expect("a request").request.uri().to_string()
         };
         assert_eq!((sent(1).as_str(), sent(3).as_str()), ("/x?a=1", "/x?a=1&exp_notify_nums=2"));
+    }
+
+    #[test]
+    fn a_form_of_php_delayqueue_has_its_values() {
+        let said = CallBack { body: Some("{body.form.retries}".to_owned()), ..call_back("http://a/") };
+        let zone = TimeZone::get("Asia/Shanghai").expect("tzdata");
+        let plan = Plan::new(&said).in_zone(zone);
+        let body = r#"{"z":null,"no":false,"yes":true,"f":1.0,"notify_time":"2023-11-15 06:00:00","in":{"notify_time":1},"a":"x"}"#;
+        let sent = |attempts| {
+            let job = Delivered { attempts, ..job(body, Attributes::default()) };
+            String::from_utf8(plan.request(&job).expect("a request").body.to_vec()).expect("text")
+        };
+        let (before, behind) = ("z=&no=&yes=1&f=1&notify_time=", "&in%5Bnotify_time%5D=1&a=x");
+        assert_eq!(sent(1), format!("{before}2023-11-15%2006%3A00%3A00{behind}"));
+        assert_eq!(sent(2), format!("{before}2023-11-15%2006%3A13%3A20{behind}&exp_notify_nums=1"));
     }
 
     #[test]

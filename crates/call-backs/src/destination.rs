@@ -29,7 +29,7 @@ pub(super) struct Origin {
 pub(super) enum NotADestination {
     #[error("{0}")]
     Url(#[from] HttpUrlError),
-    #[error("no URL to call: it is longer than {URL_BYTES_MAX} bytes")]
+    #[error("not a valid URL: it is longer than {URL_BYTES_MAX} bytes")]
     TooLong,
 }
 

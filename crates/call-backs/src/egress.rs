@@ -22,15 +22,21 @@ pub(super) struct Guard {
 /// Why a destination is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
-    #[error("port {0} may not be called: add it to call_back_ports")]
+    #[error("calls to port {0} are not allowed: add it to call_back_ports")]
     Port(u16),
-    #[error("{host} may not be called: add it, or its address {address}, to call_back_allow")]
+    #[error("calls to {host} are not allowed: add it, or its address {address}, to call_back_allow")]
     NotListed { host: String, address: IpAddr },
-    #[error("{host} leads to {address}, which is not public: add it to call_back_allow if it may be called")]
+    #[error(
+        "{host} has the address {address}, which is not public: add it to call_back_allow to allow calls"
+    )]
     NotPublic { host: String, address: IpAddr },
-    #[error("{host} leads to {address}, from which machines learn their credentials: it is never called")]
+    #[error(
+        "{host} has the address {address}, from which cloud machines get their credentials: it is never called"
+    )]
     Metadata { host: String, address: IpAddr },
-    #[error("{host} leads to port {port} of {address}, where this node listens: it never calls itself")]
+    #[error(
+        "{host} has the address {address}, where this node listens on port {port}: a node never calls itself"
+    )]
     Own { host: String, address: IpAddr, port: u16 },
 }
 

@@ -8,9 +8,11 @@ use std::io;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserializer as _;
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::destination::{NotADestination, URL_BYTES_MAX};
 use super::no_call_request::NoCallRequest;
@@ -19,6 +21,11 @@ use adjourn_types::{Piece, Placeholder, Template};
 
 /// The field of a form for the number of failed attempts.
 const FAILED_FIELD: &str = "exp_notify_nums";
+/// The field of a form that a retry renews: when the job is due, in this format.
+const TIME_FIELD: &str = "notify_time";
+const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
+/// PHP writes fractions with at most this many digits.
+const PHP_DIGITS: i32 = 14;
 /// The characters that are escaped in a URL: all that may have a meaning there.
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -31,6 +38,23 @@ pub(super) enum Within {
     Header,
     Text,
     Json,
+}
+
+/// What fills in a template.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Values<'a> {
+    pub(super) job: &'a Delivered,
+    /// The time zone of `notify_time`.
+    pub(super) zone: &'a TimeZone,
+}
+
+/// What php-delayqueue adds to a form.
+#[derive(Debug, Default)]
+struct Retry {
+    /// How many attempts failed.
+    failed: u32,
+    /// When this one was due, if it is not the first one.
+    notify_time: Option<String>,
 }
 
 /// A text that is being filled in, up to a maximum length.
@@ -57,13 +81,13 @@ impl Filled {
     pub(super) fn fill(
         &mut self,
         template: &Template,
-        job: &Delivered,
+        values: Values<'_>,
         within: Within,
     ) -> Result<(), NoCallRequest> {
         for piece in template.pieces() {
             match piece {
                 Piece::Text(text) => self.put(text.as_bytes())?,
-                Piece::Placeholder(place) => self.put_value(*place, job, within)?,
+                Piece::Placeholder(place) => self.put_value(*place, values, within)?,
             }
         }
         Ok(())
@@ -86,11 +110,12 @@ impl Filled {
     fn put_value(
         &mut self,
         place: Placeholder,
-        job: &Delivered,
+        values: Values<'_>,
         within: Within,
     ) -> Result<(), NoCallRequest> {
+        let job = values.job;
         let is_in_body = matches!(within, Within::Json | Within::Text);
-        let failed = (place == Placeholder::BodyFormRetries).then(|| job.attempts.saturating_sub(1));
+        let retry = (place == Placeholder::BodyFormRetries).then(|| Retry::of(values));
         if matches!(place, Placeholder::Body | Placeholder::BodyJson | Placeholder::BodyBase64) {
             // Every encoding of a body takes at least as many bytes as the body.
             self.check_room(job.body.len())?;
@@ -108,11 +133,11 @@ impl Filled {
             Placeholder::BodyJson => serde_json::to_string(&text(&job.body)).unwrap_or_default(),
             Placeholder::BodyBase64 => BASE64_STANDARD.encode(&job.body),
             Placeholder::BodyForm | Placeholder::BodyFormRetries if within != Within::Header => {
-                return self.put_form(&job.body, failed);
+                return self.put_form(&job.body, retry);
             }
             Placeholder::BodyForm | Placeholder::BodyFormRetries => {
                 let mut form = Self::new(self.bytes_left(), self.too_large.clone());
-                form.put_form(&job.body, failed)?;
+                form.put_form(&job.body, retry)?;
                 text(&form.bytes)
             }
         };
@@ -131,22 +156,32 @@ impl Filled {
         serde_json::to_writer(&mut *self, text).map_err(|_| self.too_large.clone())
     }
 
-    /// Appends the fields of a JSON object as a form, and the number of failed attempts, if there were any. Fields of a
-    /// nested object are `outer[inner]`, as PHP writes them. A space is `%20`, which all receivers understand.
-    fn put_form(&mut self, body: &[u8], failed: Option<u32>) -> Result<(), NoCallRequest> {
-        let mut form = Form { filled: self, name: String::new(), depth: 0, is_begun: false, fault: None };
+    /// Appends the fields of a JSON object as a form. Fields of a nested object are `outer[inner]`, as PHP writes them. A
+    /// space is `%20`, which all receivers understand. With `retry`, values are those of php-delayqueue, and the number of
+    /// failed attempts follows, if there were any.
+    fn put_form(&mut self, body: &[u8], retry: Option<Retry>) -> Result<(), NoCallRequest> {
+        let failed = retry.as_ref().map_or(0, |retry| retry.failed);
+        let mut form =
+            Form { filled: self, retry, name: String::new(), depth: 0, is_begun: false, fault: None };
         let mut json = serde_json::Deserializer::from_slice(body);
         let read = json.deserialize_map(&mut form).and_then(|()| json.end());
         if read.is_err() {
             return Err(form.fault.unwrap_or(NoCallRequest::NoForm));
         }
-        match failed.filter(|failed| *failed > 0) {
-            Some(failed) => {
-                FAILED_FIELD.clone_into(&mut form.name);
-                form.put_field(&failed.to_string())
-            }
-            None => Ok(()),
+        if failed == 0 {
+            return Ok(());
         }
+        FAILED_FIELD.clone_into(&mut form.name);
+        form.put_field(&failed.to_string())
+    }
+}
+
+impl Retry {
+    fn of(Values { job, zone }: Values<'_>) -> Self {
+        let failed = job.attempts.saturating_sub(1);
+        let due = i64::try_from(job.due.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+        let shown = || due.map(|due| due.to_zoned(zone.clone()).strftime(TIME_FORMAT).to_string());
+        Self { failed, notify_time: if failed > 0 { shown() } else { None } }
     }
 }
 
@@ -163,14 +198,14 @@ impl io::Write for Filled {
 
 /// The URL filled in with a job. An empty value in the path is refused: the URL would mean something else, perhaps all
 /// orders.
-pub(super) fn filled_url(template: &Template, job: &Delivered) -> Result<String, NoCallRequest> {
+pub(super) fn filled_url(template: &Template, values: Values<'_>) -> Result<String, NoCallRequest> {
     let mut filled = Filled::new(URL_BYTES_MAX, NotADestination::TooLong.into());
     for piece in template.pieces() {
         match piece {
             Piece::Text(text) => filled.put(text.as_bytes())?,
             Piece::Placeholder(place) => {
                 let (is_of_query, before) = (filled.bytes.contains(&b'?'), filled.bytes.len());
-                filled.put_value(*place, job, if is_of_query { Within::Query } else { Within::Path })?;
+                filled.put_value(*place, values, if is_of_query { Within::Query } else { Within::Path })?;
                 if !is_of_query && filled.bytes.len() == before {
                     return Err(NoCallRequest::NoValue(place.name()));
                 }
@@ -200,6 +235,8 @@ pub(super) fn sendable(bytes: &[u8]) -> String {
 /// The fields of a JSON object, written while they are read: in memory they would take many times the bytes of their text.
 struct Form<'a> {
     filled: &'a mut Filled,
+    /// Set for a form of php-delayqueue.
+    retry: Option<Retry>,
     /// The name of the next value.
     name: String,
     /// The number of objects and lists around it.
@@ -257,12 +294,14 @@ impl<'de> Visitor<'de> for &mut Form<'_> {
         f.write_str("a JSON object")
     }
 
+    /// PHP's own forms leave `null` out; php-delayqueue sends it empty, and `false` as well.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
+        if self.retry.is_some() { self.read_field("") } else { Ok(()) }
     }
 
     fn visit_bool<E: Error>(self, is_true: bool) -> Result<(), E> {
-        self.read_field(if is_true { "1" } else { "0" })
+        let no = if self.retry.is_some() { "" } else { "0" };
+        self.read_field(if is_true { "1" } else { no })
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
@@ -270,10 +309,18 @@ impl<'de> Visitor<'de> for &mut Form<'_> {
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.read_field(&number.to_string())
+        match i64::try_from(number) {
+            Ok(number) => self.visit_i64(number),
+            #[expect(clippy::cast_precision_loss, reason = "PHP rounds, too")]
+            Err(_) if self.retry.is_some() => self.visit_f64(number as f64),
+            Err(_) => self.read_field(&number.to_string()),
+        }
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        if self.retry.is_some() {
+            return self.read_field(&php_fraction(number));
+        }
         self.read_field(&serde_json::Value::from(number).to_string())
     }
 
@@ -301,10 +348,64 @@ impl<'de> Visitor<'de> for &mut Form<'_> {
         self.depth += 1;
         while let Some(name) = fields.next_key::<String>()? {
             self.push_name(&name);
-            fields.next_value_seed(&mut *self)?;
+            let renewed = self.retry.as_mut().filter(|_| self.depth == 1 && name == TIME_FIELD);
+            match renewed.and_then(|retry| retry.notify_time.take()) {
+                Some(time) => {
+                    fields.next_value::<IgnoredAny>()?;
+                    self.read_field(&time)?;
+                }
+                None => fields.next_value_seed(&mut *self)?,
+            }
             self.name.truncate(outer);
         }
         self.depth -= 1;
         Ok(())
+    }
+}
+
+/// A fraction as PHP writes it: `%.14G`, with a digit after the point before an exponent.
+fn php_fraction(number: f64) -> String {
+    let scientific = format!("{number:.*e}", 13);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..PHP_DIGITS).contains(&exponent) {
+        let places = usize::try_from(PHP_DIGITS - 1 - exponent).unwrap_or(0);
+        let plain = format!("{number:.places$}");
+        let is_fraction = plain.contains('.');
+        return if is_fraction {
+            plain.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            plain
+        };
+    }
+    let mantissa = mantissa.trim_end_matches('0');
+    let digit = if mantissa.ends_with('.') { "0" } else { "" };
+    format!("{mantissa}{digit}E{exponent:+}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_written_as_php_writes_them() {
+        for (number, text) in [
+            (1.0, "1"),
+            (1.5, "1.5"),
+            (-0.25, "-0.25"),
+            (0.1 + 0.2, "0.3"),
+            (100.0, "100"),
+            (0.0001, "0.0001"),
+            (0.00001, "1.0E-5"),
+            (1.25e-7, "1.25E-7"),
+            (12_345_678_901_234.5, "12345678901234"),
+            (99_999_999_999_999.0, "99999999999999"),
+            (1e14, "1.0E+14"),
+            (1e25, "1.0E+25"),
+            (1.234_567_890_123_456_7e19, "1.2345678901235E+19"),
+            (-0.0, "-0"),
+        ] {
+            assert_eq!(php_fraction(number), text, "{number:e}");
+        }
     }
 }

@@ -40,7 +40,7 @@ pub enum HookError {
     #[error("{0}")]
     Url(HttpUrlError),
     /// The URL is too long.
-    #[error("no URL to call: it is longer than {URL_BYTES_MAX} bytes")]
+    #[error("not a valid URL: it is longer than {URL_BYTES_MAX} bytes")]
     UrlTooLong,
     /// A header cannot be sent.
     #[error("the header {0:?} cannot be sent")]
@@ -141,10 +141,10 @@ mod tests {
         let long = format!("http://a/{}", "x".repeat(20_000));
         for (url, why) in [
             ("ftp://secret/", "http:// or https://"),
-            ("http://user:secret@a/", "without a user"),
-            ("http://a:secret/", "its port is a number from 1 to 65535"),
+            ("http://user:secret@a/", "no user name"),
+            ("http://a:secret/", "its port must be a number from 1 to 65535"),
             ("http://a/secret x", "spaces"),
-            ("http://a/secret/..", ".. in its path"),
+            ("http://a/secret/..", ".. are not allowed in its path"),
             (long.as_str(), "longer than 16384 bytes"),
         ] {
             let refused = hooks.hook(url, std::iter::empty()).expect_err(url).to_string();

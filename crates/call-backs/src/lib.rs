@@ -2,7 +2,7 @@
 //!
 //! To the queue it is a consumer like any other: a [topic] subscribes over a [session](adjourn_server::LocalSession) of this
 //! process, and settles leases. So pull, push and call-backs serve one topic at once. If a node fails during a call, the
-//! next leader makes the call again when the lease has run out. Only the leader calls.
+//! next leader makes the call again when the lease has ended. Only the leader calls.
 //!
 //! ```text
 //!   supervisor -- topics whose settings ask for calls --> topic --> call_request --> client --> destination
@@ -41,6 +41,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -100,6 +101,7 @@ pub struct Prepared {
     config: CallBackConfig,
     node: u64,
     memory_max_bytes: u64,
+    zone: TimeZone,
     secrets: Secrets,
     client: Client,
 }
@@ -125,6 +127,8 @@ struct CallBacksState {
     node: u64,
     room: CallSlots,
     counts: Counts,
+    /// The time zone of php-delayqueue.
+    zone: TimeZone,
     /// Tracks topics, and jobs until their call has ended and the queue has answered with its outcome.
     tasks: TaskTracker,
     stopped: CancellationToken,
@@ -162,10 +166,11 @@ impl Prepared {
     /// If a file cannot be used.
     pub fn read(config: &Config) -> Result<Self, CallBacksError> {
         let (node, memory_max_bytes) = (config.node, config.memory_max_bytes);
+        let zone = config.php_delayqueue_time_zone.clone().unwrap_or_else(TimeZone::system);
         let config = config.call_backs.clone();
         let secrets = Secrets::read(config.secrets_file.as_deref())?;
         let client = Client::new(&config)?;
-        Ok(Self { config, node, memory_max_bytes, secrets, client })
+        Ok(Self { config, node, memory_max_bytes, zone, secrets, client })
     }
 
     /// Makes calls until the server stops. The node does not call itself: neither its own ports nor those for HTTP.
@@ -174,7 +179,7 @@ impl Prepared {
     ///
     /// If the log of attempts cannot be opened.
     pub fn start(self, running: &Running, http: &[SocketAddr]) -> Result<CallBacks, CallBacksError> {
-        let Self { config, node, memory_max_bytes, secrets, mut client } = self;
+        let Self { config, node, memory_max_bytes, zone, secrets, mut client } = self;
         let own = [Some(running.address()), running.peer_address()].into_iter().flatten();
         client.never_call(own.chain(http.iter().copied()).collect());
         let local = running.local();
@@ -191,6 +196,7 @@ impl Prepared {
             node,
             room: CallSlots::new(config.calls_per_reputation_max, memory_max_bytes),
             counts: Counts::default(),
+            zone,
             tasks: TaskTracker::new(),
             stopped: local.stopping().child_token(),
             local,
@@ -261,7 +267,7 @@ impl CallBacks {
         self.shared.stopped.cancel();
         self.shared.tasks.close();
         if timeout(FINISH_MAX, self.shared.tasks.wait()).await.is_err() {
-            info!(jobs = self.shared.tasks.len(), "calls that have not ended are made again later");
+            info!(jobs = self.shared.tasks.len(), "calls that did not end will be repeated");
         }
     }
 

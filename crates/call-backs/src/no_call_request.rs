@@ -15,15 +15,15 @@ pub(super) const HEADERS_BYTES_MAX: usize = 32 << 10;
 /// Why a job cannot be called back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoCallRequest {
-    #[error("the job names no URL: it needs a header {URL_HEADER}")]
+    #[error("the job has no URL: it needs the header {URL_HEADER}")]
     NoUrl,
     #[error("{0}")]
     Destination(#[from] NotADestination),
-    #[error("the body is no JSON object, whose fields are to be sent as a form")]
+    #[error("the body must be a JSON object, because its fields are sent as a form")]
     NoForm,
     #[error("the header {0} cannot be sent with this job")]
     Header(HeaderName),
-    #[error("the job has no {{{0}}}, which the path of the URL needs")]
+    #[error("the job has no value for {{{0}}} in the path of the URL")]
     NoValue(&'static str),
     #[error("the body to be sent is larger than {BODY_BYTES_MAX} bytes")]
     TooLarge,

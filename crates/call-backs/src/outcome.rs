@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::call_request::Plan;
 use adjourn_types::limits::REASON_BYTES_MAX;
-use adjourn_types::{Millis, Part, Refused, Success, Value};
+use adjourn_types::{Condition, Millis, Part, Refused, Rules, Success, Value};
 
 /// Most bytes of a reply's body that are read.
 pub(super) const REPLY_BYTES_MAX: usize = 16 << 10;
@@ -117,14 +117,13 @@ pub(super) fn judge(plan: &Plan, called: &Result<Reply, Fault>, now: Millis) -> 
             );
             return Verdict::Retry { after: reply.pause(now), reason };
         }
-        let json: Json = serde_json::from_slice(&reply.body).unwrap_or_default();
-        if condition.holds(&|part: &Part| reply.look(&json, part)) {
+        if reply.meets(condition, plan.success) {
             return retry();
         }
     }
     if plan.success == Success::Reply {
-        let said = reply.body.trim_ascii();
-        return if said.is_empty() || said == b"0" { retry() } else { Verdict::Finish };
+        // As PHP decides.
+        return if reply.body.is_empty() || reply.body == "0" { retry() } else { Verdict::Finish };
     }
     match reply.status.as_u16() {
         202 => Verdict::Keep,
@@ -180,26 +179,69 @@ impl Reply {
         bounded(&reason)
     }
 
-    fn look<'a>(&'a self, json: &'a Json, part: &Part) -> Value<'a> {
-        match part {
-            Part::Status => Value::Number(self.status.as_u16().into()),
-            Part::Body => Value::Text(String::from_utf8_lossy(&self.body)),
-            Part::Field(names) => {
-                let found = names.iter().try_fold(json, |json, name| match json {
-                    Json::Array(items) => items.get(name.parse::<usize>().ok()?),
-                    _ => json.get(name),
-                });
-                match found {
-                    Some(Json::Bool(is_true)) => Value::Truth(*is_true),
-                    Some(Json::Number(number)) => number.as_f64().map_or(Value::Null, Value::Number),
-                    Some(Json::String(text)) => Value::Text(Cow::Borrowed(text)),
-                    // Objects and lists are not comparable, but they are not null either.
-                    Some(other @ (Json::Array(_) | Json::Object(_))) => {
-                        Value::Text(Cow::Owned(other.to_string()))
-                    }
-                    Some(Json::Null) | None => Value::Null,
-                }
+    /// True if the condition holds for the reply. Where the reply itself tells success, as in php-delayqueue, a condition
+    /// about fields is asked only about an object or a list, and compares as PHP does.
+    fn meets(&self, condition: &Condition, success: Success) -> bool {
+        let json: Json = serde_json::from_slice(&self.body).unwrap_or_default();
+        let rules = match success {
+            Success::Status => Rules::Plain,
+            Success::Reply if condition.is_about_fields() && !json.is_array() && !json.is_object() => {
+                return false;
             }
+            Success::Reply => Rules::Php,
+        };
+        condition.holds(rules, &|part| match part {
+            Part::Status => Value::Whole(self.status.as_u16().into()),
+            Part::Body => Value::Text(String::from_utf8_lossy(&self.body)),
+            Part::Field(names) => field(&json, names, rules),
+        })
+    }
+}
+
+/// The value of a field.
+fn field<'a>(json: &'a Json, names: &[String], rules: Rules) -> Value<'a> {
+    let Some((name, names)) = names.split_first() else { return value_of(json) };
+    let is_index = name == "0" || !name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit());
+    let found = match json {
+        Json::Array(items) => name.parse().ok().filter(|_| is_index).and_then(|at: usize| items.get(at)),
+        Json::Object(fields) => fields.get(name),
+        Json::String(text) if rules == Rules::Php => return Value::Text(byte_of(text, name, names)),
+        _ => None,
+    };
+    found.map_or(Value::Null, |found| field(found, names, rules))
+}
+
+/// In PHP 7 a field of a text is one of its bytes: the name as a number is its place, counted from the end if it is
+/// negative. A name that is no number counts as 0.
+fn byte_of(text: &str, name: &str, names: &[String]) -> Cow<'static, str> {
+    let digits = name.trim_start().trim_start_matches(['+', '-']);
+    let digits = digits.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    let at = digits.parse::<usize>().unwrap_or(0);
+    let is_from_end = at > 0 && name.trim_start().starts_with('-');
+    let place = if is_from_end { text.len().checked_sub(at) } else { Some(at) };
+    let byte = place.and_then(|place| text.as_bytes().get(place)).map(std::slice::from_ref);
+    let found = String::from_utf8_lossy(byte.unwrap_or_default()).into_owned();
+    match names.split_first() {
+        Some((name, names)) => byte_of(&found, name, names),
+        None => found.into(),
+    }
+}
+
+fn value_of(json: &Json) -> Value<'_> {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(is_true) => Value::Truth(*is_true),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::Whole(whole),
+            None => number.as_f64().map_or(Value::Null, Value::Number),
+        },
+        Json::String(text) => Value::Text(Cow::Borrowed(text)),
+        Json::Array(items) => {
+            let items = items.iter().enumerate();
+            Value::Items(items.map(|(place, item)| (place.to_string(), value_of(item))).collect())
+        }
+        Json::Object(fields) => {
+            Value::Items(fields.iter().map(|(name, value)| (name.clone(), value_of(value))).collect())
         }
     }
 }
@@ -220,6 +262,9 @@ fn bounded(reason: &str) -> String {
 mod tests {
     use super::*;
     use adjourn_types::CallBack;
+
+    /// Conditions, replies, and what php-delayqueue makes of them, one case a line, with tabs between the fields.
+    const PHP_CASES: &str = include_str!("../../../tests/call_backs/php_conditions.txt");
 
     fn reply(status: u16, body: &'static str) -> Reply {
         Reply {
@@ -297,8 +342,49 @@ mod tests {
     fn a_reply_that_is_neither_empty_nor_0_may_mean_success() {
         let said = CallBack { success: Some(Success::Reply), ..CallBack::default() };
         assert_eq!(verdict(&said, reply(500, "ok")), Verdict::Finish);
-        assert_eq!(verdict(&said, reply(200, " 0\n")), retry("200 OK: 0"));
+        assert_eq!(verdict(&said, reply(200, "0")), retry("200 OK: 0"));
         assert_eq!(verdict(&said, reply(200, "")), retry("200 OK"));
+        for said_yes in [" ", "\n", " 0\n", "00", "0.0", "null"] {
+            assert_eq!(verdict(&said, reply(200, said_yes)), Verdict::Finish, "{said_yes:?}");
+        }
+    }
+
+    #[test]
+    fn replies_are_judged_as_php_7_does() {
+        let mut cases = 0;
+        for line in PHP_CASES.lines().filter(|line| !line.starts_with('#')) {
+            let fields: Vec<&'static str> = line.split('\t').collect();
+            let [condition, body, expected] = fields[..] else { panic!("three fields: {line}") };
+            let said = CallBack {
+                retry_if: Some(condition.to_owned()),
+                success: Some(Success::Reply),
+                ..CallBack::default()
+            };
+            let judged = match verdict(&said, reply(200, body)) {
+                Verdict::Finish => "done",
+                Verdict::Retry { .. } => "retry",
+                other => panic!("{other:?}: {line}"),
+            };
+            assert_eq!(judged, expected, "{line}");
+            cases += 1;
+        }
+        assert!(cases >= 1000, "{cases} cases");
+    }
+
+    #[test]
+    fn a_condition_about_the_status_is_asked_about_any_reply() {
+        let judged = |condition: &str, status, body| {
+            let said = CallBack {
+                retry_if: Some(condition.to_owned()),
+                success: Some(Success::Reply),
+                ..CallBack::default()
+            };
+            matches!(verdict(&said, reply(status, body)), Verdict::Retry { .. })
+        };
+        assert!(judged("{status} >= 500", 500, "Internal Server Error"));
+        assert!(judged("{status} >= 500 || {res.code} == 1", 500, "oops"));
+        assert!(!judged("{res.code} != 200", 500, "oops"), "it is neither an object nor a list");
+        assert!(judged("{res.code} != 200", 500, "[]"));
     }
 
     #[test]

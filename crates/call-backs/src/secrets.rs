@@ -65,7 +65,7 @@ pub enum SecretsError {
         name: String,
     },
     /// The topics that the secrets sign for are missing.
-    #[error("{}: {name} needs topics: names, beginnings as orders.*, or *", path.display())]
+    #[error("{}: {name} needs topics: names, prefixes such as orders.*, or *", path.display())]
     Topics {
         /// The file.
         path: PathBuf,
@@ -114,7 +114,7 @@ impl Secrets {
                 held.signers = Arc::new(signers);
                 info!(path = %path.display(), "read changed secrets of call-backs");
             }
-            Err(error) => warn!(%error, "the changed secrets cannot be used: those from before stay in use"),
+            Err(error) => warn!(%error, "the changed secrets are invalid: the previous ones stay in use"),
         }
     }
 

@@ -141,7 +141,7 @@ impl Asking {
                 }
                 Err(error) if Instant::now() < until => debug!(%error, "outcomes of call-backs wait"),
                 Err(error) => {
-                    warn!(%error, jobs = leases.len(), "outcomes of call-backs are not known to the queue: these jobs are called again");
+                    warn!(%error, jobs = leases.len(), "the queue did not get the outcomes of some call-backs: these jobs will be called again");
                     return;
                 }
             }

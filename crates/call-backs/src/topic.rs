@@ -56,7 +56,7 @@ pub(super) struct Topic {
 impl Topic {
     /// Begins to make calls.
     pub(super) fn start(of: CalledBack, shared: &Arc<CallBacksState>) -> Arc<Self> {
-        let plan = Plan::new(&of.call_back);
+        let plan = Plan::new(&of.call_back).in_zone(shared.zone.clone());
         // A host has no placeholders, so the template itself has it.
         let only = of.call_back.url.as_ref().filter(|_| plan.has_one_destination());
         let only = only.and_then(|url| Destination::read(url).ok()).map(|destination| destination.origin);
@@ -285,7 +285,7 @@ impl Topic {
         let asked = called.as_ref().ok().and_then(|reply| reply.pause(wall()));
         let pause = pass.ended(health, asked);
         if let Some(pause) = pause {
-            info!(topic = self.of.topic.as_str(), destination = %call.destination.origin, pause = ?pause, "a destination fails: it is left alone");
+            info!(topic = self.of.topic.as_str(), destination = %call.destination.origin, pause = ?pause, "a destination fails: calls to it are suspended");
         }
         if is_probe || pause.is_some() {
             self.changed.notify_one();
@@ -318,7 +318,7 @@ impl Topic {
 
     /// Pauses the topic's calls, because the destination wants no more, until an operator resumes them.
     async fn pause(&self, reason: &str) {
-        warn!(topic = self.of.topic.as_str(), reason, "the destination wants no more calls: they are paused");
+        warn!(topic = self.of.topic.as_str(), reason, "the destination answered 410: its calls are paused");
         let set = TopicPolicy { call_back: Some(Arc::new(CallBack::pause())), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
         let request = Request::TopicSet(TopicSet { topic: self.of.topic.clone(), change });

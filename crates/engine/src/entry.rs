@@ -28,13 +28,15 @@ pub struct Entry<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// Written by a newer version.
-    #[error("log entry of version {0}, this binary knows up to {VERSION}: use a newer one")]
+    #[error(
+        "the log entry has version {0}, and this binary supports versions up to {VERSION}: use a newer one"
+    )]
     Version(u8),
     /// It has a command that was written by a newer version.
-    #[error("log entry with a command that this binary cannot read: use a newer one")]
+    #[error("the log entry has a command that this binary does not know: use a newer one")]
     Command,
     /// Truncated, too long or malformed.
-    #[error("log entry cannot be decoded")]
+    #[error("the log entry cannot be decoded")]
     Malformed,
 }
 

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use super::connection::{HttpConnection, busy, connection};
 use super::memory::{json_bytes_at_most, with_memory};
+use super::patience::CallerWatch;
 use super::problem::Problem;
 use super::streams::{StreamSlot, Streams};
 use adjourn_alerts::Alerts;
@@ -96,7 +97,7 @@ where
         let state = HttpState::from_ref(state);
         let connection = connection(&parts.extensions)?;
         let secret = secret(&parts.headers);
-        let client = connection.admit(secret, |from| state.admit(secret, from)).map_err(unknown)?;
+        let client = connection.admit(secret, |from| state.admit(secret, from))?;
         let caller = Self { state, client, connection };
         caller.wait_for_turn().await;
         Ok(caller)
@@ -110,12 +111,6 @@ fn secret(headers: &HeaderMap) -> &[u8] {
         Some((scheme, secret)) if scheme.eq_ignore_ascii_case(b"bearer ") => secret.trim_ascii(),
         _ => b"",
     }
-}
-
-fn unknown(error: ErrorReply) -> Problem {
-    let is_unknown = error.code == ErrorCode::Unauthorised;
-    let problem = Problem::from(error);
-    if is_unknown { problem.with_status(StatusCode::UNAUTHORIZED) } else { problem }
 }
 
 impl Caller {
@@ -145,6 +140,11 @@ impl Caller {
         &self.state
     }
 
+    /// Until the result is dropped, the request ends when the caller closes its side of the connection.
+    pub(super) fn watch(&self) -> CallerWatch {
+        self.connection.watch_caller()
+    }
+
     /// The rights of the caller.
     pub(crate) fn access(&self) -> Arc<Access> {
         self.client.access()
@@ -161,7 +161,7 @@ impl Caller {
             return Ok(access);
         }
         let message = format!("{needs} a token with the right to {}", right.name());
-        Err(Problem::new(StatusCode::FORBIDDEN, ErrorCode::Unauthorised, message))
+        Err(ErrorReply::new(ErrorCode::Forbidden, message).into())
     }
 
     /// Waits until its token is changed, revoked or expired.
@@ -205,13 +205,15 @@ impl Caller {
         }
         self.check(&request)?;
         // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
-        let answer = if matches!(request, Request::Reserve(_)) {
+        let answer = if let Request::Reserve(reserve) = &request {
+            // A caller that leaves while it waits gets no job.
+            let _watch = (reserve.wait_ms > 0).then(|| self.watch());
             tokio::select! {
                 biased;
                 answered = self.ask_until_answered(request) => self.with_memory(answered?)?,
                 () = self.client.ended() => {
                     let ended = "the token was changed, revoked or has expired: show another one";
-                    return Err(unknown(ErrorReply::new(ErrorCode::Unauthorised, ended)));
+                    return Err(ErrorReply::new(ErrorCode::Unauthenticated, ended).into());
                 }
             }
         } else {

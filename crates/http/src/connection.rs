@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::{Extensions, StatusCode};
 
+use super::patience::{CallerWatch, Progress};
 use super::problem::Problem;
 use adjourn_protocol::{ErrorCode, ErrorReply};
 use adjourn_server::tokens::AdmittedClient;
@@ -14,6 +15,7 @@ use adjourn_types::Access;
 #[derive(Debug)]
 pub(crate) struct HttpConnection {
     from: Arc<str>,
+    progress: Arc<Progress>,
     held: Mutex<ConnectionState>,
 }
 
@@ -30,7 +32,23 @@ impl HttpConnection {
     pub(crate) fn new(hold: ConnectionHold) -> Self {
         let from = hold.address().to_string().into();
         let memory = hold.memory(&Access::open()).nothing();
-        Self { from, held: Mutex::new(ConnectionState { hold, memory, shown: None }) }
+        let state = Mutex::new(ConnectionState { hold, memory, shown: None });
+        Self { from, progress: Progress::new(), held: state }
+    }
+
+    /// The progress of its requests.
+    pub(super) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Until the result is dropped, the request under way ends when its caller closes its side of the connection.
+    pub(super) fn watch_caller(&self) -> CallerWatch {
+        self.progress.watch()
+    }
+
+    /// True if the last caller that showed a token, or needed none, was admitted.
+    pub(super) fn is_admitted(&self) -> bool {
+        self.lock().shown.is_some()
     }
 
     /// Takes memory for the request under way.

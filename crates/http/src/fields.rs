@@ -1,20 +1,26 @@
-//! Values in JSON and in queries, each checked as it is read: durations (`"15m"`, or milliseconds), times (RFC 3339, or
-//! milliseconds since 1970), topics, keys.
+//! Values in JSON and in queries, each checked as it is read: durations (`"15m"`), numbers of milliseconds under names that
+//! end in `_ms`, times (RFC 3339), numbers, topics, keys.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 
-use serde::de::Visitor;
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 
+use super::problem::Problem;
 use adjourn_json::values::{self, ValueError};
 use adjourn_protocol::Advance;
-use adjourn_types::{Backoff, Key, Millis, NameError, TopicName, When};
+use adjourn_types::limits::{
+    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, KEY_BYTES_MAX, TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN,
+    WAIT_MS_MAX,
+};
+use adjourn_types::{Backoff, Key, Lease, LeaseParseError, Millis, NameError, TopicName, When};
 
-/// A type of value that is written as text, or also as a number.
-pub(crate) trait Kind {
+/// A type of value that is written as text.
+pub(crate) trait Text {
     /// The parsed type.
     type Value;
     /// The error for an invalid text.
@@ -23,27 +29,63 @@ pub(crate) trait Kind {
     const EXPECTED: &'static str;
     /// An example for documents.
     const EXAMPLE: &'static str;
+    /// The format or the pattern for documents.
+    const FORM: Form = Form::Any;
 
     /// Parses a text.
     fn of_text(text: &str) -> Result<Self::Value, Self::Error>;
+}
 
-    /// Converts a number, if this type allows numbers.
-    fn of_number(_number: u64) -> Option<Self::Value> {
-        None
-    }
+/// The form of a text, for documents.
+pub(crate) enum Form {
+    /// What [`Text::EXPECTED`] says.
+    Any,
+    /// A regular expression.
+    Pattern(&'static str),
+    /// RFC 3339.
+    DateTime,
+    /// At least one byte, and at most so many.
+    Bytes(usize),
+}
+
+/// A type of duration: its bounds in milliseconds.
+pub(crate) trait Bounds {
+    /// Both are included.
+    const MILLIS: RangeInclusive<u64>;
+    /// An example for documents.
+    const EXAMPLE: &'static str = "15m";
 }
 
 /// A parsed value of this type.
-pub(crate) struct Field<K: Kind>(pub K::Value);
+pub(crate) struct Field<K: Text>(pub K::Value);
+
+/// A whole number between these bounds; both are included.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub u64);
+
+/// A duration as a text.
+pub(crate) struct Span<B>(PhantomData<B>);
+
+/// A duration as a number of milliseconds.
+pub(crate) struct SpanMs<B: Bounds>(u64, PhantomData<B>);
+
+/// True or false.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Flag(pub bool);
+
+/// A list, or in one text with commas between.
+pub(crate) struct Several<T>(pub Vec<T>);
 
 /// A delay: how long from now.
 pub(crate) enum Delay {}
-/// How far a test moves the clock.
-pub(crate) enum ClockStep {}
 /// A time to run.
 pub(crate) enum Ttr {}
 /// How long to wait.
 pub(crate) enum Wait {}
+/// How long a finished job is remembered.
+pub(crate) enum Remember {}
+/// How far a test moves the clock.
+pub(crate) enum ClockStep {}
 /// A point in time.
 pub(crate) enum Time {}
 /// A point in time, or how long after another one.
@@ -54,95 +96,87 @@ pub(crate) enum Waits {}
 pub(crate) enum Topic {}
 /// A key.
 pub(crate) enum JobKey {}
-/// A number.
-pub(crate) enum Number {}
-/// True or false.
-pub(crate) enum Flag {}
+/// A lease.
+pub(crate) enum LeaseText {}
+/// Why a job is released or buried.
+pub(crate) enum Reason {}
 
-impl Kind for Delay {
+/// A number of milliseconds since 1970.
+pub(crate) type TimeMs = Whole<0, { i64::MAX.unsigned_abs() }>;
+/// A number of attempts.
+pub(crate) type Attempts = Whole<0, { u32::MAX as u64 }>;
+
+impl Bounds for Delay {
+    const MILLIS: RangeInclusive<u64> = 0..=DELAY_MS_MAX;
+}
+
+impl Bounds for Ttr {
+    const MILLIS: RangeInclusive<u64> = TTR_MS_MIN as u64..=TTR_MS_MAX as u64;
+    const EXAMPLE: &'static str = "30s";
+}
+
+impl Bounds for Wait {
+    const MILLIS: RangeInclusive<u64> = 0..=WAIT_MS_MAX;
+    const EXAMPLE: &'static str = "30s";
+}
+
+impl Bounds for Remember {
+    const MILLIS: RangeInclusive<u64> = 0..=DEDUPE_RETENTION_MS_MAX;
+    const EXAMPLE: &'static str = "1d";
+}
+
+impl<B: Bounds> Text for Span<B> {
     type Value = u64;
     type Error = ValueError;
-    const EXPECTED: &'static str = "a duration such as \"15m\", or milliseconds";
-    const EXAMPLE: &'static str = "15m";
+    const EXPECTED: &'static str = "a duration with a unit, such as \"15m\"";
+    const EXAMPLE: &'static str = B::EXAMPLE;
+    const FORM: Form = Form::Pattern(r"^\s*\d+\s*[a-zµ]+(\s*\d+\s*[a-zµ]+)*\s*$");
 
     fn of_text(text: &str) -> Result<u64, ValueError> {
-        values::delay_ms(text)
-    }
-
-    fn of_number(number: u64) -> Option<u64> {
-        values::delay_of(number).ok()
+        values::duration_within(text, B::MILLIS)
     }
 }
 
-impl Kind for ClockStep {
+impl Text for ClockStep {
     type Value = Advance;
     type Error = ValueError;
-    const EXPECTED: &'static str = "a duration such as \"15m\", or milliseconds, or \"next\"";
+    const EXPECTED: &'static str = "a duration with a unit, such as \"15m\", or \"next\"";
     const EXAMPLE: &'static str = "15m";
 
     fn of_text(text: &str) -> Result<Advance, ValueError> {
         if text == "next" { Ok(Advance::ToNext) } else { values::delay_ms(text).map(Advance::By) }
     }
-
-    fn of_number(number: u64) -> Option<Advance> {
-        values::delay_of(number).ok().map(Advance::By)
-    }
 }
 
-impl Kind for Ttr {
-    type Value = u32;
-    type Error = ValueError;
-    const EXPECTED: &'static str = "a duration between 100ms and 7d such as \"30s\", or milliseconds";
-    const EXAMPLE: &'static str = "30s";
-
-    fn of_text(text: &str) -> Result<u32, ValueError> {
-        values::ttr_ms(text)
-    }
-
-    fn of_number(number: u64) -> Option<u32> {
-        values::ttr_of(number).ok()
-    }
-}
-
-impl Kind for Wait {
-    type Value = u64;
-    type Error = ValueError;
-    const EXPECTED: &'static str = "a duration up to 1h such as \"30s\"";
-    const EXAMPLE: &'static str = "30s";
-
-    fn of_text(text: &str) -> Result<u64, ValueError> {
-        values::wait_ms(text)
-    }
-}
-
-impl Kind for Time {
+impl Text for Time {
     type Value = Millis;
     type Error = ValueError;
-    const EXPECTED: &'static str = "a time such as \"2030-12-24T18:00:00Z\", or milliseconds since 1970";
+    const EXPECTED: &'static str = "a time such as \"2030-12-24T18:00:00Z\"";
     const EXAMPLE: &'static str = "2030-12-24T18:00:00Z";
+    const FORM: Form = Form::DateTime;
 
     fn of_text(text: &str) -> Result<Millis, ValueError> {
-        // In a query a number is a text.
-        text.parse().map(Millis).or_else(|_| values::time(text))
-    }
-
-    fn of_number(number: u64) -> Option<Millis> {
-        Some(Millis(number))
+        values::time(text)
     }
 }
 
-impl Kind for TimeOrDelay {
+impl Text for TimeOrDelay {
     type Value = When;
     type Error = ValueError;
     const EXPECTED: &'static str = "a duration such as \"2h\", or a time such as \"2030-12-24T18:00:00Z\"";
     const EXAMPLE: &'static str = "2h";
 
     fn of_text(text: &str) -> Result<When, ValueError> {
-        values::time(text).map(When::At).or_else(|_| values::delay_ms(text).map(When::After))
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        match values::time(text) {
+            Err(bare) if is_number => Err(bare),
+            Err(_) => values::delay_ms(text).map(When::After),
+            Ok(at) => Ok(When::At(at)),
+        }
     }
 }
 
-impl Kind for Waits {
+impl Text for Waits {
     type Value = Backoff;
     type Error = ValueError;
     const EXPECTED: &'static str = "waits such as \"10s\", \"1s..10m\" or \"10s,30s,2m\"";
@@ -153,89 +187,246 @@ impl Kind for Waits {
     }
 }
 
-impl Kind for Topic {
+impl Text for Topic {
     type Value = TopicName;
     type Error = NameError;
     const EXPECTED: &'static str = "a topic's name";
     const EXAMPLE: &'static str = "orders";
+    const FORM: Form = Form::Bytes(TOPIC_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<TopicName, NameError> {
         text.parse()
     }
 }
 
-impl Kind for JobKey {
+impl Text for JobKey {
     type Value = Key;
     type Error = NameError;
     const EXPECTED: &'static str = "a key";
     const EXAMPLE: &'static str = "order-17";
+    const FORM: Form = Form::Bytes(KEY_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<Key, NameError> {
         text.parse()
     }
 }
 
-impl Kind for Number {
-    type Value = u32;
-    type Error = std::num::ParseIntError;
-    const EXPECTED: &'static str = "a number from 0 to 4294967295";
-    const EXAMPLE: &'static str = "3";
+impl Text for LeaseText {
+    type Value = Lease;
+    type Error = LeaseParseError;
+    const EXPECTED: &'static str = "a lease such as \"42-7\"";
+    const EXAMPLE: &'static str = "42-7";
+    const FORM: Form = Form::Pattern("^[0-9]+-[0-9]+$");
 
-    fn of_text(text: &str) -> Result<u32, Self::Error> {
-        text.parse()
-    }
-
-    fn of_number(number: u64) -> Option<u32> {
-        number.try_into().ok()
-    }
-}
-
-impl Kind for Flag {
-    type Value = bool;
-    type Error = std::str::ParseBoolError;
-    const EXPECTED: &'static str = "true or false";
-    const EXAMPLE: &'static str = "true";
-
-    fn of_text(text: &str) -> Result<bool, Self::Error> {
+    fn of_text(text: &str) -> Result<Lease, LeaseParseError> {
         text.parse()
     }
 }
 
-impl<'de, K: Kind> Deserialize<'de> for Field<K> {
+impl Text for Reason {
+    type Value = String;
+    type Error = ValueError;
+    const EXPECTED: &'static str = "a text";
+    const EXAMPLE: &'static str = "no such address";
+
+    fn of_text(text: &str) -> Result<String, ValueError> {
+        values::reason(text)
+    }
+}
+
+impl<'de, K: Text> Deserialize<'de> for Field<K> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(OfField(PhantomData::<K>))
+        struct OfText<K>(PhantomData<K>);
+
+        impl<K: Text> Visitor<'_> for OfText<K> {
+            type Value = Field<K>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(K::EXPECTED)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Field<K>, E> {
+                K::of_text(text).map(Field).map_err(E::custom)
+            }
+        }
+
+        source.deserialize_str(OfText(PhantomData))
     }
 }
 
-struct OfField<K>(PhantomData<K>);
+/// A visitor for whole numbers between two bounds.
+struct OfNumber(RangeInclusive<u64>);
 
-impl<K: Kind> Visitor<'_> for OfField<K> {
-    type Value = Field<K>;
+impl Visitor<'_> for OfNumber {
+    type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(K::EXPECTED)
+        write!(f, "a whole number from {} to {}", self.0.start(), self.0.end())
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Field<K>, E> {
-        let wrong = |error| E::custom(format_args!("expected {}: {error}", K::EXPECTED));
-        K::of_text(text).map(Field).map_err(wrong)
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Field<K>, E> {
-        let wrong = || E::custom(format_args!("expected {}", K::EXPECTED));
-        K::of_number(number).map(Field).ok_or_else(wrong)
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+        if self.0.contains(&number) {
+            return Ok(number);
+        }
+        Err(E::invalid_value(serde::de::Unexpected::Unsigned(number), &self))
     }
 }
 
-/// The schema of this type, for the `OpenAPI` document.
-pub(crate) fn schema<K: Kind>() -> RefOr<Schema> {
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_u64(OfNumber(MIN..=MAX)).map(Self)
+    }
+}
+
+impl<'de, B: Bounds> Deserialize<'de> for SpanMs<B> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_u64(OfNumber(B::MILLIS)).map(|millis| Self(millis, PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfFlag;
+
+        impl Visitor<'_> for OfFlag {
+            type Value = Flag;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true or false")
+            }
+
+            fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
+                Ok(Flag(flag))
+            }
+        }
+
+        source.deserialize_bool(OfFlag)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Several<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfList<T>(PhantomData<T>);
+
+        impl<'de, T: DeserializeOwned> Visitor<'de> for OfList<T> {
+            type Value = Several<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Several<T>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = sequence.next_element()? {
+                    all.push(one);
+                }
+                Ok(Several(all))
+            }
+        }
+
+        source.deserialize_seq(OfList(PhantomData))
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+    /// The number, where the bounds say that it fits.
+    pub(crate) fn narrow(self) -> u32 {
+        const { assert!(MAX <= u32::MAX as u64, "it does not fit") };
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<B: Bounds> SpanMs<B> {
+    /// The duration in milliseconds.
+    pub(crate) fn millis(&self) -> u64 {
+        self.0
+    }
+}
+
+/// A duration that may be a text, or a number of milliseconds under the name with `_ms`.
+///
+/// # Errors
+///
+/// If it is both.
+pub(crate) fn either<B: Bounds>(
+    name: &str,
+    text: Option<&Field<Span<B>>>,
+    millis: Option<&SpanMs<B>>,
+) -> Result<Option<u64>, Problem> {
+    match (text, millis) {
+        (Some(_), Some(_)) => {
+            Err(Problem::at_pointer(&format!("/{name}_ms"), format!("give {name} or {name}_ms, not both")))
+        }
+        (text, millis) => Ok(text.map(|text| text.0).or(millis.map(|millis| millis.0))),
+    }
+}
+
+/// A point in time that may be a text, or a number of milliseconds since 1970 under the name with `_ms`.
+///
+/// # Errors
+///
+/// If it is both.
+pub(crate) fn either_time(
+    name: &str,
+    text: Option<&Field<Time>>,
+    millis: Option<TimeMs>,
+) -> Result<Option<Millis>, Problem> {
+    match (text, millis) {
+        (Some(_), Some(_)) => {
+            Err(Problem::at_pointer(&format!("/{name}_ms"), format!("give {name} or {name}_ms, not both")))
+        }
+        (text, millis) => Ok(text.map(|text| text.0).or(millis.map(|millis| Millis(millis.0)))),
+    }
+}
+
+/// The schema of an optional text of this type, for the `OpenAPI` document. `null` is the same as nothing.
+pub(crate) fn schema<K: Text>() -> RefOr<Schema> {
+    text_schema::<K>().schema_type(optional(Type::String)).into()
+}
+
+fn optional(of: Type) -> SchemaType {
+    SchemaType::from_iter([of, Type::Null])
+}
+
+fn text_schema<K: Text>() -> ObjectBuilder {
     let text = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(K::EXPECTED))
         .examples([serde_json::Value::from(K::EXAMPLE)]);
-    if K::of_number(1000).is_none() {
-        return text.into();
+    match K::FORM {
+        Form::Any => text,
+        Form::Pattern(pattern) => text.pattern(Some(pattern)),
+        Form::DateTime => text
+            .format(Some(utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::DateTime))),
+        Form::Bytes(most) => text.min_length(Some(1)).max_length(Some(most)),
     }
-    let number = ObjectBuilder::new().schema_type(Type::Integer);
-    OneOfBuilder::new().item(text).item(number).into()
+}
+
+/// The schema of a number of milliseconds within these bounds.
+pub(crate) fn schema_ms<B: Bounds>() -> RefOr<Schema> {
+    numbers(&B::MILLIS)
+}
+
+/// The schema of a number within these bounds.
+pub(crate) fn schema_number<const MIN: u64, const MAX: u64>() -> RefOr<Schema> {
+    numbers(&(MIN..=MAX))
+}
+
+/// The schema of a point in time in milliseconds.
+pub(crate) fn schema_time_ms() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(optional(Type::Integer))
+        .minimum(Some(0))
+        .description(Some("milliseconds since 1970"))
+        .into()
+}
+
+/// The schema of a list of topics.
+pub(crate) fn schema_topics() -> RefOr<Schema> {
+    ArrayBuilder::new().items(text_schema::<Topic>()).min_items(Some(1)).into()
+}
+
+fn numbers(range: &RangeInclusive<u64>) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(optional(Type::Integer)).minimum(Some(*range.start()));
+    number.maximum(Some(*range.end())).into()
 }

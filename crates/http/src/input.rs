@@ -1,12 +1,13 @@
-//! The input of a request: its body as JSON, its query, the parts of its path. Errors become problems.
+//! The input of a request: its body as JSON, its query, the parts of its path. Errors name the field.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use axum::RequestPartsExt as _;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
@@ -14,10 +15,13 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use tokio::time::timeout;
 
 use super::connection::{HttpConnection, connection};
-use super::problem::Problem;
+use super::problem::{Place, Problem};
+use super::query_value::QueryValue;
+use super::wording;
 use adjourn_protocol::ErrorCode;
 
 /// The maximum length of a body that is not a push, in bytes.
@@ -29,39 +33,141 @@ const BODY_COPIES: usize = 2;
 /// A request's body must be complete within this time.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The JSON body of a request. Without a body, the default value.
+/// The JSON body of a request.
 pub(crate) struct JsonBody<T>(pub T);
+
+/// The JSON body of a request that may have none: then it is the same as `{}`.
+pub(crate) struct MaybeJson<T>(pub T);
 
 /// The query of a request.
 pub(crate) struct QueryOf<T>(pub T);
 
+/// The parameters of a query, or other values that come as text: each name with its values.
+#[derive(Default)]
+pub(crate) struct Pairs(BTreeMap<String, Vec<String>>);
+
 /// The only variable part of a path.
 pub(crate) struct Part<T>(pub T);
+
+/// A number in a path.
+pub(crate) struct Number(pub u64);
+
+/// Not a number.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a whole number")]
+pub(crate) struct NumberError;
+
+impl FromStr for Number {
+    type Err = NumberError;
+
+    fn from_str(text: &str) -> Result<Self, NumberError> {
+        text.parse().map(Self).map_err(|_| NumberError)
+    }
+}
 
 /// The two variable parts of a path.
 pub(crate) struct Parts2<T, U>(pub T, pub U);
 
-impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for JsonBody<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let connection = connection(request.extensions())?;
-        let (parts, body) = request.into_parts();
-        let bytes = read(body, SMALL_BYTES_MAX, &connection).await?;
-        if bytes.is_empty() {
-            return Ok(Self(T::default()));
-        }
-        check_json(&parts.headers)?;
-        of_json(&bytes).map(Self)
+        let text = json_text(request).await?;
+        let text = text.ok_or_else(|| Problem::malformed("the request has no body: send JSON"))?;
+        of_json(&text).map(Self)
     }
 }
 
-impl<S: Send + Sync, T: DeserializeOwned + 'static> FromRequestParts<S> for QueryOf<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for MaybeJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let text = json_text(request).await?;
+        of_json(text.as_deref().unwrap_or(b"{}")).map(Self)
+    }
+}
+
+/// The text of a JSON body; `None` if there is none.
+async fn json_text(request: Request) -> Result<Option<Bytes>, Problem> {
+    let connection = connection(request.extensions())?;
+    let (parts, body) = request.into_parts();
+    let bytes = read(body, SMALL_BYTES_MAX, &connection).await?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    check_json(&parts.headers)?;
+    Ok(Some(bytes))
+}
+
+impl Pairs {
+    /// The parameters of a query.
+    pub(crate) fn of_query(query: &str) -> Self {
+        let mut pairs = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            pairs.add(name.into_owned(), value.into_owned());
+        }
+        pairs
+    }
+
+    /// Adds a value.
+    pub(crate) fn add(&mut self, name: String, value: String) {
+        self.0.entry(name).or_default().push(value);
+    }
+
+    /// True if there is a value of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The first name, if there is any.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.0.keys().next().map(String::as_str)
+    }
+
+    /// Takes out the values of these names.
+    pub(crate) fn split(&mut self, names: &[&str]) -> Self {
+        Self(names.iter().filter_map(|name| self.0.remove_entry(*name)).collect())
+    }
+
+    /// Reads all values.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not valid, or its name is not known. `place` makes the place of a name.
+    pub(crate) fn read<'de, T: Deserialize<'de>>(
+        self,
+        place: impl Fn(String) -> Place,
+    ) -> Result<T, Problem> {
+        let pairs = self.0.into_iter().map(|(name, values)| (name, QueryValue::new(values)));
+        let source = MapDeserializer::<_, serde::de::value::Error>::new(pairs);
+        serde_path_to_error::deserialize(source).map_err(|error| {
+            let (name, detail) = wording::of(&error.inner().to_string());
+            let path = error.path().iter().find_map(|segment| match segment {
+                serde_path_to_error::Segment::Map { key } => Some(key.clone()),
+                _ => None,
+            });
+            match name.or(path) {
+                Some(name) => Problem::at(place(name), detail),
+                None => Problem::malformed(detail),
+            }
+        })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Pairs {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let query = parts.extract::<Query<T>>().await;
-        query.map(|Query(query)| Self(query)).map_err(|error| wrong(&error.body_text()))
+        Ok(Self::of_query(parts.uri.query().unwrap_or_default()))
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let pairs = Pairs::of_query(parts.uri.query().unwrap_or_default());
+        pairs.read(Place::Parameter).map(Self)
     }
 }
 
@@ -73,8 +179,9 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let Path(text) = parts.extract::<Path<String>>().await.map_err(|error| wrong(&error.body_text()))?;
-        text.parse().map(Self).map_err(|error| wrong(&error))
+        let Path(pairs) = parts.extract::<Path<Vec<(String, String)>>>().await.map_err(not_text)?;
+        let [(name, text)] = &pairs[..] else { return Err(Problem::malformed("the path has another form")) };
+        part(name, text).map(Self)
     }
 }
 
@@ -87,11 +194,23 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let Path((first, second)) =
-            parts.extract::<Path<(String, String)>>().await.map_err(|error| wrong(&error.body_text()))?;
-        let first = first.parse().map_err(|error| wrong(&error))?;
-        second.parse().map(|second| Self(first, second)).map_err(|error| wrong(&error))
+        let Path(pairs) = parts.extract::<Path<Vec<(String, String)>>>().await.map_err(not_text)?;
+        let [(first, one), (second, two)] = &pairs[..] else {
+            return Err(Problem::malformed("the path has another form"));
+        };
+        Ok(Self(part(first, one)?, part(second, two)?))
     }
+}
+
+fn part<T: FromStr<Err: fmt::Display>>(name: &str, text: &str) -> Result<T, Problem> {
+    text.parse().map_err(|error: T::Err| {
+        let (_, detail) = wording::of(&error.to_string());
+        Problem::at(Place::Path(name.to_owned()), detail)
+    })
+}
+
+fn not_text(_: axum::extract::rejection::PathRejection) -> Problem {
+    Problem::malformed("the path is not UTF-8: escape bytes as %XX")
 }
 
 /// Reads a whole body of at most this size. Memory is taken for what has arrived, not for what was announced.
@@ -105,7 +224,7 @@ pub(crate) async fn read(
     connection: &HttpConnection,
 ) -> Result<Bytes, Problem> {
     let too_large = || {
-        let message = format!("the request has more than {bytes_max} bytes: send less at once");
+        let message = format!("the request's body has more than {bytes_max} bytes: send less at once");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message)
     };
     if body.size_hint().lower() > bytes_max as u64 {
@@ -140,10 +259,46 @@ pub(crate) async fn read(
 ///
 /// # Errors
 ///
-/// If it is not of this type: the problem names the place.
+/// If it is not JSON, or not of this type: the problem names the field.
 pub(crate) fn of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Problem::malformed(format!("the JSON is not as it should be: {error}")))
+    let mut source = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut source);
+    let read = read.map_err(|error| {
+        let path = pointer(error.path());
+        let error = error.into_inner();
+        if !error.is_data() {
+            return not_json(&error);
+        }
+        let text = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let (name, detail) = wording::of(text.strip_suffix(&place).unwrap_or(&text));
+        // The path of an unknown or missing field ends at its object.
+        let pointer = match name {
+            Some(name) if !path.ends_with(&segment(&name)) => path + &segment(&name),
+            _ => path,
+        };
+        Problem::at(Place::Pointer(pointer), detail)
+    })?;
+    source.end().map_err(|error| not_json(&error))?;
+    Ok(read)
+}
+
+fn not_json(error: &serde_json::Error) -> Problem {
+    Problem::malformed(format!("the request's body is not JSON: {error}"))
+}
+
+/// A path as a JSON pointer ([RFC 6901](https://www.rfc-editor.org/rfc/rfc6901)).
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    let segments = path.iter().filter_map(|part| match part {
+        serde_path_to_error::Segment::Seq { index } => Some(format!("/{index}")),
+        serde_path_to_error::Segment::Map { key } => Some(segment(key)),
+        _ => None,
+    });
+    segments.collect()
+}
+
+fn segment(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Checks that the content type is JSON. A browser asks before it lets a page send that to another site.
@@ -159,12 +314,8 @@ pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message))
 }
 
-/// The content type, without parameters.
-pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+/// The content type in lower case, without parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
-    said.split(';').next().unwrap_or_default().trim()
-}
-
-fn wrong(error: &dyn fmt::Display) -> Problem {
-    Problem::malformed(error.to_string())
+    said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

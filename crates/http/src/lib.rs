@@ -7,31 +7,34 @@
 mod api;
 mod caller;
 mod connection;
+mod cors;
 mod dialects;
+mod document;
+mod exposition;
 mod fields;
 mod input;
 mod listener;
 mod memory;
 mod patience;
 mod problem;
+mod query_value;
 mod streams;
 mod watch;
+mod wording;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode, Uri};
-use axum::routing::get;
 use jiff::tz::TimeZone;
 use tracing::{info, warn};
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
 
 use self::caller::HttpState;
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
+pub use self::document::openapi;
 use self::listener::Site;
 use self::problem::Problem;
 use adjourn_alerts::Alerts;
@@ -49,6 +52,10 @@ pub struct Http {
     php_delayqueue: Option<(Port, TimeZone)>,
     /// The host names of this server, for callers that need no token.
     hosts: Arc<[String]>,
+    /// The origins of pages that may use the JSON API.
+    cors_origins: Vec<String>,
+    /// How long the connection of an admitted caller may be idle.
+    keep_alive: Duration,
     /// The token of callers of older queues that show none.
     dialects_token: Option<String>,
 }
@@ -77,8 +84,10 @@ impl Http {
         let told = config.client_address.as_deref().and_then(|address| address.rsplit_once(':'));
         let told = told.map(|(host, _)| host.to_ascii_lowercase());
         let hosts = config.http_hosts.iter().cloned().chain(told).collect();
+        let cors_origins = config.http_cors_origins.clone();
+        let keep_alive = Duration::from_millis(config.http_keep_alive_ms);
         let dialects_token = config.dialects_token.clone();
-        Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, dialects_token })
+        Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, cors_origins, keep_alive, dialects_token })
     }
 
     /// All addresses.
@@ -128,21 +137,21 @@ impl Http {
                 .accept(port, move |accepted| php_delayqueue::serve(accepted, state.clone(), zone.clone()))?;
             info!(%address, "listening for producers of php-delayqueue");
         }
+        let site = |router, is_open: bool| {
+            let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
+            Site::new(router, &local, hosts, self.keep_alive)
+        };
+        let api = site(router(state), need_no_token).with_origins(&self.cors_origins);
+        let ouqiang = site(ouqiang::router(older.clone()), older_need_none).refusing(ouqiang::refusal);
+        let youzan = site(youzan::router(older), older_need_none).refusing(youzan::refusal);
         let sites = [
-            (self.api, router(state), need_no_token, "listening for HTTP"),
-            (
-                self.ouqiang,
-                ouqiang::router(older.clone()),
-                older_need_none,
-                "listening for callers of ouqiang/delay-queue",
-            ),
-            (self.youzan, youzan::router(older), older_need_none, "listening for callers of Youzan's queue"),
+            (self.api, api, "listening for HTTP"),
+            (self.ouqiang, ouqiang, "listening for callers of ouqiang/delay-queue"),
+            (self.youzan, youzan, "listening for callers of Youzan's queue"),
         ];
-        for (port, router, is_open, told) in sites {
+        for (port, site, told) in sites {
             let Some(port) = port else { continue };
             let address = port.address;
-            let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
-            let site = Site::new(router, &local, hosts);
             local.accept(port, move |accepted| site.clone().serve(accepted))?;
             info!(%address, "{told}");
         }
@@ -165,36 +174,10 @@ async fn dialect(
     Ok(Some(port))
 }
 
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "Adjourn",
-    description = "A persistent delay queue: push a job with a due time; when it comes, one consumer holds the job."
-))]
-struct Document;
-
-/// All routes.
+/// All routes of the API.
 fn router(state: HttpState) -> Router {
-    let (router, document) = api_and_document();
-    let document: Arc<str> = document.to_pretty_json().unwrap_or_default().into();
-    let shown = move || std::future::ready(([(CONTENT_TYPE, "application/json")], document.to_string()));
-    router
-        .route("/v1/openapi.json", get(shown))
-        .route("/metrics", get(watch::metrics))
-        .route("/healthz", get(watch::health))
-        .route("/readyz", get(watch::readiness))
-        .fallback(no_route)
-        .method_not_allowed_fallback(no_method)
-        .with_state(state)
-}
-
-/// The routes of the JSON API, and the document that describes them.
-fn api_and_document() -> (Router<HttpState>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Document::openapi()).merge(api::routes()).split_for_parts()
-}
-
-/// The `OpenAPI` 3.1 document of the JSON API, as JSON.
-pub fn openapi() -> String {
-    api_and_document().1.to_pretty_json().unwrap_or_default()
+    let (router, _) = document::routes().split_for_parts();
+    router.fallback(no_route).method_not_allowed_fallback(no_method).with_state(state)
 }
 
 async fn no_route(uri: Uri) -> Problem {

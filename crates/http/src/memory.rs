@@ -1,9 +1,11 @@
 //! The memory of requests and answers, taken from the node's [account](adjourn_server::MemoryShare): for bodies as they
 //! arrive, for answers until they are written.
 
+use std::str::Utf8Chunk;
+
 use axum::body::{Body, HttpBody as _};
 use axum::http::Method;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 
@@ -37,8 +39,13 @@ pub(super) fn with_memory(bytes: Bytes, memory: HeldMemory) -> Bytes {
 }
 
 /// The answer to the request under way, with its memory until it is written. A large one is not sent without memory: then a
-/// caller that has changed something does not know the result, and may ask again.
-pub(super) async fn answer(response: Response, connection: &HttpConnection, method: &Method) -> Response {
+/// caller that has changed something does not know the result, and may ask again. `refuse` tells it.
+pub(super) async fn answer(
+    response: Response,
+    connection: &HttpConnection,
+    method: &Method,
+    refuse: fn(Problem) -> Response,
+) -> Response {
     let Some(bytes) = response.body().size_hint().exact() else { return response };
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let (mut memory, has_room) = connection.answered(bytes);
@@ -47,7 +54,7 @@ pub(super) async fn answer(response: Response, connection: &HttpConnection, meth
     }
     if !has_room && bytes > SMALL_BYTES {
         let applied = if method.is_safe() { Applied::No } else { Applied::Unknown };
-        return Problem::from(ErrorReply { applied, ..busy() }).into_response();
+        return refuse(Problem::from(ErrorReply { applied, ..busy() }));
     }
     if !has_room {
         memory.add_up_to(bytes);
@@ -79,15 +86,19 @@ fn text_bytes_at_most(text: &[u8]) -> usize {
         // Escaped by some of the older queues' protocols.
         0..=0x1f | b'<' | b'>' | b'&' => 6,
         b'"' | b'\\' => 2,
-        // Invalid UTF-8 is replaced by a character of three bytes.
         0x80.. => 3,
         _ => 1,
     };
-    text.iter().map(escaped).sum()
+    // Invalid UTF-8 is replaced by an escape of six bytes.
+    let of_chunk = |chunk: Utf8Chunk<'_>| {
+        chunk.valid().as_bytes().iter().map(escaped).sum::<usize>() + 6 * chunk.invalid().len()
+    };
+    text.utf8_chunks().map(of_chunk).sum()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::dialects::quoted;
     use super::*;
     use adjourn_json::DeliveredJson;
     use adjourn_types::limits::TOPIC_BYTES_MAX;
@@ -126,10 +137,11 @@ mod tests {
 
     #[test]
     fn no_text_is_longer_in_json() {
-        for text in ["plain", "\u{1}\n\u{7f}", "\"\\", "grün, 日本", "<b>&amp;</b>"] {
-            let json = serde_json::to_string(text).expect("JSON");
-            let as_go_writes = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-            assert!(as_go_writes.len() - 2 <= text_bytes_at_most(text.as_bytes()), "{as_go_writes}");
+        for text in ["plain", "\u{1}\n\u{7f}", "\"\\", "grün, 日本", "<b>&amp;</b>", "\u{2028}"] {
+            for json in [serde_json::to_string(text).expect("JSON"), quoted(text.as_bytes())] {
+                assert!(json.len() - 2 <= text_bytes_at_most(text.as_bytes()), "{json}");
+            }
         }
+        assert_eq!(quoted(&[255; 7]).len() - 2, text_bytes_at_most(&[255; 7]));
     }
 }

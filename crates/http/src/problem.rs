@@ -1,5 +1,7 @@
 //! Errors of requests: `application/problem+json` (RFC 9457), with the fields of the binary protocol's errors.
 
+use std::fmt;
+
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -17,12 +19,46 @@ const NO_LEADER_RETRY_MS: u32 = 500;
 pub(crate) struct Problem {
     status: StatusCode,
     error: ErrorReply,
+    /// The field that is wrong, and what is wrong with it.
+    field: Option<Box<(Place, String)>>,
     /// The existing job that prevents it.
     job: Option<JobId>,
 }
 
-/// A problem as it is written.
+/// Where a value stands in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the body: a JSON pointer.
+    Pointer(String),
+    /// In the query.
+    Parameter(String),
+    /// In a header.
+    Header(String),
+    /// In the path.
+    Path(String),
+}
+
+/// What is wrong with a field.
 #[derive(Serialize, ToSchema)]
+#[schema(as = FieldError)]
+pub(crate) struct FieldErrorJson {
+    /// Where it stands in the body: a JSON pointer (RFC 6901).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "/1/ttr")]
+    pub pointer: Option<String>,
+    /// Its name in the query or in the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
+    /// Its name among the headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// Why a request was refused.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
 pub(crate) struct ProblemJson {
     /// `urn:adjourn:` and the code.
     #[serde(rename = "type")]
@@ -34,7 +70,7 @@ pub(crate) struct ProblemJson {
     pub status: u16,
     /// One sentence for a person: the error and its remedy.
     pub detail: String,
-    /// The error's name in the binary protocol.
+    /// The error's name, by which programs decide. protocol.md lists all.
     #[schema(example = "KEY_EXISTS")]
     pub code: &'static str,
     /// Whether the same request may succeed later, as it is.
@@ -44,7 +80,10 @@ pub(crate) struct ProblemJson {
     /// Try again after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u32>,
-    /// The job that is in the way.
+    /// The fields that are wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldErrorJson>,
+    /// The existing job that prevents it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
 }
@@ -52,12 +91,48 @@ pub(crate) struct ProblemJson {
 impl Problem {
     /// A problem that does not come from the queue.
     pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { status, error: ErrorReply::new(code, message), job: None }
+        Self { status, error: ErrorReply::new(code, message), field: None, job: None }
     }
 
     /// A request that is not valid.
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ErrorCode::Malformed, message)
+    }
+
+    /// A request with a field that is not valid.
+    pub(crate) fn at(place: Place, detail: impl Into<String>) -> Self {
+        Self { field: Some(Box::new((place, detail.into()))), ..Self::malformed("") }
+    }
+
+    /// A JSON body with a field that is not valid.
+    pub(crate) fn at_pointer(pointer: &str, detail: impl Into<String>) -> Self {
+        Self::at(Place::Pointer(pointer.to_owned()), detail)
+    }
+
+    /// The same problem of a field within another one.
+    pub(crate) fn within(self, outer: &str) -> Self {
+        self.elsewhere(|name| Place::Pointer(format!("{outer}/{name}")))
+    }
+
+    /// The same problem of an element of a list.
+    pub(crate) fn of_element(self, index: usize) -> Self {
+        let (pointer, detail) = match self.field.map(|field| *field) {
+            Some((Place::Pointer(pointer), detail)) => (pointer, detail),
+            _ => (String::new(), self.error.message.clone()),
+        };
+        let field = (Place::Pointer(format!("/{index}{pointer}")), detail);
+        Self { field: Some(Box::new(field)), ..self }
+    }
+
+    /// The same problem of a field that came elsewhere than in the body: `place` makes the place of its name.
+    pub(crate) fn elsewhere(self, place: impl Fn(String) -> Place) -> Self {
+        let field = self.field.map(|field| match *field {
+            (Place::Pointer(pointer), detail) => {
+                Box::new((place(pointer.trim_start_matches('/').to_owned()), detail))
+            }
+            elsewhere => Box::new(elsewhere),
+        });
+        Self { field, ..self }
     }
 
     /// The same problem with another status.
@@ -77,7 +152,10 @@ impl Problem {
             kind: format!("urn:adjourn:{code}"),
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
-            detail: message.clone(),
+            detail: match self.field.as_deref() {
+                Some((place, detail)) => format!("{place}: {detail}"),
+                None => message.clone(),
+            },
             code: code.name(),
             retryable: self.error.retryable(),
             applied: match applied {
@@ -85,7 +163,30 @@ impl Problem {
                 Applied::Unknown => "unknown",
             },
             retry_after_ms: (*retry_after_ms > 0).then_some(*retry_after_ms),
+            errors: self.field.iter().map(|field| FieldErrorJson::new(&field.0, &field.1)).collect(),
             job: self.job.map(|job| job.0),
+        }
+    }
+}
+
+impl FieldErrorJson {
+    fn new(place: &Place, detail: &str) -> Self {
+        let none = Self { pointer: None, parameter: None, header: None, detail: detail.to_owned() };
+        match place.clone() {
+            Place::Pointer(pointer) => Self { pointer: Some(pointer), ..none },
+            Place::Parameter(name) | Place::Path(name) => Self { parameter: Some(name), ..none },
+            Place::Header(name) => Self { header: Some(name), ..none },
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pointer(pointer) if pointer.is_empty() => f.write_str("the body"),
+            Self::Pointer(name) | Self::Parameter(name) | Self::Header(name) | Self::Path(name) => {
+                f.write_str(name)
+            }
         }
     }
 }
@@ -96,7 +197,7 @@ impl From<ErrorReply> for Problem {
         if matches!(error.code, ErrorCode::NotLeader | ErrorCode::NoLeader) {
             error.retry_after_ms = error.retry_after_ms.max(NO_LEADER_RETRY_MS);
         }
-        Self { status: status_of(error.code), error, job: None }
+        Self { status: status_of(error.code), error, field: None, job: None }
     }
 }
 
@@ -128,7 +229,8 @@ pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
         ErrorCode::Malformed => StatusCode::BAD_REQUEST,
         ErrorCode::Unsupported => StatusCode::NOT_IMPLEMENTED,
         ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorCode::Unauthorised => StatusCode::FORBIDDEN,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorCode::Forbidden => StatusCode::FORBIDDEN,
         ErrorCode::Invalid | ErrorCode::ExpiresBeforeDue | ErrorCode::SequenceReused => {
             StatusCode::UNPROCESSABLE_ENTITY
         }

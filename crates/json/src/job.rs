@@ -1,19 +1,27 @@
 //! Jobs as JSON.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Serialize, Serializer};
-use utoipa::ToSchema;
+use serde_json::value::RawValue;
+use utoipa::openapi::schema::{ArrayBuilder, Discriminator, ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::values::{backoff_text, spelled, time_text};
 use adjourn_protocol::{Delivered, JobReport};
-use adjourn_types::{Attributes, JobId, JobState, Key, Millis, When};
+use adjourn_types::{Attributes, JobId, JobState, Key, Millis, States, When};
 
-/// A job that is leased to whoever asked.
+/// The header that states the type of a job's body.
+pub const CONTENT_TYPE: &str = "content-type";
+
+/// A job that is leased to the caller.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LeasedJob)]
 pub struct DeliveredJson<'a> {
     /// Its id.
     pub id: u64,
@@ -43,31 +51,41 @@ pub struct DeliveredJson<'a> {
 
 /// A job as the queue has it.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LivingJob)]
 pub struct ReportJson<'a> {
     /// Its id.
     pub id: u64,
-    /// delayed, ready, reserved, buried or finished.
-    #[schema(example = "delayed")]
+    /// delayed, ready, reserved or buried.
+    #[schema(schema_with = living_states)]
     pub state: String,
     /// Its topic.
     pub topic: &'a str,
-    /// The user's own id.
-    pub key: Option<&'a str>,
-    /// A lower number is reserved first.
-    pub priority: u32,
     /// How often it was reserved.
     pub attempts: u32,
-    /// When it is, or was, due.
-    #[schema(format = DateTime)]
-    pub due: String,
-    /// How long a lease on it lasts, in milliseconds.
-    pub ttr_ms: u32,
     /// How much of its lease is left, in milliseconds; 0 when it is not reserved.
     pub ttr_left_ms: u32,
     /// Why it is buried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buried: Option<String>,
-    /// When it expires: a time, or a duration after it is due.
+    /// The rest.
+    #[serde(flatten)]
+    pub details: DetailsJson<'a>,
+}
+
+/// What the queue has of a job, besides where it stands.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JobDetails)]
+pub struct DetailsJson<'a> {
+    /// The user's own id.
+    pub key: Option<&'a str>,
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// When it is, or was, due.
+    #[schema(format = DateTime)]
+    pub due: String,
+    /// How long a lease on it lasts, in milliseconds.
+    pub ttr_ms: u32,
+    /// When it expires: a time, or a duration after its push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
     /// How often it may be attempted.
@@ -91,13 +109,9 @@ pub struct ReportJson<'a> {
     /// The session that had the last lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_by: Option<u64>,
-    /// What the last release or bury said.
+    /// The reason of the last release or bury.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
-    /// When it was finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
-    pub finished: Option<String>,
     /// Its headers: a text, or a list if the name was repeated.
     #[schema(value_type = BTreeMap<String, HeaderJson>)]
     pub headers: BTreeMap<&'a str, HeaderJson<'a>>,
@@ -109,13 +123,14 @@ pub struct ReportJson<'a> {
     pub body: Option<BodyJson<'a>>,
 }
 
-/// A job that was finished a short time ago and is not remembered.
+/// A finished job.
 #[derive(Serialize, ToSchema)]
+#[schema(as = FinishedJob)]
 pub struct FinishedJson<'a> {
     /// Its id.
     pub id: u64,
     /// finished.
-    #[schema(example = "finished")]
+    #[schema(schema_with = finished_state)]
     pub state: String,
     /// Its topic.
     pub topic: &'a str,
@@ -125,20 +140,25 @@ pub struct FinishedJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub finished: Option<String>,
+    /// The rest, if the job is remembered.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub details: Option<DetailsJson<'a>>,
 }
 
-/// A job that is there, or was a short time ago.
-#[derive(Serialize, ToSchema)]
+/// A job that is there, or was a short time ago. `state` says which.
+#[derive(Serialize)]
 #[serde(untagged)]
 pub enum JobJson<'a> {
-    /// It is there, or is remembered.
-    There(Box<ReportJson<'a>>),
-    /// It was finished a short time ago.
-    Finished(FinishedJson<'a>),
+    /// It is there.
+    Living(Box<ReportJson<'a>>),
+    /// It was finished a short time ago, or is remembered.
+    Finished(Box<FinishedJson<'a>>),
 }
 
-/// What a change left of a job.
+/// A job after a change.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ChangedJob)]
 pub struct ChangedJson {
     /// Its id.
     pub id: u64,
@@ -150,20 +170,30 @@ pub struct ChangedJson {
     pub due: String,
 }
 
-/// JSON has no bytes: a body that is text stands as it is, any other in base64 under another name.
+/// A body as JSON: JSON as what it is, a text as a string, anything else in base64 under another name.
 #[derive(Serialize, ToSchema)]
-pub enum BodyJson<'a> {
+#[schema(as = JobBody)]
+pub struct BodyJson<'a> {
+    /// JSON, if the job's header `content-type` says so; else text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub body: Option<BodyValue<'a>>,
+    /// Anything else, in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_base64: Option<String>,
+}
+
+/// A body that JSON can show.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum BodyValue<'a> {
     /// UTF-8.
-    #[serde(rename = "body")]
     Text(&'a str),
-    /// Anything else.
-    #[serde(rename = "body_base64")]
-    Binary(String),
+    /// JSON, on one line.
+    Json(Cow<'a, RawValue>),
 }
 
 /// The values of one header: a text, or a list when the name was repeated.
-#[derive(ToSchema)]
-#[schema(value_type = Object)]
 pub struct HeaderJson<'a>(Vec<&'a str>);
 
 impl<'a> DeliveredJson<'a> {
@@ -179,7 +209,7 @@ impl<'a> DeliveredJson<'a> {
             due: time_text(job.due),
             ttr_left_ms: job.ttr_left_ms,
             headers: headers(&job.attributes),
-            body: BodyJson::of(&job.body),
+            body: BodyJson::of(&job.body, &job.attributes),
         }
     }
 }
@@ -187,29 +217,34 @@ impl<'a> DeliveredJson<'a> {
 impl<'a> JobJson<'a> {
     /// A job as `adjourn get` prints it; in a list mostly without its body.
     pub fn of(job: &'a JobReport, with_body: bool) -> Self {
-        let history = &job.history;
-        // Every existing or remembered job has a time to run.
-        if job.state == Some(JobState::Finished) && job.ttr_ms == 0 {
-            return Self::Finished(FinishedJson {
-                id: job.id.0,
-                state: state_text(job.state),
-                topic: job.topic.as_str(),
-                attempts: job.attempts,
-                finished: history.finished.map(time_text),
-            });
+        let (id, state, topic, attempts) =
+            (job.id.0, state_text(job.state), job.topic.as_str(), job.attempts);
+        if job.state == Some(JobState::Finished) {
+            let finished = job.history.finished.map(time_text);
+            // Every remembered job has a time to run.
+            let details = (job.ttr_ms > 0).then(|| DetailsJson::of(job, with_body));
+            return Self::Finished(Box::new(FinishedJson { id, state, topic, attempts, finished, details }));
         }
-        let policy = job.attributes.policy();
-        Self::There(Box::new(ReportJson {
-            id: job.id.0,
-            state: state_text(job.state),
-            topic: job.topic.as_str(),
-            key: job.key.as_ref().map(Key::as_str),
-            priority: job.priority,
-            attempts: job.attempts,
-            due: time_text(job.due),
-            ttr_ms: job.ttr_ms,
+        Self::Living(Box::new(ReportJson {
+            id,
+            state,
+            topic,
+            attempts,
             ttr_left_ms: job.ttr_left_ms,
             buried: job.buried.map(|reason| reason.to_string()),
+            details: DetailsJson::of(job, with_body),
+        }))
+    }
+}
+
+impl<'a> DetailsJson<'a> {
+    fn of(job: &'a JobReport, with_body: bool) -> Self {
+        let (history, policy) = (&job.history, job.attributes.policy());
+        Self {
+            key: job.key.as_ref().map(Key::as_str),
+            priority: job.priority,
+            due: time_text(job.due),
+            ttr_ms: job.ttr_ms,
             expires: policy.expires.map(|expires| match expires {
                 When::After(retention_ms) => spelled(retention_ms),
                 When::At(at) => time_text(at),
@@ -221,11 +256,69 @@ impl<'a> JobJson<'a> {
             reserved_last: history.reserved_last.map(time_text),
             held_by: history.held_by.map(|session| session.0),
             reason: history.reason.as_deref(),
-            finished: history.finished.map(time_text),
             headers: headers(&job.attributes),
             body_bytes: (!with_body).then_some(job.body_bytes),
-            body: with_body.then(|| BodyJson::of(&job.body)),
-        }))
+            body: with_body.then(|| BodyJson::of(&job.body, &job.attributes)),
+        }
+    }
+}
+
+fn living_states() -> Schema {
+    let names = States::ALL.iter().map(|state| state.to_string());
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
+}
+
+fn finished_state() -> Schema {
+    let name = [JobState::Finished.to_string()];
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(name)).into()
+}
+
+/// One of two schemas; the state tells which.
+impl PartialSchema for JobJson<'_> {
+    fn schema() -> RefOr<Schema> {
+        let living = Ref::from_schema_name(ReportJson::name());
+        let finished = Ref::from_schema_name(FinishedJson::name());
+        let of_state = States::WITH_FINISHED.iter().map(|state| {
+            let schema = if state == JobState::Finished { &finished } else { &living };
+            (state.to_string(), schema.ref_location.clone())
+        });
+        let discriminator = Discriminator::with_mapping("state", of_state);
+        OneOfBuilder::new()
+            .description(Some("A job that is there, or was a short time ago. `state` says which."))
+            .item(living.clone())
+            .item(finished.clone())
+            .discriminator(Some(discriminator))
+            .into()
+    }
+}
+
+impl ToSchema for JobJson<'_> {
+    fn name() -> Cow<'static, str> {
+        "Job".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        for (name, schema) in
+            [(ReportJson::name(), ReportJson::schema()), (FinishedJson::name(), FinishedJson::schema())]
+        {
+            schemas.push((name.into_owned(), schema));
+        }
+        ReportJson::schemas(schemas);
+        FinishedJson::schemas(schemas);
+    }
+}
+
+impl PartialSchema for HeaderJson<'_> {
+    fn schema() -> RefOr<Schema> {
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let several = ArrayBuilder::new().items(text());
+        OneOfBuilder::new().item(text()).item(several).into()
+    }
+}
+
+impl ToSchema for HeaderJson<'_> {
+    fn name() -> Cow<'static, str> {
+        "HeaderValue".into()
     }
 }
 
@@ -242,13 +335,36 @@ pub fn state_text(state: Option<JobState>) -> String {
 }
 
 impl<'a> BodyJson<'a> {
-    /// A body.
-    pub fn of(body: &'a Bytes) -> Self {
-        match std::str::from_utf8(body) {
-            Ok(text) => Self::Text(text),
-            Err(_) => Self::Binary(STANDARD.encode(body)),
-        }
+    /// The body of a job with these attributes.
+    pub fn of(body: &'a Bytes, attributes: &Attributes) -> Self {
+        let value = match std::str::from_utf8(body) {
+            Ok(text) if is_json(attributes) => json_value(text).unwrap_or(BodyValue::Text(text)),
+            Ok(text) => BodyValue::Text(text),
+            Err(_) => return Self { body: None, body_base64: Some(STANDARD.encode(body)) },
+        };
+        Self { body: Some(value), body_base64: None }
     }
+}
+
+fn is_json(attributes: &Attributes) -> bool {
+    let said = attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE));
+    said.is_some_and(|(_, said)| is_json_type(said))
+}
+
+/// True if a content type is JSON: `application/json`, or a type that ends in `+json`.
+pub fn is_json_type(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.contains('/') && essence.ends_with("+json"))
+}
+
+/// The text as JSON; `None` if it is not JSON. Answers are lines, so a line break becomes a space: within JSON it is always
+/// between values.
+fn json_value(text: &str) -> Option<BodyValue<'_>> {
+    if text.contains(['\n', '\r']) {
+        let line = text.replace(['\n', '\r'], " ");
+        return RawValue::from_string(line).ok().map(|value| BodyValue::Json(Cow::Owned(value)));
+    }
+    serde_json::from_str(text).ok().map(|value| BodyValue::Json(Cow::Borrowed(value)))
 }
 
 impl Serialize for HeaderJson<'_> {
@@ -364,17 +480,16 @@ mod tests {
         let history = JobHistory { finished: Some(Millis(3000)), ..with_history.history.clone() };
         let remembered = JobReport { state: Some(JobState::Finished), history, ..with_history };
         let line = json(&JobJson::of(&remembered, true));
-        let expected =
-            r#""reason":"no such address","finished":"1970-01-01T00:00:03.000Z","headers":{},"body":""}"#;
-        assert!(line.ends_with(expected), "{line}");
+        let expected = r#"{"id":9,"state":"finished","topic":"orders","attempts":5,"finished":"1970-01-01T00:00:03.000Z","key":null,"#;
+        assert!(line.starts_with(expected) && line.ends_with(r#""headers":{},"body":""}"#), "{line}");
         let line = json(&JobJson::of(&JobReport { ttr_ms: 0, ..remembered }, true));
         let expected = r#""attempts":5,"finished":"1970-01-01T00:00:03.000Z"}"#;
         assert_eq!(line, format!(r#"{{"id":9,"state":"finished","topic":"orders",{expected}"#));
         assert_eq!(
             json(&JobJson::of(&report, true)),
             concat!(
-                r#"{"id":9,"state":"buried","topic":"orders","key":null,"priority":1,"attempts":5,"#,
-                r#""due":"1970-01-01T00:00:00.000Z","ttr_ms":60000,"ttr_left_ms":0,"buried":"attempts used up","#,
+                r#"{"id":9,"state":"buried","topic":"orders","attempts":5,"ttr_left_ms":0,"buried":"attempts used up","#,
+                r#""key":null,"priority":1,"due":"1970-01-01T00:00:00.000Z","ttr_ms":60000,"#,
                 r#""expires":"1970-01-01T00:00:00.000Z","attempts_max":5,"backoff":"1s..10m","headers":{},"body":""}"#,
             )
         );

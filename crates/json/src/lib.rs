@@ -13,7 +13,11 @@ pub mod values;
 pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
 pub use connection::ConnectionJson;
 pub use job::{
-    BodyJson, ChangedJson, DeliveredJson, FinishedJson, HeaderJson, JobJson, ReportJson, state_text,
+    BodyJson, BodyValue, CONTENT_TYPE, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson,
+    JobJson, ReportJson, is_json_type, state_text,
 };
-pub use policy::{NONE, SettingError, TopicSettingsJson, defaults_text, setting_change, settings_text};
+pub use policy::{
+    NONE, SettingError, SettingsJson, TopicSettingsJson, defaults_text, setting_change, setting_of_json,
+    settings_text,
+};
 pub use stats::{PausableJson, StageJson, StatsJson, TopicJson, TotalsJson};

@@ -1,41 +1,60 @@
 //! A topic's policy as text: each setting as `adjourn topic set` takes it, and as JSON shows it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde::Serialize;
-use utoipa::ToSchema;
+use serde_json::Value;
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::values::{ValueError, backoff, backoff_text, delay_ms, spelled, ttr_ms};
 use adjourn_protocol::TopicSettings;
 use adjourn_types::limits::RATE_PER_SECOND_MAX;
 use adjourn_types::{
-    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, RetryDefaults, Setting, TopicName,
-    TopicPolicy,
+    CallBack, Late, LateAction, NameError, PolicyChange, PolicyError, RetryDefaults, Setting, SettingForm,
+    TopicName, TopicPolicy,
 };
 
-/// A topic's settings, by name. Each is written as `adjourn topic set` takes it.
+/// A topic: its counts and its settings.
 #[derive(Serialize, ToSchema)]
+#[schema(as = TopicSettings)]
 pub struct TopicSettingsJson<'a> {
     /// The topic.
     pub topic: &'a str,
-    /// Whether reserving is stopped.
+    /// Whether its jobs are not delivered.
     pub paused: bool,
-    /// Its jobs, in any state.
-    pub jobs: u64,
+    /// How many jobs it has that are not finished.
+    pub count: u64,
     /// Bytes of their bodies.
     pub bytes: u64,
     /// What is set.
-    #[schema(value_type = BTreeMap<String, String>, example = json!({"ttr": "30s", "attempts": "5", "late": "1h:drop"}))]
-    pub settings: BTreeMap<&'static str, String>,
-    /// The queue's defaults for what is not set.
-    #[schema(value_type = BTreeMap<String, String>, example = json!({"backoff": "1s..1h~20%"}))]
-    pub defaults: BTreeMap<&'static str, String>,
+    pub settings: SettingsJson,
+    /// The server's defaults for what is not set.
+    pub defaults: SettingsJson,
 }
 
-/// Why a text is not a value of a setting.
+/// Settings of a topic by name: durations in milliseconds, under names that end in `_ms`, numbers, `true`, and texts. In a
+/// change, `null` takes a setting away, and a duration may be a text under the name without `_ms`.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct SettingsJson(BTreeMap<String, Value>);
+
+/// Why something is not a value of a setting.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
+    /// Not the name of a setting.
+    #[error("there is no such setting: GET /v1/openapi.json lists them")]
+    Unknown,
+    /// JSON of another type.
+    #[error("expected {expected}, found {found}")]
+    Type {
+        /// What the setting has.
+        expected: String,
+        /// What is there.
+        found: &'static str,
+    },
     /// Not a rule for late jobs.
     #[error(
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
@@ -59,16 +78,116 @@ impl<'a> TopicSettingsJson<'a> {
     /// Settings as `adjourn topic show --json` prints them.
     pub fn of(topic: &'a str, settings: &TopicSettings) -> Self {
         let TopicSettings { policy, paused, jobs, bytes, .. } = settings;
-        let (of_topic, defaults) = (settings_text(policy).collect(), defaults_text(settings).collect());
-        Self { topic, paused: *paused, jobs: *jobs, bytes: *bytes, settings: of_topic, defaults }
+        let (of_topic, defaults) = (SettingsJson::of(policy), SettingsJson::of(&default_policy(settings)));
+        Self { topic, paused: *paused, count: *jobs, bytes: *bytes, settings: of_topic, defaults }
+    }
+}
+
+impl SettingsJson {
+    /// The settings of a policy.
+    pub fn of(policy: &TopicPolicy) -> Self {
+        let settings = policy.settings();
+        Self(settings.filter_map(|setting| Some((json_name(setting), value(setting, policy)?))).collect())
+    }
+}
+
+/// The name of a setting in JSON, with the unit of a duration.
+fn json_name(setting: Setting) -> String {
+    match setting.form() {
+        SettingForm::Duration(_) => format!("{}_ms", setting.name()),
+        SettingForm::Number(_) | SettingForm::Flag | SettingForm::Text => setting.name().to_owned(),
+    }
+}
+
+fn value(setting: Setting, policy: &TopicPolicy) -> Option<Value> {
+    match setting.form() {
+        SettingForm::Flag => Some(Value::Bool(true)),
+        SettingForm::Text => setting_text(setting, policy).map(Value::String),
+        SettingForm::Duration(_) | SettingForm::Number(_) => {
+            let bytes = policy.value(setting)?.into_iter().rev();
+            Some(bytes.fold(0_u64, |number, byte| number << 8 | u64::from(byte)).into())
+        }
+    }
+}
+
+/// The change that gives a setting this value in JSON; `null` removes it.
+pub fn setting_of_json(name: &str, value: &Value) -> Result<PolicyChange, SettingError> {
+    let named = |setting: &Setting| setting.name() == name || json_name(*setting) == name;
+    let setting = Setting::ALL.into_iter().find(named).ok_or(SettingError::Unknown)?;
+    let text = match (setting.form(), value) {
+        (_, Value::Null) | (SettingForm::Flag, Value::Bool(false)) => NONE.to_owned(),
+        (SettingForm::Duration(_), Value::Number(millis)) if name.ends_with("_ms") && millis.is_u64() => {
+            format!("{millis}ms")
+        }
+        (SettingForm::Duration(_), Value::String(text)) if !name.ends_with("_ms") => text.clone(),
+        (SettingForm::Number(_), Value::Number(number)) if number.is_u64() => number.to_string(),
+        (SettingForm::Flag, Value::Bool(true)) => "true".to_owned(),
+        (SettingForm::Text, Value::String(text)) => text.clone(),
+        (form, found) => return Err(wrong_type(setting, &form, name, found)),
+    };
+    setting_change(setting, &text)
+}
+
+fn wrong_type(setting: Setting, form: &SettingForm, name: &str, found: &Value) -> SettingError {
+    let expected = match form {
+        SettingForm::Duration(_) if name.ends_with("_ms") => "a number of milliseconds".to_owned(),
+        SettingForm::Duration(_) => format!("a text such as \"30s\", or {}_ms with a number", setting.name()),
+        SettingForm::Number(range) => format!("a number from {} to {}", range.start(), range.end()),
+        SettingForm::Flag => "true, false or null".to_owned(),
+        SettingForm::Text => "a text".to_owned(),
+    };
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    SettingError::Type { expected, found }
+}
+
+impl PartialSchema for SettingsJson {
+    fn schema() -> RefOr<Schema> {
+        let mut object = ObjectBuilder::new().description(Some(
+            "Settings of a topic. In a change, `null` takes a setting away, and what is not named stays as it is.",
+        ));
+        for setting in Setting::ALL {
+            let typed = |of: Type| ObjectBuilder::new().schema_type(SchemaType::from_iter([of, Type::Null]));
+            let schema = match setting.form() {
+                SettingForm::Duration(range) | SettingForm::Number(range) => {
+                    let number = typed(Type::Integer).minimum(Some(*range.start()));
+                    // JSON's integers are exact up to 2^53.
+                    if *range.end() < 1 << 53 { number.maximum(Some(*range.end())) } else { number }
+                }
+                SettingForm::Flag => typed(Type::Boolean),
+                SettingForm::Text => typed(Type::String),
+            };
+            object = object.property(json_name(setting), schema);
+            if let SettingForm::Duration(_) = setting.form() {
+                let text =
+                    typed(Type::String).description(Some("The same as a text, for example 30s; never shown"));
+                object = object.property(setting.name(), text);
+            }
+        }
+        object.into()
+    }
+}
+
+impl ToSchema for SettingsJson {
+    fn name() -> Cow<'static, str> {
+        "Settings".into()
     }
 }
 
 /// The queue's defaults for what a topic does not set, each by its setting's name.
 pub fn defaults_text(settings: &TopicSettings) -> impl Iterator<Item = (&'static str, String)> {
+    settings_text(&default_policy(settings)).collect::<Vec<_>>().into_iter()
+}
+
+fn default_policy(settings: &TopicSettings) -> TopicPolicy {
     let RetryDefaults { attempts_max, backoff } = settings.defaults.clone();
-    let policy = TopicPolicy { attempts_max, backoff, ..TopicPolicy::default() };
-    settings_text(&policy).collect::<Vec<_>>().into_iter()
+    TopicPolicy { attempts_max, backoff, ..TopicPolicy::default() }
 }
 
 /// The settings of a policy, each by its name.
@@ -87,7 +206,7 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
     match setting {
         Setting::Ttr => set.ttr_ms = Some(ttr_ms(text)?),
         Setting::Priority => set.priority = Some(number(setting, text)?),
-        Setting::Attempts => set.attempts_max = Some(number(setting, text)?),
+        Setting::AttemptsMax => set.attempts_max = Some(number(setting, text)?),
         Setting::Backoff => set.backoff = Some(backoff(text)?),
         Setting::ExpiresAfter => set.expires_after_ms = Some(delay_ms(text)?),
         Setting::JobsMax => set.jobs_max = Some(number(setting, text)?),
@@ -172,7 +291,7 @@ fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
     match setting {
         Setting::Ttr => policy.ttr_ms.map(|ttr_ms| duration(ttr_ms.into())),
         Setting::Priority => policy.priority.map(|priority| priority.to_string()),
-        Setting::Attempts => policy.attempts_max.map(|attempts| attempts.to_string()),
+        Setting::AttemptsMax => policy.attempts_max.map(|attempts| attempts.to_string()),
         Setting::Backoff => policy.backoff.as_ref().map(backoff_text),
         Setting::ExpiresAfter => policy.expires_after_ms.map(duration),
         Setting::JobsMax => policy.jobs_max.map(|jobs| jobs.to_string()),
@@ -204,7 +323,7 @@ mod tests {
         for (setting, text) in [
             (Setting::Ttr, "30s"),
             (Setting::Priority, "7"),
-            (Setting::Attempts, "5"),
+            (Setting::AttemptsMax, "5"),
             (Setting::Backoff, "10s,30s,1m"),
             (Setting::ExpiresAfter, "1d"),
             (Setting::JobsMax, "1000000"),
@@ -236,6 +355,8 @@ mod tests {
         ] {
             let change = setting_change(setting, text).expect(text);
             assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));
+            let json = value(setting, &change.set).expect("a value");
+            assert_eq!(setting_of_json(&json_name(setting), &json).expect("JSON"), change, "{json}");
             let none = setting_change(setting, NONE).expect("none");
             assert!(none.set.is_empty() && none.unset.contains(&setting));
         }

@@ -22,6 +22,9 @@ pub enum ValueError {
     /// Not a duration.
     #[error("expected a number and a unit, for example 1500ms, 60s, 10m or 3d ({0})")]
     Duration(#[from] humantime::DurationError),
+    /// `M`, which is a month in one program and a minute in another.
+    #[error("M might be minutes or months: write 15m for minutes, 30d for a month")]
+    Month,
     /// The next flag of a command line.
     #[error("expected a duration before the next flag")]
     Missing,
@@ -77,6 +80,11 @@ pub enum ValueError {
     /// More intervals than a job may name.
     #[error("expected at most {BACKOFF_LIST_MAX} durations, for example 1s,5s,1m")]
     BackoffTooMany,
+}
+
+/// A duration within bounds, in milliseconds.
+pub fn duration_within(text: &str, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
+    within(millis_of(text)?, range)
 }
 
 /// A delay or a retention, in milliseconds.
@@ -274,6 +282,9 @@ fn millis_of(text: &str) -> Result<u64, ValueError> {
     if text.starts_with('-') {
         return Err(ValueError::Negative);
     }
+    if text.split(|unit: char| !unit.is_ascii_alphabetic()).any(|unit| unit == "M") {
+        return Err(ValueError::Month);
+    }
     let nanos = humantime::parse_duration(text)?.as_nanos();
     Ok(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
@@ -339,6 +350,7 @@ mod tests {
         }
         assert!(refusal(delay_ms("90")).contains("for example 1500ms"));
         assert!(refusal(delay_ms("soon")).contains("for example 1500ms"));
+        assert!(refusal(delay_ms("1h 15M")).contains("15m for minutes"));
         assert_eq!(refusal(delay_ms("11y")), "expected a duration between 0s and 3650d");
         assert_eq!(refusal(wait_ms("61m")), "expected a duration between 0s and 1h");
     }

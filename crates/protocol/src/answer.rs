@@ -37,8 +37,9 @@ pub struct Page {
 pub struct Step {
     /// How many jobs it changed.
     pub jobs: u32,
-    /// How many jobs it did not [move](super::Change::Move), as another job has their key in the topic to which they were to go.
-    pub in_the_way: u32,
+    /// How many jobs met the conditions and were left as they are: their state does not allow the change, or the topic to which
+    /// they were to [move](super::Change::Move) has their key.
+    pub skipped: u32,
     /// The [cursor](super::Bulk::cursor) of the next step; empty if this was the last one.
     pub cursor: Bytes,
 }
@@ -80,7 +81,7 @@ carried! {
     Response::Kicked { jobs } => Kicked = Kicked(jobs);
     Response::Jobs { jobs, cursor } => Page = Page { jobs, cursor };
     Response::Counted { jobs } => Counted = Counted(jobs);
-    Response::Bulked { jobs, in_the_way, cursor } => Step = Step { jobs, in_the_way, cursor };
+    Response::Bulked { jobs, skipped, cursor } => Step = Step { jobs, skipped, cursor };
     Response::Topics(topics) => Vec<TopicReport> = topics;
     Response::Stats(stats) => StatsReport = *stats;
     Response::Connections(list) => ConnectionList = list;

@@ -289,12 +289,12 @@ impl Field for Bulk {
     }
 }
 
-pub(super) fn encode_bulked(jobs: u32, in_the_way: u32, cursor: &[u8], out: &mut BytesMut) {
-    frames::Bulked { jobs, cursor, in_the_way }.put(out);
+pub(super) fn encode_bulked(jobs: u32, skipped: u32, cursor: &[u8], out: &mut BytesMut) {
+    frames::Bulked { jobs, cursor, skipped }.put(out);
 }
 
 pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let frames::Bulked { jobs, cursor, in_the_way } = frames::Bulked::take(reader)?;
+    let frames::Bulked { jobs, cursor, skipped } = frames::Bulked::take(reader)?;
     not_longer(cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
-    Ok(Response::Bulked { jobs, in_the_way, cursor })
+    Ok(Response::Bulked { jobs, skipped, cursor })
 }

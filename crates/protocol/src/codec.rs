@@ -64,8 +64,8 @@ impl Response {
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
             Self::Counted { jobs } => frames::Counted { jobs: *jobs }.put(out),
-            Self::Bulked { jobs, in_the_way, cursor } => {
-                browse::encode_bulked(*jobs, *in_the_way, cursor, out);
+            Self::Bulked { jobs, skipped, cursor } => {
+                browse::encode_bulked(*jobs, *skipped, cursor, out);
             }
             Self::Topics(topics) => counts::encode_topics(topics, out),
             Self::Stats(stats) => counts::encode_stats(stats, out),

@@ -70,10 +70,12 @@ pub enum ErrorCode {
     Unsupported = 2,
     /// A frame, body, batch or text exceeds its limit.
     TooLarge = 3,
-    /// HELLO is missing, its token is unknown or has expired, or the token does not grant this request.
-    Unauthorised = 4,
+    /// HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired.
+    Unauthenticated = 4,
     /// A value is out of range.
     Invalid = 5,
+    /// The token lacks the right that this request needs.
+    Forbidden = 6,
     /// This node does not lead.
     NotLeader = 16,
     /// No leader is elected yet.
@@ -116,12 +118,13 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code that is sent, for tables and tests.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Malformed,
         Self::Unsupported,
         Self::TooLarge,
-        Self::Unauthorised,
+        Self::Unauthenticated,
         Self::Invalid,
+        Self::Forbidden,
         Self::NotLeader,
         Self::NoLeader,
         Self::Busy,
@@ -147,7 +150,8 @@ impl ErrorCode {
         Self::Malformed,
         Self::Unsupported,
         Self::TooLarge,
-        Self::Unauthorised,
+        Self::Unauthenticated,
+        Self::Forbidden,
         Self::NotLeader,
         Self::NoLeader,
         Self::Stopping,
@@ -165,8 +169,9 @@ impl ErrorCode {
             Self::Malformed => "MALFORMED",
             Self::Unsupported => "UNSUPPORTED",
             Self::TooLarge => "TOO_LARGE",
-            Self::Unauthorised => "UNAUTHORISED",
+            Self::Unauthenticated => "UNAUTHENTICATED",
             Self::Invalid => "INVALID",
+            Self::Forbidden => "FORBIDDEN",
             Self::NotLeader => "NOT_LEADER",
             Self::NoLeader => "NO_LEADER",
             Self::Busy => "BUSY",

@@ -6,7 +6,8 @@
 use super::error::{ErrorCode, ErrorReply};
 use adjourn_types::{AttributeError, NameError, PolicyError};
 
-/// Why a payload is not a valid request or response. Fields are named as in `protocol.md`.
+/// Why a payload is not a valid request or response. Fields are named as in `protocol.md`, except where users of HTTP or of the
+/// command line know them by other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// No message of this version has the opcode.
@@ -59,7 +60,7 @@ pub enum DecodeError {
         max: usize,
     },
     /// A text or bytes are longer than their limit.
-    #[error("{field} of {bytes} bytes, at most {max} are accepted")]
+    #[error("{field} of {bytes} bytes, at most {max} are accepted: {}", shorter(field))]
     TooLong {
         /// Which field.
         field: &'static str,
@@ -69,7 +70,7 @@ pub enum DecodeError {
         max: usize,
     },
     /// A number is out of its range.
-    #[error("{field} is {value}, it must be from {min} to {max}")]
+    #[error("{} is {value}, it must be from {min} to {max}", words(field))]
     OutOfRange {
         /// Which field.
         field: &'static str,
@@ -134,7 +135,9 @@ impl DecodeError {
             | Self::ConditionOrder(_)
             | Self::ConditionLength { .. }
             | Self::Policy(PolicyError::Malformed(_))
-            | Self::Attributes(AttributeError::Malformed(_)) => ErrorCode::Malformed,
+            | Self::Attributes(AttributeError::Order(_) | AttributeError::Malformed(_)) => {
+                ErrorCode::Malformed
+            }
             Self::TooMany { .. }
             | Self::TooLong { .. }
             | Self::Attributes(
@@ -154,8 +157,40 @@ impl DecodeError {
     }
 }
 
+/// The remedy for a field that is too long.
+fn shorter(field: &str) -> &'static str {
+    match field {
+        "body" => "send less, or raise body_bytes_max of the server or of the token",
+        _ => "send less",
+    }
+}
+
+/// A field in the words of users.
+fn words(field: &'static str) -> &'static str {
+    match field {
+        "jobs_max" => "the number of jobs to ask for",
+        field => field,
+    }
+}
+
 impl From<DecodeError> for ErrorReply {
     fn from(error: DecodeError) -> Self {
         Self::new(error.code(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_limit_and_the_remedy() {
+        let long = DecodeError::TooLong { field: "body", bytes: 9, max: 8 };
+        assert_eq!(
+            long.to_string(),
+            "body of 9 bytes, at most 8 are accepted: send less, or raise body_bytes_max of the server or of the token"
+        );
+        let none = DecodeError::OutOfRange { field: "jobs_max", value: 0, min: 1, max: 1024 };
+        assert_eq!(none.to_string(), "the number of jobs to ask for is 0, it must be from 1 to 1024");
     }
 }

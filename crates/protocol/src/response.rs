@@ -73,8 +73,9 @@ pub enum Response {
     Bulked {
         /// How many jobs were changed.
         jobs: u32,
-        /// How many were not moved, as another job has their key in the topic to which they were to go.
-        in_the_way: u32,
+        /// How many met the conditions and were left as they are: their state does not allow the change, or the topic to which they
+        /// were to go has their key.
+        skipped: u32,
         /// Where the next step goes on; empty if this was the last one.
         cursor: Bytes,
     },

@@ -104,7 +104,7 @@ impl Bundle {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// No node answers at the address.
-    #[error("nobody answers at {address}: {why}")]
+    #[error("cannot reach {address}: {why}")]
     Unreachable {
         /// The address that was dialled.
         address: String,

@@ -40,6 +40,8 @@ pub struct Recovery {
     /// Set if a part of a member's state could not be read. Then no more entries are applied.
     lost: Option<StorageError>,
     has_manual_clock: bool,
+    /// Set if the ids of new jobs begin above this number, because of a restore or an accepted loss.
+    ids_above: Option<u64>,
 }
 
 /// Why a log cannot be replayed.
@@ -57,7 +59,7 @@ pub enum ReplayError {
         source: EntryError,
     },
     /// A change of membership that this binary cannot read.
-    #[error("entry {index} changes the membership in a way that is not known here: use a newer binary")]
+    #[error("this binary does not know the change of membership in entry {index}: use a newer one")]
     Membership {
         /// Its index.
         index: u64,
@@ -74,7 +76,7 @@ pub enum ReplayError {
         level_max: u32,
     },
     /// An entry is missing.
-    #[error("entry {expected} is missing, the log goes on with {found}")]
+    #[error("entry {expected} is missing: the log continues with {found}")]
     Gap {
         /// The expected index.
         expected: u64,
@@ -101,6 +103,7 @@ impl Recovery {
             peers: Peers::default(),
             lost: None,
             has_manual_clock: false,
+            ids_above: None,
         };
         if let Some(Restored { number, base, voters, learners, next_chunk, engine, records, lost }) = restored
         {
@@ -171,6 +174,7 @@ impl Recovery {
                 if self.lost.is_none()
                     && let Ok(Some(decoded)) = decode(entry)
                 {
+                    self.ids_above = skipped_to(&decoded).or(self.ids_above);
                     // The clients that waited for these outcomes have gone.
                     let applied = self.engine.apply(&decoded, &mut self.records).map(drop);
                     self.survive(applied)?;
@@ -210,6 +214,11 @@ impl Recovery {
     /// The number of jobs recovered so far.
     pub fn jobs(&self) -> u64 {
         self.engine.jobs()
+    }
+
+    /// The number above which the ids of new jobs begin, if the replayed log has a restore or an accepted loss.
+    pub fn ids_above(&self) -> Option<u64> {
+        self.ids_above
     }
 
     /// Ends the replay and starts the node. The only voter leads once its first entry is durable.
@@ -299,6 +308,15 @@ fn raised_to(entry: &Entry<'_>) -> Option<u32> {
         _ => None,
     });
     levels.max()
+}
+
+/// The number above which an entry makes ids continue.
+fn skipped_to(entry: &Entry<'_>) -> Option<u64> {
+    let floors = entry.commands.iter().filter_map(|command| match command {
+        Command::SkipIds { floor } => Some(*floor),
+        _ => None,
+    });
+    floors.max()
 }
 
 fn last_offset(entry: &Entry<'_>) -> Option<i64> {

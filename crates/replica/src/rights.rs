@@ -13,6 +13,7 @@ use super::group::Group;
 use super::group::state::State;
 use super::io::{Audited, ConnectionId, Output};
 use super::node::Node;
+use super::selects::{NO_JOB, is_in_any};
 use super::token_limits::TokenLimits;
 use adjourn_protocol::{
     Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, RequestOpcode, Subject, TopicSet,
@@ -21,9 +22,6 @@ use adjourn_types::{Access, CallBack, Filter, IfExists, JobId, Lease, Right, Top
 
 /// Looking up this many leases is one unit of work.
 const LEASES_PER_UNIT: u64 = 8;
-
-/// An id that no job has.
-const NO_JOB: JobId = JobId(0);
 
 /// The result of a check that allows a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -213,6 +211,9 @@ fn scope(right: Right, request: &mut Request) -> Scope<'_> {
             Subject::Topic(topic) => Scope::Topics(std::slice::from_ref(topic)),
             Subject::Topics(topics) => Scope::Topics(topics),
             Subject::Job(JobRef::Id(id)) => Scope::Job(id),
+            Subject::Job(JobRef::Key { topic, key }) if right == Right::Read && is_in_any(topic, key) => {
+                Scope::SomeTopic
+            }
             Subject::Job(JobRef::Key { topic, .. }) => Scope::Topics(std::slice::from_ref(topic)),
             Subject::Leases(leases) => Scope::Leases(leases),
             Subject::Nothing => match right {
@@ -252,5 +253,5 @@ fn check_topics<'a>(
 
 fn denied(access: &Access, right: Right, what: &str) -> ErrorReply {
     let message = format!("the token {} has no right to {} on {what}", access.token, right.name());
-    ErrorReply::new(ErrorCode::Unauthorised, message)
+    ErrorReply::new(ErrorCode::Forbidden, message)
 }

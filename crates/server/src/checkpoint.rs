@@ -175,7 +175,7 @@ impl<F: Folder> CheckpointThread<F> {
         if !error.is_shortage() {
             return Err(error);
         }
-        warn!(%error, "a checkpoint was given up; it is tried again");
+        warn!(%error, "a checkpoint failed and will be tried again");
         self.remove_unfinished()?;
         self.tell(ToCore::Input(Input::CheckpointAbandoned));
         Ok(())

@@ -456,7 +456,7 @@ impl Core {
             Notice::Following { term } => info!(term, "no longer leading"),
             Notice::Follows { leader } => info!(leader, "following"),
             Notice::Removed => {
-                warn!("this node was removed from the cluster: stop it; its data is of no use any more");
+                warn!("this node was removed from the cluster: stop it; its data is no longer needed");
             }
             Notice::StateDiffers { node, index } => {
                 error!(

@@ -337,7 +337,7 @@ impl Disk {
             }
             let now = self.clock.elapsed();
             if now >= next_line {
-                warn!(%error, "the log waits: it needs a file, and finds no room for it");
+                warn!(%error, "the log waits: there is no disk space for its next file");
                 next_line = now + WAITING_LINE_EVERY;
             }
             thread::sleep(SHORTAGE_PAUSE);

@@ -2,7 +2,7 @@
 
 /// The system has no random bytes to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random bytes: {0}")]
+#[error("the system has no random bytes: {0}")]
 pub struct NoEntropy(getrandom::Error);
 
 /// Fresh random bytes from the system.

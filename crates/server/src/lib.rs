@@ -94,7 +94,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// Other nodes could not connect to the address that this node would tell them.
-    #[error("others would be told to connect to {address}, which is no address: set {key}")]
+    #[error("{address} is not an address that others can connect to: set {key}")]
     NoAddress {
         /// The key of the configuration that is missing.
         key: &'static str,
@@ -102,7 +102,7 @@ pub enum ServerError {
         address: SocketAddr,
     },
     /// A node without a peers' port cannot be a member.
-    #[error("a node that joins a cluster must be reached by its members: set peer_listen")]
+    #[error("a node that joins a cluster needs an address for its members: set peer_listen")]
     JoinsUnreachably,
     /// A second cluster beside the first would be an accident.
     #[error(
@@ -138,7 +138,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// Everyone who reaches the address could use the queue.
-    #[error("{key} is {address}, which others can reach, and nothing says who may use it: {missing}")]
+    #[error("{key} is {address}, which other machines can reach without authentication: {missing}")]
     Exposed {
         /// The key of the configuration.
         key: &'static str,
@@ -159,7 +159,7 @@ pub enum ServerError {
         source: ReplayError,
     },
     /// A thread panicked: an error in the program. Acknowledged data is on the disk.
-    #[error("the {0} thread ended by a panic: this is an error in the program, please report it")]
+    #[error("the {0} thread panicked: this is a bug, please report it")]
     Panicked(&'static str),
 }
 
@@ -210,6 +210,8 @@ impl Gate {
     fn read(config: &Config) -> Result<Self, ServerError> {
         let clients = config.tls()?.map(Acceptor::new).transpose()?;
         let members = config.peer_tls()?.map(|files| Members::new(files, config.node)).transpose()?;
+        clients.iter().for_each(Acceptor::remind);
+        members.iter().for_each(Members::remind);
         let tokens = Tokens::read(config.tokens_file.as_deref())?;
         Ok(Self { clients, members: members.map(Arc::new), tokens })
     }

@@ -132,7 +132,7 @@ fn welcome(stream: TcpStream, connection: ConnectionId, entry: Entry, config: Ar
 }
 
 fn turn_away(stream: TcpStream, permit: OwnedSemaphorePermit) {
-    let message = "too many connections wait to be let in, or come from this address: try again";
+    let message = "too many connections are unauthenticated or come from this address: try again";
     let error = ErrorReply { retry_after_ms: 1000, ..ErrorReply::new(ErrorCode::Busy, message) };
     tokio::spawn(async move {
         connection::turn_away(stream, error).await;

@@ -56,7 +56,7 @@ use adjourn_protocol::{
 use adjourn_replica::{Arrival, ConnectionId, Input};
 use adjourn_storage::CALL_BACKS;
 use adjourn_transport::Stream;
-use adjourn_types::{Access, Lease, SessionSecret, whole_ms};
+use adjourn_types::{Access, Lease, Millis, SessionSecret, whole_ms};
 
 /// Requests of one session that may wait for their answer; further ones wait before they are sent.
 const IN_FLIGHT_MAX: u32 = 16_384;
@@ -172,6 +172,12 @@ impl Local {
         self.config.tls.is_some()
     }
 
+    /// The last moment in which the certificate of the clients' port is valid; `None` without TLS.
+    pub fn certificate_ends(&self) -> Option<Millis> {
+        let end = self.config.tls.as_ref()?.certificate_ends()?;
+        Some(Millis(end.as_secs() * 1000))
+    }
+
     /// The largest body of a job, in bytes.
     pub fn body_bytes_max(&self) -> usize {
         self.config.body_bytes_max
@@ -184,7 +190,7 @@ impl Local {
     /// If there is no such token, or it has its maximum of connections.
     pub fn admit(&self, secret: &[u8], from: &str) -> Result<AdmittedClient, ErrorReply> {
         self.config.tokens.admit(secret).inspect_err(|error| {
-            if error.code == ErrorCode::Unauthorised {
+            if error.code == ErrorCode::Unauthenticated {
                 self.config.audit.login_failed(from.to_owned(), error.message.clone());
             }
         })

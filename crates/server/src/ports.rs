@@ -107,12 +107,12 @@ impl Ports {
 }
 
 const CLIENTS_UNKNOWN: &str = "set tls_cert and tls_key (`adjourn cert node` makes them) and tokens_file (`adjourn token \
-                               create`), listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted";
-const MEMBERS_UNKNOWN: &str = "set peer_tls_cert, peer_tls_key and peer_tls_ca (`adjourn cert node` makes them), or say \
-                               --insecure if everybody who can reach it is trusted";
+                               create`), listen on 127.0.0.1, or set --insecure if everyone who can reach it is trusted";
+const MEMBERS_UNKNOWN: &str = "set peer_tls_cert, peer_tls_key and peer_tls_ca (`adjourn cert node` makes them), or set \
+                               --insecure if everyone who can reach it is trusted";
 
-const CALLERS_UNKNOWN: &str = "its callers show no token, as dialects_token says: let a proxy that knows them reach it on the \
-                               loopback, or say --insecure if everybody who can reach it is trusted";
+const CALLERS_UNKNOWN: &str = "its callers need no token because dialects_token is set: put a proxy that authenticates them before it on the \
+                               loopback, or set --insecure if everyone who can reach it is trusted";
 
 fn refuse_unknown_clients(
     config: &Config,

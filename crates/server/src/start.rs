@@ -151,6 +151,12 @@ pub(super) fn recover<F: Folder>(
         took_ms,
         "recovered"
     );
+    if let Some(ids_above) = recovery.ids_above() {
+        info!(
+            ids_above,
+            "the queue was restored, or a loss was accepted: the ids of new jobs jump above this number, so that none is assigned twice"
+        );
+    }
     let member = Member {
         node: config.node,
         storage_id: opened.identity.storage_id,

@@ -49,7 +49,7 @@ pub enum StorageError {
     },
     /// There is no room left.
     #[error(
-        "cannot {action} {}: the disk is full. Free some space: what was acknowledged is there",
+        "cannot {action} {}: the disk is full. Free some space: everything that was acknowledged is safe",
         path.display()
     )]
     DiskFull {
@@ -62,13 +62,13 @@ pub enum StorageError {
     #[error(transparent)]
     Passing(Box<StorageError>),
     /// A write or a sync failed before; it is unknown which writes the system has dropped since.
-    #[error("a write to {} failed earlier: nothing more is written. Start again", path.display())]
+    #[error("an earlier write to {} failed, so nothing more is written. Start again", path.display())]
     FailedBefore {
         /// The data directory.
         path: PathBuf,
     },
     /// Another process has the directory.
-    #[error("{} is in use by {}: stop it, or give this node another directory", path.display(), holder(*pid))]
+    #[error("{} is in use by {}: stop it, or use another directory", path.display(), holder(*pid))]
     InUse {
         /// The data directory.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum StorageError {
     },
     /// The directory belongs to another node.
     #[error(
-        "{} holds the data of node {found}, this is node {expected}: give each node its own directory",
+        "{} has the data of node {found}, but this is node {expected}: each node needs its own directory",
         path.display()
     )]
     OtherNode {
@@ -90,7 +90,7 @@ pub enum StorageError {
     },
     /// A later version wrote it.
     #[error(
-        "{} was written in format {found}, this binary knows formats up to {known}: use a newer one",
+        "{} has format {found}, and this binary supports formats up to {known}: use a newer one",
         path.display()
     )]
     NewerFormat {
@@ -103,7 +103,7 @@ pub enum StorageError {
     },
     /// The directory holds foreign files.
     #[error(
-        "{} is no data directory: it holds {}. Name an empty directory, or one that does not exist yet",
+        "{} is not a data directory: it contains {}. Name an empty directory, or one that does not exist",
         path.display(), entry.display()
     )]
     NotADataDirectory {
@@ -113,7 +113,7 @@ pub enum StorageError {
         entry: PathBuf,
     },
     /// The path is a file.
-    #[error("{} is no directory: name an empty directory, or one that does not exist yet", path.display())]
+    #[error("{} is not a directory: name an empty directory, or one that does not exist", path.display())]
     NotADirectory {
         /// The path given as the data directory.
         path: PathBuf,
@@ -171,7 +171,7 @@ pub enum StorageError {
     },
     /// A directory that must be empty is not.
     #[error(
-        "{} is not empty: it holds {}. Name an empty directory, or one that does not exist yet",
+        "{} is not empty: it contains {}. Name an empty directory, or one that does not exist",
         path.display(), entry.display()
     )]
     NotEmpty {
@@ -187,7 +187,7 @@ pub enum StorageError {
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{} is no backup of Adjourn: name a file that `adjourn backup create` wrote", path.display())]
+    #[error("{} is not a backup of Adjourn: name a file that `adjourn backup create` wrote", path.display())]
     NotABackup {
         /// The file.
         path: PathBuf,
@@ -208,7 +208,7 @@ pub enum StorageError {
 #[derive(Debug, thiserror::Error)]
 pub enum BackupDamage {
     /// It is cut short.
-    #[error("it ends there, and should have {expected} bytes")]
+    #[error("it ends there, but should have {expected} bytes")]
     Short {
         /// Its length by its header, or the length of a header if that is cut short.
         expected: u64,
@@ -217,7 +217,7 @@ pub enum BackupDamage {
     #[error("it should end there")]
     Long,
     /// A part of it is damaged.
-    #[error("its {0} is not what was written")]
+    #[error("its {0} was changed")]
     Part(BackupPart),
     /// One of the files in it is damaged.
     #[error("{0}")]
@@ -264,7 +264,7 @@ pub enum Damage {
     #[error("the log's files cannot be read ({})", what_sled_says(.0))]
     Files(sled::Error),
     /// sled panicked at its files.
-    #[error("the log's files make no sense")]
+    #[error("the log's files contradict each other")]
     FilesPanicked,
     /// A record of the log is damaged.
     #[error("the record of log entry {index}: {source}")]
@@ -278,16 +278,16 @@ pub enum Damage {
     #[error("the last records of the log are missing")]
     Tail,
     /// An archived part of the log reads back with other bytes.
-    #[error("a copy of a part of the log is not what was written: the disk or the memory may be failing")]
+    #[error("a copied part of the log differs from what was written: the disk or the memory may be failing")]
     Copy,
     /// The log has another entry at the index of the checkpoint.
-    #[error("log entry {index} is not the one that the checkpoint stands for")]
+    #[error("log entry {index} is not the one with which the checkpoint ends")]
     Replaced {
         /// Index of the entry.
         index: u64,
     },
     /// An entry is missing between others.
-    #[error("log entry {index} is missing, and there were later ones")]
+    #[error("log entry {index} is missing, but later ones exist")]
     Hole {
         /// Index of the missing entry.
         index: u64,
@@ -301,7 +301,7 @@ pub enum Damage {
         found: Option<u64>,
     },
     /// A restore into this directory was not finished.
-    #[error("`adjourn restore` was begun and not finished")]
+    #[error("`adjourn restore` did not finish")]
     RestoreUnfinished,
     /// A chunk is damaged.
     #[error("{name} {damage}. {}", jobs_in(summary, topics), name = chunks::chunk_name(summary.number))]
@@ -327,7 +327,7 @@ pub enum Damage {
         damage: FileDamage,
     },
     /// The files of the checkpoint do not form a valid state.
-    #[error("the checkpoint makes no state: {0}")]
+    #[error("the checkpoint cannot be loaded: {0}")]
     State(adjourn_engine::RestoreError),
     /// The manifest is damaged.
     #[error("{name} {0}. It lists the files of the checkpoint", name = chunks::MANIFEST)]
@@ -349,10 +349,10 @@ pub enum FileDamage {
         expected: u64,
     },
     /// It is intact, but another file.
-    #[error("is another file than the one that was written under this name")]
+    #[error("is not the file that was written under this name")]
     Other,
     /// A part of it is damaged.
-    #[error("is damaged: its {part} at byte {at} is not what was written")]
+    #[error("is damaged: its {part} at byte {at} was changed")]
     Bytes {
         /// The damaged part.
         part: FilePart,
@@ -360,16 +360,16 @@ pub enum FileDamage {
         at: u64,
     },
     /// Each part is valid, but the whole file has another hash than the one written.
-    #[error("is damaged: its hash is not that of what was written")]
+    #[error("is damaged: its hash is wrong")]
     Hash,
     /// A row or an entry is intact, but not what it should be.
-    #[error("is damaged: what is in row {row} is no job")]
+    #[error("is damaged: row {row} is not a job")]
     Row {
         /// Number of the row; in a page file, of the entry.
         row: u64,
     },
     /// A reference points to a row that it does not have.
-    #[error("has no row {row}, and a job should be there")]
+    #[error("has no row {row}, where a job should be")]
     NoRow {
         /// Number of the missing row.
         row: u32,

@@ -17,6 +17,8 @@
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 
+mod error;
+
 use std::borrow::Cow;
 
 use bytes::{BufMut as _, Bytes};
@@ -25,6 +27,7 @@ use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
 };
 use super::time::{Millis, When};
+pub use error::AttributeError;
 
 /// The tags that this version knows.
 pub mod tag {
@@ -127,32 +130,6 @@ impl Backoff {
             }
         }
     }
-}
-
-/// Why bytes are not a valid list of attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AttributeError {
-    /// More than the limit in all.
-    #[error("a job's attributes take at most {ATTRIBUTES_BYTES_MAX} bytes")]
-    TooLarge,
-    /// More headers than the limit.
-    #[error("a job's headers take at most {HEADERS_BYTES_MAX} bytes")]
-    HeadersTooLarge,
-    /// The name of a header is too long: its length is one byte.
-    #[error("the name of a header takes at most 255 bytes, not {0}")]
-    HeaderName(usize),
-    /// The list, or a value in it, is truncated, out of order or out of range.
-    #[error("attribute {0:#06x} is malformed")]
-    Malformed(u16),
-    /// A critical attribute that this version does not know.
-    #[error("attribute {0:#06x} is critical and not known to this server: use a newer server")]
-    Unsupported(u16),
-    /// A number is greater than its limit.
-    #[error("attribute {0:#06x} is at most {1}")]
-    OutOfRange(u16, u64),
-    /// An attribute of a kind that this version does not know.
-    #[error("attribute {0:#06x} is of kind {1}, which is not known to this server: use a newer server")]
-    UnknownKind(u16, u8),
 }
 
 /// The headers of a trace.
@@ -306,7 +283,7 @@ impl Attributes {
             let (found, value) = element?;
             let low = found & !tag::CRITICAL;
             if low < last || (low == last && found != tag::HEADER) {
-                return Err(AttributeError::Malformed(found));
+                return Err(AttributeError::Order(found));
             }
             last = low;
             let good = match found {
@@ -439,12 +416,12 @@ impl<'a> Iterator for Elements<'a> {
         }
         let all = std::mem::take(&mut self.0);
         let Some(([t0, t1, l0, l1], rest)) = all.split_first_chunk() else {
-            return Some(Err(AttributeError::Malformed(0)));
+            return Some(Err(AttributeError::Order(0)));
         };
         let tag = u16::from_le_bytes([*t0, *t1]);
         let length = usize::from(u16::from_le_bytes([*l0, *l1]));
         let Some((value, rest)) = rest.split_at_checked(length) else {
-            return Some(Err(AttributeError::Malformed(tag)));
+            return Some(Err(AttributeError::Order(tag)));
         };
         self.0 = rest;
         Some(Ok((tag, value)))
@@ -559,14 +536,14 @@ mod tests {
         assert_eq!(build(tag::EXPIRES, &[2, 1]), Err(AttributeError::UnknownKind(tag::EXPIRES, 2)));
         assert_eq!(build(tag::EXPIRES, &[1, 1]), Err(AttributeError::Malformed(tag::EXPIRES)));
         let twice = AttributesBuilder::default().attempts_max(1).attempts_max(2).build();
-        assert_eq!(twice, Err(AttributeError::Malformed(tag::ATTEMPTS_MAX)));
+        assert_eq!(twice, Err(AttributeError::Order(tag::ATTEMPTS_MAX)));
         let longest = AttributesBuilder::default().header(&"n".repeat(255), "v").build().expect("it fits");
         assert_eq!(longest.headers().collect::<Vec<_>>(), [("n".repeat(255).as_str(), "v")]);
         let longer = AttributesBuilder::default().header(&"n".repeat(256), "v").build();
         assert_eq!(longer, Err(AttributeError::HeaderName(256)));
         let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();
         assert_eq!(large, Err(AttributeError::HeadersTooLarge));
-        assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Malformed(0)));
+        assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Order(0)));
     }
 
     #[test]

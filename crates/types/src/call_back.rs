@@ -2,10 +2,10 @@
 
 use super::attributes::read_u32;
 use super::limits::{
-    CALL_BACK_BODY_BYTES_MAX, CALL_BACK_CALLS_MAX, CALL_BACK_CONDITION_BYTES_MAX,
-    CALL_BACK_HEADERS_BYTES_MAX, CALL_BACK_LOG_MS_MAX, CALL_BACK_SECRETS_BYTES_MAX, CALL_BACK_TIMEOUT_MS_MAX,
-    CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_URL_BYTES_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX,
+    CALL_BACK_BODY_BYTES_MAX, CALL_BACK_CONDITION_BYTES_MAX, CALL_BACK_HEADERS_BYTES_MAX,
+    CALL_BACK_SECRETS_BYTES_MAX, CALL_BACK_URL_BYTES_MAX,
 };
+use super::topic_policy::read_u64;
 use super::{Condition, HttpUrl, PolicyError, Setting, Template};
 
 /// The call-back settings of a topic, as they were given. A [`Template`] can refer to the job.
@@ -177,13 +177,8 @@ impl CallBack {
             let text = std::str::from_utf8(value).ok().filter(|text| text.len() <= most);
             text.map(str::to_owned).ok_or(wrong)
         };
-        let narrow = |least: u32, most: u32| {
-            read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
-        };
-        let wide = |most: u64| {
-            let value = value.try_into().ok().map(u64::from_le_bytes);
-            value.filter(|value| (1..=most).contains(value)).ok_or(wrong)
-        };
+        let narrow = || setting.bounded(read_u32(value));
+        let wide = || setting.bounded(read_u64(value));
         let flag = || if value == [1] { Ok(true) } else { Err(wrong) };
         match setting {
             Setting::CallBackUrl => {
@@ -207,10 +202,10 @@ impl CallBack {
                 self.body = Some(body);
             }
             Setting::CallBackTimeout => {
-                self.timeout_ms = Some(narrow(CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_TIMEOUT_MS_MAX)?);
+                self.timeout_ms = Some(narrow()?);
             }
-            Setting::CallBackConcurrency => self.concurrency = Some(narrow(1, CALL_BACK_CALLS_MAX)?),
-            Setting::CallBackRate => self.per_second_max = Some(narrow(1, RATE_PER_SECOND_MAX)?),
+            Setting::CallBackConcurrency => self.concurrency = Some(narrow()?),
+            Setting::CallBackRate => self.per_second_max = Some(narrow()?),
             Setting::CallBackSecrets => {
                 let name = text(CALL_BACK_SECRETS_BYTES_MAX)?;
                 let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
@@ -224,9 +219,9 @@ impl CallBack {
             }
             Setting::CallBackSuccess => self.success = Some(Success::read(value).ok_or(wrong)?),
             Setting::CallBackOfJob => self.of_job = flag()?,
-            Setting::CallBackLog => self.log_ms = Some(wide(CALL_BACK_LOG_MS_MAX)?),
+            Setting::CallBackLog => self.log_ms = Some(wide()?),
             Setting::CallBackPaused => self.paused = flag()?,
-            Setting::CallBackDelay => self.delay_ms = Some(wide(DELAY_MS_MAX)?),
+            Setting::CallBackDelay => self.delay_ms = Some(wide()?),
             _ => return Err(PolicyError::Unsupported(setting as u16)),
         }
         Ok(())

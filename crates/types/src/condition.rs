@@ -7,12 +7,15 @@
 //! operand   = "{status}" | "{body}" | "{res" ("." name)* "}" | number | 'text' | "text" | true | false | null
 //! ```
 //!
-//! `{res.data.ok}` is a field of a JSON reply; a number in place of a name is a list index. A missing field is `null`. A
-//! number and a text that spells a number are compared as numbers. `<` and `>` order only numbers, and two texts. Nothing
-//! is ever executed.
+//! `{res.data.ok}` is a field of a JSON reply; a number in place of a name is a list index. A missing field is `null`.
+//! [`compare`] says how values are compared. Nothing is ever executed.
+
+mod compare;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
+
+use compare::Relation;
+pub use compare::Rules;
 
 /// A parsed condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,14 +34,18 @@ pub struct ConditionError {
 /// What a condition compares.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// A missing field, or a value without a scalar form, such as a list.
+    /// A missing field, or `null`.
     Null,
     /// True or false.
     Truth(bool),
-    /// A number.
+    /// A whole number.
+    Whole(i64),
+    /// Another number.
     Number(f64),
     /// A text.
     Text(Cow<'a, str>),
+    /// The values of an object by their names, or of a list by their indices.
+    Items(Vec<(String, Self)>),
 }
 
 /// A part of the reply.
@@ -65,16 +72,6 @@ enum Operand {
     Value(Value<'static>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    More,
-    MoreOrEqual,
-}
-
 /// Limit on nested parentheses.
 const DEPTH_MAX: usize = 16;
 
@@ -93,69 +90,48 @@ impl Condition {
 
     /// True if the condition needs the reply's body, not only its status.
     pub fn reads_reply(&self) -> bool {
-        self.0.reads_reply()
+        self.0.names(&|part| matches!(part, Part::Body | Part::Field(_)))
+    }
+
+    /// True if the condition is about nothing but fields of a JSON reply.
+    pub fn is_about_fields(&self) -> bool {
+        !self.0.names(&|part| matches!(part, Part::Status | Part::Body))
     }
 
     /// Evaluates the condition; `look` returns the parts of the reply.
-    pub fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
-        self.0.holds(look)
+    pub fn holds<'a>(&self, rules: Rules, look: &impl Fn(&Part) -> Value<'a>) -> bool {
+        self.0.holds(rules, look)
     }
 }
 
 impl Test {
-    fn reads_reply(&self) -> bool {
+    /// True if it names such a part.
+    fn names(&self, is_such: &impl Fn(&Part) -> bool) -> bool {
         match self {
-            Self::Any(tests) | Self::All(tests) => tests.iter().any(Self::reads_reply),
-            Self::Compare(left, _, right) => left.reads_reply() || right.reads_reply(),
+            Self::Any(tests) | Self::All(tests) => tests.iter().any(|test| test.names(is_such)),
+            Self::Compare(left, _, right) => {
+                [left, right].into_iter().any(|side| matches!(side, Operand::Part(part) if is_such(part)))
+            }
         }
     }
 
-    fn holds<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> bool {
+    fn holds<'a>(&self, rules: Rules, look: &impl Fn(&Part) -> Value<'a>) -> bool {
         match self {
-            Self::Any(tests) => tests.iter().any(|test| test.holds(look)),
-            Self::All(tests) => tests.iter().all(|test| test.holds(look)),
-            Self::Compare(left, relation, right) => relation.holds(&left.value(look), &right.value(look)),
+            Self::Any(tests) => tests.iter().any(|test| test.holds(rules, look)),
+            Self::All(tests) => tests.iter().all(|test| test.holds(rules, look)),
+            Self::Compare(left, relation, right) => {
+                relation.holds(rules, &left.value(look), &right.value(look))
+            }
         }
     }
 }
 
 impl Operand {
-    fn reads_reply(&self) -> bool {
-        matches!(self, Self::Part(Part::Body | Part::Field(_)))
-    }
-
     fn value<'a>(&self, look: &impl Fn(&Part) -> Value<'a>) -> Value<'a> {
         match self {
             Self::Part(part) => look(part),
             Self::Value(value) => value.clone(),
         }
-    }
-}
-
-impl Relation {
-    fn holds(self, left: &Value<'_>, right: &Value<'_>) -> bool {
-        let order = compare(left, right);
-        match self {
-            Self::Equal => order == Some(Ordering::Equal),
-            Self::Unequal => order != Some(Ordering::Equal),
-            Self::Less => order == Some(Ordering::Less),
-            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
-            Self::More => order == Some(Ordering::Greater),
-            Self::MoreOrEqual => order.is_some_and(Ordering::is_ge),
-        }
-    }
-}
-
-/// Compares two values; `None` if they differ and have no order.
-fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
-    match (left, right) {
-        (Value::Null, Value::Null) => Some(Ordering::Equal),
-        (Value::Truth(left), Value::Truth(right)) => (left == right).then_some(Ordering::Equal),
-        (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
-        (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
-        (Value::Number(number), Value::Text(text)) => number.partial_cmp(&text.trim().parse().ok()?),
-        (Value::Text(text), Value::Number(number)) => text.trim().parse::<f64>().ok()?.partial_cmp(number),
-        _ => None,
     }
 }
 
@@ -226,6 +202,7 @@ impl<'a> Reader<'a> {
         let relations = [
             ("==", Relation::Equal),
             ("!=", Relation::Unequal),
+            ("<>", Relation::Unequal),
             ("<=", Relation::LessOrEqual),
             (">=", Relation::MoreOrEqual),
             ("<", Relation::Less),
@@ -238,12 +215,9 @@ impl<'a> Reader<'a> {
     fn operand(&mut self) -> Result<Operand, ConditionError> {
         const EXPECTED: &str = "{status}, {body}, {res...}, a number, a text in quotes, true, false or null";
         self.skip_space();
-        for quote in ["'", "\""] {
-            if self.take(quote) {
-                let end = self.rest().find(quote).ok_or_else(|| self.expected("a text that ends"))?;
-                let text = self.rest().get(..end).unwrap_or_default().to_owned();
-                self.at += end + quote.len();
-                return Ok(Operand::Value(Value::Text(Cow::Owned(text))));
+        for quote in ['\'', '"'] {
+            if self.take(quote.encode_utf8(&mut [0; 4])) {
+                return self.text(quote).map(|text| Operand::Value(Value::Text(Cow::Owned(text))));
             }
         }
         if self.take("{") {
@@ -253,19 +227,53 @@ impl<'a> Reader<'a> {
         let is_of_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
         let word = self.rest().split(|c| !is_of_word(c)).next().unwrap_or_default();
         self.at += word.len();
-        let value = match word {
-            "true" => Value::Truth(true),
-            "false" => Value::Truth(false),
-            "null" => Value::Null,
-            number => match number.parse::<f64>() {
-                Ok(number) if number.is_finite() => Value::Number(number),
-                _ => {
-                    self.at = begin;
-                    return Err(self.expected(EXPECTED));
-                }
-            },
+        // In PHP, `010` is 8.
+        let is_octal = word.trim_start_matches(['+', '-']).starts_with('0') && word.parse() != Ok(0_i64);
+        let value = match (&*word.to_ascii_lowercase(), word.parse(), word.parse::<f64>()) {
+            ("true", ..) => Value::Truth(true),
+            ("false", ..) => Value::Truth(false),
+            ("null", ..) => Value::Null,
+            (_, Ok(whole), _) if !is_octal => Value::Whole(whole),
+            (_, Err(_), Ok(number)) if number.is_finite() => Value::Number(number),
+            _ => {
+                self.at = begin;
+                return Err(self.expected(EXPECTED));
+            }
         };
         Ok(Operand::Value(value))
+    }
+
+    /// Parses a text; the opening quotation mark is consumed. A backslash escapes as in PHP.
+    fn text(&mut self, quote: char) -> Result<String, ConditionError> {
+        const PLAIN: &str =
+            "a text without variables, and without escapes other than \\n, \\r, \\t, \\\\, \\\" and \\$";
+        let (mut text, mut characters) = (String::new(), self.rest().char_indices().peekable());
+        let refused = |at: usize| Err(Self { at: self.at + at, ..*self }.expected(PLAIN));
+        while let Some((at, character)) = characters.next() {
+            let next = characters.peek().map(|(_, next)| *next);
+            let escaped = match (character, next) {
+                (end, _) if end == quote => {
+                    self.at += at + end.len_utf8();
+                    return Ok(text);
+                }
+                ('\\', Some(next)) if next == '\\' || next == quote => Some(next),
+                ('\\', Some('n')) if quote == '"' => Some('\n'),
+                ('\\', Some('r')) if quote == '"' => Some('\r'),
+                ('\\', Some('t')) if quote == '"' => Some('\t'),
+                ('\\', Some('$')) if quote == '"' => Some('$'),
+                ('\\', Some(next)) if quote == '"' && "01234567xuvef".contains(next) => return refused(at),
+                ('$', Some(next)) if quote == '"' && (next.is_alphabetic() || "_{".contains(next)) => {
+                    return refused(at);
+                }
+                ('{', Some('$')) if quote == '"' => return refused(at),
+                _ => None,
+            };
+            if escaped.is_some() {
+                characters.next();
+            }
+            text.push(escaped.unwrap_or(character));
+        }
+        Err(self.expected("a text that ends"))
     }
 
     /// Parses a part of the reply; the opening brace is consumed.
@@ -309,12 +317,12 @@ mod tests {
     fn reply(part: &Part) -> Value<'static> {
         let text = |text: &'static str| Value::Text(Cow::Borrowed(text));
         match part {
-            Part::Status => Value::Number(200.0),
+            Part::Status => Value::Whole(200),
             Part::Body => text("the reply"),
             Part::Field(names) => match names.join(".").as_str() {
                 "code" => text("201"),
                 "data.ok" => text("no"),
-                "n" => Value::Number(5.0),
+                "n" => Value::Whole(5),
                 "yes" => Value::Truth(true),
                 _ => Value::Null,
             },
@@ -340,7 +348,11 @@ mod tests {
             (" ( ( {res} == null ) ) ", true),
             ("'||' == '&&'", false),
         ] {
-            assert_eq!(Condition::read(text).map(|condition| condition.holds(&reply)), Ok(holds), "{text}");
+            assert_eq!(
+                Condition::read(text).map(|condition| condition.holds(Rules::Plain, &reply)),
+                Ok(holds),
+                "{text}"
+            );
         }
     }
 

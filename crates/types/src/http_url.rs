@@ -21,23 +21,23 @@ pub struct HttpUrl<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpUrlError {
     /// Another scheme, or none.
-    #[error("no URL to call: it begins with http:// or https://")]
+    #[error("not a valid URL: it must begin with http:// or https://")]
     Scheme,
     /// No host, or not a valid name or address.
     #[error(
-        "no URL to call: expected a name or an IP address, and perhaps a port, behind http:// or https://; without a user"
+        "not a valid URL: expected a host name or an IP address after http:// or https://, with or without a port, and no user name"
     )]
     Host,
     /// Not a port number.
-    #[error("no URL to call: its port is a number from 1 to 65535")]
+    #[error("not a valid URL: its port must be a number from 1 to 65535")]
     Port,
     /// Characters that must be percent-encoded.
     #[error(
-        "no URL to call: spaces, control characters, #, \", <, >, ` and what is not ASCII are percent-encoded"
+        "not a valid URL: percent-encode spaces, control characters, #, \", <, >, ` and all non-ASCII characters"
     )]
     Character,
     /// A path that a receiver may resolve to another one.
-    #[error("no URL to call: . or .. in its path leads to another path")]
+    #[error("not a valid URL: . and .. are not allowed in its path")]
     Dots,
 }
 

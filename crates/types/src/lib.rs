@@ -22,7 +22,7 @@ mod topic_policy;
 
 pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
 pub use call_back::{CallBack, Method, Refused, Success};
-pub use condition::{Condition, ConditionError, Part, Value};
+pub use condition::{Condition, ConditionError, Part, Rules, Value};
 pub use filter::{Filter, ListOrder, Position, States};
 pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
@@ -34,4 +34,4 @@ pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};
-pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, TopicPolicy};
+pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, SettingForm, TopicPolicy};

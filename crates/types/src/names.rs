@@ -37,7 +37,22 @@ pub fn is_host_and_port(text: &str) -> bool {
     })
 }
 
+/// The name that stands for all topics.
+const ANY: &[u8] = b":any";
+/// A key that begins with this can be found without its topic.
+const ID: &str = "id:";
+
 impl TopicName {
+    /// The name that stands for all topics, where a job is looked up by its [id](Key::of_id).
+    pub fn any() -> Self {
+        Self(Bytes::from_static(ANY))
+    }
+
+    /// True for the name that stands for all topics.
+    pub fn is_any(&self) -> bool {
+        self.0 == ANY
+    }
+
     /// Validates `bytes` as a topic name.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {
         let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(byte);
@@ -70,10 +85,25 @@ impl Key {
         Ok(Self(bytes))
     }
 
+    /// The key for an id, under which a job can be found without its topic.
+    pub fn of_id(id: &str) -> Result<Self, NameError> {
+        Self::new([ID, id].concat().into())
+    }
+
+    /// The id that this key stands for; `None` if it stands for none.
+    pub fn id(&self) -> Option<&str> {
+        self.as_str().strip_prefix(ID)
+    }
+
     /// A copy that owns its bytes, so that the buffer it was read from can be freed.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// True if a job with this key can be found without its topic.
+    pub fn is_id(key: &[u8]) -> bool {
+        key.starts_with(ID.as_bytes())
     }
 
     /// The key as text.
@@ -126,6 +156,16 @@ mod tests {
         for bad in ["", "-a", "a b", "ü", "a\n", "a*", &"x".repeat(129)] {
             assert_eq!(bad.parse::<TopicName>(), Err(NameError::Topic), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn ids_are_keys() {
+        let key = Key::of_id("7").expect("a key");
+        assert_eq!((key.as_str(), key.id(), Key::is_id(key.as_bytes())), ("id:7", Some("7"), true));
+        assert_eq!("7".parse::<Key>().map(|key| key.id().map(str::to_owned)), Ok(None));
+        assert!(Key::of_id(&"x".repeat(253)).is_ok() && Key::of_id(&"x".repeat(254)).is_err());
+        assert_eq!(":any".parse(), Ok(TopicName::any()));
+        assert!(TopicName::any().is_any());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub enum GrantError {
     #[error("expected push, consume, read, manage or admin, found {0:?}")]
     Right(String),
     /// Not topics.
-    #[error("expected a topic's name, its beginning and *, or *, found {0:?}")]
+    #[error("expected a topic's name, a prefix and *, or *, found {0:?}")]
     Topics(String),
     /// `admin` concerns the whole server and cannot be granted for single topics.
     #[error("admin is a right to the whole server: grant it for all topics, as in admin:*")]

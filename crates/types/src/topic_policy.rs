@@ -5,10 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::attributes::{BACKOFF_KINDS, Elements, backoff_value, read_backoff, read_u32};
-use super::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN};
+use super::limits::{
+    CALL_BACK_CALLS_MAX, CALL_BACK_LOG_MS_MAX, CALL_BACK_TIMEOUT_MS_MAX, CALL_BACK_TIMEOUT_MS_MIN,
+    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, RATE_PER_SECOND_MAX, TTR_MS_MAX, TTR_MS_MIN,
+};
 use super::{AttributeError, Backoff, CallBack, ConditionError, HttpUrlError, TemplateError, TopicName};
 
 /// The settings of one topic. `None` leaves the choice to the job, or sets no limit.
@@ -78,7 +82,7 @@ pub enum Setting {
     /// [`TopicPolicy::priority`], u32.
     Priority = 2,
     /// [`TopicPolicy::attempts_max`], u32.
-    Attempts = 3,
+    AttemptsMax = 3,
     /// [`TopicPolicy::backoff`], as in a job's attributes.
     Backoff = 4,
     /// [`TopicPolicy::expires_after_ms`], u64.
@@ -131,6 +135,19 @@ pub enum Setting {
     CallBackDelay = 28,
 }
 
+/// How the value of a setting is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingForm {
+    /// A duration, between these bounds in milliseconds.
+    Duration(RangeInclusive<u64>),
+    /// A number between these bounds.
+    Number(RangeInclusive<u64>),
+    /// True, or not set.
+    Flag,
+    /// A text of the setting's own form.
+    Text,
+}
+
 /// A change to a topic's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyChange {
@@ -144,10 +161,10 @@ pub struct PolicyChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// The list is truncated or out of order.
-    #[error("the topic's settings are cut short, or not in ascending order, at {0}")]
+    #[error("the settings of the topic are truncated or not in ascending order at {0}")]
     Malformed(u16),
     /// A setting, or a variant of one, that this version does not know.
-    #[error("the topic's setting {0} is not known to this server: use a newer server")]
+    #[error("this server does not know setting {0} of a topic: use a newer server")]
     Unsupported(u16),
     /// A value outside the setting's bounds.
     #[error("{setting} of a topic must be {}", .setting.bounds())]
@@ -156,10 +173,10 @@ pub enum PolicyError {
         setting: Setting,
     },
     /// A call-back's URL that cannot be called.
-    #[error("call-back is {0}")]
+    #[error("call_back is {0}")]
     Url(#[from] HttpUrlError),
     /// A call-back's condition that cannot be parsed.
-    #[error("call-back-retry-if is {0}")]
+    #[error("call_back_retry_if is {0}")]
     Condition(#[from] ConditionError),
     /// A call-back's template with an unknown placeholder.
     #[error("the call-back cannot be filled in: {0}")]
@@ -176,7 +193,7 @@ impl Setting {
     pub const ALL: [Self; 28] = [
         Self::Ttr,
         Self::Priority,
-        Self::Attempts,
+        Self::AttemptsMax,
         Self::Backoff,
         Self::ExpiresAfter,
         Self::JobsMax,
@@ -209,52 +226,92 @@ impl Setting {
         Self::ALL.into_iter().find(|setting| *setting as u16 == number)
     }
 
-    /// Its name on the command line.
+    /// Its name in JSON; on the command line with `-` for `_`. A duration in milliseconds has `_ms` behind it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ttr => "ttr",
             Self::Priority => "priority",
-            Self::Attempts => "attempts",
+            Self::AttemptsMax => "attempts_max",
             Self::Backoff => "backoff",
-            Self::ExpiresAfter => "expires-after",
-            Self::JobsMax => "jobs-max",
-            Self::BytesMax => "bytes-max",
-            Self::BodyMax => "body-max",
-            Self::LeasesMax => "leases-max",
+            Self::ExpiresAfter => "expires_after",
+            Self::JobsMax => "jobs_max",
+            Self::BytesMax => "bytes_max",
+            Self::BodyMax => "body_max",
+            Self::LeasesMax => "leases_max",
             Self::Rate => "rate",
             Self::Late => "late",
-            Self::DeadLetters => "dead-letters",
+            Self::DeadLetters => "dead_letters",
             Self::Remember => "remember",
-            Self::CallBackUrl => "call-back",
-            Self::CallBackMethod => "call-back-method",
-            Self::CallBackHeaders => "call-back-headers",
-            Self::CallBackBody => "call-back-body",
-            Self::CallBackTimeout => "call-back-timeout",
-            Self::CallBackConcurrency => "call-back-concurrency",
-            Self::CallBackRate => "call-back-rate",
-            Self::CallBackSecrets => "call-back-secrets",
-            Self::CallBackRefused => "call-back-refused",
-            Self::CallBackRetryIf => "call-back-retry-if",
-            Self::CallBackSuccess => "call-back-success",
-            Self::CallBackOfJob => "call-back-of-job",
-            Self::CallBackLog => "call-back-log",
-            Self::CallBackPaused => "call-back-paused",
-            Self::CallBackDelay => "call-back-delay",
+            Self::CallBackUrl => "call_back",
+            Self::CallBackMethod => "call_back_method",
+            Self::CallBackHeaders => "call_back_headers",
+            Self::CallBackBody => "call_back_body",
+            Self::CallBackTimeout => "call_back_timeout",
+            Self::CallBackConcurrency => "call_back_concurrency",
+            Self::CallBackRate => "call_back_rate",
+            Self::CallBackSecrets => "call_back_secrets",
+            Self::CallBackRefused => "call_back_refused",
+            Self::CallBackRetryIf => "call_back_retry_if",
+            Self::CallBackSuccess => "call_back_success",
+            Self::CallBackOfJob => "call_back_of_job",
+            Self::CallBackLog => "call_back_log",
+            Self::CallBackPaused => "call_back_paused",
+            Self::CallBackDelay => "call_back_delay",
         }
+    }
+
+    /// How its value is written, and the bounds of a number.
+    pub fn form(self) -> SettingForm {
+        let narrow = |min: u32, max: u32| u64::from(min)..=u64::from(max);
+        match self {
+            Self::Ttr => SettingForm::Duration(narrow(TTR_MS_MIN, TTR_MS_MAX)),
+            Self::Priority => SettingForm::Number(narrow(0, u32::MAX - 1)),
+            Self::AttemptsMax | Self::BodyMax | Self::LeasesMax => SettingForm::Number(narrow(1, u32::MAX)),
+            Self::JobsMax | Self::BytesMax => SettingForm::Number(1..=u64::MAX),
+            Self::Rate | Self::CallBackRate => SettingForm::Number(narrow(1, RATE_PER_SECOND_MAX)),
+            Self::CallBackConcurrency => SettingForm::Number(narrow(1, CALL_BACK_CALLS_MAX)),
+            Self::ExpiresAfter | Self::CallBackDelay => SettingForm::Duration(1..=DELAY_MS_MAX),
+            Self::Remember => SettingForm::Duration(1..=DEDUPE_RETENTION_MS_MAX),
+            Self::CallBackTimeout => {
+                SettingForm::Duration(narrow(CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_TIMEOUT_MS_MAX))
+            }
+            Self::CallBackLog => SettingForm::Duration(1..=CALL_BACK_LOG_MS_MAX),
+            Self::CallBackOfJob | Self::CallBackPaused => SettingForm::Flag,
+            Self::Backoff
+            | Self::Late
+            | Self::DeadLetters
+            | Self::CallBackUrl
+            | Self::CallBackMethod
+            | Self::CallBackHeaders
+            | Self::CallBackBody
+            | Self::CallBackSecrets
+            | Self::CallBackRefused
+            | Self::CallBackRetryIf
+            | Self::CallBackSuccess => SettingForm::Text,
+        }
+    }
+
+    /// The value, if it is within the bounds of this setting.
+    pub(super) fn bounded<T: Copy + Into<u64>>(self, value: Option<T>) -> Result<T, PolicyError> {
+        let (SettingForm::Duration(range) | SettingForm::Number(range)) = self.form() else {
+            return Err(PolicyError::OutOfRange { setting: self });
+        };
+        let value = value.filter(|value| range.contains(&(*value).into()));
+        value.ok_or(PolicyError::OutOfRange { setting: self })
     }
 
     fn bounds(self) -> &'static str {
         match self {
             Self::Ttr => "100 ms to 7 days",
             Self::Priority => "0 to 4294967294",
-            Self::Attempts | Self::JobsMax | Self::BytesMax | Self::BodyMax => {
-                "at least 1: none takes it away"
+            Self::AttemptsMax | Self::JobsMax | Self::BytesMax | Self::BodyMax => {
+                "at least 1; none takes the limit away"
             }
             Self::LeasesMax => "at least 1: none takes it away, and pausing the topic stops its deliveries",
             Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
             Self::ExpiresAfter | Self::CallBackDelay => "1 ms to 10 years",
             Self::Rate => "1 to 1000000: none takes it away, and pausing the topic stops its deliveries",
-            Self::CallBackRate => "1 to 1000000: none takes it away, and call-back-paused stops the calls",
+            Self::CallBackRate => "1 to 1000000: none takes it away, and call_back_paused stops the calls",
             Self::Late => "up to 10 years, and an action: with a value from 1 on; with 0 for bury and drop",
             Self::DeadLetters => "the name of another topic",
             Self::Remember => "1 ms to 30 days",
@@ -320,7 +377,7 @@ impl TopicPolicy {
         match setting {
             Setting::Ttr => narrow(self.ttr_ms),
             Setting::Priority => narrow(self.priority),
-            Setting::Attempts => narrow(self.attempts_max),
+            Setting::AttemptsMax => narrow(self.attempts_max),
             Setting::Backoff => self.backoff.as_ref().map(backoff_value),
             Setting::ExpiresAfter => wide(self.expires_after_ms),
             Setting::JobsMax => wide(self.jobs_max),
@@ -339,31 +396,29 @@ impl TopicPolicy {
     /// Sets a setting from its encoded value.
     pub fn put(&mut self, setting: Setting, value: &[u8]) -> Result<(), PolicyError> {
         let wrong = PolicyError::OutOfRange { setting };
-        let narrow = |least: u32, most: u32| {
-            read_u32(value).filter(|value| (least..=most).contains(value)).ok_or(wrong)
-        };
-        let wide = |most: u64| read_u64(value).filter(|value| (1..=most).contains(value)).ok_or(wrong);
+        let narrow = || setting.bounded(read_u32(value));
+        let wide = || setting.bounded(read_u64(value));
         match setting {
-            Setting::Ttr => self.ttr_ms = Some(narrow(TTR_MS_MIN, TTR_MS_MAX)?),
-            Setting::Priority => self.priority = Some(narrow(0, u32::MAX - 1)?),
-            Setting::Attempts => self.attempts_max = Some(narrow(1, u32::MAX)?),
+            Setting::Ttr => self.ttr_ms = Some(narrow()?),
+            Setting::Priority => self.priority = Some(narrow()?),
+            Setting::AttemptsMax => self.attempts_max = Some(narrow()?),
             Setting::Backoff => {
                 let unknown = value.first().is_some_and(|kind| *kind >= BACKOFF_KINDS);
                 let wrong = if unknown { PolicyError::Unsupported(setting as u16) } else { wrong };
                 self.backoff = Some(read_backoff(value).ok_or(wrong)?);
             }
-            Setting::ExpiresAfter => self.expires_after_ms = Some(wide(DELAY_MS_MAX)?),
-            Setting::JobsMax => self.jobs_max = Some(wide(u64::MAX)?),
-            Setting::BytesMax => self.bytes_max = Some(wide(u64::MAX)?),
-            Setting::BodyMax => self.body_bytes_max = Some(narrow(1, u32::MAX)?),
-            Setting::LeasesMax => self.leases_max = Some(narrow(1, u32::MAX)?),
-            Setting::Rate => self.per_second_max = Some(narrow(1, RATE_PER_SECOND_MAX)?),
+            Setting::ExpiresAfter => self.expires_after_ms = Some(wide()?),
+            Setting::JobsMax => self.jobs_max = Some(wide()?),
+            Setting::BytesMax => self.bytes_max = Some(wide()?),
+            Setting::BodyMax => self.body_bytes_max = Some(narrow()?),
+            Setting::LeasesMax => self.leases_max = Some(narrow()?),
+            Setting::Rate => self.per_second_max = Some(narrow()?),
             Setting::Late => self.late = Some(Late::read(value)?),
             Setting::DeadLetters => {
                 let name = std::str::from_utf8(value).ok().and_then(|name| name.parse().ok());
                 self.dead_letters = Some(name.ok_or(wrong)?);
             }
-            Setting::Remember => self.retention_ms = Some(wide(DEDUPE_RETENTION_MS_MAX)?),
+            Setting::Remember => self.retention_ms = Some(wide()?),
             _ => {
                 let mut changed = self.call_back.as_deref().cloned().unwrap_or_default();
                 changed.put(setting, value)?;
@@ -377,7 +432,7 @@ impl TopicPolicy {
         match setting {
             Setting::Ttr => self.ttr_ms = None,
             Setting::Priority => self.priority = None,
-            Setting::Attempts => self.attempts_max = None,
+            Setting::AttemptsMax => self.attempts_max = None,
             Setting::Backoff => self.backoff = None,
             Setting::ExpiresAfter => self.expires_after_ms = None,
             Setting::JobsMax => self.jobs_max = None,
@@ -426,7 +481,7 @@ impl PolicyChange {
         let (mut change, mut last) = (Self::default(), 0);
         for element in Elements(bytes) {
             let (number, value) = element.map_err(|error| match error {
-                AttributeError::Malformed(number) => PolicyError::Malformed(number),
+                AttributeError::Order(number) => PolicyError::Malformed(number),
                 _ => PolicyError::Malformed(last),
             })?;
             if number <= last {
@@ -478,7 +533,7 @@ impl Late {
     }
 }
 
-fn read_u64(value: &[u8]) -> Option<u64> {
+pub(super) fn read_u64(value: &[u8]) -> Option<u64> {
     value.try_into().ok().map(u64::from_le_bytes)
 }
 

@@ -150,7 +150,7 @@ impl<W: Write> Answers<W> {
         let pushed_lines = self.lines - self.refused;
         if let Err(failure) = pushed {
             let message = format!(
-                "{failure}\n{pushed_lines} lines were pushed before that; what came after is not known"
+                "{failure}\n{pushed_lines} lines were pushed before that; the outcome of the others is unknown"
             );
             return Err(Failure::new(failure.exit, message));
         }

@@ -19,14 +19,14 @@ use adjourn_types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, M
 
 const PUSH_EXAMPLE: &str = "\
 A backoff is the wait between attempts: 1s is fixed; 1s..10m doubles up to ten minutes; +5s..1m adds five seconds \
-each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. With ~20% behind it each wait is up to 20 percent shorter. \
+each time up to a minute; 1s,5s,1m is a list, and its last wait repeats. With ~20% after it each wait is up to 20 percent shorter. \
 A job whose attempts are used up is buried.
 
 Example:
   adjourn push emails 'to: ann' --delay 10m
   adjourn push orders close --at 2030-12-24T18:00:00Z --key order-17 --if-exists replace
   adjourn push search reindex --delay 5s --key shop-3 --if-exists postpone --postpone-max 1m
-  adjourn push emails - --attempts 5 --backoff 1s..10m < letter.txt
+  adjourn push emails - --attempts-max 5 --backoff 1s..10m < letter.txt
   adjourn push emails --lines --delay 1h < addresses.txt > ids.txt";
 
 /// What `adjourn push` is told.
@@ -48,7 +48,7 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "DURATION", value_parser = ttr_ms)]
     ttr: Option<u32>,
     /// Priority; lower numbers are reserved first; if not given, the topic's default, or 1024
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(..PRIORITY_UNSAID))]
+    #[arg(long, value_name = "N", value_parser = whole(0..=PRIORITY_UNSAID - 1))]
     priority: Option<u32>,
     /// Your own id of the job, unique in its topic while the job lives
     #[arg(long, value_name = "KEY")]
@@ -56,10 +56,10 @@ pub(crate) struct PushArgs {
     /// What to do if a job with this key exists
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
-    /// Remember the job and its key so long after it was finished, for example 1d; up to 30d
+    /// How long to remember the job and its key after it was finished, for example 1d; up to 30d
     #[arg(long, value_name = "DURATION", value_parser = retention_ms)]
     remember: Option<u64>,
-    /// With --if-exists postpone: due at the latest so long after the job was first pushed, however often it is postponed
+    /// With --if-exists postpone: the longest time from the first push to the due time, however often the job is postponed
     #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
     postpone_max: Option<u64>,
     /// A header of the job; may be repeated
@@ -68,10 +68,10 @@ pub(crate) struct PushArgs {
     /// Drop the job if it is not finished this long after the push, for example 10m
     #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
     expires: Option<u64>,
-    /// Bury the job after this many failed attempts; if not given, its topic or the server says
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..))]
-    attempts: Option<u32>,
-    /// The wait between attempts, for example 1s..10m, or 0s for none; if not given, its topic or the server says
+    /// Bury the job after this many failed attempts; the default is that of its topic or of the server
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
+    attempts_max: Option<u32>,
+    /// The wait between attempts, for example 1s..10m, or 0s for none; the default is that of its topic or of the server
     #[arg(long, value_name = "WAITS", value_parser = backoff)]
     backoff: Option<Backoff>,
     /// Push a job per line of standard input; prints an id per line, - for a line that was refused
@@ -89,9 +89,9 @@ enum IfExistsArg {
     Keep,
     /// Replace the existing job, unless it is reserved; this one gets a new id
     Replace,
-    /// Put this job in its place, under a new id, also if it is reserved
+    /// Replace the existing job, even if it is reserved; this one gets a new id
     ReplaceAny,
-    /// Give the job that lives this body and due time, and print its id
+    /// Give the existing job this body and due time, and print its id
     Postpone,
 }
 
@@ -134,7 +134,7 @@ impl PushArgs {
         if let Some(retention_ms) = self.expires {
             attributes = attributes.expires(When::After(retention_ms));
         }
-        if let Some(attempts) = self.attempts {
+        if let Some(attempts) = self.attempts_max {
             attributes = attributes.attempts_max(attempts);
         }
         if let Some(backoff) = &self.backoff {
@@ -217,7 +217,7 @@ mod tests {
             "c=d",
             "--expires",
             "10m",
-            "--attempts",
+            "--attempts-max",
             "5",
             "--backoff",
             "1s..10m",
@@ -250,7 +250,7 @@ mod tests {
             &["orders", "--delay", "1s", "--at", "1970-01-01T00:00:01Z"][..],
             &["orders", "--if-exists", "keep"],
             &["orders", "--lines", "--key", "k"],
-            &["orders", "--attempts", "0"],
+            &["orders", "--attempts-max", "0"],
             &["-orders"],
             &[],
         ] {

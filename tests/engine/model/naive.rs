@@ -500,6 +500,16 @@ impl Model {
         found.map(|job| job.id).ok_or(Reject::NotFound)
     }
 
+    /// The oldest job with a key in one of these topics, without finished ones.
+    pub(crate) fn oldest(&self, key: &[u8], topics: &[&str]) -> Option<u64> {
+        let is_it = |job: &&Job| {
+            job.found_by.as_deref() == Some(key)
+                && !matches!(job.state, State::Finished { .. })
+                && topics.contains(&&*self.topics[job.topic].name)
+        };
+        self.jobs.iter().filter(is_it).map(|job| job.id).min()
+    }
+
     /// The job that a peek shows.
     pub(crate) fn peek(&self, topic: usize) -> Option<u64> {
         let ready = self.jobs.iter().filter(|job| job.topic == topic).filter_map(|job| match job.state {

@@ -16,7 +16,7 @@ use adjourn_types::{
 use super::policies::{CHANGES, DEFAULTS};
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
-pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"b", b"order 17"];
+pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"id:b", b"order 17"];
 /// Why leases end. The last reason is longer than the limit, and the limit lies within a character.
 pub(super) static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
     [String::new(), "no such address".to_owned(), "später".to_owned(), format!("x{}", "ü".repeat(600))]

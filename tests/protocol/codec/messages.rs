@@ -1,565 +1,912 @@
 //! Every message with every kind of field, as strategies: what the properties of the codec are tried on.
+//!
+//! Generated from `schema/` by `make generate`: do not edit.
 
-use std::num::{NonZeroU64, NonZeroU128};
-
-use adjourn_protocol::{
-    Advance, Applied, BackupReady, Bulk, Change, ClusterReport, ConnectionList, ConnectionReport, Delivered,
-    ErrorCode, ErrorReply, GoingAway, Hello, Idempotency, JobRef, JobReport, Leased, List, Member,
-    MemberReport, NewJob, Push, PushResult, ReleaseKind, Request, Reserve, Response, Resume, Role,
-    StageReport, StatsReport, Subscribe, TopicReport, TopicSet, TopicSettings, Totals, Welcome,
-};
-use adjourn_types::limits::{
-    BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, CONNECTION_TOPICS_MAX, CONNECTIONS_LISTED_MAX, CREDIT_BYTES_MAX,
-    CREDIT_JOBS_MAX, CURSOR_BYTES_MAX, DELAY_MS_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, RESERVE_JOBS_MAX,
-    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
-};
-use adjourn_types::{
-    Attributes, AttributesBuilder, BuryReason, Fence, Filter, IfExists, JobHistory, JobId, JobState, Key,
-    Lease, ListOrder, Millis, PolicyChange, RetryDefaults, SessionId, SessionSecret, Setting, States,
-    TopicName, When,
-};
-use bytes::Bytes;
-use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::policies::{has, settings};
+use super::kind::{self, Elements, Fields};
+use super::payload::{Message, Record};
 
-pub(super) fn topic() -> impl Strategy<Value = TopicName> {
-    "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".prop_map(|text| text.parse().expect("a topic"))
+/// Every request.
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 41] = [
+    hello,
+    ping,
+    goodbye,
+    push,
+    reserve,
+    subscribe,
+    credit,
+    unsubscribe,
+    cancel,
+    leases,
+    finish,
+    release,
+    touch,
+    bury,
+    get,
+    delete,
+    reschedule,
+    run_now,
+    kick,
+    peek,
+    kick_many,
+    list,
+    count,
+    bulk,
+    pause,
+    resume,
+    topics,
+    stats,
+    connections,
+    disconnect,
+    topic_set,
+    topic_delete,
+    topic_show,
+    advance,
+    backup_begin,
+    backup_read,
+    backup_end,
+    cluster_status,
+    cluster_add,
+    cluster_remove,
+    cluster_transfer,
+];
+
+/// Every response.
+pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 24] = [
+    welcome,
+    pong,
+    done,
+    going_away,
+    pushed,
+    reserved,
+    subscribed,
+    deliver,
+    leased,
+    settled,
+    job,
+    changed,
+    kicked,
+    jobs,
+    counted,
+    bulked,
+    topic_counts,
+    queue_stats,
+    connection_list,
+    topic_settings,
+    backup_ready,
+    backup_data,
+    cluster_report,
+    error,
+];
+
+/// Opens the conversation; the first frame on every connection.
+pub(super) fn hello() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("HELLO");
+    fields.add("magic", kind::magic());
+    fields.add("version_min", kind::any_number(2));
+    fields.add("version_max", kind::any_number(2));
+    fields.add("options", kind::bits(4, 0x03));
+    fields.add("heartbeat_ms", kind::any_number(4));
+    fields.add("session", kind::any_number(8));
+    fields.add("secret", kind::id());
+    fields.add("client_name", kind::text("client_name", 1, 0..=64));
+    fields.add("token", kind::bytes(2, 0..=256));
+    fields.message(0x01)
 }
 
-pub(super) fn key() -> impl Strategy<Value = Key> {
-    "[a-zA-Z0-9 üж]{1,100}".prop_map(|text| text.parse().expect("a key"))
+/// Asks for a PONG.
+pub(super) fn ping() -> BoxedStrategy<Message> {
+    let fields = Fields::of("PING");
+    fields.message(0x02)
 }
 
-pub(super) fn body() -> impl Strategy<Value = Bytes> {
-    vec(any::<u8>(), 0..200).prop_map(Bytes::from)
+/// Ends the session: its leases are given back at once (unless they outlive it).
+pub(super) fn goodbye() -> BoxedStrategy<Message> {
+    let fields = Fields::of("GOODBYE");
+    fields.message(0x03)
 }
 
-pub(super) fn when() -> impl Strategy<Value = When> {
-    prop_oneof![(0..=DELAY_MS_MAX).prop_map(When::After), any::<u64>().prop_map(|at| When::At(Millis(at)))]
+/// Adds jobs to one topic.
+pub(super) fn push() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("PUSH");
+    fields.add("sequence", kind::any_number(8));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("jobs", kind::list(26, 1..=4_096, new_job_record()));
+    fields.late("idempotency", kind::any_number(16));
+    fields.late("list_jobs", kind::any_number(4));
+    fields.message(0x10)
 }
 
-pub(super) fn attributes() -> impl Strategy<Value = Attributes> {
-    let some =
-        ("[a-z-]{1,20}", "[ -~]{0,40}", 1..100_u32, when()).prop_map(|(name, value, attempts, expires)| {
-            let builder = AttributesBuilder::default().header(&name, &value).attempts_max(attempts);
-            builder.expires(expires).raw(900, vec![1, 2, 3]).build().expect("valid")
-        });
-    prop_oneof![Just(Attributes::default()), some]
+/// Long-poll: waits for jobs of some topics.
+pub(super) fn reserve() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RESERVE");
+    fields.add("wait_ms", kind::number(8, 0..=3_600_000));
+    fields.add("jobs_max", kind::number(4, 1..=1_024));
+    fields.add("topics", kind::list(1, 1..=64, kind::one(kind::text("topics", 1, 0..=255))));
+    fields.late("weights", kind::list(2, 0..=64, kind::one(kind::any_number(2))));
+    fields.message(0x20)
 }
 
-pub(super) fn ttr_ms() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(0), TTR_MS_MIN..=TTR_MS_MAX]
+/// Asks for jobs to be sent as they become ready.
+pub(super) fn subscribe() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SUBSCRIBE");
+    fields.add("credit_jobs", kind::number(4, 0..=65_536));
+    fields.add("credit_bytes", kind::number(8, 0..=268_435_456));
+    fields.add("topics", kind::list(1, 1..=64, kind::one(kind::text("topics", 1, 0..=255))));
+    fields.late("weights", kind::list(2, 0..=64, kind::one(kind::any_number(2))));
+    fields.message(0x21)
 }
 
-pub(super) fn new_job() -> impl Strategy<Value = NewJob> {
-    let if_exists = (0..5_u8).prop_map(|number| IfExists::from_u8(number).expect("a mode"));
-    (when(), any::<u32>(), ttr_ms(), if_exists, proptest::option::of(key()), attributes(), body()).prop_map(
-        |(due, priority, ttr_ms, if_exists, key, attributes, body)| NewJob {
-            due,
-            priority,
-            ttr_ms,
-            if_exists,
-            key,
-            attributes,
-            body,
-        },
-    )
+/// Adds credit to a subscription.
+pub(super) fn credit() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CREDIT");
+    fields.add("subscription", kind::any_number(4));
+    fields.add("credit_jobs", kind::number(4, 0..=65_536));
+    fields.add("credit_bytes", kind::number(8, 0..=268_435_456));
+    fields.message(0x22)
 }
 
-pub(super) fn lease() -> impl Strategy<Value = Lease> {
-    any::<(u64, u64)>().prop_map(|(job, fence)| Lease { job: JobId(job), fence: Fence(fence) })
+/// Ends a subscription; jobs already sent stay leased.
+pub(super) fn unsubscribe() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("UNSUBSCRIBE");
+    fields.add("subscription", kind::any_number(4));
+    fields.message(0x23)
 }
 
-pub(super) fn job_ref() -> impl Strategy<Value = JobRef> {
-    prop_oneof![
-        any::<u64>().prop_map(|id| JobRef::Id(JobId(id))),
-        (topic(), key()).prop_map(|(topic, key)| JobRef::Key { topic, key }),
-    ]
+/// Ends the wait of a RESERVE of this connection: it is answered with the jobs that it has got by then, mostly none.
+pub(super) fn cancel() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CANCEL");
+    fields.add("request", kind::any_number(4));
+    fields.message(0x24)
 }
 
-fn release_kind() -> impl Strategy<Value = ReleaseKind> {
-    prop_oneof![
-        Just(ReleaseKind::Backoff),
-        Just(ReleaseKind::NotStarted),
-        (0..=DELAY_MS_MAX).prop_map(ReleaseKind::After),
-        (0..=DELAY_MS_MAX).prop_map(ReleaseKind::Parked),
-    ]
+/// Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among them.
+pub(super) fn leases() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("LEASES");
+    fields.add("after", kind::any_number(8));
+    fields.add("jobs_max", kind::number(4, 1..=1_024));
+    fields.message(0x25)
 }
 
-fn reason() -> impl Strategy<Value = Option<String>> {
-    proptest::option::of("[ -~üж]{1,300}")
+/// Says that jobs are done: they are removed.
+pub(super) fn finish() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("FINISH");
+    fields.add("leases", kind::list(16, 1..=4_096, lease_record()));
+    fields.message(0x30)
 }
 
-fn history() -> impl Strategy<Value = JobHistory> {
-    let time = || proptest::option::of((1..=u64::MAX).prop_map(Millis));
-    let held_by = proptest::option::of((1..=u64::MAX).prop_map(SessionId));
-    (time(), time(), time(), held_by, reason(), time()).prop_map(
-        |(pushed, reserved_first, reserved_last, held_by, reason, finished)| JobHistory {
-            pushed,
-            reserved_first,
-            reserved_last,
-            held_by,
-            reason,
-            finished,
-        },
-    )
+/// Gives jobs back, to be attempted again.
+pub(super) fn release() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RELEASE");
+    fields.add("delay_ms", kind::any_number(8));
+    fields.add("leases", kind::list(16, 1..=4_096, lease_record()));
+    fields.late("reason", kind::text("reason", 2, 0..=1_024));
+    fields.message(0x31)
 }
 
-pub(super) fn hello() -> impl Strategy<Value = Hello> {
-    let resume =
-        proptest::option::of((1..u64::MAX, any::<[u8; 16]>()).prop_map(|(session, secret)| Resume {
-            session: SessionId(session),
-            secret: SessionSecret(secret),
-        }));
-    (any::<(u16, u16, u32, [bool; 2])>(), "[ -~]{0,64}", vec(any::<u8>(), 0..=256), resume).prop_map(
-        |((version_min, version_max, heartbeat_ms, options), client_name, token, resume)| Hello {
-            version_min,
-            version_max,
-            client_name,
-            token: token.into(),
-            heartbeat_ms,
-            resume,
-            leases_outlive: options[0],
-            without_session: options[1],
-        },
-    )
+/// Starts the time to run anew.
+pub(super) fn touch() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOUCH");
+    fields.add("ttr_ms", kind::number(4, 0..=604_800_000));
+    fields.add("leases", kind::list(16, 1..=4_096, lease_record()));
+    fields.message(0x32)
 }
 
-fn change() -> impl Strategy<Value = Change> {
-    prop_oneof![
-        Just(Change::Delete),
-        Just(Change::Kick),
-        Just(Change::RunNow),
-        any::<u64>().prop_map(|due| Change::Reschedule { due: Millis(due) }),
-    ]
+/// Sets jobs aside until somebody kicks them.
+pub(super) fn bury() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BURY");
+    fields.add("leases", kind::list(16, 1..=4_096, lease_record()));
+    fields.late("reason", kind::text("reason", 2, 0..=1_024));
+    fields.message(0x33)
 }
 
-fn filter() -> impl Strategy<Value = Filter> {
-    use proptest::option::of;
-    let states = (1..16_u8).prop_map(|bits| States::from_bits(bits).expect("some states"));
-    let time = || of(any::<u64>().prop_map(Millis));
-    let buried = prop_oneof![Just(BuryReason::Consumer), Just(BuryReason::AttemptsUsedUp)];
-    let attempts = (of(any::<u32>()), of(any::<u32>()), of(buried));
-    (of(topic()), states, time(), time(), of(key()), attempts, of("[ -~]{0,40}")).prop_map(
-        |(topic, states, due_from, due_before, key, (attempts_min, attempts_max, buried), reason)| Filter {
-            topic,
-            states,
-            due_from,
-            due_before,
-            key_prefix: key.map(|key| Bytes::copy_from_slice(key.as_bytes())),
-            attempts_min,
-            attempts_max,
-            buried,
-            reason,
-        },
-    )
+/// Reads one job.
+pub(super) fn get() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("GET");
+    fields.add("ref", kind::reference());
+    fields.message(0x40)
 }
 
-/// Topics, and a weight for each or none.
-fn weighed_topics() -> impl Strategy<Value = (Vec<TopicName>, Vec<u16>)> {
-    (vec((topic(), 1..=u16::MAX), 1..=4), any::<bool>()).prop_map(|(topics, weighed)| {
-        let (topics, weights): (Vec<_>, Vec<_>) = topics.into_iter().unzip();
-        (topics, if weighed { weights } else { Vec::new() })
-    })
+/// Removes one job, whatever its state.
+pub(super) fn delete() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("DELETE");
+    fields.add("ref", kind::reference());
+    fields.message(0x41)
 }
 
-fn about_a_job() -> impl Strategy<Value = Request> {
-    prop_oneof![
-        job_ref().prop_map(Request::Get),
-        job_ref().prop_map(Request::Delete),
-        (job_ref(), when(), any::<u64>()).prop_map(|(job, due, version)| Request::Reschedule {
-            job,
-            due,
-            if_version: NonZeroU64::new(version),
-        }),
-        job_ref().prop_map(Request::RunNow),
-        job_ref().prop_map(Request::Kick),
-    ]
+/// Gives one delayed or ready job a new due time; a buried one is kicked first.
+pub(super) fn reschedule() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RESCHEDULE");
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("due_kind", kind::choice(1, &[0, 1]));
+    fields.add("ref", kind::reference());
+    fields.late("if_version", kind::any_number(8));
+    fields.message(0x42)
 }
 
-fn about_a_topic() -> impl Strategy<Value = Request> {
-    prop_oneof![
-        topic().prop_map(|topic| Request::Pause { topic }),
-        topic().prop_map(|topic| Request::Resume { topic }),
-        (topic(), settings(), vec(0..Setting::ALL.len(), 0..4)).prop_map(|(topic, set, unset)| {
-            let unset = unset.into_iter().filter_map(|nth| Setting::ALL.get(nth).copied());
-            let unset = unset.filter(|setting| !has(&set, *setting)).collect();
-            Request::TopicSet(TopicSet { topic, change: Box::new(PolicyChange { set, unset }) })
-        }),
-        topic().prop_map(|topic| Request::TopicShow { topic }),
-        topic().prop_map(|topic| Request::TopicDelete { topic }),
-    ]
+/// Makes one delayed job ready at once.
+pub(super) fn run_now() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RUN_NOW");
+    fields.add("ref", kind::reference());
+    fields.message(0x43)
 }
 
-fn advance() -> impl Strategy<Value = Advance> {
-    prop_oneof![(0..=DELAY_MS_MAX).prop_map(Advance::By), Just(Advance::ToNext)]
+/// Makes one buried job ready.
+pub(super) fn kick() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("KICK");
+    fields.add("ref", kind::reference());
+    fields.message(0x44)
 }
 
-fn credit(subscription: u32, credit_jobs: u32, credit_bytes: u64) -> Request {
-    Request::Credit { subscription, credit_jobs, credit_bytes }
+/// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
+pub(super) fn peek() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("PEEK");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x45)
 }
 
-/// By what a repeat of a push is known: a sequence, a key, or nothing.
-fn known_by() -> impl Strategy<Value = (u64, Option<NonZeroU128>)> {
-    prop_oneof![
-        (0..=u64::MAX - 8).prop_map(|sequence| (sequence, None)),
-        any::<u128>().prop_map(|key| (0, NonZeroU128::new(key))),
-    ]
+/// Makes buried jobs of a topic ready: by priority, then by when they were due, then by id.
+pub(super) fn kick_many() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("KICK_MANY");
+    fields.add("jobs_max", kind::number(4, 1..=4_096));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x46)
 }
 
-pub(super) fn request() -> impl Strategy<Value = Request> {
-    let leases = || vec(lease(), 1..20);
-    prop_oneof![
-        hello().prop_map(Request::Hello),
-        Just(Request::Ping),
-        Just(Request::Goodbye),
-        (topic(), known_by(), vec(new_job(), 1..8)).prop_map(|(topic, (sequence, key), jobs)| {
-            let list_jobs = u32::try_from(jobs.len()).expect("few");
-            let idempotency = key.map(|key| Idempotency { key, list_jobs });
-            Request::Push(Push { topic, sequence, jobs, idempotency })
-        }),
-        (weighed_topics(), 1..=RESERVE_JOBS_MAX, 0..=WAIT_MS_MAX).prop_map(
-            |((topics, weights), jobs_max, wait_ms)| {
-                Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights })
-            }
-        ),
-        (weighed_topics(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX).prop_map(
-            |((topics, weights), credit_jobs, credit_bytes)| {
-                Request::Subscribe(Subscribe { topics, credit_jobs, credit_bytes, weights })
-            }
-        ),
-        (any::<u32>(), 0..=CREDIT_JOBS_MAX, 0..=CREDIT_BYTES_MAX)
-            .prop_map(|(subscription, jobs, bytes)| credit(subscription, jobs, bytes)),
-        any::<u32>().prop_map(|subscription| Request::Unsubscribe { subscription }),
-        any::<u32>().prop_map(|request| Request::Cancel { request }),
-        (any::<u64>(), 1..=RESERVE_JOBS_MAX)
-            .prop_map(|(after, jobs_max)| Request::Leases { after: JobId(after), jobs_max }),
-        leases().prop_map(|leases| Request::Finish { leases }),
-        (leases(), release_kind(), reason()).prop_map(|(leases, kind, reason)| Request::Release {
-            leases,
-            kind,
-            reason
-        }),
-        (leases(), proptest::option::of(TTR_MS_MIN..=TTR_MS_MAX))
-            .prop_map(|(leases, ttr_ms)| Request::Touch { leases, ttr_ms }),
-        (leases(), reason()).prop_map(|(leases, reason)| Request::Bury { leases, reason }),
-        about_a_job(),
-        (topic(), 1..=KICK_JOBS_MAX).prop_map(|(topic, jobs_max)| Request::KickMany { topic, jobs_max }),
-        topic().prop_map(|topic| Request::Peek { topic }),
-        (filter(), 0..3_u8, 1..=LIST_JOBS_MAX, any::<bool>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX))
-            .prop_map(|(filter, order, jobs_max, with_bodies, cursor)| {
-                let order = ListOrder::from_u8(order).expect("an order");
-                Request::List(List { filter, order, jobs_max, with_bodies, cursor: cursor.into() })
-            }),
-        filter().prop_map(Request::Count),
-        (change(), filter(), 1..=BULK_JOBS_MAX, vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
-            |(change, filter, jobs_max, cursor)| {
-                Request::Bulk(Bulk { change, filter, jobs_max, cursor: cursor.into() })
-            }
-        ),
-        about_a_topic(),
-        Just(Request::Topics),
-        Just(Request::Stats),
-        (any::<u64>(), 1..=CONNECTIONS_LISTED_MAX)
-            .prop_map(|(after, connections_max)| Request::Connections { after, connections_max }),
-        any::<(u64, bool)>()
-            .prop_map(|(connection, ends_session)| Request::Disconnect { connection, ends_session }),
-        advance().prop_map(Request::Advance),
-        Just(Request::BackupBegin),
-        (any::<u64>(), 1..=BACKUP_READ_BYTES_MAX)
-            .prop_map(|(offset, bytes)| Request::BackupRead { offset, bytes }),
-        Just(Request::BackupEnd),
-        Just(Request::ClusterStatus),
-        "[ -~]{0,255}".prop_map(|address| Request::ClusterAdd { address }),
-        any::<u64>().prop_map(|node| Request::ClusterRemove { node }),
-        any::<u64>().prop_map(|node| Request::ClusterTransfer { node }),
-    ]
+/// Shows jobs, a page at a time.
+pub(super) fn list() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("LIST");
+    fields.add("jobs_max", kind::number(4, 1..=1_024));
+    fields.add("order", kind::choice(1, &[0, 1, 2]));
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("cursor", kind::bytes(2, 0..=512));
+    fields.add("filter", filter_elements().only());
+    fields.message(0x47)
 }
 
-pub(super) fn member() -> impl Strategy<Value = Member> {
-    (any::<u64>(), "[ -~]{0,40}", any::<bool>()).prop_map(|(node, address, leader)| Member {
-        node,
-        address,
-        leader,
-    })
+/// Counts the jobs that match.
+pub(super) fn count() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("COUNT");
+    fields.add("filter", filter_elements().only());
+    fields.message(0x48)
 }
 
-pub(super) fn welcome() -> impl Strategy<Value = Welcome> {
-    let ids = any::<(u16, [u8; 16], u64, [u8; 16], bool, bool)>();
-    (ids, any::<[u32; 8]>(), "[ -~]{0,40}", vec(member(), 0..5), any::<u64>()).prop_map(
-        |(ids, numbers, server_name, members, clock_ms)| {
-            let (version, cluster_id, session, secret, resumed, leases_kept) = ids;
-            let [heartbeat_ms, session_grace_ms, frame_bytes_max, body_bytes_max, rest @ ..] = numbers;
-            let [push_jobs_max, leases_max, reserve_jobs_max, in_flight_max] = rest;
-            Welcome {
-                version,
-                server_name,
-                cluster_id,
-                session: SessionId(session),
-                secret: SessionSecret(secret),
-                resumed,
-                leases_kept,
-                heartbeat_ms,
-                session_grace_ms,
-                frame_bytes_max,
-                body_bytes_max,
-                push_jobs_max,
-                leases_max,
-                reserve_jobs_max,
-                in_flight_max,
-                members,
-                clock_ms,
-            }
-        },
-    )
+/// Does the same to many jobs, a bounded number with each request.
+pub(super) fn bulk() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BULK");
+    fields.add("jobs_max", kind::number(4, 1..=1_024));
+    fields.add("change", kind::choice(1, &[0, 1, 2, 3, 4]));
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("cursor", kind::bytes(2, 0..=512));
+    fields.add("filter", filter_elements().only());
+    fields.late("to", kind::text("to", 1, 0..=128));
+    fields.message(0x49)
 }
 
-pub(super) fn code() -> impl Strategy<Value = ErrorCode> {
-    proptest::sample::select(ErrorCode::ALL.to_vec())
+/// Stops the reserving of a topic's jobs.
+pub(super) fn pause() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("PAUSE");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x50)
 }
 
-/// Any state, or one that nobody here knows.
-pub(super) fn state() -> impl Strategy<Value = Option<JobState>> {
-    (0..=5_u8).prop_map(JobState::from_u8)
+/// Starts it again.
+pub(super) fn resume() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RESUME");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x51)
 }
 
-pub(super) fn push_result() -> impl Strategy<Value = PushResult> {
-    let id = || any::<u64>().prop_map(JobId);
-    let living = proptest::option::of((1..=u64::MAX).prop_map(JobId));
-    prop_oneof![
-        id().prop_map(PushResult::Pushed),
-        id().prop_map(PushResult::Kept),
-        id().prop_map(PushResult::Replaced),
-        id().prop_map(PushResult::Postponed),
-        (code(), living).prop_map(|(code, job)| PushResult::Refused(code, job)),
-    ]
+/// Counts by topic.
+pub(super) fn topics() -> BoxedStrategy<Message> {
+    let fields = Fields::of("TOPICS");
+    fields.message(0x52)
 }
 
-pub(super) fn delivered() -> impl Strategy<Value = Delivered> {
-    let numbers = any::<(u32, u32, u64, u32, u64)>();
-    (lease(), topic(), proptest::option::of(key()), numbers, attributes(), body()).prop_map(
-        |(lease, topic, key, (priority, attempts, due, ttr_left_ms, deadline_ms), attributes, body)| {
-            Delivered {
-                lease,
-                topic,
-                key,
-                priority,
-                attempts,
-                due: Millis(due),
-                ttr_left_ms,
-                deadline_ms,
-                attributes,
-                body,
-            }
-        },
-    )
+/// Counts of the whole queue, and by topic.
+pub(super) fn stats() -> BoxedStrategy<Message> {
+    let fields = Fields::of("STATS");
+    fields.message(0x53)
 }
 
-pub(super) fn report() -> impl Strategy<Value = JobReport> {
-    let buried =
-        prop_oneof![Just(None), Just(Some(BuryReason::Consumer)), Just(Some(BuryReason::AttemptsUsedUp))];
-    (delivered(), state(), any::<u32>(), buried, history(), any::<u64>()).prop_map(
-        |(job, state, ttr_ms, buried, history, version)| JobReport {
-            id: job.lease.job,
-            state,
-            topic: job.topic,
-            key: job.key,
-            priority: job.priority,
-            attempts: job.attempts,
-            due: job.due,
-            ttr_ms,
-            ttr_left_ms: job.ttr_left_ms,
-            buried,
-            attributes: job.attributes,
-            body_bytes: u32::try_from(job.body.len()).expect("a small body"),
-            body: job.body,
-            history,
-            version,
-        },
-    )
+/// Lists the clients that are connected to this node, by number.
+pub(super) fn connections() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CONNECTIONS");
+    fields.add("after", kind::any_number(8));
+    fields.add("connections_max", kind::number(4, 1..=256));
+    fields.message(0x54)
 }
 
-pub(super) fn totals() -> impl Strategy<Value = Totals> {
-    any::<[u64; 9]>().prop_map(
-        |[delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms]| Totals {
-            delayed,
-            ready,
-            reserved,
-            buried,
-            pushed,
-            finished,
-            deleted,
-            expired,
-            oldest_ready_ms,
-        },
-    )
+/// Closes the connection of another client to this node.
+pub(super) fn disconnect() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("DISCONNECT");
+    fields.add("connection", kind::any_number(8));
+    fields.add("options", kind::bits(1, 0x01));
+    fields.message(0x55)
 }
 
-pub(super) fn topic_report() -> impl Strategy<Value = TopicReport> {
-    (topic(), any::<bool>(), totals()).prop_map(|(topic, paused, totals)| TopicReport {
-        topic,
-        paused,
-        totals,
-    })
+/// Changes what a topic decides for its jobs. The topic is made if it is new.
+pub(super) fn topic_set() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_SET");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("settings", settings_elements().or_unset());
+    fields.message(0x56)
 }
 
-pub(super) fn stats() -> impl Strategy<Value = StatsReport> {
-    let numbers = any::<(u64, u64, u32, u32, u32, u64, u64, u128)>();
-    let parts = (numbers, totals(), vec(topic_report(), 0..4), vec(stage_report(), 0..4));
-    parts.prop_map(|(numbers, totals, topics, stages)| {
-        let (now, uptime_ms, connections, sessions, waiting, applied_index, term, state_hash) = numbers;
-        StatsReport {
-            now: Millis(now),
-            uptime_ms,
-            connections,
-            sessions,
-            waiting,
-            applied_index,
-            term,
-            state_hash,
-            totals,
-            topics,
-            stages,
-        }
-    })
+/// Forgets a topic that has no jobs, with its settings.
+pub(super) fn topic_delete() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_DELETE");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x57)
 }
 
-fn stage_report() -> impl Strategy<Value = StageReport> {
-    ("[a-z ]{0,20}", any::<[u64; 5]>()).prop_map(|(stage, [count, p50_us, p99_us, p999_us, max_us])| {
-        StageReport { stage, count, p50_us, p99_us, p999_us, max_us }
-    })
+/// Reads what a topic decides for its jobs.
+pub(super) fn topic_show() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_SHOW");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x58)
 }
 
-pub(super) fn connection_report() -> impl Strategy<Value = ConnectionReport> {
-    let numbers = any::<((u64, u64, u64), (u32, u32, u32), (u64, u64), (u64, bool))>();
-    (numbers, "[ -~]{0,60}", "[ -~]{0,64}", vec(topic(), 0..=CONNECTION_TOPICS_MAX)).prop_map(
-        |(numbers, address, client_name, topics)| {
-            let ((connection, session, since), (leases, subscriptions, reserves), credit, rest) = numbers;
-            let ((credit_jobs, credit_bytes), (unsent_bytes, has_more_topics)) = (credit, rest);
-            ConnectionReport {
-                connection,
-                session: Some(SessionId(session)).filter(|session| *session != SessionId(0)),
-                since: Millis(since),
-                leases,
-                subscriptions,
-                reserves,
-                credit_jobs,
-                credit_bytes,
-                unsent_bytes,
-                address,
-                client_name,
-                topics,
-                has_more_topics,
-            }
-        },
-    )
+/// Moves the clock of a server for tests. Answered when everything that is due by then is carried out.
+pub(super) fn advance() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("ADVANCE");
+    fields.add("step", kind::choice(1, &[0, 1]));
+    fields.add("by_ms", kind::number(8, 0..=315_360_000_000));
+    fields.message(0x59)
 }
 
-pub(super) fn member_report() -> impl Strategy<Value = MemberReport> {
-    let role = prop_oneof![Just(Role::Learner), Just(Role::Voter), Just(Role::Leader)];
-    let known = any::<(u64, bool, u64, Option<u64>, Option<u64>, Option<i64>, Option<bool>)>();
-    (known, role, "[ -~]{0,255}", "[ -~]{0,40}").prop_map(|(known, role, peer_address, client_address)| {
-        let (node, is_connected, audited, matched, applied, ahead_ms, same_state) = known;
-        MemberReport {
-            node,
-            role,
-            peer_address,
-            client_address,
-            is_connected,
-            matched,
-            applied,
-            ahead_ms,
-            audited,
-            same_state,
-        }
-    })
+/// Asks for a backup of the state as it is now, to be read over this connection.
+pub(super) fn backup_begin() -> BoxedStrategy<Message> {
+    let fields = Fields::of("BACKUP_BEGIN");
+    fields.message(0x60)
 }
 
-pub(super) fn cluster_report() -> impl Strategy<Value = ClusterReport> {
-    let leader = proptest::option::of(1..=u64::MAX);
-    (any::<(u64, [u8; 16], u64, u64, u64, u32)>(), leader, vec(member_report(), 0..5)).prop_map(
-        |((node, cluster_id, term, last, commit, feature_level), leader, members)| ClusterReport {
-            node,
-            cluster_id,
-            leader,
-            term,
-            last,
-            commit,
-            feature_level,
-            members,
-        },
-    )
+/// Reads a part of that backup.
+pub(super) fn backup_read() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BACKUP_READ");
+    fields.add("offset", kind::any_number(8));
+    fields.add("bytes", kind::number(4, 1..=1_048_576));
+    fields.message(0x61)
 }
 
-pub(super) fn error_reply() -> impl Strategy<Value = ErrorReply> {
-    let applied = prop_oneof![Just(Applied::No), Just(Applied::Unknown)];
-    let waits = (any::<bool>(), any::<u32>());
-    (code(), applied, waits, proptest::option::of("[ -~]{1,40}"), "[ -~]{0,100}").prop_map(
-        |(code, applied, (is_marked, retry_after_ms), leader, message)| ErrorReply {
-            code,
-            applied,
-            is_retryable: is_marked || retry_after_ms > 0,
-            retry_after_ms,
-            leader,
-            message,
-        },
-    )
+/// Lets go of it. The end of the connection does the same.
+pub(super) fn backup_end() -> BoxedStrategy<Message> {
+    let fields = Fields::of("BACKUP_END");
+    fields.message(0x62)
 }
 
-pub(super) fn response() -> impl Strategy<Value = Response> {
-    prop_oneof![
-        welcome().prop_map(|welcome| Response::Welcome(Box::new(welcome))),
-        any::<(u64, u64)>().prop_map(|(now, clock_ms)| Response::Pong { now: Millis(now), clock_ms }),
-        Just(Response::Done),
-        vec(push_result(), 0..20).prop_map(Response::Pushed),
-        vec(delivered(), 0..8).prop_map(Response::Reserved),
-        Just(Response::Subscribed),
-        vec(delivered(), 0..8).prop_map(Response::Deliver),
-        (any::<bool>(), vec(delivered(), 0..8))
-            .prop_map(|(has_more, jobs)| Response::Leased(Leased { has_more, jobs })),
-        vec(prop_oneof![Just(Ok(())), code().prop_map(Err)], 0..20).prop_map(Response::Settled),
-        report().prop_map(|report| Response::Job(Box::new(report))),
-        any::<u32>().prop_map(|jobs| Response::Kicked { jobs }),
-        (vec((report(), any::<u32>()), 0..4), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
-            |(jobs, cursor)| {
-                let jobs = jobs.into_iter().map(|(job, body_bytes)| {
-                    let history = JobHistory { finished: None, ..job.history };
-                    JobReport { body_bytes, history, version: 0, ..job }
-                });
-                Response::Jobs { jobs: jobs.collect(), cursor: cursor.into() }
-            }
-        ),
-        any::<u64>().prop_map(|jobs| Response::Counted { jobs }),
-        (any::<[u32; 2]>(), vec(any::<u8>(), 0..=CURSOR_BYTES_MAX)).prop_map(
-            |([jobs, in_the_way], cursor)| Response::Bulked { jobs, in_the_way, cursor: cursor.into() }
-        ),
-        (any::<u64>(), state(), any::<u64>(), any::<u64>()).prop_map(|(job, state, due, version)| {
-            Response::Changed { job: JobId(job), state, due: Millis(due), version }
-        }),
-        vec(topic_report(), 0..4).prop_map(Response::Topics),
-        stats().prop_map(|stats| Response::Stats(Box::new(stats))),
-        (any::<bool>(), vec(connection_report(), 0..4)).prop_map(|(has_more, connections)| {
-            Response::Connections(ConnectionList { has_more, connections })
-        }),
-        (settings(), settings(), any::<(bool, u64, u64)>()).prop_map(
-            |(policy, queue, (paused, jobs, bytes))| {
-                let defaults = RetryDefaults {
-                    attempts_max: queue.attempts_max.filter(|_| policy.attempts_max.is_none()),
-                    backoff: queue.backoff.filter(|_| policy.backoff.is_none()),
-                };
-                Response::TopicSettings(Box::new(TopicSettings { policy, defaults, paused, jobs, bytes }))
-            }
-        ),
-        any::<(u64, u64, u128, u64)>().prop_map(|(index, jobs, state_hash, bytes)| {
-            Response::BackupReady(BackupReady { index, jobs, state_hash, bytes })
-        }),
-        vec(any::<u8>(), 0..300).prop_map(|data| Response::BackupData(data.into())),
-        cluster_report().prop_map(|report| Response::Cluster(Box::new(report))),
-        ("[ -~]{0,100}", 0..6_u8).prop_map(|(message, reason)| {
-            Response::GoingAway { message, reason: GoingAway::from_u8(reason) }
-        }),
-        error_reply().prop_map(Response::Error),
-    ]
+/// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
+pub(super) fn cluster_status() -> BoxedStrategy<Message> {
+    let fields = Fields::of("CLUSTER_STATUS");
+    fields.message(0x70)
+}
+
+/// Adds the node that listens for its peers at an address; it votes when it has caught up.
+pub(super) fn cluster_add() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CLUSTER_ADD");
+    fields.add("address", kind::text("address", 1, 0..=255));
+    fields.message(0x71)
+}
+
+/// Removes a member. It cannot come back under its number.
+pub(super) fn cluster_remove() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CLUSTER_REMOVE");
+    fields.add("node", kind::any_number(8));
+    fields.message(0x72)
+}
+
+/// Hands leadership to another member.
+pub(super) fn cluster_transfer() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CLUSTER_TRANSFER");
+    fields.add("node", kind::any_number(8));
+    fields.message(0x73)
+}
+
+/// The answer to HELLO.
+pub(super) fn welcome() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("WELCOME");
+    fields.add("version", kind::any_number(2));
+    fields.add("marks", kind::bits(1, 0x03));
+    fields.add("cluster_id", kind::id());
+    fields.add("session", kind::any_number(8));
+    fields.add("secret", kind::id());
+    fields.add("heartbeat_ms", kind::any_number(4));
+    fields.add("session_grace_ms", kind::any_number(4));
+    fields.add("frame_bytes_max", kind::any_number(4));
+    fields.add("body_bytes_max", kind::any_number(4));
+    fields.add("push_jobs_max", kind::any_number(4));
+    fields.add("leases_max", kind::any_number(4));
+    fields.add("reserve_jobs_max", kind::any_number(4));
+    fields.add("in_flight_max", kind::any_number(4));
+    fields.add("server_name", kind::text("server_name", 1, 0..=255));
+    fields.add("members", kind::list(10, 0..=4_294_967_295, member_record()));
+    fields.late("clock_ms", kind::any_number(8));
+    fields.message(0x81)
+}
+
+/// The answer to PING: at some moment after it was sent this node led, and the session was connected to it.
+pub(super) fn pong() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("PONG");
+    fields.add("now", kind::any_number(8));
+    fields.late("clock_ms", kind::any_number(8));
+    fields.message(0x82)
+}
+
+/// It is done.
+pub(super) fn done() -> BoxedStrategy<Message> {
+    let fields = Fields::of("DONE");
+    fields.message(0x83)
+}
+
+/// Unasked, under request id 0: the server is about to close the connection.
+pub(super) fn going_away() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("GOING_AWAY");
+    fields.add("message", kind::text("message", 2, 0..=65_535));
+    fields.late("reason", kind::open_choice(1, &[0, 1, 2, 3, 4]));
+    fields.message(0x84)
+}
+
+/// The outcomes of a PUSH: one per job, in order.
+pub(super) fn pushed() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("PUSHED");
+    fields.add("results", kind::list(11, 0..=4_294_967_295, push_result_record()));
+    fields.message(0x90)
+}
+
+/// The jobs of a RESERVE; none when the wait was over first.
+pub(super) fn reserved() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RESERVED");
+    fields.add("jobs", kind::list(53, 0..=4_294_967_295, delivered_record()));
+    fields.message(0xa0)
+}
+
+/// The answer to SUBSCRIBE. Jobs follow as DELIVER.
+pub(super) fn subscribed() -> BoxedStrategy<Message> {
+    let fields = Fields::of("SUBSCRIBED");
+    fields.message(0xa1)
+}
+
+/// Unasked, under the request id of the SUBSCRIBE: jobs that are now leased to this session.
+pub(super) fn deliver() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("DELIVER");
+    fields.add("jobs", kind::list(53, 1..=4_294_967_295, delivered_record()));
+    fields.message(0xa2)
+}
+
+/// A page of the leases that the session holds.
+pub(super) fn leased() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("LEASED");
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("jobs", kind::list(53, 0..=4_294_967_295, delivered_record()));
+    fields.message(0xa3)
+}
+
+/// The outcomes of FINISH, RELEASE, TOUCH and BURY: one per lease, in order.
+pub(super) fn settled() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SETTLED");
+    fields.add("results", kind::list(2, 0..=4_294_967_295, settle_result_record()));
+    fields.message(0xb0)
+}
+
+/// One job as it stands.
+pub(super) fn job() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("JOB");
+    fields.add("shown", kind::part(shown_record()));
+    fields.late("pushed_ms", kind::any_number(8));
+    fields.late("reserved_first_ms", kind::any_number(8));
+    fields.late("reserved_last_ms", kind::any_number(8));
+    fields.late("held_by", kind::any_number(8));
+    fields.late("reason", kind::text("reason", 2, 0..=65_535));
+    fields.late("finished_ms", kind::any_number(8));
+    fields.late("version", kind::any_number(8));
+    fields.message(0xc0)
+}
+
+/// One job was changed.
+pub(super) fn changed() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CHANGED");
+    fields.add("job", kind::any_number(8));
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("state", kind::open_choice(1, &[0, 1, 2, 3, 4]));
+    fields.late("version", kind::any_number(8));
+    fields.message(0xc1)
+}
+
+/// Jobs were kicked.
+pub(super) fn kicked() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("KICKED");
+    fields.add("jobs", kind::any_number(4));
+    fields.message(0xc2)
+}
+
+/// A page of jobs.
+pub(super) fn jobs() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("JOBS");
+    fields.add("cursor", kind::bytes(2, 0..=65_535));
+    fields.add("jobs", kind::list(81, 0..=4_294_967_295, listed_record()));
+    fields.message(0xc3)
+}
+
+/// How many jobs match.
+pub(super) fn counted() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("COUNTED");
+    fields.add("jobs", kind::any_number(8));
+    fields.message(0xc4)
+}
+
+/// How many jobs were changed.
+pub(super) fn bulked() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BULKED");
+    fields.add("jobs", kind::any_number(4));
+    fields.add("cursor", kind::bytes(2, 0..=65_535));
+    fields.late("skipped", kind::any_number(4));
+    fields.message(0xc5)
+}
+
+/// Counts by topic.
+pub(super) fn topic_counts() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_COUNTS");
+    fields.add("topics", kind::list(74, 0..=4_294_967_295, topic_count_record()));
+    fields.message(0xd0)
+}
+
+/// Counts of the queue.
+pub(super) fn queue_stats() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("QUEUE_STATS");
+    fields.add("now", kind::any_number(8));
+    fields.add("uptime_ms", kind::any_number(8));
+    fields.add("connections", kind::any_number(4));
+    fields.add("sessions", kind::any_number(4));
+    fields.add("waiting", kind::any_number(4));
+    fields.add("applied_index", kind::any_number(8));
+    fields.add("term", kind::any_number(8));
+    fields.add("state_hash", kind::any_number(16));
+    fields.add("totals", kind::part(totals_record()));
+    fields.add("topics", kind::list(74, 0..=4_294_967_295, topic_count_record()));
+    fields.late("stages", kind::list(41, 0..=4_294_967_295, stage_record()));
+    fields.message(0xd1)
+}
+
+/// Clients' connections.
+pub(super) fn connection_list() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CONNECTION_LIST");
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("connections", kind::list(64, 0..=4_294_967_295, connection_record()));
+    fields.message(0xd2)
+}
+
+/// A topic's policy.
+pub(super) fn topic_settings() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_SETTINGS");
+    fields.add("jobs", kind::any_number(8));
+    fields.add("bytes", kind::any_number(8));
+    fields.add("marks", kind::bits(1, 0x07));
+    fields.add("settings", settings_elements().only());
+    fields.message(0xd3)
+}
+
+/// A backup can be read.
+pub(super) fn backup_ready() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BACKUP_READY");
+    fields.add("index", kind::any_number(8));
+    fields.add("jobs", kind::any_number(8));
+    fields.add("state_hash", kind::any_number(16));
+    fields.add("bytes", kind::any_number(8));
+    fields.message(0xe0)
+}
+
+/// A part of a backup.
+pub(super) fn backup_data() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("BACKUP_DATA");
+    fields.add("data", kind::bytes(4, 0..=4_294_967_295));
+    fields.message(0xe1)
+}
+
+/// The members of the cluster, as one node sees them.
+pub(super) fn cluster_report() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("CLUSTER_REPORT");
+    fields.add("node", kind::any_number(8));
+    fields.add("cluster_id", kind::id());
+    fields.add("leader", kind::any_number(8));
+    fields.add("term", kind::any_number(8));
+    fields.add("last", kind::any_number(8));
+    fields.add("commit", kind::any_number(8));
+    fields.add("feature_level", kind::any_number(4));
+    fields.add("members", kind::list(44, 0..=4_294_967_295, node_record()));
+    fields.message(0xf0)
+}
+
+/// The request failed as a whole.
+pub(super) fn error() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("ERROR");
+    fields.add("code", kind::code(2));
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("applied", kind::open_choice(1, &[0, 1]));
+    fields.add("retry_after_ms", kind::any_number(4));
+    fields.add("leader", kind::text("leader", 1, 0..=255));
+    fields.add("message", kind::text("message", 2, 0..=65_535));
+    fields.message(0xff)
+}
+
+/// One job to push.
+pub(super) fn new_job_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("new_job");
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("priority", kind::any_number(4));
+    fields.add("ttr_ms", kind::number(4, 0..=604_800_000));
+    fields.add("due_kind", kind::choice(1, &[0, 1]));
+    fields.add("if_exists", kind::choice(1, &[0, 1, 2, 3, 4]));
+    fields.add("key", kind::text("key", 2, 0..=256));
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.record()
+}
+
+/// What became of one pushed job.
+pub(super) fn push_result_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("push_result");
+    fields.add("outcome", kind::open_choice(1, &[0, 1, 2, 3, 4]));
+    fields.add("code", kind::code(2));
+    fields.add("job", kind::any_number(8));
+    fields.record()
+}
+
+/// A lease on a job.
+pub(super) fn lease_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("lease");
+    fields.add("job", kind::any_number(8));
+    fields.add("fence", kind::any_number(8));
+    fields.record()
+}
+
+/// What became of one lease.
+pub(super) fn settle_result_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("settle_result");
+    fields.add("code", kind::code(2));
+    fields.record()
+}
+
+/// A job that is now leased to the session.
+pub(super) fn delivered_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("delivered");
+    fields.add("job", kind::any_number(8));
+    fields.add("fence", kind::any_number(8));
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("priority", kind::any_number(4));
+    fields.add("attempts", kind::any_number(4));
+    fields.add("ttr_left_ms", kind::any_number(4));
+    fields.add("topic", kind::text("topic", 1, 0..=255));
+    fields.add("key", kind::text("key", 2, 0..=65_535));
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.late("deadline_ms", kind::any_number(8));
+    fields.record()
+}
+
+/// A job as it stands.
+pub(super) fn shown_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("shown");
+    fields.add("job", kind::any_number(8));
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("state", kind::open_choice(1, &[0, 1, 2, 3, 4]));
+    fields.add("buried", kind::open_choice(1, &[0, 1, 2, 3]));
+    fields.add("priority", kind::any_number(4));
+    fields.add("attempts", kind::any_number(4));
+    fields.add("ttr_ms", kind::any_number(4));
+    fields.add("ttr_left_ms", kind::any_number(4));
+    fields.add("topic", kind::text("topic", 1, 0..=255));
+    fields.add("key", kind::text("key", 2, 0..=65_535));
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.record()
+}
+
+/// A job on a page of a list.
+pub(super) fn listed_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("listed");
+    fields.add("job", kind::any_number(8));
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("state", kind::open_choice(1, &[0, 1, 2, 3, 4]));
+    fields.add("buried", kind::open_choice(1, &[0, 1, 2, 3]));
+    fields.add("priority", kind::any_number(4));
+    fields.add("attempts", kind::any_number(4));
+    fields.add("ttr_ms", kind::any_number(4));
+    fields.add("ttr_left_ms", kind::any_number(4));
+    fields.add("topic", kind::text("topic", 1, 0..=255));
+    fields.add("key", kind::text("key", 2, 0..=65_535));
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.add("body_bytes", kind::any_number(4));
+    fields.add("pushed_ms", kind::any_number(8));
+    fields.add("reserved_first_ms", kind::any_number(8));
+    fields.add("reserved_last_ms", kind::any_number(8));
+    fields.add("held_by", kind::any_number(8));
+    fields.add("reason", kind::text("reason", 2, 0..=65_535));
+    fields.record()
+}
+
+/// Counts, of one topic or of all.
+pub(super) fn totals_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("totals");
+    fields.add("delayed", kind::any_number(8));
+    fields.add("ready", kind::any_number(8));
+    fields.add("reserved", kind::any_number(8));
+    fields.add("buried", kind::any_number(8));
+    fields.add("pushed", kind::any_number(8));
+    fields.add("finished", kind::any_number(8));
+    fields.add("deleted", kind::any_number(8));
+    fields.add("expired", kind::any_number(8));
+    fields.add("oldest_ready_ms", kind::any_number(8));
+    fields.record()
+}
+
+/// The counts of one topic.
+pub(super) fn topic_count_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("topic_count");
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("topic", kind::text("topic", 1, 0..=255));
+    fields.add("delayed", kind::any_number(8));
+    fields.add("ready", kind::any_number(8));
+    fields.add("reserved", kind::any_number(8));
+    fields.add("buried", kind::any_number(8));
+    fields.add("pushed", kind::any_number(8));
+    fields.add("finished", kind::any_number(8));
+    fields.add("deleted", kind::any_number(8));
+    fields.add("expired", kind::any_number(8));
+    fields.add("oldest_ready_ms", kind::any_number(8));
+    fields.record()
+}
+
+/// How long one stage of the work on a node took, over its last minutes. Times are in microseconds.
+pub(super) fn stage_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("stage");
+    fields.add("stage", kind::text("stage", 1, 0..=255));
+    fields.add("count", kind::any_number(8));
+    fields.add("p50_us", kind::any_number(8));
+    fields.add("p99_us", kind::any_number(8));
+    fields.add("p999_us", kind::any_number(8));
+    fields.add("max_us", kind::any_number(8));
+    fields.record()
+}
+
+/// One client that is connected to the node.
+pub(super) fn connection_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("connection");
+    fields.add("connection", kind::any_number(8));
+    fields.add("session", kind::any_number(8));
+    fields.add("since_ms", kind::any_number(8));
+    fields.add("leases", kind::any_number(4));
+    fields.add("subscriptions", kind::any_number(4));
+    fields.add("reserves", kind::any_number(4));
+    fields.add("credit_jobs", kind::any_number(8));
+    fields.add("credit_bytes", kind::any_number(8));
+    fields.add("unsent_bytes", kind::any_number(8));
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("address", kind::text("address", 1, 0..=255));
+    fields.add("client_name", kind::text("client_name", 1, 0..=255));
+    fields.add("topics", kind::texts("topics"));
+    fields.record()
+}
+
+/// One node of the cluster, as clients see it.
+pub(super) fn member_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("member");
+    fields.add("node", kind::any_number(8));
+    fields.add("marks", kind::bits(1, 0x01));
+    fields.add("address", kind::text("address", 1, 0..=255));
+    fields.record()
+}
+
+/// One member of the cluster, as one node sees it. Unknown values are 0.
+pub(super) fn node_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("node");
+    fields.add("node", kind::any_number(8));
+    fields.add("role", kind::open_choice(1, &[0, 1, 2]));
+    fields.add("marks", kind::bits(1, 0x3f));
+    fields.add("matched", kind::any_number(8));
+    fields.add("applied", kind::any_number(8));
+    fields.add("ahead_ms", kind::any_number(8));
+    fields.add("audited", kind::any_number(8));
+    fields.add("peer_address", kind::text("peer_address", 1, 0..=255));
+    fields.add("client_address", kind::text("client_address", 1, 0..=255));
+    fields.record()
+}
+
+/// One header.
+pub(super) fn header_value() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("header");
+    fields.add("name", kind::text("name", 1, 1..=255));
+    fields.add("value", kind::text("value", 0, 0..=65_535));
+    fields.record()
+}
+
+/// When a job expires.
+pub(super) fn expiry_value() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("expiry");
+    fields.add("kind", kind::choice(1, &[0, 1]));
+    fields.add("ms", kind::any_number(8));
+    fields.record()
+}
+
+/// The wait between attempts.
+pub(super) fn backoff_value() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("backoff");
+    fields.add("kind", kind::choice(1, &[0, 1, 2, 3]));
+    fields.add("jitter", kind::number(1, 0..=100));
+    fields.add("waits_ms", kind::rest_numbers(1..=32));
+    fields.record()
+}
+
+/// What happens to late jobs.
+pub(super) fn late_value() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("late");
+    fields.add("after_ms", kind::number(8, 0..=315_360_000_000));
+    fields.add("action", kind::choice(1, &[0, 1, 2, 3]));
+    fields.add("value", kind::any_number(8));
+    fields.record()
+}
+
+/// What a job can carry.
+fn attributes_elements() -> Elements {
+    let mut elements = Elements::of("attributes");
+    elements.repeat(1, "headers", kind::composite(header_value()));
+    elements.add(0x8002, "expires", kind::composite(expiry_value()));
+    elements.add(0x8003, "attempts_max", kind::number(4, 1..=4_294_967_295));
+    elements.add(0x8004, "backoff", kind::composite(backoff_value()));
+    elements.add(5, "fairness_key", kind::text("fairness_key", 0, 0..=65_535));
+    elements.add(6, "dedupe_retention_ms", kind::number(8, 0..=2_592_000_000));
+    elements.add(7, "created_at_ms", kind::any_number(8));
+    elements.add(8, "schedule_reference", kind::bytes(0, 0..=65_535));
+    elements.add(9, "postpone_max_ms", kind::number(8, 0..=315_360_000_000));
+    elements
+}
+
+/// What a filter can ask for.
+fn filter_elements() -> Elements {
+    let mut elements = Elements::of("filter");
+    elements.add(1, "topic", kind::text("topic", 0, 0..=128));
+    elements.add(2, "states", kind::bits(1, 0x1f));
+    elements.add(3, "due_from_ms", kind::any_number(8));
+    elements.add(4, "due_before_ms", kind::any_number(8));
+    elements.add(5, "key_prefix", kind::bytes(0, 0..=256));
+    elements.add(6, "attempts_min", kind::any_number(4));
+    elements.add(7, "attempts_max", kind::any_number(4));
+    elements.add(8, "buried", kind::choice(1, &[0, 1, 2, 3]));
+    elements.add(9, "reason", kind::text("reason", 0, 0..=256));
+    elements
+}
+
+/// What a topic can decide.
+fn settings_elements() -> Elements {
+    let mut elements = Elements::of("settings");
+    elements.add(1, "ttr_ms", kind::number(4, 100..=604_800_000));
+    elements.add(2, "priority", kind::number(4, 0..=4_294_967_294));
+    elements.add(3, "attempts_max", kind::number(4, 1..=4_294_967_295));
+    elements.add(4, "backoff", kind::composite(backoff_value()));
+    elements.add(5, "expires_after_ms", kind::number(8, 1..=315_360_000_000));
+    elements.add(6, "jobs_max", kind::number(8, 1..=18_446_744_073_709_551_615));
+    elements.add(7, "bytes_max", kind::number(8, 1..=18_446_744_073_709_551_615));
+    elements.add(8, "body_max", kind::number(4, 1..=4_294_967_295));
+    elements.add(9, "leases_max", kind::number(4, 1..=4_294_967_295));
+    elements.add(10, "rate", kind::number(4, 1..=1_000_000));
+    elements.add(11, "late", kind::composite(late_value()));
+    elements.add(12, "dead_letters", kind::text("dead_letters", 0, 1..=128));
+    elements.add(13, "remember_ms", kind::number(8, 1..=2_592_000_000));
+    elements.add(14, "call_back", kind::text("call_back", 0, 1..=1_024));
+    elements.add(15, "call_back_method", kind::text("call_back_method", 0, 1..=65_535));
+    elements.add(16, "call_back_headers", kind::text("call_back_headers", 0, 1..=1_024));
+    elements.add(17, "call_back_body", kind::text("call_back_body", 0, 1..=2_048));
+    elements.add(18, "call_back_timeout_ms", kind::number(4, 100..=300_000));
+    elements.add(19, "call_back_concurrency", kind::number(4, 1..=1_024));
+    elements.add(20, "call_back_rate", kind::number(4, 1..=1_000_000));
+    elements.add(21, "call_back_secrets", kind::text("call_back_secrets", 0, 1..=64));
+    elements.add(22, "call_back_refused", kind::text("call_back_refused", 0, 1..=65_535));
+    elements.add(23, "call_back_retry_if", kind::text("call_back_retry_if", 0, 1..=512));
+    elements.add(24, "call_back_success", kind::text("call_back_success", 0, 1..=65_535));
+    elements.add(25, "call_back_of_job", kind::flag());
+    elements.add(26, "call_back_log_ms", kind::number(8, 1..=7_776_000_000));
+    elements.add(27, "call_back_paused", kind::flag());
+    elements.add(28, "call_back_delay_ms", kind::number(8, 1..=315_360_000_000));
+    elements
 }

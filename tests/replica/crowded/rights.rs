@@ -178,7 +178,7 @@ fn each_request_needs_the_right_that_the_table_names() {
             let mut denied = |name| {
                 let client = queue.client(&[&grant]);
                 let told = queue.refusal(client, example(opcode, name, vec![lease]));
-                told == Some(ErrorCode::Unauthorised)
+                told == Some(ErrorCode::Forbidden)
             };
             let needs = opcode.right();
             let of_cluster = opcode == RequestOpcode::ClusterStatus && right == Right::Admin;
@@ -212,7 +212,7 @@ fn a_job_of_a_topic_that_a_token_may_not_see_is_one_that_never_was() {
     }
     // Whoever may see a job is told what is missing.
     let reader = queue.client(&["read"]);
-    assert_eq!(queue.refusal(reader, Request::Delete(of(others))), Some(ErrorCode::Unauthorised));
+    assert_eq!(queue.refusal(reader, Request::Delete(of(others))), Some(ErrorCode::Forbidden));
     let owner = queue.client(&["read"]);
     assert!(matches!(queue.ask(owner, Request::Get(of(others))), Some(Response::Job(_))));
 }
@@ -260,7 +260,7 @@ fn lists_counts_and_stats_show_what_a_token_may_see() {
     }
     // What would count or change the jobs of others needs a topic.
     for request in [Request::Count(Filter::default()), bulk(Change::Delete, Filter::default())] {
-        assert_eq!(queue.refusal(client, request), Some(ErrorCode::Unauthorised));
+        assert_eq!(queue.refusal(client, request), Some(ErrorCode::Forbidden));
     }
     let reader = queue.client(&["read"]);
     assert_eq!(queue.stats(reader).topics.len(), 2);
@@ -283,14 +283,14 @@ fn jobs_go_to_no_topic_to_which_the_token_may_not_push() {
     let client = queue.client(&["manage:mine", "push:spare"]);
     for (name, denied) in [("others", true), ("spare", false)] {
         let refused = queue.refusal(client, bulk(Change::Move { to: topic(name) }, filter("mine")));
-        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "{name}");
+        assert_eq!(refused, denied.then_some(ErrorCode::Forbidden), "{name}");
         let of_all = queue.client(&["read,manage", "push:spare"]);
         let refused = queue.refusal(of_all, bulk(Change::Move { to: topic(name) }, Filter::default()));
-        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "all jobs to {name}");
+        assert_eq!(refused, denied.then_some(ErrorCode::Forbidden), "all jobs to {name}");
         let set = TopicPolicy { dead_letters: Some(topic(name)), ..TopicPolicy::default() };
         let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
         let refused = queue.refusal(client, Request::TopicSet(TopicSet { topic: topic("mine"), change }));
-        assert_eq!(refused, denied.then_some(ErrorCode::Unauthorised), "{name}");
+        assert_eq!(refused, denied.then_some(ErrorCode::Forbidden), "{name}");
     }
 }
 
@@ -355,8 +355,8 @@ fn an_auditor_is_told_what_was_to_be_changed() {
         about,
         [
             "topic mine key-prefix=o- attempts-min=3 move to spare",
-            "topic mine set ttr=1000,jobs-max=5000000000,late=Late { after_ms: 5000, then: Bury },dead-letters=dead,\
-             call-back=https://hooks.example:8443/...,call-back-headers=(21 bytes),call-back-paused=1 unset rate"
+            "topic mine set ttr=1000,jobs_max=5000000000,late=Late { after_ms: 5000, then: Bury },dead_letters=dead,\
+             call_back=https://hooks.example:8443/...,call_back_headers=(21 bytes),call_back_paused=1 unset rate"
         ]
     );
 }

@@ -76,7 +76,7 @@ impl Role for Steward {
         match (self.wish, request, response) {
             (Some(Wish::Transfer), _, _) => self.come_true(),
             (Some(Wish::Refused(_)), Request::ClusterAdd { .. }, Response::Error(error))
-                if !error.code.retryable() || error.message.starts_with("nobody answers") =>
+                if !error.code.retryable() || error.message.starts_with("cannot reach") =>
             {
                 self.come_true();
             }

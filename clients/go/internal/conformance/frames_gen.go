@@ -1150,13 +1150,13 @@ func showCounted(v *wire.Counted, to map[string]any) {
 func takeBulked(f fields, v *wire.Bulked) {
 	v.Jobs = f.u32("jobs")
 	v.Cursor = f.bytes("cursor")
-	v.InTheWay = f.u32("in_the_way")
+	v.Skipped = f.u32("skipped")
 }
 
 func showBulked(v *wire.Bulked, to map[string]any) {
 	to["jobs"] = v.Jobs
 	to["cursor"] = bytesOf(v.Cursor)
-	to["in_the_way"] = v.InTheWay
+	to["skipped"] = v.Skipped
 }
 
 func takeTopicCounts(f fields, v *wire.TopicCounts) {

@@ -320,7 +320,7 @@ func appendCounted(w *wire.Writer, m *wire.Counted) {
 func appendBulked(w *wire.Writer, m *wire.Bulked) {
 	w.U32(m.Jobs)
 	w.Bytes16(m.Cursor)
-	w.U32(m.InTheWay)
+	w.U32(m.Skipped)
 }
 
 func appendTopicCounts(w *wire.Writer, m *wire.TopicCounts) {

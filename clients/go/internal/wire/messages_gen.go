@@ -874,8 +874,9 @@ type Bulked struct {
 	Jobs uint32
 	// Cursor: where the next step goes on; empty if this was the last one.
 	Cursor []byte
-	// InTheWay: how many were not moved, as another job has their key in the topic to which they were to go.
-	InTheWay uint32
+	// Skipped: how many met the conditions and were left as they are: their state does not allow the change, or the
+	// topic to which they were to go has their key.
+	Skipped uint32
 }
 
 // Opcode is OpBulked.

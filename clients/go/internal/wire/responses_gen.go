@@ -432,7 +432,7 @@ func readBulked(r *Reader, m *Bulked) {
 	m.Jobs = r.U32()
 	m.Cursor = r.Bytes16()
 	if r.More() {
-		m.InTheWay = r.U32()
+		m.Skipped = r.U32()
 	}
 }
 

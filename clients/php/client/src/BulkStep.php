@@ -9,7 +9,7 @@ final readonly class BulkStep
 {
     public function __construct(
         public int $jobs,
-        public int $inTheWay,
+        public int $skipped,
         public string $cursor,
     ) {
     }

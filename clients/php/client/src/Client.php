@@ -357,7 +357,7 @@ final class Client
                 'to' => $change->to ?? '',
             ]);
             $cursor = $answer['cursor'];
-            yield new BulkStep($answer['jobs'], $answer['in_the_way'], $cursor);
+            yield new BulkStep($answer['jobs'], $answer['skipped'], $cursor);
         } while ($cursor !== '');
     }
 

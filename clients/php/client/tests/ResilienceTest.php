@@ -6,7 +6,7 @@ namespace Adjourn\Tests;
 
 use Adjourn\Client;
 use Adjourn\Error\OutcomeUnknown;
-use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Error\Server\Unauthenticated;
 use Adjourn\Filter;
 use Adjourn\LeaseEnd;
 use Adjourn\NewJob;
@@ -150,7 +150,7 @@ final class ResilienceTest extends TestCase
         $server = TestServer::start(['--tokens-file', $file]);
         unlink($file);
         self::assertSame(1, (new Client(new Options($server->address(), token: 'sesame')))->push('t', 'x')->job);
-        $this->expectException(Unauthorised::class);
+        $this->expectException(Unauthenticated::class);
         (new Client(new Options($server->address(), token: 'guess')))->push('t', 'x');
     }
 

@@ -12,7 +12,7 @@ use Adjourn\Error\ErrorCode;
 use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ProtocolError;
 use Adjourn\Error\Server\Busy;
-use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Error\Server\Unauthenticated;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
 use Adjourn\Filter;
@@ -596,7 +596,7 @@ final class SessionTest extends TestCase
         try {
             $client->push('t', 'x');
             self::fail('The token is wrong.');
-        } catch (Unauthorised) {
+        } catch (Unauthenticated) {
             self::assertSame('sesame', $server->report());
         }
     }

@@ -8,7 +8,7 @@ use Adjourn\Backoff;
 use Adjourn\BuriedReason;
 use Adjourn\Client;
 use Adjourn\Error\LeaseLost;
-use Adjourn\Error\Server\Unauthorised;
+use Adjourn\Error\Server\Unauthenticated;
 use Adjourn\Error\UsageError;
 use Adjourn\Filter;
 use Adjourn\Job;
@@ -490,7 +490,7 @@ final class WorkerTest extends TestCase
             $peer = $listener->accept();
             $peer->error($peer->next()->requestId, 4);
         });
-        $this->expectException(Unauthorised::class);
+        $this->expectException(Unauthenticated::class);
         (new Worker(new Client($server->address())))->run('t', static fn () => null);
     }
 

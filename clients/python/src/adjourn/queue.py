@@ -68,7 +68,7 @@ class BulkStep:
     """What a step of a bulk change did. Go on from `cursor`; empty: it was the last one."""
 
     jobs: int
-    in_the_way: int
+    skipped: int
     cursor: bytes
 
 
@@ -371,7 +371,7 @@ class Queue:
         while True:
             answer = await self._ask(rq.Bulk(jobs_max, change, due_ms, cursor, chosen, to), rs.Bulked)
             cursor = answer.cursor
-            yield BulkStep(answer.jobs, answer.in_the_way, cursor)
+            yield BulkStep(answer.jobs, answer.skipped, cursor)
             if not cursor:
                 return
 

@@ -14,12 +14,17 @@ export const ERROR_CODES = {
   /** A frame, body, batch or text exceeds its limit. What to do: Send less at once; see WELCOME and limits. */
   TOO_LARGE: 3,
   /**
-   * HELLO is missing, its token is unknown or has expired, or the token does not grant this request. What to do: Show
-   * the message: HELLO needs another token, or the token another right.
+   * HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. What to do: Send HELLO
+   * first, with a valid token.
    */
-  UNAUTHORISED: 4,
+  UNAUTHENTICATED: 4,
   /** A value is out of range. What to do: Correct the value; the message names it. */
   INVALID: 5,
+  /**
+   * The token lacks the right that this request needs. What to do: Use a token with that right, or add the right to
+   * this one; the message names it.
+   */
+  FORBIDDEN: 6,
   /** This node does not lead. What to do: Connect to `leader`, or to each of `members` in turn: clusters. */
   NOT_LEADER: 16,
   /** No leader is elected yet. What to do: Try again after `retry_after_ms`, here or at another member. */
@@ -86,9 +91,11 @@ export function codeName(code: number): ErrorCodeName | undefined {
     case 3:
       return 'TOO_LARGE';
     case 4:
-      return 'UNAUTHORISED';
+      return 'UNAUTHENTICATED';
     case 5:
       return 'INVALID';
+    case 6:
+      return 'FORBIDDEN';
     case 16:
       return 'NOT_LEADER';
     case 17:

@@ -1058,8 +1058,11 @@ export interface BulkedFields {
   readonly jobs: number;
   /** Where the next step goes on; empty if this was the last one. */
   readonly cursor: Uint8Array;
-  /** How many were not moved, as another job has their key in the topic to which they were to go. */
-  readonly inTheWay: number;
+  /**
+   * How many met the conditions and were left as they are: their state does not allow the change, or the topic to which
+   * they were to go has their key.
+   */
+  readonly skipped: number;
 }
 
 /** TOPIC_COUNTS: Counts by topic. */

@@ -383,7 +383,7 @@ function takeBulked(from: ByteReader): BulkedFields {
   return {
     jobs: from.u32('jobs'),
     cursor: from.copy(from.u16('cursor'), 'cursor'),
-    inTheWay: from.left > 0 ? from.u32('in_the_way') : 0,
+    skipped: from.left > 0 ? from.u32('skipped') : 0,
   };
 }
 

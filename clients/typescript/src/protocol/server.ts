@@ -720,7 +720,7 @@ function putCounted(to: ByteWriter, fields: CountedFields): void {
 function putBulked(to: ByteWriter, fields: BulkedFields): void {
   to.u32(fields.jobs);
   to.raw16(fields.cursor);
-  to.u32(fields.inTheWay);
+  to.u32(fields.skipped);
 }
 
 function putTopicCounts(to: ByteWriter, fields: TopicCountsFields): void {

@@ -44,7 +44,7 @@ impl FromStr for Servers {
                 tls = scheme;
             } else if scheme.is_some() && scheme != tls {
                 return Err(refused(
-                    "TLS is spoken with all servers or with none: write adjourns:// once, before the first",
+                    "either all servers use TLS or none: write adjourns:// once, before the first",
                 ));
             }
             let address = address.trim_end_matches('/');

@@ -22,7 +22,7 @@ pub enum ClientError {
         source: Arc<io::Error>,
     },
     /// The address cannot be used.
-    #[error("{found:?} is no address of a server: {reason}")]
+    #[error("{found:?} is not the address of a server: {reason}")]
     Address {
         /// The text that was given.
         found: String,
@@ -126,7 +126,7 @@ pub enum ProtocolFault {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// An answer does not fit its request.
-    #[error("an answer that does not fit the request: {0:?}")]
+    #[error("an answer of another kind than the request: {0:?}")]
     Unexpected(ResponseOpcode),
     /// An answer has another number of items than the request.
     #[error("an answer of {found} items to a request of {asked}")]

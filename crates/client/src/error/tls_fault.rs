@@ -84,27 +84,25 @@ impl TlsFault {
     pub(crate) fn advice(self) -> &'static str {
         match self {
             Self::NoTls => {
-                "The server speaks no TLS: write adjourn:// before its address, or give it a certificate"
+                "The server does not use TLS: write adjourn:// before its address, or give it a certificate"
             }
-            Self::Version => "The server has to speak TLS 1.3",
-            Self::OtherCa => "It is of another CA: name the one that signed the server's certificate, tls.ca",
-            Self::OtherHost => "Name the server by a host that its certificate is for",
+            Self::Version => "The server must support TLS 1.3",
+            Self::OtherCa => "The certificate is from another CA: name the CA that signed it with tls.ca",
+            Self::OtherHost => "Use a host name that is in the server's certificate",
             Self::Expired => {
                 "The server's certificate has expired or is not valid yet: renew it there, and compare the clocks"
             }
             Self::Unusable => "The server needs another certificate",
             Self::NoneShown => {
-                "The server asks for a certificate: name one and its key, tls.certificate and tls.key"
+                "The server requires a certificate: name one and its key with tls.certificate and tls.key"
             }
             Self::OwnExpired => "The client's own certificate, tls.certificate, has expired: renew it",
-            Self::OwnRevoked => {
-                "The client's own certificate, tls.certificate, is revoked: have another one made"
-            }
+            Self::OwnRevoked => "The client's own certificate, tls.certificate, is revoked: use another one",
             Self::OwnRefused => {
-                "The server does not believe the client's own certificate, tls.certificate: it has to be of the CA that the server \
-                 asks for, and for clients"
+                "The server does not trust the client's own certificate, tls.certificate: it must be from the CA that the server \
+                 requires, and for clients"
             }
-            Self::Other => "Do both sides speak TLS 1.3?",
+            Self::Other => "Do both sides support TLS 1.3?",
         }
     }
 }

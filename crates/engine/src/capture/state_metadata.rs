@@ -79,16 +79,16 @@ pub enum RestoreError {
     #[error("the metadata of the state cannot be decoded")]
     Malformed,
     /// A topic's name is not valid.
-    #[error("the name of topic {0} is none")]
+    #[error("the name of topic {0} is not valid")]
     TopicName(u32),
     /// A counter is too high, or lower than a number that was issued.
-    #[error("the metadata of the state counts what it cannot have given out")]
+    #[error("a counter in the metadata of the state is too large")]
     Counts,
     /// A job that occurs twice, whose topic does not exist, or whose id or fence was not issued.
-    #[error("job {0:?} does not fit into the state")]
+    #[error("job {0:?} contradicts the state")]
     Job(JobId),
     /// The number of jobs is not the one in the metadata.
-    #[error("the checkpoint counts {expected} jobs and has {found}")]
+    #[error("the checkpoint should have {expected} jobs, but has {found}")]
     Jobs {
         /// The number in the metadata.
         expected: u64,
@@ -96,10 +96,10 @@ pub enum RestoreError {
         found: u64,
     },
     /// The number of a topic's jobs is not the one in the metadata.
-    #[error("the jobs of topic {0} are not as many as the checkpoint counts")]
+    #[error("the checkpoint has another number of jobs of topic {0} than it should")]
     TopicJobs(u32),
     /// The number of jobs matches, but not the state hash.
-    #[error("the hash of the state is not the one that the checkpoint says")]
+    #[error("the hash of the state differs from the one in the checkpoint")]
     Hash,
 }
 

@@ -14,7 +14,7 @@ use crate::defaults::AfterFailure;
 use crate::events::JobEvent;
 use crate::hash::{Element, Kind};
 use crate::job::Job;
-use crate::jobs::Slot;
+use crate::jobs::{Found, Slot};
 use crate::outcome::{FinishedView, Grant, JobView, SessionStatus, SessionView, TopicView};
 use crate::store::JobStore;
 use crate::timers::moved::Moved;
@@ -275,6 +275,19 @@ impl Engine {
     /// The retry defaults for jobs that are pushed now.
     pub fn retry_defaults(&self) -> &RetryDefaults {
         self.defaults.get(self.defaults.current())
+    }
+
+    /// The oldest job with this [id](adjourn_types::Key::is_id) in the topics that `is_seen` accepts, without finished ones. Nothing is read
+    /// from the store.
+    pub fn job_with_id(&self, id: &[u8], is_seen: impl Fn(&TopicView<'_>) -> bool) -> Option<JobId> {
+        let is_seen = |found: Found, hash| {
+            let topic = self.key_secret.topic_of(id, hash).and_then(|topic| self.topic(topic));
+            let is_finished =
+                found.resident().is_some_and(|slot| self.jobs[slot].state == JobState::Finished);
+            !is_finished && topic.is_some_and(|topic| is_seen(&topic))
+        };
+        let near = self.jobs.near_key(self.key_secret.hash(TopicId(0), id));
+        near.filter(|(found, hash)| is_seen(*found, *hash)).map(|(found, _)| self.jobs.id(found)).min()
     }
 
     /// The finish of this job, if it is still remembered at `stamp`.

@@ -4,42 +4,63 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Time, Topic, schema};
+use super::super::fields::{
+    Field, Flag, Time, TimeMs, Topic, Whole, either_time, schema, schema_number, schema_time_ms,
+};
 use super::super::input::JsonBody;
 use super::super::problem::{Problem, ProblemJson};
 use super::filter::FilterJson;
-use super::list::{Cursor, cursor_text};
+use super::list::conditions;
+use super::page::Cursor;
 use super::{Answer, ok};
-use adjourn_protocol::{Bulk, Change, Request, Step};
+use adjourn_protocol::{Bulk, Change, Counted, Request, Step};
 use adjourn_types::limits::BULK_JOBS_MAX;
+use adjourn_types::{Filter, JobState, States};
+
+const LIMIT_MAX: u64 = BULK_JOBS_MAX as u64;
 
 /// A step of a change to many jobs.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"change": "delete", "filter": {"topic": "orders", "state": "buried"}}))]
+#[derive(Deserialize, ToSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"change\": \"kick\", \"filter\": {\"topic\": \"orders\"}}"
+)]
+#[schema(as = Bulk, example = json!({"change": "delete", "filter": {"topic": "orders", "state": ["buried"]}}))]
 pub(super) struct BulkJson {
-    /// What to do to each job.
-    change: Option<ChangeJson>,
+    /// The change to each job.
+    change: ChangeJson,
     /// With reschedule: when the jobs are due.
     #[schema(schema_with = schema::<Time>)]
     due: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    due_ms: Option<TimeMs>,
     /// With move: the topic they go to.
     #[schema(schema_with = schema::<Topic>)]
     to: Option<Field<Topic>>,
-    /// To which jobs.
-    filter: Option<FilterJson>,
-    /// To at most this many with this request: 1 to 1024; 1024 without it.
-    limit: Option<u32>,
-    /// Where the step before ended.
-    #[schema(value_type = Option<String>)]
-    cursor: Option<Cursor>,
+    /// The jobs. At least one condition, or `all`, must be given.
+    #[serde(default)]
+    filter: FilterJson,
+    /// All jobs of the queue.
+    #[schema(value_type = Option<bool>)]
+    all: Option<Flag>,
+    /// Changes nothing, and counts what would be changed.
+    #[schema(value_type = Option<bool>)]
+    dry_run: Option<Flag>,
+    /// Changes at most this many with this request. The default is 1024.
+    #[schema(schema_with = schema_number::<1, LIMIT_MAX>)]
+    limit: Option<Whole<1, LIMIT_MAX>>,
+    /// The cursor of the step before, with the same conditions.
+    #[schema(schema_with = schema::<Cursor>)]
+    cursor: Option<Field<Cursor>>,
 }
 
-/// What to do to each job.
+/// The change to each job.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Change)]
 pub(super) enum ChangeJson {
-    /// Remove it, whatever its state.
+    /// Delete it, whatever its state.
     Delete,
     /// Make it ready, if it is buried.
     Kick,
@@ -47,28 +68,33 @@ pub(super) enum ChangeJson {
     RunNow,
     /// Give it another due time, if it is delayed or ready.
     Reschedule,
-    /// Put it into another topic.
+    /// Move it to another topic.
     Move,
 }
 
-/// What a step did.
+/// The outcome of a step.
 #[derive(Serialize, ToSchema)]
+#[schema(as = BulkStep)]
 pub(super) struct BulkedJson {
-    /// Jobs that were changed.
-    jobs: u32,
-    /// Jobs that were not moved: another job has their key there.
-    in_the_way: u32,
-    /// Where the next step goes on; without it this was the last one.
+    /// Jobs that meet the conditions: of this step, or all in a dry run.
+    matched: u64,
+    /// Jobs that were changed, or would be.
+    changed: u64,
+    /// Jobs that were left as they are: their state does not allow the change, or the other topic has their key.
+    skipped: u64,
+    /// For the next step; absent after the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
 }
 
 /// Change many jobs
 ///
-/// Each request is one step. Send the cursor of its answer with the next one, until there is none.
+/// Each request is one step. Send the cursor of its answer with the next one, until there is none. A dry run counts all jobs at once; it
+/// does not look for keys that the other topic has.
 #[utoipa::path(
     post,
     path = "/v1/jobs/bulk",
+    operation_id = "change_jobs",
     tag = "jobs",
     request_body = BulkJson,
     responses(
@@ -77,19 +103,71 @@ pub(super) struct BulkedJson {
     ),
 )]
 pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> Answer {
-    let BulkJson { change, due, to, filter, limit, cursor } = json;
-    let missing = |what| Problem::malformed(format!("{what} is missing"));
-    let change = match change.ok_or_else(|| missing("change"))? {
-        ChangeJson::Delete => Change::Delete,
-        ChangeJson::Kick => Change::Kick,
-        ChangeJson::RunNow => Change::RunNow,
-        ChangeJson::Reschedule => Change::Reschedule { due: due.ok_or_else(|| missing("due"))?.0 },
-        ChangeJson::Move => Change::Move { to: to.ok_or_else(|| missing("to"))?.0 },
+    let change = json.change()?;
+    let is_all = json.all.unwrap_or_default().0;
+    let is_dry_run = json.dry_run.unwrap_or_default().0;
+    let filter = json.filter.filter().map_err(|problem| problem.within("/filter"))?;
+    let has_conditions = filter != Filter::default();
+    if has_conditions == is_all {
+        let detail = if is_all {
+            "give conditions or \"all\": true, not both"
+        } else {
+            "give a condition, for example {\"topic\": \"orders\"}, or \"all\": true for all jobs of the queue"
+        };
+        return Err(Problem::at_pointer(if is_all { "/all" } else { "/filter" }, detail));
+    }
+    if is_dry_run {
+        return dry_run(&caller, &change, filter).await;
+    }
+    let mut bulk = Bulk { change, filter, jobs_max: BULK_JOBS_MAX, cursor: bytes::Bytes::new() };
+    let conditions = conditions(&Request::Bulk(bulk.clone()));
+    bulk.cursor = conditions.open(json.cursor)?;
+    bulk.jobs_max = json.limit.map_or(BULK_JOBS_MAX, Whole::narrow);
+    let Step { jobs, skipped, cursor } = caller.ask(Request::Bulk(bulk)).await?;
+    let (changed, skipped) = (u64::from(jobs), u64::from(skipped));
+    ok(&BulkedJson { matched: changed + skipped, changed, skipped, cursor: conditions.cursor(&cursor) })
+}
+
+/// Counts the jobs that match, and those in a state that allows the change.
+async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
+    let allowed = match change {
+        Change::Delete => States::WITH_FINISHED,
+        Change::Kick => States::of([JobState::Buried]),
+        Change::RunNow => States::of([JobState::Delayed]),
+        Change::Reschedule { .. } | Change::Move { .. } => {
+            States::of([JobState::Delayed, JobState::Ready, JobState::Buried])
+        }
     };
-    let filter =
-        filter.unwrap_or_default().filter().map_err(|error| Problem::malformed(error.to_string()))?;
-    let (jobs_max, cursor) = (limit.unwrap_or(BULK_JOBS_MAX), cursor.unwrap_or_default().0);
-    let step = caller.ask(Request::Bulk(Bulk { change, filter, jobs_max, cursor })).await?;
-    let Step { jobs, in_the_way, cursor } = step;
-    ok(&BulkedJson { jobs, in_the_way, cursor: cursor_text(&cursor) })
+    let changing = States::of(filter.states.iter().filter(|state| allowed.contains(*state)));
+    let Counted(matched) = caller.ask(Request::Count(filter.clone())).await?;
+    let changed = if changing == filter.states {
+        matched
+    } else if changing.iter().next().is_none() {
+        0
+    } else {
+        let Counted(changed) = caller.ask(Request::Count(Filter { states: changing, ..filter })).await?;
+        changed
+    };
+    // Between the two counts jobs may have come.
+    ok(&BulkedJson { matched, changed, skipped: matched.saturating_sub(changed), cursor: None })
+}
+
+impl BulkJson {
+    fn change(&self) -> Result<Change, Problem> {
+        let missing =
+            |what| Problem::at_pointer(&format!("/{what}"), format!("give {what} with this change"));
+        let due = either_time("due", self.due.as_ref(), self.due_ms)?;
+        let to = self.to.as_ref().map(|to| to.0.clone());
+        Ok(match (self.change, due, to) {
+            (ChangeJson::Delete, None, None) => Change::Delete,
+            (ChangeJson::Kick, None, None) => Change::Kick,
+            (ChangeJson::RunNow, None, None) => Change::RunNow,
+            (ChangeJson::Reschedule, due, None) => {
+                Change::Reschedule { due: due.ok_or_else(|| missing("due"))? }
+            }
+            (ChangeJson::Move, None, to) => Change::Move { to: to.ok_or_else(|| missing("to"))? },
+            (_, Some(_), _) => return Err(Problem::at_pointer("/due", "only reschedule has a due time")),
+            (_, None, Some(_)) => return Err(Problem::at_pointer("/to", "only move has another topic")),
+        })
+    }
 }

@@ -2,21 +2,43 @@
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::input::{JsonBody, Part};
-use super::super::problem::{Problem, ProblemJson};
+use super::super::fields::{Field, Whole, schema, schema_number};
+use super::super::input::{JsonBody, Number, Part, QueryOf};
+use super::super::problem::{Place, Problem, ProblemJson};
+use super::page::{Conditions, Cursor};
 use super::{Answer, ok};
 use adjourn_call_backs::Attempt;
 use adjourn_protocol::ErrorCode;
 use adjourn_types::{JobId, Right};
 
+/// Which attempts.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AttemptsQuery {
+    /// At most this many. The default is 100.
+    #[param(schema_with = schema_number::<1, ATTEMPTS_MAX>, required = false)]
+    limit: Option<Whole<1, ATTEMPTS_MAX>>,
+    /// The cursor of the page before.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
+}
+
+const ATTEMPTS_MAX: u64 = 1000;
+const ATTEMPTS_DEFAULT: u32 = 100;
+
 /// The calls for one job.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Attempts)]
 pub(super) struct AttemptsJson {
     /// Those that this node made and still keeps, the first one first.
     attempts: Vec<Attempt>,
+    /// For the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
     /// The number of this node.
     node: u64,
     /// Whether no other node has made any: one without a port for other members. In a cluster each member keeps what it called.
@@ -24,9 +46,9 @@ pub(super) struct AttemptsJson {
 }
 
 /// What is to be called.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"url": "https://shop.example/due"}))]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"url\": \"https://shop.example/due\"}")]
+#[schema(as = Check, example = json!({"url": "https://shop.example/due"}))]
 pub(super) struct CheckJson {
     /// The URL.
     url: String,
@@ -34,6 +56,7 @@ pub(super) struct CheckJson {
 
 /// Whether it may be called.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Checked)]
 pub(super) struct CheckedJson {
     /// Whether this node would call it now.
     allowed: bool,
@@ -46,6 +69,7 @@ pub(super) struct CheckedJson {
 
 /// One address.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CheckedAddress)]
 pub(super) struct AddressJson {
     /// The address.
     address: String,
@@ -57,28 +81,40 @@ pub(super) struct AddressJson {
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/attempts",
+    operation_id = "list_attempts",
     tag = "call-backs",
-    params(("id" = u64, Path, description = "The job's id; the job may be gone")),
+    params(("id" = u64, Path, description = "The job's id; the job may be gone"), AttemptsQuery),
     responses(
         (status = 200, description = "The attempts", body = AttemptsJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn attempts(caller: Caller, Part(id): Part<JobId>) -> Answer {
+pub(super) async fn attempts(
+    caller: Caller,
+    Part(Number(id)): Part<Number>,
+    QueryOf(query): QueryOf<AttemptsQuery>,
+) -> Answer {
     let access = caller.with_right(Right::Read, "attempts need")?;
-    let attempts = caller.state().call_backs().attempts(id).await.map_err(|error| {
+    let attempts = caller.state().call_backs().attempts(JobId(id)).await.map_err(|error| {
         let message = format!("the log of call-backs cannot be read: {error}");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Unreadable, message)
     })?;
-    let seen = attempts.into_iter().filter(|attempt| access.has(Right::Read, &attempt.topic)).collect();
+    let seen = attempts.into_iter().filter(|attempt| access.has(Right::Read, &attempt.topic));
+    let numbered: Vec<(u64, Attempt)> = (1..).zip(seen).collect();
+    let limit = query.limit.map_or(ATTEMPTS_DEFAULT, Whole::narrow);
+    let conditions = Conditions::of(format!("attempts of {id}").as_bytes());
+    let page = conditions.page(numbered, |(number, _)| number.to_be_bytes().to_vec(), query.cursor, limit);
+    let (page, cursor) = page.map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let attempts = page.into_iter().map(|(_, attempt)| attempt).collect();
     let (node, complete) = (caller.state().call_backs().node(), caller.state().local().is_alone());
-    ok(&AttemptsJson { attempts: seen, node, complete })
+    ok(&AttemptsJson { attempts, cursor, node, complete })
 }
 
 /// Say whether a URL may be called, and why not
 #[utoipa::path(
     post,
     path = "/v1/call-backs/check",
+    operation_id = "check_destination",
     tag = "call-backs",
     request_body = CheckJson,
     responses(

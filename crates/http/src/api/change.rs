@@ -7,33 +7,43 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Delay, Field, Time, schema};
-use super::super::input::{JsonBody, Part, Parts2};
-use super::super::problem::{Problem, ProblemJson};
+use super::super::fields::{
+    Delay, Field, Span, SpanMs, Time, TimeMs, either, either_time, schema, schema_ms, schema_time_ms,
+};
+use super::super::input::{JsonBody, Number, Part, Parts2};
+use super::super::problem::{Place, Problem, ProblemJson};
 use super::{Answer, ok, version};
 use adjourn_json::{ChangedJson, JobJson};
-use adjourn_protocol::{Changed, ErrorCode, JobRef, JobReport, Request};
+use adjourn_protocol::{Changed, JobRef, JobReport, Request};
 use adjourn_types::{JobId, Key, TopicName, When};
 
 /// A new due time.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"delay": "10m"}))]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"delay\": \"10m\"}")]
+#[schema(as = Reschedule, example = json!({"delay": "10m"}))]
 pub(super) struct RescheduleJson {
     /// How long from now the job is due.
-    #[schema(schema_with = schema::<Delay>)]
-    delay: Option<Field<Delay>>,
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    delay: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    delay_ms: Option<SpanMs<Delay>>,
     /// When the job is due.
     #[schema(schema_with = schema::<Time>)]
     due: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    due_ms: Option<TimeMs>,
 }
 
 impl RescheduleJson {
     fn when(&self) -> Result<When, Problem> {
-        match (&self.delay, &self.due) {
-            (Some(delay), None) => Ok(When::After(delay.0)),
-            (None, Some(due)) => Ok(When::At(due.0)),
-            _ => Err(Problem::malformed("say delay or due, one of them")),
+        let delay_ms = either("delay", self.delay.as_ref(), self.delay_ms.as_ref())?;
+        match (delay_ms, either_time("due", self.due.as_ref(), self.due_ms)?) {
+            (Some(delay_ms), None) => Ok(When::After(delay_ms)),
+            (None, Some(due)) => Ok(When::At(due)),
+            (Some(_), Some(_)) => Err(Problem::at_pointer("/due", "give a delay or a due time, not both")),
+            (None, None) => Err(Problem::at_pointer("/due", "give a delay or a due time")),
         }
     }
 }
@@ -54,8 +64,8 @@ async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer
 /// A change that does not check the job's version.
 async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
     if version::if_match(headers)?.is_some() {
-        let message = "If-Match is heeded by reschedule alone: ask without it";
-        return Err(Problem::new(StatusCode::BAD_REQUEST, ErrorCode::Unsupported, message));
+        let detail = "only reschedule checks it: leave it out";
+        return Err(Problem::at(Place::Header("If-Match".to_owned()), detail));
     }
     change(caller, request).await
 }
@@ -78,6 +88,7 @@ macro_rules! of_one_job {
         #[utoipa::path(
             $method,
             path = concat!("/v1/jobs/{id}", $suffix),
+            operation_id = concat!(stringify!($by_id), "_job"),
             tag = "jobs",
             params(("id" = u64, Path, description = "The job's id")),
             responses(
@@ -85,8 +96,8 @@ macro_rules! of_one_job {
                 (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
             ),
         )]
-        pub(super) async fn $by_id(caller: Caller, headers: HeaderMap, Part(id): Part<JobId>) -> Result<Answered, Problem> {
-            let $job = JobRef::Id(id);
+        pub(super) async fn $by_id(caller: Caller, headers: HeaderMap, Part(Number(id)): Part<Number>) -> Result<Answered, Problem> {
+            let $job = JobRef::Id(JobId(id));
             $how(&caller, $request, &headers).await
         }
 
@@ -94,6 +105,7 @@ macro_rules! of_one_job {
         #[utoipa::path(
             $method,
             path = concat!("/v1/topics/{topic}/keys/{key}", $suffix),
+            operation_id = concat!(stringify!($by_id), "_job_by_key"),
             tag = "jobs",
             params(("topic" = String, Path, description = "The topic"), ("key" = String, Path, description = "The job's key")),
             responses(
@@ -135,6 +147,7 @@ of_one_job!(
 #[utoipa::path(
     post,
     path = "/v1/jobs/{id}/reschedule",
+    operation_id = "reschedule_job",
     tag = "jobs",
     params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
     request_body = RescheduleJson,
@@ -146,10 +159,10 @@ of_one_job!(
 pub(super) async fn reschedule(
     caller: Caller,
     headers: HeaderMap,
-    Part(id): Part<JobId>,
+    Part(Number(id)): Part<Number>,
     JsonBody(to): JsonBody<RescheduleJson>,
 ) -> Answer {
-    rescheduled(&caller, JobRef::Id(id), &to, &headers).await
+    rescheduled(&caller, JobRef::Id(JobId(id)), &to, &headers).await
 }
 
 /// Give a delayed or ready job another due time; a buried one is kicked first
@@ -158,6 +171,7 @@ pub(super) async fn reschedule(
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/keys/{key}/reschedule",
+    operation_id = "reschedule_job_by_key",
     tag = "jobs",
     params(
         ("topic" = String, Path, description = "The topic"),

@@ -4,6 +4,7 @@
 //! Any member shows what it has applied. Events of jobs are for people and screens, not for work: a reader that is too
 //! slow, or was disconnected, misses some; nothing is kept for it.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,24 +20,24 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Wait};
+use super::super::fields::{Bounds, Field, Several, Span, SpanMs, Text, either, schema, schema_ms};
 use super::super::input::QueryOf;
-use super::super::problem::{Problem, ProblemJson};
+use super::super::patience::CallerWatch;
+use super::super::problem::{Place, Problem, ProblemJson};
 use super::super::streams::StreamSlot;
 use super::Answer;
 use adjourn_json::values::time_text;
 use adjourn_json::{TopicJson, TotalsJson};
 use adjourn_protocol::{ErrorCode, ErrorReply};
 use adjourn_server::{JobEvent, Observation, wall};
-use adjourn_types::{Access, Grant, Right, TopicPattern, whole_ms};
+use adjourn_types::limits::WAIT_MS_MAX;
+use adjourn_types::{Access, Grant, Right, TopicPattern};
 
 /// The default interval between counts.
 const EVERY_DEFAULT: Duration = Duration::from_secs(5);
-/// The shortest interval.
-const EVERY_MIN: Duration = Duration::from_secs(1);
 /// The longest silence towards a reader: proxies close silent connections.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Most events of jobs that are written together.
@@ -49,15 +50,50 @@ const WAITING_MAX: usize = 16;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventsQuery {
-    /// Topics, with commas between: names, or beginnings with `*`; all without it.
-    #[param(example = "orders,mail*")]
-    topics: Option<String>,
-    /// `counts`, `jobs`, or both with a comma between; `counts` without it.
-    #[param(example = "counts,jobs")]
-    what: Option<String>,
-    /// How often counts come: 1s to 1h; 5s without it.
-    #[param(value_type = Option<String>, example = "5s")]
-    every: Option<Field<Wait>>,
+    /// Names of topics, or prefixes with `*`. The default is all topics.
+    #[param(value_type = Option<Vec<String>>, example = json!(["orders", "mail*"]))]
+    topics: Option<Several<Field<Pattern>>>,
+    /// The default is counts.
+    #[param(inline, value_type = Option<Vec<WhatJson>>)]
+    what: Option<Several<WhatJson>>,
+    /// How often counts are sent. The default is 5s.
+    #[param(schema_with = schema::<Span<Every>>, required = false)]
+    every: Option<Field<Span<Every>>>,
+    /// The same in milliseconds.
+    #[param(schema_with = schema_ms::<Every>, required = false)]
+    every_ms: Option<SpanMs<Every>>,
+}
+
+/// A kind of event.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = What)]
+pub(super) enum WhatJson {
+    /// Counts at intervals.
+    Counts,
+    /// Each change of a job.
+    Jobs,
+}
+
+/// A topic's name, or a prefix.
+enum Pattern {}
+/// How often counts are sent.
+enum Every {}
+
+impl Text for Pattern {
+    type Value = TopicPattern;
+    type Error = &'static str;
+    const EXPECTED: &'static str = "a topic's name, or a prefix with *";
+    const EXAMPLE: &'static str = "mail*";
+
+    fn of_text(text: &str) -> Result<TopicPattern, &'static str> {
+        text.parse().map_err(|_| "expected a topic's name, or a prefix with *")
+    }
+}
+
+impl Bounds for Every {
+    const MILLIS: RangeInclusive<u64> = 1000..=WAIT_MS_MAX;
+    const EXAMPLE: &'static str = "5s";
 }
 
 /// An event `counts`.
@@ -113,6 +149,7 @@ struct Wanted {
 #[utoipa::path(
     get,
     path = "/v1/events",
+    operation_id = "watch",
     tag = "server",
     params(EventsQuery),
     responses(
@@ -138,7 +175,8 @@ pub(super) async fn events(caller: Caller, QueryOf(query): QueryOf<EventsQuery>)
     let (sender, body) = Channel::new(WAITING_MAX);
     let gone = CancellationToken::new();
     let mut response = Response::new(watched(body, gone.clone()));
-    tokio::spawn(Stream { caller, wanted, sender, gone, _place: place }.run(jobs));
+    let watch = caller.watch();
+    tokio::spawn(Stream { caller, wanted, sender, gone, _place: place, _watch: watch }.run(jobs));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -156,28 +194,16 @@ fn watched(body: Channel<Bytes>, gone: CancellationToken) -> Body {
 
 impl Wanted {
     fn read(query: EventsQuery) -> Result<Self, Problem> {
-        let patterns = query.topics.iter().flat_map(|topics| topics.split(','));
-        let topics = patterns.map(|pattern| {
-            pattern.parse().map_err(|_| {
-                Problem::malformed(format!("topics: expected names, or beginnings with *, found {pattern:?}"))
-            })
-        });
-        let topics: Vec<TopicPattern> = topics.collect::<Result<_, _>>()?;
-        let (mut counts, mut jobs) = (query.what.is_none(), false);
-        for what in query.what.iter().flat_map(|what| what.split(',')) {
-            match what {
-                "counts" => counts = true,
-                "jobs" => jobs = true,
-                _ => {
-                    return Err(Problem::malformed(format!("what: expected counts or jobs, found {what:?}")));
-                }
-            }
-        }
-        let every = query.every.map_or(EVERY_DEFAULT, |Field(every_ms)| Duration::from_millis(every_ms));
-        if every < EVERY_MIN {
-            return Err(Problem::malformed(format!("every: at least {} ms", whole_ms(EVERY_MIN))));
-        }
-        Ok(Self { topics, counts, jobs, every })
+        let topics = query.topics.map(|topics| topics.0).unwrap_or_default();
+        let what = query.what.map_or_else(|| vec![WhatJson::Counts], |what| what.0);
+        let every_ms = either("every", query.every.as_ref(), query.every_ms.as_ref());
+        let every_ms = every_ms.map_err(|problem| problem.elsewhere(Place::Parameter))?;
+        Ok(Self {
+            topics: topics.into_iter().map(|topic| topic.0).collect(),
+            counts: what.contains(&WhatJson::Counts),
+            jobs: what.contains(&WhatJson::Jobs),
+            every: every_ms.map_or(EVERY_DEFAULT, Duration::from_millis),
+        })
     }
 
     /// The right to read the requested topics, as far as the caller has it. So the core counts no other topics.
@@ -203,6 +229,8 @@ struct Stream {
     /// Cancelled when the reader is gone.
     gone: CancellationToken,
     _place: StreamSlot,
+    /// The reader is gone when it closes its side of the connection.
+    _watch: CallerWatch,
 }
 
 impl Stream {

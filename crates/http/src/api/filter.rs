@@ -2,42 +2,59 @@
 
 use bytes::Bytes;
 use serde::Deserialize;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, ToSchema};
 
-use super::super::fields::{Field, Number, Time, Topic, schema};
+use super::super::fields::{
+    Attempts, Field, JobKey, Several, Text, Time, TimeMs, Topic, either_time, schema, schema_number,
+    schema_time_ms,
+};
+use super::super::problem::Problem;
 use adjourn_types::{BuryReason, Filter, JobState, States};
 
 /// Conditions on jobs; a job has to meet all of them.
 #[derive(Default, Deserialize, IntoParams, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "conditions such as {\"topic\": \"orders\"}")]
 #[into_params(parameter_in = Query)]
+#[schema(as = Filter)]
 pub(super) struct FilterJson {
     /// Jobs of this topic.
     #[schema(schema_with = schema::<Topic>)]
-    #[param(schema_with = schema::<Topic>)]
+    #[param(schema_with = schema::<Topic>, required = false)]
     topic: Option<Field<Topic>>,
-    /// Jobs in one of these states, with commas between: delayed, ready, reserved, buried, finished. Finished ones are shown only if
-    /// they are asked for.
-    #[param(example = "delayed,ready")]
-    state: Option<String>,
+    /// Jobs in one of these states. Finished jobs are shown only if they are asked for.
+    #[schema(schema_with = schema_states)]
+    #[param(schema_with = schema_states, required = false)]
+    state: Option<Several<Field<State>>>,
     /// Jobs that are due at this time or later.
     #[schema(schema_with = schema::<Time>)]
-    #[param(schema_with = schema::<Time>)]
+    #[param(schema_with = schema::<Time>, required = false)]
     due_from: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    #[param(schema_with = schema_time_ms, required = false)]
+    due_from_ms: Option<TimeMs>,
     /// Jobs that are due before this time.
     #[schema(schema_with = schema::<Time>)]
-    #[param(schema_with = schema::<Time>)]
+    #[param(schema_with = schema::<Time>, required = false)]
     due_before: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    #[param(schema_with = schema_time_ms, required = false)]
+    due_before_ms: Option<TimeMs>,
     /// Jobs whose key begins with this text.
-    key_prefix: Option<String>,
+    #[schema(schema_with = schema::<JobKey>)]
+    #[param(schema_with = schema::<JobKey>, required = false)]
+    key_prefix: Option<Field<JobKey>>,
     /// Jobs that were reserved at least this often.
-    #[schema(value_type = Option<u32>)]
-    #[param(value_type = Option<u32>)]
-    attempts_min: Option<Field<Number>>,
+    #[schema(schema_with = schema_number::<0, ATTEMPTS_MAX>)]
+    #[param(schema_with = schema_number::<0, ATTEMPTS_MAX>, required = false)]
+    attempts_min: Option<Attempts>,
     /// Jobs that were reserved at most this often.
-    #[schema(value_type = Option<u32>)]
-    #[param(value_type = Option<u32>)]
-    attempts_max: Option<Field<Number>>,
+    #[schema(schema_with = schema_number::<0, ATTEMPTS_MAX>)]
+    #[param(schema_with = schema_number::<0, ATTEMPTS_MAX>, required = false)]
+    attempts_max: Option<Attempts>,
     /// Jobs that are buried for this reason.
     #[schema(inline)]
     #[param(inline)]
@@ -46,9 +63,12 @@ pub(super) struct FilterJson {
     reason: Option<String>,
 }
 
+const ATTEMPTS_MAX: u64 = u32::MAX as u64;
+
 /// Why a job is buried.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = Buried)]
 pub(super) enum BuriedJson {
     /// A consumer buried it.
     Consumer,
@@ -58,23 +78,44 @@ pub(super) enum BuriedJson {
     Late,
 }
 
+/// A state of jobs.
+pub(super) enum State {}
+
 /// A text that is not the name of a state.
 #[derive(Debug, thiserror::Error)]
-#[error("state: expected delayed, ready, reserved, buried or finished, with commas between, found {0:?}")]
+#[error("expected delayed, ready, reserved, buried or finished, found {0:?}")]
 pub(super) struct StateError(String);
+
+impl Text for State {
+    type Value = JobState;
+    type Error = StateError;
+    const EXPECTED: &'static str = "a state such as \"buried\"";
+    const EXAMPLE: &'static str = "delayed";
+
+    fn of_text(text: &str) -> Result<JobState, StateError> {
+        let found = States::WITH_FINISHED.iter().find(|state| state.to_string() == text);
+        found.ok_or_else(|| StateError(text.to_owned()))
+    }
+}
+
+fn schema_states() -> RefOr<Schema> {
+    let names = States::WITH_FINISHED.iter().map(|state| state.to_string());
+    let state = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
+    ArrayBuilder::new().items(state).min_items(Some(1)).into()
+}
 
 impl FilterJson {
     /// The filter with these conditions.
-    pub(super) fn filter(self) -> Result<Filter, StateError> {
-        let states = self.state.as_deref().map(states).transpose()?;
+    pub(super) fn filter(self) -> Result<Filter, Problem> {
+        let states = self.state.map(|states| States::of(states.0.into_iter().map(|state| state.0)));
         Ok(Filter {
             topic: self.topic.map(|topic| topic.0),
             states: states.unwrap_or(States::ALL),
-            due_from: self.due_from.map(|at| at.0),
-            due_before: self.due_before.map(|at| at.0),
-            key_prefix: self.key_prefix.map(Bytes::from),
-            attempts_min: self.attempts_min.map(|attempts| attempts.0),
-            attempts_max: self.attempts_max.map(|attempts| attempts.0),
+            due_from: either_time("due_from", self.due_from.as_ref(), self.due_from_ms)?,
+            due_before: either_time("due_before", self.due_before.as_ref(), self.due_before_ms)?,
+            key_prefix: self.key_prefix.map(|prefix| Bytes::copy_from_slice(prefix.0.as_bytes())),
+            attempts_min: self.attempts_min.map(Attempts::narrow),
+            attempts_max: self.attempts_max.map(Attempts::narrow),
             buried: self.buried.map(|why| match why {
                 BuriedJson::Consumer => BuryReason::Consumer,
                 BuriedJson::Attempts => BuryReason::AttemptsUsedUp,
@@ -85,14 +126,6 @@ impl FilterJson {
     }
 }
 
-fn states(text: &str) -> Result<States, StateError> {
-    let state = |name: &str| {
-        let found = States::WITH_FINISHED.iter().find(|state| state.to_string() == name);
-        found.ok_or_else(|| StateError(name.to_owned()))
-    };
-    text.split(',').map(|name| state(name.trim())).collect::<Result<Vec<JobState>, _>>().map(States::of)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +134,7 @@ mod tests {
     #[test]
     fn every_condition_reaches_the_filter() {
         let query = concat!(
-            r#"{"topic":"orders","state":"buried, finished","due_from":"1970-01-01T00:00:01Z","due_before":"1970-01-01T00:00:02Z","#,
+            r#"{"topic":"orders","state":["buried","finished"],"due_from":"1970-01-01T00:00:01Z","due_before_ms":2000,"#,
             r#""key_prefix":"o-","attempts_min":1,"attempts_max":2,"buried":"attempts","reason":"x"}"#
         );
         let json: FilterJson = serde_json::from_str(query).expect("a filter");
@@ -119,6 +152,6 @@ mod tests {
         assert_eq!(json.filter().expect("a filter"), expected);
         let none: FilterJson = serde_json::from_str("{}").expect("a filter");
         assert_eq!(none.filter().expect("a filter"), Filter::default());
-        assert!(states("asleep").is_err());
+        assert!(State::of_text("asleep").is_err());
     }
 }

@@ -1,40 +1,67 @@
 //! Reserve jobs, and settle their leases: finish, release, touch, bury.
 
+use axum::extract::Request as AxumRequest;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Delay, Field, Number, Ttr, Wait, schema};
-use super::super::input::{JsonBody, Part, QueryOf};
-use super::super::problem::{Problem, ProblemJson, about};
+use super::super::connection::connection;
+use super::super::fields::{
+    Delay, Field, Flag, LeaseText, Reason, Several, Span, SpanMs, Topic, Ttr, Wait, Whole, either, schema,
+    schema_ms, schema_number, schema_topics,
+};
+use super::super::input::{self, JsonBody, MaybeJson, Pairs, Part};
+use super::super::problem::{Place, Problem, ProblemJson, about};
 use super::{Answer, ok};
 use adjourn_json::DeliveredJson;
 use adjourn_protocol::{Delivered, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
-use adjourn_types::{Lease, LeaseParseError, NameError, TopicName};
+use adjourn_types::limits::RESERVE_JOBS_MAX;
+use adjourn_types::{Lease, TopicName};
 
-/// What a reserve asks for.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+/// What to reserve.
+#[derive(Deserialize, IntoParams, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"topics\": [\"orders\"]}")]
 #[into_params(parameter_in = Query)]
-pub(super) struct ReserveQuery {
-    /// Topics, with commas between.
-    #[param(example = "orders,mails")]
-    topics: String,
-    /// At most this many jobs: 1 to 1024; 1 without it.
-    #[param(value_type = Option<u32>)]
-    max: Option<Field<Number>>,
-    /// How long to wait for a job: at most an hour; not at all without it.
-    #[param(value_type = Option<String>, example = "30s")]
-    wait: Option<Field<Wait>>,
-    /// A weight for each topic, with commas between: topics take turns by them.
-    #[param(example = "5,1")]
-    weights: Option<String>,
+#[schema(as = Reserve, example = json!({"topics": ["orders"], "max": 10, "wait": "30s"}))]
+pub(super) struct ReserveJson {
+    /// The topics.
+    #[schema(schema_with = schema_topics)]
+    #[param(schema_with = schema_topics, required = false)]
+    topics: Several<Field<Topic>>,
+    /// Reserves at most this many jobs. The default is 1.
+    #[schema(schema_with = schema_number::<1, JOBS_MAX>)]
+    #[param(schema_with = schema_number::<1, JOBS_MAX>, required = false)]
+    max: Option<Whole<1, JOBS_MAX>>,
+    /// How long to wait for a job. The default is not to wait.
+    #[schema(schema_with = schema::<Span<Wait>>)]
+    #[param(schema_with = schema::<Span<Wait>>, required = false)]
+    wait: Option<Field<Span<Wait>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Wait>)]
+    #[param(schema_with = schema_ms::<Wait>, required = false)]
+    wait_ms: Option<SpanMs<Wait>>,
+    /// How long the leases last. The default is each job's own time to run.
+    #[schema(schema_with = schema::<Span<Ttr>>)]
+    #[param(schema_with = schema::<Span<Ttr>>, required = false)]
+    lease: Option<Field<Span<Ttr>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Ttr>)]
+    #[param(schema_with = schema_ms::<Ttr>, required = false)]
+    lease_ms: Option<SpanMs<Ttr>>,
+    /// A weight for each topic: topics take turns by them.
+    #[schema(value_type = Option<Vec<u16>>)]
+    #[param(value_type = Option<Vec<u16>>)]
+    weights: Option<Several<Whole<1, WEIGHT_MAX>>>,
 }
+
+const JOBS_MAX: u64 = RESERVE_JOBS_MAX as u64;
+const WEIGHT_MAX: u64 = u16::MAX as u64;
 
 /// Leased jobs.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Reserved)]
 pub(super) struct ReservedJson<'a> {
     /// The jobs; none if none came in time.
     jobs: Vec<DeliveredJson<'a>>,
@@ -42,101 +69,164 @@ pub(super) struct ReservedJson<'a> {
 
 /// How a job is given back.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"delay\": \"30s\"}")]
+#[schema(as = Release)]
 pub(super) struct ReleaseJson {
-    /// When it is ready again; without it after its backoff.
-    #[schema(schema_with = schema::<Delay>)]
-    delay: Option<Field<Delay>>,
-    /// The work was not begun: it counts as no attempt.
-    not_started: Option<bool>,
+    /// When it is ready again. The default is its backoff.
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    delay: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    delay_ms: Option<SpanMs<Delay>>,
+    /// The work was not started: this does not count as an attempt.
+    #[schema(value_type = Option<bool>)]
+    not_started: Option<Flag>,
     /// Why, for people.
-    reason: Option<String>,
+    #[schema(schema_with = schema::<Reason>)]
+    reason: Option<Field<Reason>>,
 }
 
 /// How long a lease lasts from now on.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"ttr\": \"5m\"}")]
+#[schema(as = Touch)]
 pub(super) struct TouchJson {
-    /// Without it the job's own.
-    #[schema(schema_with = schema::<Ttr>)]
-    ttr: Option<Field<Ttr>>,
+    /// The default is the job's own.
+    #[schema(schema_with = schema::<Span<Ttr>>)]
+    ttr: Option<Field<Span<Ttr>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Ttr>)]
+    ttr_ms: Option<SpanMs<Ttr>>,
 }
 
 /// Why a job is set aside.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"reason\": \"no such address\"}")]
+#[schema(as = Bury)]
 pub(super) struct BuryJson {
     /// For people.
-    reason: Option<String>,
+    #[schema(schema_with = schema::<Reason>)]
+    reason: Option<Field<Reason>>,
 }
 
 /// The same for many leases.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"finish": ["42-7", "43-8"], "release": ["44-9"], "delay": "1m"}))]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"finish\": [\"42-7\"]}")]
+#[schema(as = Settle, example = json!({"finish": ["42-7", "43-8"], "release": ["44-9"], "delay": "1m"}))]
 pub(super) struct SettleJson {
     /// Leases on jobs that are done.
-    finish: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    finish: Option<Leases>,
     /// Leases on jobs to give back.
-    release: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    release: Option<Leases>,
     /// Leases to extend by the job's own time to run.
-    touch: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    touch: Option<Leases>,
     /// Leases on jobs to set aside.
-    bury: Option<Vec<String>>,
-    /// When released jobs are ready again; without it after their backoff.
-    #[schema(schema_with = schema::<Delay>)]
-    delay: Option<Field<Delay>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    bury: Option<Leases>,
+    /// When released jobs are ready again. The default is their backoff.
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    delay: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    delay_ms: Option<SpanMs<Delay>>,
     /// Why jobs are released or buried, for people.
-    reason: Option<String>,
+    #[schema(schema_with = schema::<Reason>)]
+    reason: Option<Field<Reason>>,
 }
 
-/// What became of many leases: of each its name and, if it was not good, the error.
+type Leases = Several<Field<LeaseText>>;
+
+/// The outcome of many leases.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Settled)]
 pub(super) struct SettledJson {
-    /// How many were good.
-    settled: usize,
+    /// How many were settled.
+    count: usize,
     /// Those that were not.
     failed: Vec<FailedJson>,
 }
 
-/// A lease that was not good.
+/// A lease that was not settled.
 #[derive(Serialize, ToSchema)]
+#[schema(as = FailedLease)]
 pub(super) struct FailedJson {
-    /// Which.
+    /// The lease.
     lease: String,
-    /// Why.
+    /// The error's name, as in problems.
     #[schema(example = "STALE_LEASE")]
-    error: &'static str,
+    code: &'static str,
     /// Whether it may have been settled all the same: no or unknown.
     applied: &'static str,
 }
 
 /// Reserve jobs
 ///
-/// Waits for jobs (long poll), and leases them to the caller. Whoever shows a lease settles it.
+/// Waits for jobs (long poll), and leases them to the caller. Who has a lease settles it. What to reserve stands in the query, or in
+/// JSON.
 #[utoipa::path(
     post,
     path = "/v1/reserve",
+    operation_id = "reserve",
     tag = "leases",
-    params(ReserveQuery),
+    params(ReserveJson),
+    request_body = Option<ReserveJson>,
     responses(
         (status = 200, description = "The jobs; none if none came in time", body = ReservedJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn reserve(caller: Caller, QueryOf(asked): QueryOf<ReserveQuery>) -> Answer {
-    let topics = asked.topics.split(',').map(|name| name.trim().parse());
-    let topics = topics.collect::<Result<Vec<TopicName>, NameError>>();
-    let topics = topics.map_err(|error| Problem::malformed(format!("topics: {error}")))?;
-    let weights =
-        asked.weights.as_deref().map(|text| text.split(',').map(|weight| weight.trim().parse()).collect());
-    let weights: Result<Vec<u16>, _> = weights.unwrap_or(Ok(Vec::new()));
-    let weights = weights.map_err(|error| Problem::malformed(format!("weights: {error}")))?;
-    let jobs_max = asked.max.map_or(1, |max| max.0);
-    let wait_ms = asked.wait.map_or(0, |wait| wait.0);
-    let reserve = Request::Reserve(Reserve { topics, jobs_max, wait_ms, weights });
-    let jobs: Vec<Delivered> = caller.ask(reserve).await?;
+pub(super) async fn reserve(caller: Caller, request: AxumRequest) -> Answer {
+    let (asked, is_query) = read_reserve(request).await?;
+    let place = |problem: Problem| if is_query { problem.elsewhere(Place::Parameter) } else { problem };
+    let wait_ms = either("wait", asked.wait.as_ref(), asked.wait_ms.as_ref()).map_err(place)?;
+    let lease_ms = either("lease", asked.lease.as_ref(), asked.lease_ms.as_ref()).map_err(place)?;
+    let topics: Vec<TopicName> = asked.topics.0.into_iter().map(|topic| topic.0).collect();
+    let weights = asked.weights.map(|weights| weights.0).unwrap_or_default();
+    let weights: Vec<u16> = weights.iter().filter_map(|weight| weight.0.try_into().ok()).collect();
+    if !weights.is_empty() && weights.len() != topics.len() {
+        let detail = format!("give one weight for each of the {} topics", topics.len());
+        return Err(place(Problem::at_pointer("/weights", detail)));
+    }
+    let jobs_max = asked.max.map_or(1, Whole::narrow);
+    let reserve = Request::Reserve(Reserve { topics, jobs_max, wait_ms: wait_ms.unwrap_or(0), weights });
+    let mut jobs: Vec<Delivered> = caller.ask(reserve).await?;
+    if let Some(lease_ms) = lease_ms.filter(|_| !jobs.is_empty()) {
+        extend(&caller, &mut jobs, lease_ms).await?;
+    }
     ok(&ReservedJson { jobs: jobs.iter().map(DeliveredJson::of).collect() })
+}
+
+/// What to reserve, and whether it stood in the query.
+async fn read_reserve(request: AxumRequest) -> Result<(ReserveJson, bool), Problem> {
+    let query = Pairs::of_query(request.uri().query().unwrap_or_default());
+    let connection = connection(request.extensions())?;
+    let (parts, body) = request.into_parts();
+    let body = input::read(body, input::SMALL_BYTES_MAX, &connection).await?;
+    if body.is_empty() {
+        return query.read(Place::Parameter).map(|asked| (asked, true));
+    }
+    if let Some(name) = query.first() {
+        let detail = "the body says what to reserve: leave the query out";
+        return Err(Problem::at(Place::Parameter(name.to_owned()), detail));
+    }
+    input::check_json(&parts.headers)?;
+    input::of_json(&body).map(|asked| (asked, false))
+}
+
+/// Lets the leases last for this time from now on. A job whose lease cannot be extended stays leased as it was.
+async fn extend(caller: &Caller, jobs: &mut [Delivered], lease_ms: u64) -> Result<(), Problem> {
+    let ttr_ms = u32::try_from(lease_ms).ok();
+    let touch = Request::Touch { ttr_ms, leases: jobs.iter().map(|job| job.lease).collect() };
+    let touched: Vec<SettleResult> = caller.ask(touch).await?;
+    for (job, touched) in jobs.iter_mut().zip(touched) {
+        if let (Some(ttr_ms), Ok(())) = (ttr_ms, touched) {
+            job.ttr_left_ms = ttr_ms;
+        }
+    }
+    Ok(())
 }
 
 /// Say that a job is done: it is removed
@@ -145,8 +235,9 @@ pub(super) async fn reserve(caller: Caller, QueryOf(asked): QueryOf<ReserveQuery
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/finish",
+    operation_id = "finish",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", example = "42-7")),
+    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -160,9 +251,10 @@ pub(super) async fn finish(caller: Caller, Part(lease): Part<Lease>) -> Answer {
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/release",
+    operation_id = "release",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", example = "42-7")),
-    request_body = ReleaseJson,
+    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    request_body = Option<ReleaseJson>,
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -171,26 +263,30 @@ pub(super) async fn finish(caller: Caller, Part(lease): Part<Lease>) -> Answer {
 pub(super) async fn release(
     caller: Caller,
     Part(lease): Part<Lease>,
-    JsonBody(how): JsonBody<ReleaseJson>,
+    MaybeJson(how): MaybeJson<ReleaseJson>,
 ) -> Answer {
-    let kind = match (how.not_started.unwrap_or(false), how.delay) {
+    let delay_ms = either("delay", how.delay.as_ref(), how.delay_ms.as_ref())?;
+    let kind = match (how.not_started.unwrap_or_default().0, delay_ms) {
         (true, None) => ReleaseKind::NotStarted,
         (true, Some(_)) => {
-            return Err(Problem::malformed("a job that was not started is ready at once: no delay"));
+            let detail = "a job that was not started is ready at once: leave the delay out";
+            return Err(Problem::at_pointer("/not_started", detail));
         }
-        (false, Some(delay)) => ReleaseKind::After(delay.0),
+        (false, Some(delay_ms)) => ReleaseKind::After(delay_ms),
         (false, None) => ReleaseKind::Backoff,
     };
-    settled(&caller, Request::Release { kind, leases: vec![lease], reason: how.reason }).await
+    let reason = how.reason.map(|reason| reason.0);
+    settled(&caller, Request::Release { kind, leases: vec![lease], reason }).await
 }
 
 /// Begin the time to run anew
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/touch",
+    operation_id = "touch",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", example = "42-7")),
-    request_body = TouchJson,
+    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    request_body = Option<TouchJson>,
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -199,18 +295,21 @@ pub(super) async fn release(
 pub(super) async fn touch(
     caller: Caller,
     Part(lease): Part<Lease>,
-    JsonBody(how): JsonBody<TouchJson>,
+    MaybeJson(how): MaybeJson<TouchJson>,
 ) -> Answer {
-    settled(&caller, Request::Touch { ttr_ms: how.ttr.map(|ttr| ttr.0), leases: vec![lease] }).await
+    let ttr_ms = either("ttr", how.ttr.as_ref(), how.ttr_ms.as_ref())?;
+    let ttr_ms = ttr_ms.and_then(|ttr_ms| ttr_ms.try_into().ok());
+    settled(&caller, Request::Touch { ttr_ms, leases: vec![lease] }).await
 }
 
 /// Set a job aside until somebody kicks it
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/bury",
+    operation_id = "bury",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", example = "42-7")),
-    request_body = BuryJson,
+    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    request_body = Option<BuryJson>,
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -219,15 +318,16 @@ pub(super) async fn touch(
 pub(super) async fn bury(
     caller: Caller,
     Part(lease): Part<Lease>,
-    JsonBody(why): JsonBody<BuryJson>,
+    MaybeJson(why): MaybeJson<BuryJson>,
 ) -> Answer {
-    settled(&caller, Request::Bury { leases: vec![lease], reason: why.reason }).await
+    settled(&caller, Request::Bury { leases: vec![lease], reason: why.reason.map(|reason| reason.0) }).await
 }
 
 /// Settle many leases
 #[utoipa::path(
     post,
     path = "/v1/leases",
+    operation_id = "settle",
     tag = "leases",
     request_body = SettleJson,
     responses(
@@ -236,14 +336,11 @@ pub(super) async fn bury(
     ),
 )]
 pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>) -> Answer {
-    let SettleJson { finish, release, touch, bury, delay, reason } = json;
-    let kind = delay.map_or(ReleaseKind::Backoff, |delay| ReleaseKind::After(delay.0));
-    let (finish, release, touch, bury) = (
-        leases(finish.as_ref())?,
-        leases(release.as_ref())?,
-        leases(touch.as_ref())?,
-        leases(bury.as_ref())?,
-    );
+    let SettleJson { finish, release, touch, bury, delay, delay_ms, reason } = json;
+    let delay_ms = either("delay", delay.as_ref(), delay_ms.as_ref())?;
+    let kind = delay_ms.map_or(ReleaseKind::Backoff, ReleaseKind::After);
+    let reason = reason.map(|reason| reason.0);
+    let [finish, release, touch, bury] = [finish, release, touch, bury].map(leases);
     let mut requests = vec![
         (finish.clone(), Request::Finish { leases: finish }),
         (release.clone(), Request::Release { kind, leases: release, reason: reason.clone() }),
@@ -255,18 +352,18 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
     for (_, request) in &requests {
         caller.check(request)?;
     }
-    let mut all = SettledJson { settled: 0, failed: Vec::new() };
+    let mut all = SettledJson { count: 0, failed: Vec::new() };
     for (leases, request) in requests {
         match caller.ask::<Vec<SettleResult>>(request).await {
             Ok(results) => {
                 for (lease, result) in leases.into_iter().zip(results) {
                     match result {
-                        Ok(()) => all.settled += 1,
+                        Ok(()) => all.count += 1,
                         Err(code) => all.failed.push(FailedJson::new(lease, code.name(), "no")),
                     }
                 }
             }
-            Err(problem) if all.settled == 0 && all.failed.is_empty() => return Err(problem),
+            Err(problem) if all.count == 0 && all.failed.is_empty() => return Err(problem),
             Err(problem) => {
                 let ProblemJson { code, applied, .. } = problem.json();
                 all.failed.extend(leases.into_iter().map(|lease| FailedJson::new(lease, code, applied)));
@@ -277,14 +374,13 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
 }
 
 impl FailedJson {
-    fn new(lease: Lease, error: &'static str, applied: &'static str) -> Self {
-        Self { lease: lease.to_string(), error, applied }
+    fn new(lease: Lease, code: &'static str, applied: &'static str) -> Self {
+        Self { lease: lease.to_string(), code, applied }
     }
 }
 
-fn leases(texts: Option<&Vec<String>>) -> Result<Vec<Lease>, Problem> {
-    let leases = texts.into_iter().flatten().map(|text| text.parse()).collect::<Result<_, LeaseParseError>>();
-    leases.map_err(|error| Problem::malformed(error.to_string()))
+fn leases(leases: Option<Leases>) -> Vec<Lease> {
+    leases.into_iter().flat_map(|leases| leases.0).map(|lease| lease.0).collect()
 }
 
 async fn settled(caller: &Caller, request: Request) -> Answer {

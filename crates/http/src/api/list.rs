@@ -1,47 +1,50 @@
 //! Lists and counts of jobs.
 
-use std::collections::BTreeMap;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::Bytes;
+use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Flag, Number};
-use super::super::input::QueryOf;
-use super::super::problem::{Problem, ProblemJson};
+use super::super::fields::{Field, Flag, Whole, schema, schema_number};
+use super::super::input::{Pairs, QueryOf};
+use super::super::problem::{Place, ProblemJson};
 use super::filter::FilterJson;
+use super::page::{Conditions, Cursor};
 use super::{Answer, ok};
 use adjourn_json::JobJson;
-use adjourn_protocol::{Counted, List, Request};
+use adjourn_protocol::{Counted, List, Request, RequestId};
 use adjourn_types::ListOrder;
+use adjourn_types::limits::LIST_JOBS_MAX;
 
 /// The default number of jobs on a page.
-const LIMIT_USUAL: u32 = 100;
+const LIMIT_DEFAULT: u32 = 100;
+const LIMIT_MAX: u64 = LIST_JOBS_MAX as u64;
 
-/// What a list is asked beside its conditions.
+/// The parameters of a list besides its conditions.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Page {
-    /// due (the default), id or key.
+pub(super) struct PageQuery {
+    /// The default is due.
     #[param(inline)]
     order: Option<OrderJson>,
-    /// At most this many jobs: 1 to 1024; 100 without it.
-    #[param(value_type = Option<u32>)]
-    limit: Option<Field<Number>>,
-    /// Where the page before ended.
-    #[param(value_type = Option<String>)]
-    cursor: Option<Cursor>,
+    /// At most this many jobs. The default is 100.
+    #[param(schema_with = schema_number::<1, LIMIT_MAX>, required = false)]
+    limit: Option<Whole<1, LIMIT_MAX>>,
+    /// The cursor of the page before, with the same conditions.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
     /// Shows the jobs' bodies, too.
     #[param(value_type = Option<bool>)]
-    bodies: Option<Field<Flag>>,
+    bodies: Option<Flag>,
 }
+
+/// The names of these parameters.
+const PAGE_PARAMETERS: [&str; 4] = ["order", "limit", "cursor", "bodies"];
 
 /// The order of a list.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = Order)]
 pub(super) enum OrderJson {
     /// By due time.
     #[default]
@@ -52,97 +55,73 @@ pub(super) enum OrderJson {
     Key,
 }
 
-/// Where a list, or a bulk change, goes on. Opaque.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(try_from = "String")]
-#[schema(value_type = String)]
-pub(super) struct Cursor(pub(super) Bytes);
-
-/// The page and the conditions of a list.
-#[derive(Deserialize)]
-pub(super) struct Asked {
-    #[serde(flatten)]
-    page: Page,
-    #[serde(flatten)]
-    filter: FilterJson,
-    /// Unknown parameters.
-    #[serde(flatten)]
-    rest: BTreeMap<String, String>,
-}
-
 /// A page of jobs.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Jobs)]
 pub(super) struct JobsJson<'a> {
     /// The jobs. There may be none, and more on the next page.
     jobs: Vec<JobJson<'a>>,
-    /// Where the next page goes on; without it this is the last one.
+    /// For the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
 }
 
-/// How many jobs match.
+/// A number of jobs.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Count)]
 pub(super) struct CountJson {
-    /// Jobs.
-    jobs: u64,
-}
-
-/// Not a cursor.
-#[derive(Debug, thiserror::Error)]
-#[error("cursor: expected one that a page before has given")]
-pub(super) struct CursorError;
-
-impl TryFrom<String> for Cursor {
-    type Error = CursorError;
-
-    fn try_from(text: String) -> Result<Self, CursorError> {
-        URL_SAFE_NO_PAD.decode(text).map(|bytes| Self(bytes.into())).map_err(|_| CursorError)
-    }
-}
-
-/// A cursor as text; `None` after the last page.
-pub(super) fn cursor_text(cursor: &Bytes) -> Option<String> {
-    (!cursor.is_empty()).then(|| URL_SAFE_NO_PAD.encode(cursor))
+    /// How many.
+    pub(super) count: u64,
 }
 
 /// List jobs
 #[utoipa::path(
     get,
     path = "/v1/jobs",
+    operation_id = "list_jobs",
     tag = "jobs",
-    params(FilterJson, Page),
+    params(FilterJson, PageQuery),
     responses(
         (status = 200, description = "A page of jobs", body = JobsJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn list(caller: Caller, QueryOf(asked): QueryOf<Asked>) -> Answer {
-    let Asked { page, filter, rest } = asked;
-    if let Some((name, _)) = rest.first_key_value() {
-        return Err(Problem::malformed(format!("there is no parameter {name}")));
-    }
-    let Page { order, limit, cursor, bodies } = page;
-    let bodies = bodies.is_some_and(|bodies| bodies.0);
-    let list = List {
-        filter: filter.filter().map_err(|error| Problem::malformed(error.to_string()))?,
-        order: match order.unwrap_or_default() {
+pub(super) async fn list(caller: Caller, mut query: Pairs) -> Answer {
+    let page: PageQuery = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
+    let filter: FilterJson = query.read(Place::Parameter)?;
+    let bodies = page.bodies.unwrap_or_default().0;
+    let mut list = List {
+        filter: filter.filter().map_err(|problem| problem.elsewhere(Place::Parameter))?,
+        order: match page.order.unwrap_or_default() {
             OrderJson::Due => ListOrder::Due,
             OrderJson::Id => ListOrder::Id,
             OrderJson::Key => ListOrder::Key,
         },
-        jobs_max: limit.map_or(LIMIT_USUAL, |limit| limit.0),
-        with_bodies: bodies,
-        cursor: cursor.unwrap_or_default().0,
+        jobs_max: LIST_JOBS_MAX,
+        with_bodies: false,
+        cursor: bytes::Bytes::new(),
     };
+    let conditions = conditions(&Request::List(list.clone()));
+    list.cursor = conditions.open(page.cursor).map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    list.jobs_max = page.limit.map_or(LIMIT_DEFAULT, Whole::narrow);
+    list.with_bodies = bodies;
     let adjourn_protocol::Page { jobs, cursor } = caller.ask(Request::List(list)).await?;
     let jobs = jobs.iter().map(|job| JobJson::of(job, bodies)).collect();
-    ok(&JobsJson { jobs, cursor: cursor_text(&cursor) })
+    ok(&JobsJson { jobs, cursor: conditions.cursor(&cursor) })
+}
+
+/// The conditions of a request that has no cursor yet.
+pub(super) fn conditions(request: &Request) -> Conditions {
+    let mut frame = BytesMut::new();
+    request.encode(RequestId(0), &mut frame);
+    Conditions::of(&frame)
 }
 
 /// Count jobs
 #[utoipa::path(
     get,
     path = "/v1/jobs/count",
+    operation_id = "count_jobs",
     tag = "jobs",
     params(FilterJson),
     responses(
@@ -151,7 +130,19 @@ pub(super) async fn list(caller: Caller, QueryOf(asked): QueryOf<Asked>) -> Answ
     ),
 )]
 pub(super) async fn count(caller: Caller, QueryOf(filter): QueryOf<FilterJson>) -> Answer {
-    let filter = filter.filter().map_err(|error| Problem::malformed(error.to_string()))?;
-    let Counted(jobs) = caller.ask(Request::Count(filter)).await?;
-    ok(&CountJson { jobs })
+    let filter = filter.filter().map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let Counted(count) = caller.ask(Request::Count(filter)).await?;
+    ok(&CountJson { count })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parameters_of_a_page_are_those_of_its_type() {
+        let documented = PageQuery::into_params(|| None);
+        let names: Vec<String> = documented.into_iter().map(|parameter| parameter.name).collect();
+        assert_eq!(names, PAGE_PARAMETERS);
+    }
 }

@@ -9,6 +9,7 @@ mod filter;
 mod leases;
 mod list;
 mod new_job;
+mod page;
 mod push;
 mod server;
 mod test_clock;

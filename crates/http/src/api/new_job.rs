@@ -2,69 +2,106 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::super::fields::{Delay, Field, JobKey, Time, TimeOrDelay, Ttr, Waits, schema};
+use super::super::fields::{
+    Delay, Field, JobKey, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits, Whole, either,
+    either_time, schema, schema_ms, schema_number, schema_time_ms,
+};
+use super::super::problem::Problem;
+use adjourn_json::{CONTENT_TYPE, HeaderJson};
 use adjourn_protocol::NewJob;
 use adjourn_types::limits::PRIORITY_UNSAID;
-use adjourn_types::{AttributeError, AttributesBuilder, IfExists, When};
+use adjourn_types::{Attributes, AttributesBuilder, IfExists, When};
+
+/// The maximum length of a header's name, in bytes.
+const HEADER_NAME_BYTES_MAX: usize = 255;
 
 /// A job to be pushed.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"body": "close order 17", "delay": "15m", "key": "order-17"}))]
+#[serde(deny_unknown_fields, expecting = "a job: an object such as {\"body\": \"close order 17\"}")]
+#[schema(as = NewJob, example = json!({"body": "close order 17", "delay": "15m", "key": "order-17"}))]
 pub(crate) struct NewJobJson<'a> {
-    /// The body, as text.
+    /// The body: a string is the text itself, anything else is kept as JSON.
+    #[serde(borrow, default, deserialize_with = "present")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    body: Option<&'a RawValue>,
+    /// The body in base64, for bytes.
     #[serde(borrow)]
-    body: Option<Cow<'a, str>>,
-    /// The body, in base64, if it is no text.
-    #[serde(borrow)]
+    #[schema(content_encoding = "base64")]
     body_base64: Option<Cow<'a, str>>,
     /// Your own id of the job, unique in its topic while the job lives.
     #[schema(schema_with = schema::<JobKey>)]
     key: Option<Field<JobKey>>,
-    /// How long after the queue takes it the job is due; without it and `due` at once.
-    #[schema(schema_with = schema::<Delay>)]
-    delay: Option<Field<Delay>>,
+    /// How long after the queue takes it the job is due. Without it and `due`, the job is due at once.
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    delay: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    delay_ms: Option<SpanMs<Delay>>,
     /// When the job is due.
     #[schema(schema_with = schema::<Time>)]
     due: Option<Field<Time>>,
-    /// A lower number is reserved first; without it the topic's default, or 1024.
-    #[schema(maximum = 4_294_967_294_u32)]
-    priority: Option<u32>,
-    /// How long a consumer may hold the job; without it the topic's default, or 60 s.
-    #[schema(schema_with = schema::<Ttr>)]
-    ttr: Option<Field<Ttr>>,
-    /// What to do if a job with this key is in the queue.
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    due_ms: Option<TimeMs>,
+    /// A lower number is reserved first. The default is that of the topic, or 1024.
+    #[schema(schema_with = schema_number::<0, PRIORITY_MAX>)]
+    priority: Option<Whole<0, PRIORITY_MAX>>,
+    /// How long a consumer may hold the job. The default is that of the topic, or 60 s.
+    #[schema(schema_with = schema::<Span<Ttr>>)]
+    ttr: Option<Field<Span<Ttr>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Ttr>)]
+    ttr_ms: Option<SpanMs<Ttr>>,
+    /// What to do if the topic has a job with this key.
     if_exists: Option<IfExistsJson>,
     /// With `if_exists` postpone: due at the latest so long after the first push.
-    #[schema(schema_with = schema::<Delay>)]
-    postpone_max: Option<Field<Delay>>,
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    postpone_max: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    postpone_max_ms: Option<SpanMs<Delay>>,
     /// When the job is dropped if it is not finished: a time, or a duration from now.
     #[schema(schema_with = schema::<TimeOrDelay>)]
     expires: Option<Field<TimeOrDelay>>,
     /// After this many failed attempts the job is buried.
-    #[schema(minimum = 1)]
-    attempts: Option<u32>,
+    #[schema(schema_with = schema_number::<1, ATTEMPTS_MAX>)]
+    attempts_max: Option<Whole<1, ATTEMPTS_MAX>>,
     /// The waits between attempts.
     #[schema(schema_with = schema::<Waits>)]
     backoff: Option<Field<Waits>>,
     /// How long the job and its key are remembered after it was finished.
-    #[schema(schema_with = schema::<Delay>)]
-    remember: Option<Field<Delay>>,
+    #[schema(schema_with = schema::<Span<Remember>>)]
+    remember: Option<Field<Span<Remember>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Remember>)]
+    remember_ms: Option<SpanMs<Remember>>,
     /// Headers: a text each, or a list of texts.
-    #[schema(value_type = Option<BTreeMap<String, HeaderValues>>)]
+    #[schema(value_type = Option<BTreeMap<String, HeaderJson>>)]
     headers: Option<BTreeMap<String, HeaderValues>>,
+}
+
+const PRIORITY_MAX: u64 = PRIORITY_UNSAID as u64 - 1;
+const ATTEMPTS_MAX: u64 = u32::MAX as u64;
+
+/// A field that may be `null`.
+fn present<'de, D: Deserializer<'de>>(source: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(source).map(Some)
 }
 
 /// What to do if a job with the key of a new one is in the queue.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
+#[schema(as = IfExists)]
 pub(crate) enum IfExistsJson {
     /// Refuse the new one.
     #[default]
@@ -79,9 +116,7 @@ pub(crate) enum IfExistsJson {
     Postpone,
 }
 
-/// One value, or several.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
+/// The values of a header: a text, or a list of texts.
 pub(crate) enum HeaderValues {
     /// One.
     One(String),
@@ -89,57 +124,102 @@ pub(crate) enum HeaderValues {
     Several(Vec<String>),
 }
 
-/// Why JSON is not a job.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NewJobError {
-    /// Two bodies.
-    #[error("say body or body_base64, not both")]
-    TwoBodies,
-    /// Two due times.
-    #[error("say delay or due, not both")]
-    TwoDues,
-    /// Not base64.
-    #[error("body_base64 is no base64: {0}")]
-    Base64(#[from] base64::DecodeError),
-    /// A priority that is reserved.
-    #[error("priority must be 0 to 4294967294")]
-    Priority,
-    /// An attribute that is not valid.
-    #[error(transparent)]
-    Attribute(#[from] AttributeError),
+impl<'de> Deserialize<'de> for HeaderValues {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfHeader;
+
+        impl<'de> Visitor<'de> for OfHeader {
+            type Value = HeaderValues;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or a list of texts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<HeaderValues, E> {
+                Ok(HeaderValues::One(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<HeaderValues, A::Error> {
+                let mut all = Vec::new();
+                while let Some(text) = texts.next_element()? {
+                    all.push(text);
+                }
+                Ok(HeaderValues::Several(all))
+            }
+        }
+
+        source.deserialize_any(OfHeader)
+    }
 }
 
 impl NewJobJson<'_> {
     /// The job.
-    pub(crate) fn job(self) -> Result<NewJob, NewJobError> {
-        let body = match (&self.body, &self.body_base64) {
-            (Some(_), Some(_)) => return Err(NewJobError::TwoBodies),
-            (Some(text), None) => Bytes::copy_from_slice(text.as_bytes()),
-            (None, Some(base64)) => STANDARD.decode(base64.as_bytes())?.into(),
-            (None, None) => Bytes::new(),
-        };
-        let due = match (self.delay.as_ref(), self.due.as_ref()) {
-            (Some(_), Some(_)) => return Err(NewJobError::TwoDues),
-            (None, Some(at)) => When::At(at.0),
-            (delay, None) => When::After(delay.map_or(0, |delay| delay.0)),
-        };
-        if self.priority == Some(PRIORITY_UNSAID) {
-            return Err(NewJobError::Priority);
-        }
+    pub(crate) fn job(self) -> Result<NewJob, Problem> {
+        let (body, is_json) = self.body()?;
+        self.with_body(body, is_json.then_some("application/json"))
+    }
+
+    /// The job with this body, and its type. A type among the headers wins.
+    pub(crate) fn with_body(self, body: Bytes, content_type: Option<&str>) -> Result<NewJob, Problem> {
+        let ttr_ms = either("ttr", self.ttr.as_ref(), self.ttr_ms.as_ref())?;
         Ok(NewJob {
-            due,
-            priority: self.priority.unwrap_or(PRIORITY_UNSAID),
-            ttr_ms: self.ttr.as_ref().map_or(0, |ttr| ttr.0),
+            due: self.due()?,
+            priority: self.priority.map_or(PRIORITY_UNSAID, Whole::narrow),
+            ttr_ms: ttr_ms.and_then(|ttr_ms| ttr_ms.try_into().ok()).unwrap_or(0),
             if_exists: self.if_exists.unwrap_or_default().into(),
-            attributes: self.attributes().build()?,
+            attributes: self.attributes(content_type)?,
             key: self.key.map(|key| key.0),
             body,
         })
     }
 
-    fn attributes(&self) -> AttributesBuilder {
+    /// Adds a header.
+    pub(crate) fn add_header(&mut self, name: String, value: String) {
+        self.headers.get_or_insert_default().insert(name, HeaderValues::One(value));
+    }
+
+    /// The body, and whether it is JSON.
+    fn body(&self) -> Result<(Bytes, bool), Problem> {
+        match (self.body, &self.body_base64) {
+            (Some(_), Some(_)) => {
+                Err(Problem::at_pointer("/body_base64", "give body or body_base64, not both"))
+            }
+            (Some(json), None) if json.get().starts_with('"') => {
+                let text: Cow<'_, str> = serde_json::from_str(json.get())
+                    .map_err(|error| Problem::at_pointer("/body", format!("it is no text: {error}")))?;
+                Ok((Bytes::copy_from_slice(text.as_bytes()), false))
+            }
+            (Some(json), None) => Ok((Bytes::copy_from_slice(json.get().as_bytes()), true)),
+            (None, Some(base64)) => {
+                let bytes = STANDARD.decode(base64.as_bytes()).map_err(|error| {
+                    Problem::at_pointer("/body_base64", format!("it is not base64: {error}"))
+                })?;
+                Ok((bytes.into(), false))
+            }
+            (None, None) => Ok((Bytes::new(), false)),
+        }
+    }
+
+    fn due(&self) -> Result<When, Problem> {
+        let delay_ms = either("delay", self.delay.as_ref(), self.delay_ms.as_ref())?;
+        match (delay_ms, either_time("due", self.due.as_ref(), self.due_ms)?) {
+            (Some(_), Some(_)) => Err(Problem::at_pointer("/due", "give a delay or a due time, not both")),
+            (None, Some(at)) => Ok(When::At(at)),
+            (delay_ms, None) => Ok(When::After(delay_ms.unwrap_or(0))),
+        }
+    }
+
+    fn attributes(&self, content_type: Option<&str>) -> Result<Attributes, Problem> {
         let mut attributes = AttributesBuilder::default();
+        let has_type = self.headers.iter().flatten().any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE));
+        if let Some(content_type) = content_type.filter(|_| !has_type) {
+            attributes = attributes.header(CONTENT_TYPE, content_type);
+        }
         for (name, values) in self.headers.iter().flatten() {
+            if name.is_empty() || name.len() > HEADER_NAME_BYTES_MAX {
+                let detail = format!("a header's name has 1 to {HEADER_NAME_BYTES_MAX} bytes");
+                return Err(Problem::at_pointer("/headers", detail));
+            }
             let values = match values {
                 HeaderValues::One(value) => std::slice::from_ref(value),
                 HeaderValues::Several(values) => values,
@@ -149,19 +229,20 @@ impl NewJobJson<'_> {
         if let Some(expires) = &self.expires {
             attributes = attributes.expires(expires.0);
         }
-        if let Some(attempts) = self.attempts {
-            attributes = attributes.attempts_max(attempts);
+        if let Some(attempts) = self.attempts_max {
+            attributes = attributes.attempts_max(attempts.narrow());
         }
         if let Some(backoff) = &self.backoff {
             attributes = attributes.backoff(&backoff.0);
         }
-        if let Some(retention) = &self.remember {
-            attributes = attributes.dedupe_retention(retention.0);
+        if let Some(ms) = either("remember", self.remember.as_ref(), self.remember_ms.as_ref())? {
+            attributes = attributes.dedupe_retention(ms);
         }
-        if let Some(max) = &self.postpone_max {
-            attributes = attributes.postpone_max(max.0);
+        if let Some(ms) = either("postpone_max", self.postpone_max.as_ref(), self.postpone_max_ms.as_ref())? {
+            attributes = attributes.postpone_max(ms);
         }
-        attributes
+        // What remains is the size of all headers.
+        attributes.build().map_err(|error| Problem::at_pointer("/headers", error.to_string()))
     }
 }
 
@@ -179,19 +260,20 @@ impl From<IfExistsJson> for IfExists {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::input;
     use super::*;
     use adjourn_types::{BackoffCurve, Key, Millis};
 
     fn job(text: &str) -> Result<NewJob, String> {
-        let json: NewJobJson<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        json.job().map_err(|error| error.to_string())
+        let json = input::of_json::<NewJobJson<'_>>(text.as_bytes());
+        json.and_then(NewJobJson::job).map_err(|problem| problem.json().detail)
     }
 
     #[test]
     fn every_field_reaches_the_job() {
         let full = job(concat!(
-            r#"{"body":"a\nb","key":"k","delay":"15m","priority":7,"ttr":30000,"if_exists":"replace-any","#,
-            r#""expires":"2h","attempts":5,"backoff":"1s..10m","remember":"1d","postpone_max":60000,"#,
+            r#"{"body":"a\nb","key":"k","delay":"15m","priority":7,"ttr_ms":30000,"if_exists":"replace_any","#,
+            r#""expires":"2h","attempts_max":5,"backoff":"1s..10m","remember":"1d","postpone_max_ms":60000,"#,
             r#""headers":{"a":"1","b":["2","3"]}}"#
         ))
         .expect("a job");
@@ -210,25 +292,76 @@ mod tests {
         assert_eq!((&at.body[..], at.due), (&b"\xff\x00"[..], When::At(Millis(1000))));
         assert_eq!(at.attributes.policy().expires, Some(When::At(Millis(2000))));
         assert_eq!(job("{}").expect("a job"), NewJob::new(""));
+        assert_eq!(
+            job(r#"{"due_ms":1900000000000}"#).expect("a job").due,
+            When::At(Millis(1_900_000_000_000))
+        );
+    }
+
+    #[test]
+    fn a_body_is_text_or_json() {
+        for (json, body, kind) in [
+            (r#""grün""#, "grün", None),
+            (r#"{"b": 1, "a": 1.50}"#, r#"{"b": 1, "a": 1.50}"#, Some("application/json")),
+            ("[1]", "[1]", Some("application/json")),
+            ("null", "null", Some("application/json")),
+            ("12345678901234567890123", "12345678901234567890123", Some("application/json")),
+        ] {
+            let made = job(&format!(r#"{{"body": {json}}}"#)).expect("a job");
+            assert_eq!(made.body, body.as_bytes());
+            assert_eq!(made.attributes.headers().next(), kind.map(|kind| ("content-type", kind)), "{json}");
+        }
+        let own = job(r#"{"body": {}, "headers": {"Content-Type": "application/x+json"}}"#).expect("a job");
+        assert_eq!(own.attributes.headers().collect::<Vec<_>>(), [("Content-Type", "application/x+json")]);
     }
 
     #[test]
     fn what_is_wrong_is_told() {
         for (text, reason) in [
-            (r#"{"body":"a","body_base64":"YQ=="}"#, "body or body_base64"),
-            (r#"{"delay":"1s","due":"2030-12-24T18:00:00Z"}"#, "delay or due"),
-            (r#"{"delay":"soon"}"#, "for example 1500ms"),
-            (r#"{"delay":-1}"#, "expected a duration"),
-            (r#"{"delay":1.5}"#, "expected a duration"),
+            (r#"{"body":"a","body_base64":"YQ=="}"#, "/body_base64: give body or body_base64"),
+            (r#"{"body":"\ud800"}"#, "/body: it is no text"),
+            (r#"{"delay":"1s","due":"2030-12-24T18:00:00Z"}"#, "/due: give a delay or a due time"),
+            (r#"{"delay":"1s","delay_ms":1000}"#, "/delay_ms: give delay or delay_ms"),
+            (r#"{"due":"2030-12-24T18:00:00Z","due_ms":1}"#, "/due_ms: give due or due_ms"),
+            (r#"{"delay":"soon"}"#, "/delay: expected a number and a unit, for example 1500ms"),
+            (r#"{"delay":"15M"}"#, "/delay: M might be minutes or months"),
+            (
+                r#"{"delay":900}"#,
+                "/delay: expected a duration with a unit, such as \"15m\", found the number 900",
+            ),
+            (
+                r#"{"delay_ms":-1}"#,
+                "/delay_ms: expected a whole number from 0 to 315360000000, found the number -1",
+            ),
+            (r#"{"delay_ms":1.5}"#, "found the number 1.5"),
             (r#"{"due":"tomorrow"}"#, "RFC 3339"),
-            (r#"{"ttr":"1ms"}"#, "between 100ms and 7d"),
-            (r#"{"ttr":1}"#, "between 100ms and 7d"),
-            (r#"{"key":""}"#, "a key has 1 to 256 bytes"),
-            (r#"{"priority":4294967295}"#, "priority must be"),
-            (r#"{"if_exists":"maybe"}"#, "unknown variant `maybe`"),
-            (r#"{"body_base64":"?"}"#, "no base64"),
-            (r#"{"dealy":"1s"}"#, "unknown field `dealy`"),
-            (r#"{"headers":{"":"x"}}"#, "malformed"),
+            (
+                r#"{"due":1900000000}"#,
+                "/due: expected a time such as \"2030-12-24T18:00:00Z\", found the number",
+            ),
+            (
+                r#"{"due":"1900000000"}"#,
+                "/due: expected a time as 2030-12-24T18:00:00Z: a number alone might",
+            ),
+            (r#"{"expires":"1900000000"}"#, "/expires: expected a time as"),
+            (r#"{"ttr":"1ms"}"#, "/ttr: expected a duration between 100ms and 7d"),
+            (r#"{"ttr_ms":1}"#, "/ttr_ms: expected a whole number from 100 to 604800000, found the number 1"),
+            (r#"{"key":""}"#, "/key: a key has 1 to 256 bytes"),
+            (r#"{"priority":4294967295}"#, "/priority: expected a whole number from 0 to 4294967294"),
+            (r#"{"attempts_max":0}"#, "/attempts_max: expected a whole number from 1"),
+            (
+                r#"{"if_exists":"maybe"}"#,
+                "/if_exists: expected one of reject, keep, replace, replace_any, postpone",
+            ),
+            (r#"{"body_base64":"?"}"#, "/body_base64: it is not base64"),
+            (r#"{"dealy":"1s"}"#, "/dealy: there is no such field: is delay meant?"),
+            (r#"{"headers":{"":"x"}}"#, "/headers: a header's name has 1 to 255 bytes"),
+            (r#"{"headers":{"a":[1]}}"#, "/headers/a/0: "),
+            (r#"{"headers":{"a":1}}"#, "/headers/a: expected a text, or a list of texts, found the number 1"),
+            ("[]", "the body: expected a job: an object such as"),
+            (r#""a""#, "the body: expected a job"),
+            (r#"{"body":"#, "the request's body is not JSON: EOF while parsing a value at line 1 column 8"),
+            ("{} x", "the request's body is not JSON: trailing characters at line 1 column 4"),
         ] {
             let error = job(text).expect_err(text);
             assert!(error.contains(reason), "{text}: {error}");

@@ -1,20 +1,22 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
-use std::fmt;
+use std::collections::BTreeSet;
 use std::num::NonZeroU128;
 
 use axum::extract::Request;
-use axum::http::header::LOCATION;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use bytes::Bytes;
 use ring::digest::{SHA256, digest};
-use serde::de::{Error as _, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::connection::connection;
-use super::super::input::{self, Part};
-use super::super::problem::{Problem, ProblemJson, about};
+use super::super::input::Part;
+use super::super::input::{self, Pairs};
+use super::super::problem::{FieldErrorJson, Place, Problem, ProblemJson, about};
 use super::new_job::NewJobJson;
 use super::{Answer, json, ok};
 use adjourn_protocol::frame::frame_bytes_max;
@@ -30,11 +32,16 @@ const JOBS_MAX: usize = 100_000;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The maximum length of its value, in bytes.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+/// The headers that have fields of a job.
+const OPTION_PREFIX: &str = "adjourn-";
+/// The content type that `curl` states if it is told none.
+const FORM: &str = "application/x-www-form-urlencoded";
 /// The bytes of a job in a frame, beside its body, key and attributes.
 const JOB_BYTES: usize = 64;
 
 /// A job that was pushed.
 #[derive(Serialize, ToSchema)]
+#[schema(as = PushedJob)]
 pub(super) struct PushedJson {
     /// Its id; of a job that was kept or postponed, the one that is in the queue.
     id: u64,
@@ -46,6 +53,7 @@ pub(super) struct PushedJson {
 /// The outcome of one job of several.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = Outcome)]
 pub(super) enum OutcomeJson {
     /// It is in the queue.
     Pushed(PushedJson),
@@ -55,23 +63,40 @@ pub(super) enum OutcomeJson {
 
 /// Why a job of several was refused.
 #[derive(Serialize, ToSchema)]
+#[schema(as = RefusedJob)]
 pub(super) struct RefusedJson {
-    /// The error's name.
+    /// The error's name, as in problems.
     #[schema(example = "KEY_EXISTS")]
-    error: &'static str,
-    /// The error, for a person.
+    code: &'static str,
+    /// The error and its remedy, for a person.
     detail: String,
-    /// Whether it may be pushed later, as it is.
+    /// Whether the job may be pushed later, as it is.
     retryable: bool,
     /// Whether it may be in the queue all the same: no or unknown.
     applied: &'static str,
-    /// The job that is in the way.
+    /// The fields that are wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldErrorJson>,
+    /// The existing job that prevents it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u64>,
+    job: Option<u64>,
+}
+
+/// The outcome of one job, or those of several.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[schema(as = PushAnswer)]
+#[expect(dead_code, reason = "it is a schema")]
+pub(super) enum PushedAnswerJson {
+    /// Of one.
+    One(PushedJson),
+    /// Of several.
+    Many(OutcomesJson),
 }
 
 /// The outcomes of several jobs.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Outcomes)]
 pub(super) struct OutcomesJson {
     /// One for each job, in their order.
     results: Vec<OutcomeJson>,
@@ -80,56 +105,28 @@ pub(super) struct OutcomesJson {
 /// The jobs of a request.
 enum Brought {
     One(NewJob),
-    Many(Vec<NewJob>),
-}
-
-/// The jobs of an array: each is converted before the next one is parsed.
-struct Jobs(Vec<NewJob>);
-
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(JobsVisitor)
-    }
-}
-
-struct JobsVisitor;
-
-impl<'de> Visitor<'de> for JobsVisitor {
-    type Value = Jobs;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of jobs")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Jobs, A::Error> {
-        let mut jobs = Vec::new();
-        while let Some(job) = sequence.next_element::<NewJobJson<'de>>()? {
-            let nth = jobs.len() + 1;
-            if nth > JOBS_MAX {
-                return Err(A::Error::custom(too_many()));
-            }
-            jobs.push(job.job().map_err(|error| A::Error::custom(format_args!("job {nth}: {error}")))?);
-        }
-        Ok(Jobs(jobs))
-    }
+    /// Each may be malformed without stopping the others.
+    Many(Vec<Result<NewJob, Problem>>),
 }
 
 /// Push jobs
 ///
-/// One job as an object, several as an array, or several as a line each (`application/x-ndjson`). Several jobs are taken one by one:
-/// each has its own outcome.
+/// In JSON: one job as an object, several as an array of such objects, or several as a line each (`application/x-ndjson`). Of several
+/// jobs each has its own outcome. A body of any other content type is the job's body as it is; the fields of the job then stand in the query, or
+/// in headers: `Adjourn-Delay`, `Adjourn-Key` and so on, and `Adjourn-Header-NAME` for a header of the job.
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/jobs",
+    operation_id = "push",
     tag = "jobs",
     params(
-        ("topic" = String, Path, description = "The topic; it is made if it is new"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Drawn for this push: sent again with it, the push is taken once and answered as before"),
+        ("topic" = String, Path, description = "The topic; it is created if it is new"),
+        ("Idempotency-Key" = Option<String>, Header, description = "A new random text for this push: if the request is repeated with it, the jobs are pushed once, and the answer is the same", min_length = 1, max_length = 255),
     ),
-    request_body(content((NewJobJson = "application/json"), (Vec<NewJobJson> = "application/json"), (String = "application/x-ndjson"))),
+    request_body(content((NewJobJson = "application/json"), (String = "application/x-ndjson"), (String = "application/octet-stream"))),
     responses(
         (status = 201, description = "The job is on disk", body = PushedJson, content_type = "application/json"),
-        (status = 200, description = "The job was kept, replaced or postponed; or the outcomes of several jobs", body = OutcomesJson, content_type = "application/json"),
+        (status = 200, description = "The job was kept, replaced or postponed; or the outcomes of several jobs", body = PushedAnswerJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
@@ -149,55 +146,121 @@ pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: 
 async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     let connection = connection(request.extensions())?;
     let (parts, body) = request.into_parts();
-    let is_lines = input::media_type(&parts.headers) == "application/x-ndjson";
-    if !is_lines {
-        input::check_json(&parts.headers)?;
+    let kind = input::media_type(&parts.headers);
+    let query = Pairs::of_query(parts.uri.query().unwrap_or_default());
+    let (is_json, is_lines) = (kind == "application/json", kind == "application/x-ndjson");
+    if let Some(name) = query.first().filter(|_| is_json || is_lines) {
+        let detail = "in JSON the options are fields of the job: leave the query out";
+        return Err(Problem::at(Place::Parameter(name.to_owned()), detail));
     }
-    let bytes =
-        input::read(body, JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2)), &connection).await?;
+    let bytes_max = JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
+    let bytes = input::read(body, bytes_max, &connection).await?;
     if is_lines {
-        return lines(&bytes).map(Brought::Many);
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        return many(lines.filter(|line| !line.is_empty())).map(Brought::Many);
     }
-    if bytes.trim_ascii_start().starts_with(b"[") {
-        return input::of_json(&bytes).map(|Jobs(jobs)| Brought::Many(jobs));
+    if is_json && bytes.trim_ascii_start().starts_with(b"[") {
+        let elements: Vec<&RawValue> = input::of_json(&bytes)?;
+        return many(elements.iter().map(|element| element.get().as_bytes())).map(Brought::Many);
     }
-    let job: NewJobJson<'_> = input::of_json(&bytes)?;
-    job.job().map(Brought::One).map_err(|error| Problem::malformed(error.to_string()))
+    if is_json {
+        return input::of_json::<NewJobJson<'_>>(&bytes)?.job().map(Brought::One);
+    }
+    raw_job(query, &parts.headers, &kind, bytes).map(Brought::One)
 }
 
-/// The jobs of a text with one per line; empty lines are skipped.
-fn lines(bytes: &[u8]) -> Result<Vec<NewJob>, Problem> {
-    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
-    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let jobs = lines.enumerate().map(|(nth, (at, line))| {
-        if nth == JOBS_MAX {
-            return Err(Problem::malformed(too_many()));
+fn many<'a>(elements: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Result<NewJob, Problem>>, Problem> {
+    let mut jobs = Vec::new();
+    for (index, element) in elements.enumerate() {
+        if index == JOBS_MAX {
+            let many = format!("a request has at most {JOBS_MAX} jobs: send the others in another request");
+            return Err(Problem::malformed(many));
         }
-        let wrong = |error: &dyn fmt::Display| Problem::malformed(format!("line {}: {error}", at + 1));
-        let job: NewJobJson<'_> = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
-        job.job().map_err(|error| wrong(&error))
-    });
-    jobs.collect()
+        let job = input::of_json::<NewJobJson<'_>>(element).and_then(NewJobJson::job);
+        jobs.push(job.map_err(|problem| problem.of_element(index)));
+    }
+    Ok(jobs)
 }
 
-fn too_many() -> String {
-    format!("a request has at most {JOBS_MAX} jobs: send the others in a request of their own")
+/// A job whose body is that of the request, and whose fields stand in the query and in headers.
+fn raw_job(mut fields: Pairs, headers: &HeaderMap, kind: &str, body: Bytes) -> Result<NewJob, Problem> {
+    if ["", FORM].contains(&kind) && is_json_text(&body) {
+        let message = "the body is JSON: say Content-Type: application/json if it describes a job, as curl --json does, or application/octet-stream if it is the body of the job";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message));
+    }
+    let (mut in_headers, mut job_headers) = (BTreeSet::new(), Vec::new());
+    for (name, value) in headers {
+        let Some(option) = name.as_str().strip_prefix(OPTION_PREFIX) else { continue };
+        let place = || Place::Header(name.to_string());
+        let value = str::from_utf8(value.as_bytes()).map_err(|_| Problem::at(place(), "it is not UTF-8"))?;
+        if let Some(header) = option.strip_prefix("header-") {
+            job_headers.push((header.to_owned(), value.to_owned()));
+            continue;
+        }
+        let field = option.replace('-', "_");
+        if fields.has(&field) && !in_headers.contains(&field) {
+            return Err(Problem::at(place(), "the query has it, too: give it once"));
+        }
+        fields.add(field.clone(), value.to_owned());
+        in_headers.insert(field);
+    }
+    let place = |field: String| {
+        if in_headers.contains(&field) {
+            return Place::Header(format!("{OPTION_PREFIX}{}", field.replace('_', "-")));
+        }
+        Place::Parameter(field)
+    };
+    for field in ["body", "body_base64", "headers"] {
+        if fields.has(field) {
+            let detail = "the request's body is that of the job, and Adjourn-Header-NAME a header of it";
+            return Err(Problem::at(place(field.to_owned()), detail));
+        }
+    }
+    let mut job: NewJobJson<'static> = fields.read(place)?;
+    for (name, value) in job_headers {
+        job.add_header(name, value);
+    }
+    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok());
+    job.with_body(body, said).map_err(|problem| problem.elsewhere(place))
 }
 
-/// Pushes jobs. A job whose body is too large does not stop the others.
+/// True if a body would be a job, or several, if its content type were JSON.
+fn is_json_text(body: &[u8]) -> bool {
+    let is_begun = body.trim_ascii_start().first().is_some_and(|first| b"{[".contains(first));
+    is_begun && serde_json::from_slice::<&RawValue>(body).is_ok()
+}
+
+/// Pushes jobs. One that is malformed or too large does not stop the others.
 async fn push_all(
     caller: &Caller,
     topic: &TopicName,
-    mut jobs: Vec<NewJob>,
+    jobs: Vec<Result<NewJob, Problem>>,
     key: Option<NonZeroU128>,
 ) -> Result<Vec<OutcomeJson>, Problem> {
-    let fits = |job: &NewJob| job.body.len() <= caller.body_bytes_max();
-    let all_fit: Vec<bool> = jobs.iter().map(fits).collect();
-    jobs.retain(fits);
-    let mut outcomes = push_fitting(caller, topic, jobs, key).await?.into_iter();
-    let too_large = Problem::from(ErrorReply::new(ErrorCode::TooLarge, about(ErrorCode::TooLarge)));
-    let refused = || OutcomeJson::Refused(RefusedJson::of(&too_large));
-    Ok(all_fit.into_iter().filter_map(|fits| if fits { outcomes.next() } else { Some(refused()) }).collect())
+    let body_bytes_max = caller.body_bytes_max();
+    let (mut fitting, mut refusals) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
+    for (index, job) in jobs.into_iter().enumerate() {
+        refusals.push(match job {
+            Ok(job) if job.body.len() <= body_bytes_max => {
+                fitting.push(job);
+                None
+            }
+            Ok(_) => {
+                let detail = format!("a body has at most {body_bytes_max} bytes here");
+                Some(
+                    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, detail)
+                        .of_element(index),
+                )
+            }
+            Err(problem) => Some(problem),
+        });
+    }
+    let mut outcomes = push_fitting(caller, topic, fitting, key).await?.into_iter();
+    let each = refusals.into_iter().filter_map(|refusal| match refusal {
+        Some(problem) => Some(OutcomeJson::Refused(RefusedJson::of(&problem))),
+        None => outcomes.next(),
+    });
+    Ok(each.collect())
 }
 
 /// Pushes jobs, as many at once as fit into a frame. An error of a later part is the outcome of all jobs from there
@@ -319,10 +382,7 @@ impl OutcomeJson {
             PushResult::Postponed(id) => (id, "postponed"),
             PushResult::Refused(code, id) => {
                 let error = ErrorReply::new(code, about(code));
-                return Self::Refused(RefusedJson {
-                    id: id.map(|id| id.0),
-                    ..RefusedJson::of(&error.into())
-                });
+                return Self::Refused(RefusedJson::of(&Problem::from(error).about_job(id)));
             }
         };
         Self::Pushed(PushedJson { id, result })
@@ -331,8 +391,8 @@ impl OutcomeJson {
 
 impl RefusedJson {
     fn of(problem: &Problem) -> Self {
-        let ProblemJson { code, detail, retryable, applied, .. } = problem.json();
-        Self { error: code, detail, retryable, applied, id: None }
+        let ProblemJson { code, detail, retryable, applied, errors, job, .. } = problem.json();
+        Self { code, detail, retryable, applied, errors, job }
     }
 
     /// The refusal of a job that was not tried after this error of an earlier one.
@@ -342,11 +402,13 @@ impl RefusedJson {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 mod tests {
     use bytes::BytesMut;
 
     use super::*;
     use adjourn_protocol::RequestId;
+    use adjourn_types::{Key, When};
 
     fn topic() -> TopicName {
         "orders".parse().expect("a name")
@@ -373,10 +435,64 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_job_is_named() {
-        let jobs = lines(b"{\"body\":\"a\"}\n\n {\"body\":\"b\"} \r\n").expect("two jobs");
-        assert_eq!(jobs.iter().map(|job| &job.body[..]).collect::<Vec<_>>(), [b"a", b"b"]);
-        let error = lines(b"{}\n{\"delay\":\"soon\"}").expect_err("no job");
-        assert!(error.json().detail.starts_with("line 2: "), "{error:?}");
+    fn each_element_of_a_list_is_read_alone() {
+        let lines: [&[u8]; 4] =
+            [br#"{"body":"a"}"#, br#"{"delay":"soon"}"#, b"{", br#"{"delay":"1s","delay_ms":1}"#];
+        let jobs = many(lines.into_iter()).expect("they are few");
+        assert_eq!(jobs[0].as_ref().map(|job| &job.body[..]), Ok(&b"a"[..]));
+        for (index, pointer) in [(1, "/1/delay"), (2, "/2"), (3, "/3/delay_ms")] {
+            let refused = jobs[index].as_ref().expect_err("no job").json();
+            assert_eq!(refused.errors[0].pointer.as_deref(), Some(pointer));
+        }
+        assert!(many(std::iter::repeat_n(&b"{}"[..], JOBS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn a_body_of_another_type_is_the_job_s_body() {
+        let raw = |query: &str, headers: &[(&'static str, &'static str)], body: &'static [u8]| {
+            let map = headers
+                .iter()
+                .map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value)));
+            let map: HeaderMap = map.collect();
+            let kind = input::media_type(&map);
+            raw_job(Pairs::of_query(query), &map, &kind, body.into())
+        };
+        let job = raw(
+            "delay=15m&priority=7",
+            &[("content-type", "image/jpeg"), ("adjourn-key", "k"), ("adjourn-header-trace", "x")],
+            b"\xff\xd8",
+        )
+        .expect("a job");
+        assert_eq!((&job.body[..], job.priority), (&b"\xff\xd8"[..], 7));
+        assert_eq!((job.due, job.key.as_ref().map(Key::as_str)), (When::After(900_000), Some("k")));
+        let headers: Vec<_> = job.attributes.headers().collect();
+        assert_eq!(headers, [("content-type", "image/jpeg"), ("trace", "x")]);
+        assert_eq!(raw("", &[], b"").expect("a job"), NewJob::new(""));
+        for (query, headers, body, expected) in [
+            ("dealy=1s", &[][..], &b""[..], "dealy: there is no such field: is delay meant?"),
+            ("delay=1s", &[("adjourn-delay", "2s")], b"", "adjourn-delay: the query has it, too"),
+            ("delay=1s&delay=2s", &[], b"", "delay: it stands there more than once"),
+            (
+                "delay_ms=x",
+                &[],
+                b"",
+                "delay_ms: expected a whole number from 0 to 315360000000, found the text \"x\"",
+            ),
+            ("", &[("adjourn-if-exists", "maybe")], b"", "adjourn-if-exists: expected one of reject, keep"),
+            (
+                "delay=1s",
+                &[("adjourn-due", "2030-12-24T18:00:00Z")],
+                b"",
+                "adjourn-due: give a delay or a due",
+            ),
+            ("body=x", &[], b"", "body: the request's body is that of the job"),
+            ("", &[], br#" {"delay": "15m"}"#, "the body is JSON: say Content-Type: application/json"),
+            ("", &[("content-type", "application/x-www-form-urlencoded")], b"[]", "the body is JSON"),
+        ] {
+            let refused = raw(query, headers, body).expect_err(expected).json().detail;
+            assert!(refused.starts_with(expected), "{refused}");
+        }
+        assert!(raw("", &[("content-type", "application/octet-stream")], b"{}").is_ok());
+        assert!(raw("", &[("content-type", "application/x-www-form-urlencoded")], b"a=1").is_ok());
     }
 }

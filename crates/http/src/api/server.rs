@@ -4,43 +4,51 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Flag, Number};
-use super::super::input::{JsonBody, Part, QueryOf};
-use super::super::problem::{Problem, ProblemJson};
+use super::super::fields::{Field, Flag, Whole, schema, schema_number};
+use super::super::input::{JsonBody, MaybeJson, Number, Part, QueryOf};
+use super::super::problem::{Place, ProblemJson};
+use super::page::{Conditions, Cursor};
 use super::{Answer, done, ok};
 use adjourn_json::{ClusterJson, ConnectionJson, StatsJson};
 use adjourn_protocol::{ClusterReport, ConnectionList, Request, StatsReport};
 use adjourn_types::limits::CONNECTIONS_LISTED_MAX;
 
 /// A node to be added.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"address\": \"10.0.0.2:7441\"}")]
+#[schema(as = NewMember)]
 pub(super) struct AddJson {
     /// Where it listens for its peers: `HOST:PORT`.
     #[schema(example = "10.0.0.2:7441")]
     address: String,
 }
 
-/// Who is to lead.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// The next leader.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"node\": 2}")]
+#[schema(as = Transfer)]
 pub(super) struct TransferJson {
-    /// A member; without it the leader chooses.
-    node: Option<u64>,
+    /// A member. By default the leader chooses.
+    #[schema(schema_with = schema_number::<1, NODE_MAX>)]
+    node: Option<Whole<1, NODE_MAX>>,
 }
+
+const NODE_MAX: u64 = i64::MAX as u64;
 
 /// Which connections.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ConnectionsQuery {
-    /// Those with a greater number.
-    #[param(value_type = Option<u64>)]
-    after: Option<String>,
-    /// At most this many: 1 to 256; 256 without it.
-    #[param(value_type = Option<u32>)]
-    limit: Option<Field<Number>>,
+    /// At most this many. The default is 256.
+    #[param(schema_with = schema_number::<1, LIMIT_MAX>, required = false)]
+    limit: Option<Whole<1, LIMIT_MAX>>,
+    /// The cursor of the page before.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
 }
+
+const LIMIT_MAX: u64 = CONNECTIONS_LISTED_MAX as u64;
 
 /// How a connection is closed.
 #[derive(Deserialize, IntoParams)]
@@ -49,20 +57,25 @@ pub(super) struct ConnectionsQuery {
 pub(super) struct DisconnectQuery {
     /// Ends its session, too: its leases are given back at once.
     #[param(value_type = Option<bool>)]
-    end_session: Option<Field<Flag>>,
+    end_session: Option<Flag>,
 }
 
-/// Connected clients.
+/// A page of connected clients.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Connections)]
 pub(super) struct ConnectionsJson<'a> {
     /// By number.
     connections: Vec<ConnectionJson<'a>>,
+    /// For the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
 }
 
 /// Count everything
 #[utoipa::path(
     get,
     path = "/v1/stats",
+    operation_id = "stats",
     tag = "server",
     responses(
         (status = 200, description = "Counts, and where the time of the leader goes", body = StatsJson, content_type = "application/json"),
@@ -78,6 +91,7 @@ pub(super) async fn stats(caller: Caller) -> Answer {
 #[utoipa::path(
     get,
     path = "/v1/cluster",
+    operation_id = "show_cluster",
     tag = "server",
     responses(
         (status = 200, description = "The members, and how far each is", body = ClusterJson, content_type = "application/json"),
@@ -93,6 +107,7 @@ pub(super) async fn cluster(caller: Caller) -> Answer {
 #[utoipa::path(
     post,
     path = "/v1/cluster/members",
+    operation_id = "add_member",
     tag = "server",
     request_body = AddJson,
     responses(
@@ -108,6 +123,7 @@ pub(super) async fn add_member(caller: Caller, JsonBody(AddJson { address }): Js
 #[utoipa::path(
     delete,
     path = "/v1/cluster/members/{node}",
+    operation_id = "remove_member",
     tag = "server",
     params(("node" = u64, Path, description = "The member's number")),
     responses(
@@ -115,7 +131,7 @@ pub(super) async fn add_member(caller: Caller, JsonBody(AddJson { address }): Js
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn remove_member(caller: Caller, Part(node): Part<u64>) -> Answer {
+pub(super) async fn remove_member(caller: Caller, Part(Number(node)): Part<Number>) -> Answer {
     done(&caller, Request::ClusterRemove { node }).await
 }
 
@@ -123,8 +139,9 @@ pub(super) async fn remove_member(caller: Caller, Part(node): Part<u64>) -> Answ
 #[utoipa::path(
     post,
     path = "/v1/cluster/transfer",
+    operation_id = "transfer_leadership",
     tag = "server",
-    request_body = TransferJson,
+    request_body = Option<TransferJson>,
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -132,15 +149,16 @@ pub(super) async fn remove_member(caller: Caller, Part(node): Part<u64>) -> Answ
 )]
 pub(super) async fn transfer(
     caller: Caller,
-    JsonBody(TransferJson { node }): JsonBody<TransferJson>,
+    MaybeJson(TransferJson { node }): MaybeJson<TransferJson>,
 ) -> Answer {
-    done(&caller, Request::ClusterTransfer { node: node.unwrap_or(0) }).await
+    done(&caller, Request::ClusterTransfer { node: node.map_or(0, |node| node.0) }).await
 }
 
 /// List connected clients
 #[utoipa::path(
     get,
     path = "/v1/connections",
+    operation_id = "list_connections",
     tag = "server",
     params(ConnectionsQuery),
     responses(
@@ -149,17 +167,21 @@ pub(super) async fn transfer(
     ),
 )]
 pub(super) async fn connections(caller: Caller, QueryOf(asked): QueryOf<ConnectionsQuery>) -> Answer {
-    let after = asked.after.as_deref().unwrap_or("0").parse();
-    let after = after.map_err(|_| Problem::malformed("after is the number of a connection"))?;
-    let connections_max = asked.limit.map_or(CONNECTIONS_LISTED_MAX, |limit| limit.0);
-    let list: ConnectionList = caller.ask(Request::Connections { after, connections_max }).await?;
-    ok(&ConnectionsJson { connections: list.connections.iter().map(ConnectionJson::of).collect() })
+    let conditions = Conditions::of(b"connections");
+    let after = conditions.open(asked.cursor).map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let after = after.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
+    let connections_max = asked.limit.map_or(CONNECTIONS_LISTED_MAX, Whole::narrow);
+    let page: ConnectionList = caller.ask(Request::Connections { after, connections_max }).await?;
+    let last = page.connections.last().filter(|_| page.has_more).map(|last| last.connection.to_be_bytes());
+    let cursor = last.and_then(|last| conditions.cursor(&last));
+    ok(&ConnectionsJson { connections: page.connections.iter().map(ConnectionJson::of).collect(), cursor })
 }
 
 /// Close a client's connection
 #[utoipa::path(
     delete,
     path = "/v1/connections/{connection}",
+    operation_id = "close_connection",
     tag = "server",
     params(("connection" = u64, Path, description = "The connection's number"), DisconnectQuery),
     responses(
@@ -169,7 +191,7 @@ pub(super) async fn connections(caller: Caller, QueryOf(asked): QueryOf<Connecti
 )]
 pub(super) async fn disconnect(
     caller: Caller,
-    Part(connection): Part<u64>,
+    Part(Number(connection)): Part<Number>,
     QueryOf(how): QueryOf<DisconnectQuery>,
 ) -> Answer {
     let ends_session = how.end_session.is_some_and(|ends| ends.0);

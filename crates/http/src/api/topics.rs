@@ -3,39 +3,56 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Number};
-use super::super::input::{JsonBody, Part};
-use super::super::problem::{Problem, ProblemJson};
+use super::super::fields::{Field, Whole, schema, schema_number};
+use super::super::input::{JsonBody, MaybeJson, Part, QueryOf};
+use super::super::problem::{Place, Problem, ProblemJson};
+use super::list::CountJson;
+use super::page::{Conditions, Cursor};
 use super::{Answer, done, ok};
-use adjourn_json::{JobJson, TopicJson, TopicSettingsJson, setting_change};
+use adjourn_json::{JobJson, SettingError, SettingsJson, TopicJson, TopicSettingsJson, setting_of_json};
 use adjourn_protocol::{JobReport, Kicked, Request, TopicReport, TopicSet, TopicSettings};
 use adjourn_types::limits::KICK_JOBS_MAX;
-use adjourn_types::{PolicyChange, Setting, TopicName};
+use adjourn_types::{PolicyChange, TopicName};
 
-/// All topics.
+/// Which topics.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TopicsQuery {
+    /// At most this many topics. The default is 1000.
+    #[param(schema_with = schema_number::<1, TOPICS_MAX>, required = false)]
+    limit: Option<Whole<1, TOPICS_MAX>>,
+    /// The cursor of the page before.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
+}
+
+const TOPICS_MAX: u64 = 10_000;
+const TOPICS_DEFAULT: u32 = 1000;
+
+/// A page of topics.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Topics)]
 pub(super) struct TopicsJson<'a> {
     /// By name.
     topics: Vec<TopicJson<'a>>,
+    /// For the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
 }
 
-/// Settings by name, each as `adjourn topic set` takes it; `null` takes one away. Those that are not named stay as they are.
-#[derive(Default, Deserialize, ToSchema)]
-#[schema(value_type = BTreeMap<String, Option<String>>, example = json!({"ttr": "30s", "attempts": 5, "rate": null}))]
-pub(super) struct SettingsJson(BTreeMap<String, Option<SettingJson>>);
-
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-enum SettingJson {
-    Text(String),
-    Number(u64),
-}
+/// The change to a topic's settings. What is not named stays as it is.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct SettingsChange(BTreeMap<String, Value>);
 
 /// Why the settings have no effect yet.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Warnings)]
 pub(super) struct WarningsJson {
     /// Each says what to change.
     warnings: Vec<String>,
@@ -43,39 +60,42 @@ pub(super) struct WarningsJson {
 
 /// How many buried jobs become ready.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"max\": 100}")]
+#[schema(as = Kick)]
 pub(super) struct KickJson {
-    /// 1 to 4096; 4096 without it.
-    #[schema(value_type = Option<u32>)]
-    max: Option<Field<Number>>,
+    /// At most this many. The default is 4096.
+    #[schema(schema_with = schema_number::<1, KICK_MAX>)]
+    max: Option<Whole<1, KICK_MAX>>,
 }
 
-/// How many buried jobs became ready.
-#[derive(Serialize, ToSchema)]
-pub(super) struct KickedJson {
-    /// Jobs.
-    jobs: u32,
-}
+const KICK_MAX: u64 = KICK_JOBS_MAX as u64;
 
 /// List topics
 #[utoipa::path(
     get,
     path = "/v1/topics",
+    operation_id = "list_topics",
     tag = "topics",
+    params(TopicsQuery),
     responses(
         (status = 200, description = "Counts by topic", body = TopicsJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn topics(caller: Caller) -> Answer {
+pub(super) async fn topics(caller: Caller, QueryOf(query): QueryOf<TopicsQuery>) -> Answer {
     let topics: Vec<TopicReport> = caller.ask(Request::Topics).await?;
-    ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect() })
+    let limit = query.limit.map_or(TOPICS_DEFAULT, Whole::narrow);
+    let name = |topic: &TopicReport| topic.topic.as_str().as_bytes().to_vec();
+    let page = Conditions::of(b"topics").page(topics, name, query.cursor, limit);
+    let (topics, cursor) = page.map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect(), cursor })
 }
 
 /// Show a topic's policy
 #[utoipa::path(
     get,
     path = "/v1/topics/{topic}",
+    operation_id = "show_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
     responses(
@@ -92,6 +112,7 @@ pub(super) async fn show(caller: Caller, Part(topic): Part<TopicName>) -> Answer
 #[utoipa::path(
     patch,
     path = "/v1/topics/{topic}",
+    operation_id = "set_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic; it is made if it is new")),
     request_body = SettingsJson,
@@ -104,7 +125,7 @@ pub(super) async fn show(caller: Caller, Part(topic): Part<TopicName>) -> Answer
 pub(super) async fn set(
     caller: Caller,
     Part(topic): Part<TopicName>,
-    JsonBody(settings): JsonBody<SettingsJson>,
+    JsonBody(settings): JsonBody<SettingsChange>,
 ) -> Answer {
     let change = Box::new(settings.change()?);
     let call_back = change.set.call_back.clone();
@@ -120,6 +141,7 @@ pub(super) async fn set(
 #[utoipa::path(
     delete,
     path = "/v1/topics/{topic}",
+    operation_id = "delete_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
     responses(
@@ -135,6 +157,7 @@ pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answ
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/pause",
+    operation_id = "pause_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
     responses(
@@ -150,6 +173,7 @@ pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answe
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/resume",
+    operation_id = "resume_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
     responses(
@@ -165,28 +189,30 @@ pub(super) async fn resume(caller: Caller, Part(topic): Part<TopicName>) -> Answ
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/kick",
+    operation_id = "kick_jobs",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
-    request_body = KickJson,
+    request_body = Option<KickJson>,
     responses(
-        (status = 200, description = "How many", body = KickedJson, content_type = "application/json"),
+        (status = 200, description = "How many", body = CountJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn kick(
     caller: Caller,
     Part(topic): Part<TopicName>,
-    JsonBody(kick): JsonBody<KickJson>,
+    MaybeJson(kick): MaybeJson<KickJson>,
 ) -> Answer {
-    let jobs_max = kick.max.map_or(KICK_JOBS_MAX, |max| max.0);
+    let jobs_max = kick.max.map_or(KICK_JOBS_MAX, Whole::narrow);
     let Kicked(jobs) = caller.ask(Request::KickMany { jobs_max, topic }).await?;
-    ok(&KickedJson { jobs })
+    ok(&CountJson { count: jobs.into() })
 }
 
 /// Show a topic's next job: the first ready one, else the first delayed
 #[utoipa::path(
     get,
     path = "/v1/topics/{topic}/next",
+    operation_id = "next_job",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
     responses(
@@ -199,19 +225,13 @@ pub(super) async fn peek(caller: Caller, Part(topic): Part<TopicName>) -> Answer
     ok(&JobJson::of(&job, true))
 }
 
-impl SettingsJson {
+impl SettingsChange {
     fn change(self) -> Result<PolicyChange, Problem> {
         let mut all = PolicyChange::default();
         for (name, value) in self.0 {
-            let known = Setting::ALL.into_iter().find(|setting| setting.name() == name);
-            let setting = known.ok_or_else(|| Problem::malformed(format!("there is no setting {name}")))?;
-            let text = match value {
-                None => "none".to_owned(),
-                Some(SettingJson::Text(text)) => text,
-                Some(SettingJson::Number(number)) => number.to_string(),
-            };
-            let change = setting_change(setting, &text);
-            all.add(&change.map_err(|error| Problem::malformed(format!("{name}: {error}")))?);
+            let change = setting_of_json(&name, &value);
+            let wrong = |error: SettingError| Problem::at_pointer(&format!("/{name}"), error.to_string());
+            all.add(&change.map_err(wrong)?);
         }
         Ok(all)
     }

@@ -6,7 +6,7 @@ use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 
-use super::super::problem::Problem;
+use super::super::problem::{Place, Problem};
 use adjourn_protocol::{ErrorCode, ErrorReply};
 
 /// The tag of a version; `None` if it is not known.
@@ -27,7 +27,7 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<NonZeroU64>, Proble
     let mut tags = headers.get_all(IF_MATCH).into_iter();
     let Some(tag) = tags.next() else { return Ok(None) };
     if tags.next().is_some() || tag.as_bytes().contains(&b',') {
-        return Err(Problem::malformed("If-Match names one ETag"));
+        return Err(Problem::at(Place::Header("If-Match".to_owned()), "give one ETag"));
     }
     let tag = tag.to_str().unwrap_or_default().trim();
     if tag == "*" {

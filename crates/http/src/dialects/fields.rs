@@ -5,8 +5,12 @@ use std::fmt;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::go_json::mended;
+
 /// The names of the known fields.
 const FIELDS: [&str; 6] = ["command", "topic", "id", "delay", "ttr", "body"];
+/// Those that are numbers; the others are texts.
+const NUMBERS: [&str; 2] = ["delay", "ttr"];
 
 /// The fields of a request. The case of their names does not matter, as in Go. Unknown fields are skipped.
 #[derive(Default)]
@@ -19,14 +23,14 @@ enum Value {
     Nothing,
     Text(String),
     Whole(i64),
-    /// A value of a type that no field has.
-    Other,
+    /// A value that the field cannot have.
+    Wrong,
 }
 
 impl Fields {
     /// Parses the fields of a request's body. `None` if it is not a JSON object; `null` counts as one without fields.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let fields: Option<Self> = serde_json::from_slice(bytes).ok()?;
+        let fields: Option<Self> = serde_json::from_str(&mended(bytes)).ok()?;
         Some(fields.unwrap_or_default())
     }
 
@@ -40,7 +44,7 @@ impl Fields {
         match self.get(name) {
             Value::Nothing => Some(String::new()),
             Value::Text(text) => Some(text.trim().to_owned()),
-            Value::Whole(_) | Value::Other => None,
+            Value::Whole(_) | Value::Wrong => None,
         }
     }
 
@@ -49,8 +53,22 @@ impl Fields {
         match self.get(name) {
             Value::Nothing => Some(0),
             Value::Whole(number) => Some(*number),
-            Value::Text(_) | Value::Other => None,
+            Value::Text(_) | Value::Wrong => None,
         }
+    }
+}
+
+impl Value {
+    /// Sets the value of a field. As in Go, `null` changes nothing, and a wrong value is not made good by a later one.
+    fn set(&mut self, new: Self, name: &str) {
+        let is_number = NUMBERS.iter().any(|number| number.eq_ignore_ascii_case(name));
+        let fits = match (&*self, &new) {
+            (_, Self::Nothing) | (Self::Wrong, _) => return,
+            (_, Self::Text(_)) => !is_number,
+            (_, Self::Whole(_)) => is_number,
+            (_, Self::Wrong) => false,
+        };
+        *self = if fits { new } else { Self::Wrong };
     }
 }
 
@@ -74,7 +92,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         while let Some(name) = map.next_key::<String>()? {
             let at = FIELDS.iter().position(|field| field.eq_ignore_ascii_case(&name));
             match at.and_then(|at| fields.0.get_mut(at)) {
-                Some(field) => *field = map.next_value()?,
+                Some(field) => field.set(map.next_value()?, &name),
                 None => _ = map.next_value::<IgnoredAny>()?,
             }
         }
@@ -114,25 +132,25 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(i64::try_from(number).map_or(Value::Other, Value::Whole))
+        Ok(i64::try_from(number).map_or(Value::Wrong, Value::Whole))
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
-        Ok(Value::Other)
+        Ok(Value::Wrong)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
-        Ok(Value::Other)
+        Ok(Value::Wrong)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::Other)
+        Ok(Value::Wrong)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Value::Other)
+        Ok(Value::Wrong)
     }
 }
 
@@ -160,6 +178,18 @@ mod tests {
         assert_eq!(
             (fields.text("id"), fields.text("body"), fields.text("topic")),
             (Some("b".to_owned()), None, None)
+        );
+        let fields =
+            Fields::read(br#"{"id":"a","id":null,"body":{},"body":"b","ttr":"5","ttr":5,"delay":7}"#);
+        let fields = fields.expect("an object");
+        assert_eq!(
+            (fields.text("id"), fields.text("body"), fields.number("ttr"), fields.number("delay")),
+            (Some("a".to_owned()), None, None, Some(7))
+        );
+        let fields = Fields::read(b"{\"id\":\"\xff\",\"body\":\"\\ud800\"}").expect("an object");
+        assert_eq!(
+            (fields.text("id"), fields.text("body")),
+            (Some("\u{fffd}".to_owned()), Some("\u{fffd}".to_owned()))
         );
     }
 }

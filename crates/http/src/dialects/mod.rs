@@ -1,11 +1,13 @@
 //! The protocols of older delay queues: each on a port of its own, as a thin layer over the queue.
 //!
-//! An id of ouqiang or of Youzan is unique over all topics, a key only within its topic. So an id becomes the key, and a
-//! request that names it searches every topic that the caller may read. A push adds its job first, and then removes earlier
-//! jobs of the id in other topics: in between there are two, and never none.
+//! An id of ouqiang or of Youzan is unique over all topics, a key only within its topic. So an id becomes a key by which the
+//! queue finds a job without its topic. A push adds its job first, and then removes earlier jobs of the id in other topics:
+//! in between there are two, and never none.
 
 mod fields;
+mod go_json;
 pub(super) mod ouqiang;
+mod php_body;
 pub(super) mod php_delayqueue;
 pub(super) mod youzan;
 
@@ -13,26 +15,22 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use axum::extract::Request;
-use bytes::Bytes;
-use tokio::task::JoinSet;
 
 use self::fields::Fields;
+#[cfg(test)]
+pub(super) use self::go_json::quoted;
 use super::caller::Caller;
 use super::connection::connection;
 use super::input;
 use super::problem::Problem;
 use adjourn_protocol::{
     Changed, Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve,
-    TopicReport,
 };
 use adjourn_types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
 use adjourn_types::{AttributesBuilder, Backoff, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
 /// A job is buried after this many attempts: the older queues would try for ever.
 const ATTEMPTS_MAX: u32 = 100;
-/// Most concurrent look-ups of one request.
-const LOOKUPS_MAX: usize = 64;
-
 /// The minimum of the maximum length of a JSON request, in bytes; larger jobs raise it.
 const REQUEST_BYTES_MAX: usize = 16 << 20;
 
@@ -134,13 +132,14 @@ fn topic_from(ours: &str) -> String {
 
 /// The key for an id.
 fn key_of(id: &str) -> Result<Key, Failure> {
-    Key::new(Bytes::copy_from_slice(id.as_bytes()))
-        .map_err(|_| Failure::Impossible("an id has at most 256 bytes, and no control characters".to_owned()))
+    Key::of_id(id)
+        .map_err(|_| Failure::Impossible("an id has at most 253 bytes, and no control characters".to_owned()))
 }
 
-/// The id of a job: its key; for a job without a key, `@` and its number, which is not a key: see [`find`].
+/// The id of a job; for a job that was not pushed under one, `@` and its number: see [`find`].
 fn id_of(job: &Delivered) -> String {
-    job.key.as_ref().map_or_else(|| format!("@{}", job.lease.job.0), |key| key.as_str().to_owned())
+    let id = job.key.as_ref().and_then(Key::id);
+    id.map_or_else(|| format!("@{}", job.lease.job.0), str::to_owned)
 }
 
 async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
@@ -163,8 +162,8 @@ async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
         body: job.body.clone().into(),
     };
     let pushed = push_one(caller, topic, new).await?;
-    // A newer job was pushed meanwhile: its push removes this one.
-    for older in find_by_key(caller, &job.id).await?.into_iter().filter(|found| found.id < pushed) {
+    // If a newer job was pushed meanwhile, its push removes this one.
+    while let Some(older) = find_by_id(caller, &job.id).await?.filter(|found| found.id < pushed) {
         remove_one(caller, &older).await?;
     }
     Ok(())
@@ -213,44 +212,25 @@ async fn reserve(
     }
 }
 
-/// Every job with this id in any topic, the newest last. If no job has the key `@5`, this is job 5, if it was pushed
-/// without a key.
-async fn find(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
-    let found = find_by_key(caller, id).await?;
+/// The job with this id; if there are two for a moment, the older one. If no job was pushed under the id `@5`, this is job
+/// 5, if that was not pushed under an id.
+async fn find(caller: &Caller, id: &str) -> Result<Option<JobReport>, Failure> {
+    let found = find_by_id(caller, id).await?;
     let number = id.strip_prefix('@').and_then(|number| number.parse().ok());
-    match number.filter(|_| found.is_empty()) {
+    match number.filter(|_| found.is_none()) {
         Some(number) => {
-            let numbered = look(caller.clone(), JobRef::Id(number)).await?;
-            Ok(numbered.into_iter().filter(|job| job.key.is_none()).collect())
+            let numbered = look(caller, JobRef::Id(number)).await?;
+            Ok(numbered.filter(|job| job.key.as_ref().and_then(Key::id).is_none()))
         }
         None => Ok(found),
     }
 }
 
-async fn find_by_key(caller: &Caller, id: &str) -> Result<Vec<JobReport>, Failure> {
-    let key = key_of(id)?;
-    let topics: Vec<TopicReport> = caller.ask(Asked::Topics).await?;
-    let mut topics = topics.into_iter();
-    let (mut lookups, mut found) = (JoinSet::new(), Vec::new());
-    loop {
-        while lookups.len() < LOOKUPS_MAX
-            && let Some(topic) = topics.next()
-        {
-            let job = JobRef::Key { topic: topic.topic, key: key.clone() };
-            lookups.spawn(look(caller.clone(), job));
-        }
-        match lookups.join_next().await {
-            Some(Ok(looked)) => found.extend(looked?),
-            // A runtime that ends answers no requests.
-            Some(Err(_)) => {}
-            None => break,
-        }
-    }
-    found.sort_by_key(|job| job.id);
-    Ok(found)
+async fn find_by_id(caller: &Caller, id: &str) -> Result<Option<JobReport>, Failure> {
+    look(caller, JobRef::Key { topic: TopicName::any(), key: key_of(id)? }).await
 }
 
-async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
+async fn look(caller: &Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
     match caller.ask::<JobReport>(Asked::Get(job)).await {
         Ok(job) => Ok(Some(job).filter(|job| job.state != Some(JobState::Finished))),
         Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Ok(None),
@@ -260,8 +240,11 @@ async fn look(caller: Caller, job: JobRef) -> Result<Option<JobReport>, Failure>
 
 /// Removes every job with this id, if there is one.
 async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
-    for job in find(caller, id).await? {
+    let mut next = find(caller, id).await?;
+    while let Some(job) = next {
         remove_one(caller, &job).await?;
+        // Not by its number: job 5 stays when the job with the id `@5` is gone.
+        next = find_by_id(caller, id).await?;
     }
     Ok(())
 }
@@ -271,11 +254,6 @@ async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
         Err(problem) if problem.json().code != ErrorCode::NotFound.name() => Err(problem.into()),
         _ => Ok(()),
     }
-}
-
-/// JSON in Go's encoding: `<`, `>` and `&`, which occur only in texts, are escaped.
-fn as_go_writes(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 #[cfg(test)]

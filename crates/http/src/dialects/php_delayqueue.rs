@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tracing::debug;
@@ -21,11 +22,12 @@ use super::super::caller::{Caller, HttpState};
 use super::super::connection::HttpConnection;
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
-use super::{Failure, key_of, look, push_one, topic_of};
-use adjourn_protocol::{Changed, ErrorCode, JobRef, NewJob, Request, TopicSettings};
+use super::php_body::PhpBody;
+use super::{Failure, look, push_one, topic_of};
+use adjourn_protocol::{Changed, ErrorCode, JobRef, JobReport, NewJob, Request, TopicSettings};
 use adjourn_server::{Accepted, wall};
 use adjourn_types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
-use adjourn_types::{Attributes, CallBack, IfExists, Millis, TopicName, When};
+use adjourn_types::{Attributes, CallBack, IfExists, JobState, Key, Millis, TopicName, When};
 
 /// Digits before each message.
 const LENGTH_DIGITS: usize = 4;
@@ -35,6 +37,13 @@ const MESSAGE_BYTES_MAX: usize = 9999;
 const SILENCE_MAX: Duration = Duration::from_mins(5);
 /// The format of PHP's `date` and `strtotime`.
 const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
+/// The field of a body with the time of the next call.
+const NOTIFY_TIME: &str = "notify_time";
+/// The field of a body with the number of calls that failed.
+const FAILED: &str = "exp_notify_nums";
+
+/// The data of a reply that shows none.
+const NO_DATA: &str = "[]";
 
 /// A request.
 #[derive(Deserialize)]
@@ -44,8 +53,7 @@ struct Asked {
     topic: String,
     #[serde(default)]
     id: Value,
-    #[serde(default)]
-    body: Value,
+    body: Option<Box<RawValue>>,
     fix_time: Option<Value>,
 }
 
@@ -71,7 +79,7 @@ pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) 
                 Ok(caller) => caller,
                 Err(error) => {
                     debug!(%address, %error, "a producer of php-delayqueue is refused");
-                    return write(&mut stream, &reply(false, &json!([]))).await;
+                    return write(&mut stream, &reply(false, NO_DATA)).await;
                 }
             };
             caller.wait_for_turn().await;
@@ -81,7 +89,7 @@ pub(crate) async fn serve(accepted: Accepted, state: HttpState, zone: TimeZone) 
                 Some(Ok(data)) => write(&mut stream, &reply(true, &data)).await?,
                 Some(Err(why)) => {
                     debug!(%address, %why, "a request of php-delayqueue failed");
-                    write(&mut stream, &reply(false, &json!([]))).await?;
+                    write(&mut stream, &reply(false, NO_DATA)).await?;
                 }
                 // As in the original, an unknown command gets no answer.
                 None => {}
@@ -129,11 +137,11 @@ async fn write(stream: &mut Patient, reply: &str) -> io::Result<()> {
 }
 
 /// A reply, with its fields in the order of the original.
-fn reply(is_done: bool, data: &Value) -> String {
+fn reply(is_done: bool, data: &str) -> String {
     let (code, msg) = if is_done { (1, "succ") } else { (0, "fail") };
     let reply = format!(r#"{{"code":{code},"msg":"{msg}","data":{data}}}"#);
     // A longer reply does not fit into a frame.
-    if reply.len() <= MESSAGE_BYTES_MAX { reply } else { self::reply(false, &json!([])) }
+    if reply.len() <= MESSAGE_BYTES_MAX { reply } else { self::reply(false, NO_DATA) }
 }
 
 impl Asked {
@@ -145,7 +153,7 @@ impl Asked {
 
 impl Producer {
     /// Carries out a request. Returns the data of the reply; `None` if there is no such command.
-    async fn obey(&self, asked: Asked) -> Option<Result<Value, Failure>> {
+    async fn obey(&self, asked: Asked) -> Option<Result<String, Failure>> {
         match asked.cmd.as_str() {
             "add" => Some(self.add(asked).await),
             "del" => Some(self.delete(&asked).await),
@@ -154,7 +162,7 @@ impl Producer {
         }
     }
 
-    async fn add(&self, asked: Asked) -> Result<Value, Failure> {
+    async fn add(&self, asked: Asked) -> Result<String, Failure> {
         let topic = topic_of(&asked.topic)?;
         let key = key_of(&id_of(&asked.id)?)?;
         let call_back = self.call_back(&topic).await?;
@@ -168,10 +176,12 @@ impl Producer {
         if delay_ms > DELAY_MS_MAX {
             return Err(Failure::Impossible("a delay is at most ten years".to_owned()));
         }
-        let mut fields = fields_of(asked.body)?;
-        fields.insert("notify_time".to_owned(), self.shown(due).into());
-        fields.entry("dq_set_time").or_insert_with(|| self.shown(now).into());
-        let body = Bytes::from(Value::Object(fields).to_string());
+        let mut fields = body_of(asked.body.as_deref())?;
+        fields.set(NOTIFY_TIME, &self.shown(due).into());
+        if !fields.has("dq_set_time") {
+            fields.set("dq_set_time", &self.shown(now).into());
+        }
+        let body = Bytes::from(fields.to_json());
         let due = if asked.fix_time.is_some() { When::At(due) } else { When::After(delay_ms) };
         let job = NewJob {
             due,
@@ -183,23 +193,35 @@ impl Producer {
             body,
         };
         push_one(&self.caller, topic, job).await?;
-        Ok(json!([]))
+        Ok(NO_DATA.to_owned())
     }
 
-    async fn delete(&self, asked: &Asked) -> Result<Value, Failure> {
+    async fn delete(&self, asked: &Asked) -> Result<String, Failure> {
         self.caller.ask::<Changed>(Request::Delete(asked.job()?)).await?;
-        Ok(json!([]))
+        Ok(NO_DATA.to_owned())
     }
 
-    async fn get(&self, asked: &Asked) -> Result<Value, Failure> {
-        let found = look(self.caller.clone(), asked.job()?).await?;
+    async fn get(&self, asked: &Asked) -> Result<String, Failure> {
+        let found = look(&self.caller, asked.job()?).await?;
         let found = found.ok_or_else(|| Failure::Impossible("there is no such job".to_owned()))?;
         if found.body.len() > MESSAGE_BYTES_MAX {
             return Err(Failure::Impossible("the body is too large for a reply".to_owned()));
         }
-        serde_json::from_slice(&found.body).map_err(|_| {
-            Failure::Impossible("the job was pushed in another way: its body is no JSON".to_owned())
-        })
+        let body: PhpBody = serde_json::from_slice(&found.body).map_err(|_| {
+            Failure::Impossible("the job was pushed in another way: its body is no JSON object".to_owned())
+        })?;
+        Ok(self.with_times(body, &found).to_json())
+    }
+
+    /// A body as it is after the attempts so far: each puts the next time and their number into it.
+    fn with_times(&self, mut body: PhpBody, job: &JobReport) -> PhpBody {
+        let is_held = job.state == Some(JobState::Reserved);
+        let failed = job.attempts.saturating_sub(is_held.into());
+        if failed > 0 {
+            body.set(NOTIFY_TIME, &self.shown(job.due).into());
+            body.set(FAILED, &failed.into());
+        }
+        body
     }
 
     /// The call-back settings of a topic. A topic without call-backs is unknown, as in the original.
@@ -234,6 +256,11 @@ impl Producer {
     }
 }
 
+fn key_of(id: &str) -> Result<Key, Failure> {
+    Key::new(Bytes::copy_from_slice(id.as_bytes()))
+        .map_err(|_| Failure::Impossible("an id has at most 256 bytes, and no control characters".to_owned()))
+}
+
 /// An id as PHP writes it: a text or a number.
 fn id_of(id: &Value) -> Result<String, Failure> {
     match id {
@@ -243,35 +270,28 @@ fn id_of(id: &Value) -> Result<String, Failure> {
     }
 }
 
-/// The fields of a body: those of an object, or the items of a list by their indices, as in a PHP array.
-fn fields_of(body: Value) -> Result<Map<String, Value>, Failure> {
-    match body {
-        Value::Object(fields) => Ok(fields),
-        Value::Array(items) => {
-            Ok((0..).zip(items).map(|(place, item): (usize, _)| (place.to_string(), item)).collect())
-        }
-        Value::Null => Ok(Map::new()),
-        _ => Err(Failure::Impossible("a body is an object".to_owned())),
-    }
+fn body_of(json: Option<&RawValue>) -> Result<PhpBody, Failure> {
+    let Some(json) = json else { return Ok(PhpBody::default()) };
+    serde_json::from_str(json.get())
+        .map_err(|_| Failure::Impossible("a body is an object or a list".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn replies_are_theirs_to_the_byte() {
-        assert_eq!(reply(true, &json!([])), r#"{"code":1,"msg":"succ","data":[]}"#);
-        assert_eq!(reply(false, &json!([])), r#"{"code":0,"msg":"fail","data":[]}"#);
-        let long = json!({"x": "y".repeat(MESSAGE_BYTES_MAX)});
+        assert_eq!(reply(true, NO_DATA), r#"{"code":1,"msg":"succ","data":[]}"#);
+        assert_eq!(reply(false, NO_DATA), r#"{"code":0,"msg":"fail","data":[]}"#);
+        let long = json!({"x": "y".repeat(MESSAGE_BYTES_MAX)}).to_string();
         assert_eq!(reply(true, &long), r#"{"code":0,"msg":"fail","data":[]}"#);
     }
 
     #[test]
-    fn bodies_and_ids_are_as_php_has_them() {
-        let fields = |body: Value| fields_of(body).ok().map(|fields| Value::Object(fields).to_string());
-        assert_eq!(fields(json!(["a", 2])).as_deref(), Some(r#"{"0":"a","1":2}"#));
-        assert_eq!((fields(json!(null)).as_deref(), fields(json!("x"))), (Some("{}"), None));
+    fn ids_are_as_php_has_them() {
         assert_eq!(id_of(&json!(7)).ok().as_deref(), Some("7"));
         assert!(id_of(&json!(null)).is_err() && id_of(&json!([1])).is_err());
     }

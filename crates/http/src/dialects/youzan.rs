@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
 use super::super::caller::{Caller, HttpState};
+use super::super::problem::Problem;
 use super::{OldJob, Unread, id_of, pop, push, read, remove};
 
 const TTR_S_MAX: i64 = 604_800;
@@ -28,11 +29,25 @@ pub(crate) fn router(state: HttpState) -> Router {
     Router::new().fallback(command).with_state(state)
 }
 
-async fn command(caller: Caller, request: Request) -> Response {
-    let answer = match obey(&caller, request).await {
+async fn command(caller: Result<Caller, Problem>, request: Request) -> Response {
+    let caller = match caller {
+        Ok(caller) => caller,
+        Err(problem) => return refusal(problem),
+    };
+    written(match obey(&caller, request).await {
         Ok(answer) => Answer { success: true, ..answer },
         Err(error) => Answer { error, ..Answer::default() },
-    };
+    })
+}
+
+/// The answer to a caller that may ask nothing.
+#[expect(clippy::needless_pass_by_value, reason = "the last use of a problem")]
+pub(crate) fn refusal(problem: Problem) -> Response {
+    written(Answer { error: problem.json().detail, ..Answer::default() })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an answer is written once")]
+fn written(answer: Answer) -> Response {
     let json = serde_json::to_string(&answer).unwrap_or_default();
     ([(CONTENT_TYPE, "application/json")], json).into_response()
 }

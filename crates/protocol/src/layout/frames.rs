@@ -713,8 +713,8 @@ pub(crate) struct Bulked<P> {
     pub(crate) jobs: u32,
     /// Where the next step goes on; empty if this was the last one.
     pub(crate) cursor: P,
-    /// How many were not moved, as another job has their key in the topic to which they were to go.
-    pub(crate) in_the_way: u32,
+    /// How many met the conditions and were left as they are: their state does not allow the change, or the topic to which they were to go has their key.
+    pub(crate) skipped: u32,
 }
 
 impl Bulked<&[u8]> {
@@ -722,7 +722,7 @@ impl Bulked<&[u8]> {
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<6>::new().u32(self.jobs).length16(self.cursor.len()).write(out);
         out.put_slice(self.cursor);
-        Fixed::<4>::new().u32(self.in_the_way).write(out);
+        Fixed::<4>::new().u32(self.skipped).write(out);
     }
 }
 
@@ -731,8 +731,8 @@ impl Bulked<Bytes> {
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let jobs = reader.u32("jobs")?;
         let cursor = reader.bytes16("cursor")?;
-        let in_the_way = if reader.is_at_end() { 0 } else { reader.u32("in_the_way")? };
-        Ok(Self { jobs, cursor, in_the_way })
+        let skipped = if reader.is_at_end() { 0 } else { reader.u32("skipped")? };
+        Ok(Self { jobs, cursor, skipped })
     }
 }
 

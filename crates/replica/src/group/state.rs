@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::clock::LeaderClock;
 use crate::node::Node;
 use crate::observe::{CalledBack, OBSERVED_TOPICS_MAX};
-use adjourn_engine::{Engine, Grant, JobView, TopicTotals, TopicView};
+use crate::selects::{NO_JOB, is_in_any, select_job};
+use adjourn_engine::{Engine, Grant, JobSelect, JobView, TopicTotals, TopicView};
 use adjourn_protocol::{
     Delivered, ErrorCode, ErrorReply, JobRef, JobReport, Member, Response, TopicReport, TopicSettings, Totals,
 };
@@ -59,6 +60,19 @@ impl State {
             history: job.history.clone(),
             version: job.version,
         })
+    }
+
+    /// The job that a read names. Of the jobs with an id that is named alone, it is the oldest one that the client may see.
+    pub(crate) fn select<'a>(&self, access: Option<&Access>, job: &'a JobRef) -> JobSelect<'a> {
+        match job {
+            JobRef::Key { topic, key } if is_in_any(topic, key) => {
+                let is_seen = |topic: &TopicView<'_>| {
+                    access.is_none_or(|access| access.has(Right::Read, topic.name.as_str()))
+                };
+                JobSelect::Id(self.engine.job_with_id(key.as_bytes(), is_seen).unwrap_or(NO_JOB))
+            }
+            job => select_job(job),
+        }
     }
 
     /// A recently finished job, as far as it is remembered.

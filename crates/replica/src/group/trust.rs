@@ -111,7 +111,7 @@ impl Group {
     /// continues; a member replaces its state by another member's.
     pub(crate) fn unreadable(&mut self, node: &mut Node, asker: Asker, error: &StorageError) {
         let what = error.to_string();
-        let text = format!("what was asked for cannot be read: {what}");
+        let text = format!("the requested data cannot be read: {what}");
         node.connections.refuse(asker, ErrorReply::new(ErrorCode::Unreadable, text));
         node.notices.push(Notice::Unreadable { what });
         self.goes_on_without(node, error);

@@ -1,7 +1,6 @@
 //! How much work was done, and estimates of how much a request will be.
 
 use super::state::State;
-use crate::selects::select_job;
 use adjourn_engine::{Command, NewJob, Place};
 use adjourn_protocol::Request;
 
@@ -46,7 +45,7 @@ impl State {
             Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
             Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
             Request::Get(job) => {
-                1 + self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
+                1 + self.engine.place_of(&self.select(None, job)).map_or(0, |place| self.work_of_block(place))
             }
             _ => 1,
         }

@@ -242,7 +242,7 @@ impl Passes {
         let after = if list.cursor.is_empty() { None } else { Position::from_cursor(&list.cursor) };
         let is_cursor = after.as_ref().map_or(list.cursor.is_empty(), |after| after.order() == list.order);
         if !is_cursor {
-            let wrong = "this is no cursor of a LIST in this order: send the one of the page before, or none to begin";
+            let wrong = "this is no cursor of a list in this order: send the one of the page before, or none to begin";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, wrong));
         }
         if list.order == ListOrder::Key && group.state.jobs_of_topic(&list.filter) > LIST_BY_KEY_JOBS_MAX {

@@ -75,7 +75,7 @@ pub(super) fn propose(
     }
     let conditions = Conditions::of(&bulk.filter);
     let topic = bulk.filter.topic.as_ref().map(TopicName::as_str);
-    let reply = Reply::Bulk(asker, cursor);
+    let reply = Reply::Bulk { asker, cursor, found: found.len() };
     let change = match &bulk.change {
         Change::Delete => BulkChange::Delete,
         Change::Kick => BulkChange::Kick,
@@ -117,7 +117,7 @@ pub(super) fn found_next(
 }
 
 fn nothing(cursor: Bytes) -> Response {
-    Response::Bulked { jobs: 0, in_the_way: 0, cursor }
+    Response::Bulked { jobs: 0, skipped: 0, cursor }
 }
 
 /// By due time, which is cheapest. A reschedule goes by id, because by due time it would meet its own jobs again.

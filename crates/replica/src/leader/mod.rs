@@ -185,7 +185,7 @@ impl Leader {
         for reply in replies {
             match reply {
                 Reply::Request(asker)
-                | Reply::Bulk(asker, _)
+                | Reply::Bulk { asker, .. }
                 | Reply::Open(asker, _)
                 | Reply::Resume(asker, _) => {
                     node.connections.refuse(asker, error.clone());

@@ -84,10 +84,13 @@ impl Leader {
                 node.connections.send(asker, response(outcome));
             }
             Reply::Part(connection) => self.part_pushed(node, connection, outcome),
-            Reply::Bulk(asker, cursor) => {
+            Reply::Bulk { asker, cursor, found } => {
+                let bulked = |jobs: u32| {
+                    let skipped = u32::try_from(found).unwrap_or(u32::MAX).saturating_sub(jobs);
+                    Response::Bulked { jobs, skipped, cursor }
+                };
                 let response = match outcome {
-                    Outcome::ChangedMany { jobs } => Response::Bulked { jobs, in_the_way: 0, cursor },
-                    Outcome::Moved { jobs, in_the_way } => Response::Bulked { jobs, in_the_way, cursor },
+                    Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => bulked(jobs),
                     other => response(other),
                 };
                 node.connections.send(asker, response);

@@ -25,7 +25,7 @@ pub(crate) enum Reply {
     /// A part of a PUSH on this connection: see [`pushes`](super::pushes).
     Part(ConnectionId),
     /// A BULK, and the cursor to continue with.
-    Bulk(Asker, Bytes),
+    Bulk { asker: Asker, cursor: Bytes, found: usize },
     /// A HELLO that opens a session, and the token's name.
     Open(Asker, String),
     /// A HELLO that resumes a lapsed session.

@@ -14,7 +14,6 @@ use crate::group::Group;
 use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::selects::select_job;
 use crate::stopping::Stop;
 use adjourn_protocol::{Request, Response};
 use adjourn_storage::StorageError;
@@ -179,7 +178,9 @@ impl Leader {
     ) -> Result<(), StorageError> {
         let response = match request {
             Request::Get(job) => {
-                let view = group.state.engine.job(&select_job(job), &mut group.state.records)?;
+                let access = node.connections.access(asker.connection);
+                let selected = group.state.select(access.as_deref(), job);
+                let view = group.state.engine.job(&selected, &mut group.state.records)?;
                 match (view, group.state.finished_job(job)) {
                     (None, Some(finished)) => finished,
                     (view, _) => group.state.job_response(view)?,

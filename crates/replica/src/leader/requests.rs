@@ -33,7 +33,7 @@ impl Leader {
             (Phase::WithoutSession, _) => return self.request_without_session(node, group, asker, request),
             (Phase::Silent | Phase::Opening, _) => {
                 let error =
-                    ErrorReply::new(ErrorCode::Unauthorised, "say HELLO first, and wait for its answer");
+                    ErrorReply::new(ErrorCode::Unauthenticated, "say HELLO first, and wait for its answer");
                 return node.connections.refuse(asker, error);
             }
             (Phase::Ended, _) => {

@@ -302,7 +302,7 @@ impl Leader {
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, gone));
         };
         if other == asker.connection {
-            let own = "this is the connection that asks: say GOODBYE, or close it";
+            let own = "this is the connection that asks: close it instead";
             return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Invalid, own));
         }
         let session = match phase {
@@ -310,7 +310,7 @@ impl Leader {
             Phase::Silent | Phase::WithoutSession | Phase::Ended => None,
             Phase::Opening => {
                 // Its session is in flight through the log, and cannot be ended here.
-                let opening = "its HELLO is not answered yet: try again";
+                let opening = "the connection is still being opened: try again";
                 return node.connections.refuse(asker, retry_later(ErrorCode::Busy, opening, 100));
             }
         };

@@ -107,7 +107,7 @@ impl RotatedFile {
     fn complain(&mut self, error: &io::Error) {
         let complaint = error.to_string();
         if self.complaint.as_ref() != Some(&complaint) {
-            warn!(%error, path = %self.path.display(), "the audit log cannot be put aside: the same file goes on");
+            warn!(%error, path = %self.path.display(), "the audit log cannot be rotated: it continues in the same file");
             self.complaint = Some(complaint);
         }
     }

@@ -39,7 +39,7 @@ pub enum ConfigError {
     },
     /// An empty variable, which may not have been filled in, would let everyone in.
     #[error(
-        "{key} is empty in the environment or on the command line, and the configuration file names one: take it out there if everyone may be let in, or leave it out here"
+        "{key} is empty in the environment or on the command line, but set in the configuration file: remove it from the file to let everyone in, or do not set it here"
     )]
     OpenedByEmpty {
         /// The key.
@@ -47,20 +47,20 @@ pub enum ConfigError {
     },
     /// The process needs more memory without a single job.
     #[error(
-        "memory_max_bytes is {0}, with which every push would be refused: give at least {MEMORY_BYTES_MIN} (32 MiB), or 0 for no limit"
+        "memory_max_bytes is {0}, so every push would be refused: set at least {MEMORY_BYTES_MIN} (32 MiB), or 0 for no limit"
     )]
     TooLittleMemory(u64),
     /// Producers cannot show a token, and none is set for them.
     #[error(
-        "php_delayqueue_listen needs dialects_token, as its callers can show no token: name one of tokens_file"
+        "php_delayqueue_listen needs dialects_token, because its callers cannot send a token: name a token of tokens_file"
     )]
     Nameless,
     /// The time of data that stays must pass.
-    #[error("--clock manual is for a server in memory: say --memory too, or leave --clock out")]
+    #[error("--clock manual needs --memory: add --memory, or leave out --clock")]
     ManualClockOnDisk,
     /// A server in memory has no directory, writes no file and stays alone.
     #[error(
-        "{key} needs a disk or other nodes, and --memory has neither: leave out {key}, here, in the environment and in the file, or --memory"
+        "{key} cannot be used with --memory: remove {key} from the command line, the environment and the file, or leave out --memory"
     )]
     NotInMemory {
         /// The key that is set.
@@ -78,7 +78,7 @@ pub enum ConfigError {
 
 fn meant_or_documented(meant: Option<&str>) -> String {
     meant.map_or_else(
-        || ": adjourn.example.toml has them all".to_owned(),
-        |meant| format!(": is {meant} meant?"),
+        || ": adjourn.example.toml lists all keys".to_owned(),
+        |meant| format!(": do you mean {meant}?"),
     )
 }

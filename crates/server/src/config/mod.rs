@@ -22,9 +22,12 @@ pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
 pub use error::ConfigError;
 use error::MEMORY_BYTES_MIN;
 pub use value::{
-    Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, ServerName, ValueError,
-    Waits, Within, ZoneName, nearest,
+    Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, Origin, ServerName,
+    ValueError, Waits, Within, ZoneName, nearest,
 };
+
+/// The highest number of a node.
+pub const NODE_MAX: u64 = 65_535;
 
 /// A connection on which nothing was heard for two heartbeats is lost, and one more may pass since the last proof.
 const HEARTBEATS_PER_GRACE: u64 = 3;
@@ -46,6 +49,10 @@ pub struct Config {
     pub http_listen: Option<String>,
     /// Host names for HTTP requests without a token, beside addresses and this machine's own names.
     pub http_hosts: Vec<String>,
+    /// Origins whose pages may use the JSON API from a browser.
+    pub http_cors_origins: Vec<String>,
+    /// How long a connection of HTTP may be idle, in milliseconds.
+    pub http_keep_alive_ms: u64,
     /// Address for callers of `ouqiang/delay-queue`. `None` for none.
     pub ouqiang_listen: Option<String>,
     /// Address for callers of Youzan's queue. `None` for none.
@@ -144,11 +151,11 @@ pub struct Settings {
     /// Data directory; created if it does not exist
     #[arg(long, env = "ADJOURN_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Keep the data in memory, for tests and trials: no file is written, and everything is gone at the end
+    /// Keep the data in memory, for tests and trials: writes no file, and loses everything at the end
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     #[serde(skip)]
     pub memory: Option<bool>,
-    /// Clock of the queue: `real`, or `manual` with --memory: it stands still until a test moves it
+    /// Clock of the queue: `real`, or with --memory `manual`, which only a test moves
     #[arg(long, value_name = "CLOCK")]
     #[serde(skip)]
     pub clock: Option<ClockChoice>,
@@ -161,9 +168,15 @@ pub struct Settings {
     /// Address for HTTP: the JSON API and metrics; without it there is no HTTP
     #[arg(long, env = "ADJOURN_HTTP_LISTEN", value_name = "HOST:PORT")]
     pub http_listen: Option<MaybeHostPort>,
-    /// Host names of this server, for callers of HTTP who need no token; between commas
+    /// Host names of this server, for HTTP without TLS and tokens; separate several with commas
     #[arg(long, env = "ADJOURN_HTTP_HOSTS", value_name = "NAME", value_delimiter = ',')]
     pub http_hosts: Option<Vec<HostName>>,
+    /// Origins whose pages may use the JSON API from a browser, for example `https://console.example`; between commas
+    #[arg(long, env = "ADJOURN_HTTP_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',')]
+    pub http_cors_origins: Option<Vec<Origin>>,
+    /// How long a connection of HTTP may be idle, in milliseconds
+    #[arg(long, env = "ADJOURN_HTTP_KEEP_ALIVE_MS", value_name = "MS")]
+    pub http_keep_alive_ms: Option<Within<1_000, 3_600_000>>,
     /// Address for callers of ouqiang/delay-queue
     #[arg(long, env = "ADJOURN_OUQIANG_LISTEN", value_name = "HOST:PORT")]
     pub ouqiang_listen: Option<MaybeHostPort>,
@@ -173,28 +186,28 @@ pub struct Settings {
     /// Address for producers of php-delayqueue
     #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_LISTEN", value_name = "HOST:PORT")]
     pub php_delayqueue_listen: Option<MaybeHostPort>,
-    /// Time zone of their times, for example Asia/Shanghai; the system's if not said
+    /// Time zone of php-delayqueue's times, for example Asia/Shanghai; the default is the system's
     #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_TIME_ZONE", value_name = "NAME")]
     pub php_delayqueue_time_zone: Option<ZoneName>,
-    /// Token as which callers of these act who show none, by its name
+    /// Name of the token whose rights callers of older queues without a token get
     #[arg(long, env = "ADJOURN_DIALECTS_TOKEN", value_name = "NAME")]
     pub dialects_token: Option<String>,
-    /// Addresses that call-backs may reach beside --call-back-allow: `allowlist` (none), `public_only` or `open` (all)
+    /// Addresses that call-backs may reach in addition to --call-back-allow: `allowlist` (none), `public_only` or `open` (all)
     #[arg(long, env = "ADJOURN_CALL_BACK_EGRESS", value_name = "RULE")]
     pub call_back_egress: Option<Egress>,
-    /// Destinations of call-backs: hosts, *.ENDING, IP addresses and networks, between commas
+    /// Destinations of call-backs: hosts, *.ENDING, IP addresses and networks, separated by commas
     #[arg(long, env = "ADJOURN_CALL_BACK_ALLOW", value_name = "HOST", value_delimiter = ',')]
     pub call_back_allow: Option<Vec<Allowed>>,
-    /// Ports that call-backs may reach: numbers and ranges, between commas
+    /// Ports that call-backs may reach: numbers and ranges, separated by commas
     #[arg(long, env = "ADJOURN_CALL_BACK_PORTS", value_name = "PORT", value_delimiter = ',')]
     pub call_back_ports: Option<Vec<PortRange>>,
-    /// CA that may have signed the certificates of destinations, in place of those that the system knows
+    /// CA of the destinations' certificates; the default is the CAs that the system trusts
     #[arg(long, env = "ADJOURN_CALL_BACK_CA", value_name = "FILE", value_parser = file())]
     pub call_back_ca: Option<PathBuf>,
     /// File of the secrets that sign call-backs
     #[arg(long, env = "ADJOURN_CALL_BACK_SECRETS_FILE", value_name = "FILE", value_parser = file())]
     pub call_back_secrets_file: Option<PathBuf>,
-    /// Most that the log of call-backs takes on the disk, in bytes
+    /// Largest size of the log of call-backs, in bytes
     #[arg(long, env = "ADJOURN_CALL_BACK_LOG_BYTES", value_name = "BYTES")]
     pub call_back_log_bytes: Option<Within<{ 1 << 20 }, { 1 << 30 }>>,
     /// File of the alerts that this node sends
@@ -202,7 +215,7 @@ pub struct Settings {
     pub alerts_file: Option<PathBuf>,
     /// Number of this node
     #[arg(long, env = "ADJOURN_NODE", value_name = "N")]
-    pub node: Option<Within<1, 65_535>>,
+    pub node: Option<Within<1, NODE_MAX>>,
     /// Address that other nodes connect to; without it this stays a single node
     #[arg(long, env = "ADJOURN_PEER_LISTEN", value_name = "HOST:PORT")]
     pub peer_listen: Option<MaybeHostPort>,
@@ -212,8 +225,8 @@ pub struct Settings {
     /// Peer addresses of the cluster to join, for a node without data; separate several with commas
     #[arg(long, env = "ADJOURN_JOIN", value_name = "HOST:PORT", value_delimiter = ',')]
     pub join: Option<Vec<HostPort>>,
-    /// Found a new cluster, for a node with --peer-listen that has no data: the first one of all. Not a key of the file: a start
-    /// after a loss of the data is to ask again.
+    /// Found a new cluster, for the first node of all, with --peer-listen and without data. Not a key of the file: after a loss of
+    /// the data, a start must not found another cluster
     #[arg(long, env = "ADJOURN_FOUND", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     #[serde(skip)]
     pub found: Option<bool>,
@@ -229,22 +242,22 @@ pub struct Settings {
     /// How long the leases of a lost connection are kept, in milliseconds
     #[arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS")]
     pub session_grace_ms: Option<Within<0, 600_000>>,
-    /// Attempts of a job before it is buried, where neither it nor its topic says so; none for no limit
+    /// Attempts before a job is buried, unless the job or its topic sets them; none for no limit
     #[arg(long, env = "ADJOURN_DEFAULT_ATTEMPTS", value_name = "N")]
-    pub default_attempts: Option<Attempts>,
-    /// Wait of a job between attempts, where neither it nor its topic says so; none for no wait
+    pub default_attempts_max: Option<Attempts>,
+    /// Wait between attempts, unless the job or its topic sets it; none for no wait
     #[arg(long, env = "ADJOURN_DEFAULT_BACKOFF", value_name = "WAITS")]
     pub default_backoff: Option<Waits>,
     /// Longest time between two frames of a client, in milliseconds
     #[arg(long, env = "ADJOURN_HEARTBEAT_MS", value_name = "MS")]
     pub heartbeat_ms: Option<Within<100, 600_000>>,
-    /// File of tokens (`adjourn token` makes it): a client must show one, and may do what it grants
+    /// File of tokens (`adjourn token` makes it): a client must send one, and gets its rights
     #[arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE", value_parser = file())]
     pub tokens_file: Option<PathBuf>,
-    /// Listen beyond this machine without TLS or tokens: whoever reaches the address can use the queue
+    /// Listen beyond this machine without TLS or tokens: everyone who reaches the address can use the queue
     #[arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true")]
     pub insecure: Option<bool>,
-    /// Certificate that clients are shown (PEM); turns TLS on
+    /// Certificate for clients (PEM); turns on TLS
     #[arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE", value_parser = file())]
     pub tls_cert: Option<PathBuf>,
     /// Its key
@@ -256,7 +269,7 @@ pub struct Settings {
     /// Certificates that this CA has revoked
     #[arg(long, env = "ADJOURN_TLS_CLIENT_CRL", value_name = "FILE", value_parser = file())]
     pub tls_client_crl: Option<PathBuf>,
-    /// Certificate that other nodes are shown, for node-N.adjourn; turns TLS on between nodes
+    /// Certificate for other nodes, for the name node-N.adjourn; turns on TLS between nodes
     #[arg(long, env = "ADJOURN_PEER_TLS_CERT", value_name = "FILE", value_parser = file())]
     pub peer_tls_cert: Option<PathBuf>,
     /// Its key
@@ -325,6 +338,8 @@ impl Default for Config {
             client_address: None,
             http_listen: None,
             http_hosts: Vec::new(),
+            http_cors_origins: Vec::new(),
+            http_keep_alive_ms: 75_000,
             ouqiang_listen: None,
             youzan_listen: None,
             php_delayqueue_listen: None,
@@ -432,6 +447,11 @@ impl Config {
             &mut self.http_hosts,
             settings.http_hosts.map(|hosts| hosts.into_iter().map(|host| host.0).collect()),
         );
+        set(
+            &mut self.http_cors_origins,
+            settings.http_cors_origins.map(|origins| origins.into_iter().map(|origin| origin.0).collect()),
+        );
+        set(&mut self.http_keep_alive_ms, settings.http_keep_alive_ms.map(Within::as_u64));
         set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
         set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
         set(&mut self.php_delayqueue_listen, settings.php_delayqueue_listen.map(|listen| listen.0));
@@ -449,7 +469,7 @@ impl Config {
         set(&mut self.server_name, server_name.map(|name| name.0));
         set(&mut self.body_bytes_max, settings.body_bytes_max.map(Within::as_usize));
         set(&mut self.session_grace_ms, settings.session_grace_ms.map(Within::as_u64));
-        set(&mut self.retry_defaults.attempts_max, settings.default_attempts.map(|attempts| attempts.0));
+        set(&mut self.retry_defaults.attempts_max, settings.default_attempts_max.map(|attempts| attempts.0));
         set(&mut self.retry_defaults.backoff, settings.default_backoff.map(|waits| waits.0));
         set(&mut self.heartbeat_ms, settings.heartbeat_ms.map(Within::as_u32));
         set(&mut self.connections_max, settings.connections_max.map(Within::as_usize));

@@ -32,6 +32,10 @@ pub struct MaybeHostPort(pub Option<String>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostName(pub String);
 
+/// The origin of pages, as browsers write it: in small letters, and without the usual port of its scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(pub String);
+
 /// What a server calls itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName(pub String);
@@ -100,6 +104,12 @@ pub enum ValueError {
     /// Not a host's name.
     #[error("expected the name of a host without a port, for example queue.example, found {0:?}")]
     HostName(String),
+    /// Not one origin.
+    #[error(
+        "expected the origin of a page, for example https://console.example: a scheme, a host and, if it has one, a port, without \
+         a path; * is refused, as it would let every page ask; found {0:?}"
+    )]
+    Origin(String),
     /// Not a name.
     #[error("a server name has 1 to {SERVER_NAME_BYTES_MAX} bytes without control characters")]
     ServerName,
@@ -223,6 +233,27 @@ impl FromStr for HostName {
     }
 }
 
+impl FromStr for Origin {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let origin = text.to_ascii_lowercase();
+        let parts = match origin.split_once("://") {
+            Some(("https", site)) => Some((site, ":443")),
+            Some(("http", site)) => Some((site, ":80")),
+            _ => None,
+        };
+        let good = |site: &str| {
+            let is_named = site.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+            is_named && (is_host_and_port(site) || is_host_and_port(&format!("{site}:1")))
+        };
+        let Some((_, port)) = parts.filter(|(site, _)| good(site)) else {
+            return Err(ValueError::Origin(text.to_owned()));
+        };
+        Ok(Self(origin.strip_suffix(port).unwrap_or(&origin).to_owned()))
+    }
+}
+
 impl FromStr for ServerName {
     type Err = ValueError;
 
@@ -343,7 +374,7 @@ macro_rules! read_from_text {
 }
 pub(super) use read_from_text;
 
-read_from_text!(HostPort, MaybeHostPort, HostName, ServerName, ZoneName, Waits, LogLevel, LogFormat);
+read_from_text!(HostPort, MaybeHostPort, HostName, Origin, ServerName, ZoneName, Waits, LogLevel, LogFormat);
 
 #[cfg(test)]
 mod tests {
@@ -368,6 +399,39 @@ mod tests {
             assert_eq!(bad.parse::<HostPort>(), Err(ValueError::Address(bad.to_owned())));
         }
         assert_eq!("".parse(), Ok(MaybeHostPort(None)));
+    }
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        for (said, sent) in [
+            ("https://console.example", "https://console.example"),
+            ("HTTPS://Console.Example:443", "https://console.example"),
+            ("http://localhost:80", "http://localhost"),
+            ("http://localhost:8080", "http://localhost:8080"),
+            ("https://[::1]:8443", "https://[::1]:8443"),
+            ("https://[::1]", "https://[::1]"),
+            ("https://10.0.0.1", "https://10.0.0.1"),
+        ] {
+            assert_eq!(said.parse(), Ok(Origin(sent.to_owned())), "{said}");
+        }
+        for bad in [
+            "",
+            "*",
+            "null",
+            "console.example",
+            "https://",
+            "https://*",
+            "https://*.example",
+            "https://console.example/",
+            "https://console.example/app",
+            "https://me@console.example",
+            "https://console.example?x",
+            "https://console.example:port",
+            "ftp://console.example",
+            "https://a, https://b",
+        ] {
+            assert_eq!(bad.parse::<Origin>(), Err(ValueError::Origin(bad.to_owned())), "{bad}");
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) async fn serve(mut asked: UnboundedReceiver<ToBackup>, outbox: &Outbo
             Ok(asked.recv().await)
         };
         let Ok(next) = next else {
-            info!("a client has not read on in its backup, and has to begin again");
+            info!("a client stopped reading its backup, and must start again");
             pinned = None;
             continue;
         };

@@ -8,10 +8,10 @@ use adjourn_protocol::{
 /// The HELLO in `frame`, if it is one, of a version that this server speaks.
 pub(super) fn check(frame: &Frame, config: &ConnectionConfig) -> Result<Hello, ErrorReply> {
     if frame.header.opcode != RequestOpcode::Hello as u8 {
-        return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
+        return Err(ErrorReply::new(ErrorCode::Unauthenticated, "the first frame must be HELLO"));
     }
     let Request::Hello(hello) = Request::decode(frame, config.body_bytes_max)? else {
-        return Err(ErrorReply::new(ErrorCode::Unauthorised, "the first frame must be HELLO"));
+        return Err(ErrorReply::new(ErrorCode::Unauthenticated, "the first frame must be HELLO"));
     };
     if negotiate(hello.version_min, hello.version_max).is_none() {
         let message = format!(

@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                     Ok((hello, client))
                 });
                 let (hello, client) = admitted.map_err(|error| {
-                    if error.code == ErrorCode::Unauthorised {
+                    if error.code == ErrorCode::Unauthenticated {
                         self.config.audit.login_failed(address.to_owned(), error.message.clone());
                     }
                     End::Refused(id, error)
@@ -355,7 +355,7 @@ impl<'a> Reader<'a> {
             )
         } else {
             let silence_max = self.config.silence_max(self.gauge);
-            format!("nothing came for {} ms: send PING in time", silence_max.as_millis())
+            format!("nothing was received for {} ms: send PING in time", silence_max.as_millis())
         }
     }
 

@@ -158,7 +158,7 @@ pub enum RefusalCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeerFrameError {
     /// Longer than a frame may be here.
-    #[error("a frame of {bytes} bytes; at most {bytes_max} are allowed here")]
+    #[error("a frame has {bytes} bytes; at most {bytes_max} are allowed here")]
     TooLong {
         /// Its length field.
         bytes: u32,
@@ -166,19 +166,19 @@ pub enum PeerFrameError {
         bytes_max: u32,
     },
     /// Shorter than the shortest frame.
-    #[error("a frame of {0} bytes, which is less than any has")]
+    #[error("a frame has {0} bytes, fewer than the smallest frame")]
     TooShort(u32),
     /// Its checksum does not match.
-    #[error("the checksum of a frame is wrong: it changed on its way, or the sender is no node")]
+    #[error("the checksum of a frame is wrong: the frame was damaged, or the sender is not a node")]
     Checksum,
     /// Its kind is unknown.
-    #[error("a frame of the unknown kind {0}")]
+    #[error("a frame has the unknown kind {0}")]
     Kind(u8),
     /// It is about a group that this node does not have.
-    #[error("a frame for group {0}, which is not for this node: it has only group {only}", only = GroupId::ONLY.0)]
+    #[error("a frame is for group {0}, and this node has only group {only}", only = GroupId::ONLY.0)]
     Group(u8),
     /// Its payload is not valid.
-    #[error("a frame of kind {0} makes no sense")]
+    #[error("a frame of kind {0} is malformed")]
     Malformed(u8),
     /// Its sender speaks other versions.
     #[error(

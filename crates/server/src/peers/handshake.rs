@@ -69,10 +69,10 @@ pub(super) enum HandshakeError {
     #[error("it cannot be reached: {0}")]
     Unreachable(#[source] io::Error),
     /// The other side has not proven, by TLS, that it is a member.
-    #[error("no handshake of TLS: {0}. Do both nodes have certificates of the same CA?")]
+    #[error("the TLS handshake failed: {0}. Do both nodes have certificates of the same CA?")]
     Unproven(#[source] io::Error),
     /// The other side does not answer in time.
-    #[error("it does not say who it is within {} ms", .0.as_millis())]
+    #[error("it sent no HELLO within {} ms", .0.as_millis())]
     Silent(Duration),
     /// The connection ended.
     #[error(transparent)]

@@ -29,28 +29,28 @@ const WRITE_BYTES: usize = 256 << 10;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkEnd {
     /// The socket failed.
-    #[error("it broke: {0}")]
+    #[error("it was lost: {0}")]
     Io(#[from] io::Error),
     /// The other side has ended it.
-    #[error("the other node has ended it")]
+    #[error("the other node closed it")]
     Closed,
     /// Nothing arrived for too long.
-    #[error("nothing came for {} ms", .0.as_millis())]
+    #[error("nothing was received for {} ms", .0.as_millis())]
     Silent(Duration),
     /// The other side read nothing for too long.
-    #[error("nothing was taken for {} ms", .0.as_millis())]
+    #[error("nothing could be sent for {} ms", .0.as_millis())]
     Stuck(Duration),
     /// An invalid frame arrived.
     #[error(transparent)]
     Frame(#[from] PeerFrameError),
     /// A frame arrived that is addressed to another node, or is not valid here.
-    #[error("what came has no place between two nodes that know each other")]
+    #[error("an unexpected frame was received after the handshake")]
     OutOfPlace,
     /// The other side refuses this node after the handshake.
     #[error("the other node refuses this one: {0}")]
     Refused(Refusal),
     /// This node ends.
-    #[error("this node stops")]
+    #[error("this node is stopping")]
     Stopped,
 }
 

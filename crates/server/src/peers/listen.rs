@@ -88,10 +88,10 @@ impl Complaints {
         let mut told = lock(&self.0);
         let reason = reason.to_string();
         if told.get(&reason).is_some_and(|told| told.elapsed() < COMPLAIN_EVERY) {
-            debug!(%from, reason, "somebody was turned away from peer_listen");
+            debug!(%from, reason, "a connection to peer_listen was refused");
             return;
         }
-        warn!(%from, reason, "somebody was turned away from peer_listen");
+        warn!(%from, reason, "a connection to peer_listen was refused");
         if told.len() >= REASONS_MAX {
             told.clear();
         }

@@ -15,6 +15,7 @@
 //!
 //! It promises nothing: any message may be lost. It knows nothing of the content of replicas' messages.
 
+mod fetch_progress;
 pub mod frames;
 
 mod handshake;
@@ -201,14 +202,14 @@ impl Peers {
     /// Sends a bundle of the replica to another node. Never waits.
     pub(super) fn send(&self, to: u64, bundle: Bundle) {
         let Some(peer) = self.shared.peer(to) else {
-            debug!(node = to, "nobody knows where this node is: what is said to it is dropped");
+            debug!(node = to, "the address of this node is unknown: messages to it are dropped");
             return;
         };
         if peer.send_queue.push(bundle, self.shared.clock.elapsed()) == Some(1) {
             warn!(
                 node = to,
                 waiting_bytes_max = WAITING_BYTES_MAX,
-                "a node takes what is sent to it too slowly: some of it is dropped and sent again later"
+                "a node reads too slowly: some messages to it are dropped and sent again later"
             );
         }
     }

@@ -186,7 +186,7 @@ impl Complaint {
         if last.replace(self) == Some(self) {
             debug!(node, address, %error, "a node is not connected");
         } else {
-            warn!(node, address, %error, "a node is not connected: it is dialled again and again");
+            warn!(node, address, %error, "a node is not connected: retrying");
         }
     }
 }

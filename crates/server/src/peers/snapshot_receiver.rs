@@ -24,6 +24,7 @@ use tracing::{info, warn};
 
 use super::super::core::ToCore;
 use super::PeersState;
+use super::fetch_progress::{FetchProgress, Shown};
 use super::frames::PeerFrame;
 use super::partial_snapshot::{self, PartialSnapshot};
 use adjourn_replica::Input;
@@ -89,10 +90,10 @@ enum Flaw {
     #[error(transparent)]
     Storage(StorageError),
     /// It is not the requested one.
-    #[error("it is of entry {0}")]
+    #[error("it is the checkpoint at entry {0}")]
     OtherIndex(u64),
     /// The other node stated different lengths for one checkpoint.
-    #[error("its parts do not fit together")]
+    #[error("its parts have different lengths")]
     Parts,
 }
 
@@ -125,12 +126,12 @@ pub(super) async fn serve(
         let FetchRequest { number, from, index } = request;
         match outcome {
             Ok(restored) => {
-                info!(from, index, "a checkpoint was pulled and is whole");
+                info!(from, index, "a checkpoint was fetched and verified");
                 let input = Input::SnapshotFetched { index, restored };
                 shared.send(ToCore::SnapshotFetch { number, input });
             }
             Err(FetchError::Gone | FetchError::Useless(_)) => {
-                warn!(from, index, "a checkpoint could not be pulled: the next one that is offered will be");
+                warn!(from, index, "a checkpoint could not be fetched: the leader offers the next one");
                 shared.send(ToCore::SnapshotFetch { number, input: Input::SnapshotGone { index } });
             }
             Err(FetchError::Cancelled) => {}
@@ -153,14 +154,14 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     async fn run(&self, answers: &mut mpsc::Receiver<Answer>) -> Result<Box<Restored>, FetchError> {
         let FetchRequest { from, index, .. } = self.request;
-        info!(from, index, "pulling a checkpoint");
+        info!(from, index, "fetching a checkpoint");
         let mut attempt = 1;
         loop {
             let useless = match self.attempt(answers).await {
                 Err(FetchError::Useless(flaw)) => flaw,
                 outcome => return outcome,
             };
-            warn!(from, index, attempt, reason = %useless, "a checkpoint that was pulled is of no use");
+            warn!(from, index, attempt, reason = %useless, "a fetched checkpoint cannot be used");
             if attempt == ATTEMPTS_MAX {
                 let path = self.places.file.clone();
                 blocking(move || partial_snapshot::remove(&path)).await?;
@@ -185,10 +186,11 @@ impl Fetch<'_> {
         let path = self.places.file.clone();
         let mut partial = blocking(move || PartialSnapshot::begin(&path, &first, total)).await?;
         if partial.bytes() > first_bytes(total) {
-            info!(bytes = partial.bytes(), total, "some of the checkpoint is here already");
+            info!(bytes = partial.bytes(), total, "continuing an earlier fetch of this checkpoint");
         }
         let (places, missing) = (self.places.clone(), total.saturating_sub(partial.bytes()));
         blocking(move || places.look(missing)).await?;
+        let mut progress = FetchProgress::begin(partial.bytes(), total, Instant::now());
         while partial.bytes() < total {
             let (claimed, data) = self.part(partial.bytes(), answers).await?;
             if claimed != total || data.is_empty() {
@@ -201,9 +203,18 @@ impl Fetch<'_> {
                 Ok(partial)
             })
             .await?;
+            if let Some(shown) = progress.show(partial.bytes(), Instant::now()) {
+                self.log_progress(partial.bytes(), total, shown);
+            }
         }
         blocking(move || partial.finish()).await?;
         Ok(total)
+    }
+
+    fn log_progress(&self, bytes: u64, total: u64, shown: Shown) {
+        let FetchRequest { from, index, .. } = self.request;
+        let Shown { percent, bytes_per_second, seconds_left } = shown;
+        info!(from, index, bytes, total, percent, bytes_per_second, seconds_left, "fetching the checkpoint");
     }
 
     /// Requests the part at `offset` until it arrives.

@@ -80,7 +80,7 @@ async fn answer(
         let Some(backup) = newest(checkpoint).await.filter(|backup| backup.header().index == index) else {
             return refuse(ask, shared);
         };
-        info!(node, index, bytes = backup.header().bytes, "a node pulls the checkpoint");
+        info!(node, index, bytes = backup.header().bytes, "a node fetches the checkpoint");
         pins.insert(node, Pin { backup, asked: Instant::now(), told: None });
     }
     let Some(pin) = pins.get_mut(&node) else { return };
@@ -101,7 +101,7 @@ async fn answer(
             }
         }
         Ok(Err(error)) => {
-            warn!(node, index, %error, "the checkpoint cannot be read for a node that pulls it");
+            warn!(node, index, %error, "the checkpoint cannot be read for a node that fetches it");
             pins.remove(&node);
             refuse(ask, shared);
         }
@@ -119,7 +119,7 @@ async fn newest(checkpoint: &Sender<ToCheckpoint>) -> Option<Arc<PinnedBackup>> 
 }
 
 fn refuse(Asked { node, index, .. }: Asked, shared: &PeersState) {
-    info!(node, index, "a node asks for a checkpoint that this one has no more: it is offered the newest");
+    info!(node, index, "a node requests a checkpoint that no longer exists here: it gets the newest one");
     if let Some(peer) = shared.peer(node) {
         peer.send_queue.push_frame(PeerFrame::Gone { index });
     }

@@ -23,10 +23,10 @@ pub(super) struct Wire {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WireError {
     /// The socket failed.
-    #[error("the connection broke: {0}")]
+    #[error("the connection was lost: {0}")]
     Io(#[from] io::Error),
     /// The other side has ended the connection.
-    #[error("the other side has ended the connection")]
+    #[error("the other node closed the connection")]
     Closed,
     /// The bytes are not a valid frame.
     #[error(transparent)]

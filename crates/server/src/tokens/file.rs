@@ -66,11 +66,11 @@ pub struct Limits {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
-    /// Make no topic while there are this many to which the token may push, or that it may manage
+    /// Most topics that it may push to or manage; beyond that it creates none
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topics: Option<u32>,
-    /// Requests a second; more wait for their turn
+    /// Requests per second; further ones wait
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_second: Option<u32>,
@@ -122,7 +122,7 @@ pub enum TokenError {
         reason: String,
     },
     /// Two tokens have one name.
-    #[error("{}: two tokens are called {name}: each needs a name of its own", path.display())]
+    #[error("{}: two tokens are called {name}: names must be unique", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
@@ -130,7 +130,7 @@ pub enum TokenError {
         name: TokenName,
     },
     /// Two tokens have one secret.
-    #[error("{}: the tokens {one} and {other} have the same sha256: each needs a secret of its own", path.display())]
+    #[error("{}: the tokens {one} and {other} have the same sha256: secrets must be unique", path.display())]
     SameSecret {
         /// The file.
         path: PathBuf,

@@ -90,8 +90,8 @@ impl Tokens {
             }
         }
         let Some(token) = found else {
-            let unknown = "the token in HELLO is missing or unknown: ask whoever runs the server for one";
-            return Err(ErrorReply::new(ErrorCode::Unauthorised, unknown));
+            let unknown = "the token is missing or unknown: ask the operator of the server for one";
+            return Err(ErrorReply::new(ErrorCode::Unauthenticated, unknown));
         };
         Self::let_in(token, now)
     }
@@ -101,7 +101,7 @@ impl Tokens {
         let found = self.held().tokens.iter().find(|token| token.access.token == name).cloned();
         let Some(token) = found else {
             let unknown = format!("there is no token {name}, which callers of this port act as: make it");
-            return Err(ErrorReply::new(ErrorCode::Unauthorised, unknown));
+            return Err(ErrorReply::new(ErrorCode::Unauthenticated, unknown));
         };
         Self::let_in(token, wall())
     }
@@ -109,10 +109,10 @@ impl Tokens {
     fn let_in(token: Arc<Token>, now: Millis) -> Result<AdmittedClient, ErrorReply> {
         if token.has_ended(now) {
             let expired = format!(
-                "the token {} has expired: ask whoever runs the server for another",
+                "the token {} has expired: ask the operator of the server for another",
                 token.access.token
             );
-            return Err(ErrorReply::new(ErrorCode::Unauthorised, expired));
+            return Err(ErrorReply::new(ErrorCode::Unauthenticated, expired));
         }
         let most = token.entry.as_ref().and_then(|entry| entry.limits.connections).unwrap_or(u32::MAX);
         // From here on its drop lowers the count.

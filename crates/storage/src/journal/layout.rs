@@ -143,13 +143,13 @@ pub struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// No record begins there, or its checksum does not match.
-    #[error("it is not what was written")]
+    #[error("its checksum is wrong")]
     Checksum,
     /// It is intact, but not the content of a record.
-    #[error("it makes no sense")]
+    #[error("it is malformed")]
     Malformed,
     /// Written by a newer version.
-    #[error("it has version {0}, this binary knows up to {VERSION}")]
+    #[error("it has version {0}, and this binary supports versions up to {VERSION}")]
     Version(u8),
     /// It does not continue the record before it.
     #[error("it does not continue the record before it")]

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::super::stream::Stream;
+use super::expiry::{Expiry, remind};
 use super::files::{Identity, revoked, roots};
 use super::fresh::Fresh;
 use super::{TlsError, VERSIONS, provider};
@@ -30,31 +32,53 @@ pub struct ServerFiles {
 
 /// Accepts TLS connections of clients.
 #[derive(Debug)]
-pub struct Acceptor(pub(super) Arc<Fresh<ServerConfig>>);
+pub struct Acceptor(pub(super) Arc<Fresh<ServerSide>>);
+
+/// The configuration of a server's port.
+pub(super) struct ServerSide {
+    config: Arc<ServerConfig>,
+    expiry: Expiry,
+}
 
 impl Acceptor {
     /// Reads the files.
     pub fn new(files: ServerFiles) -> Result<Self, TlsError> {
         let ServerFiles { certificate, key, client_ca, client_crl } = files.clone();
         let read = [Some(certificate), Some(key), client_ca, client_crl];
-        Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || server_config(&files))?))
+        let make = move |before: Option<&ServerSide>| server_side(&files, before);
+        Ok(Self(Fresh::new(read.into_iter().flatten().collect(), make)?))
+    }
+
+    /// The last second in which the certificate is valid; `None` if it does not say it.
+    pub fn certificate_ends(&self) -> Option<UnixTime> {
+        self.0.present().expiry.at()
+    }
+
+    /// Warns of the end of the certificate once a day. Needs a tokio runtime.
+    pub fn remind(&self) {
+        remind(&self.0, |side| &side.expiry);
     }
 
     /// Does the handshake. The caller sets its deadline. A refused client was sent the reason, and can read it if the
     /// returned stream is not closed at once.
     pub async fn accept(&self, stream: TcpStream) -> Result<Stream, (io::Error, TcpStream)> {
-        let stream = TlsAcceptor::from(self.0.take().await).accept(stream).into_fallible().await?;
+        let stream =
+            TlsAcceptor::from(Arc::clone(&self.0.take().await.config)).accept(stream).into_fallible().await?;
         Ok(Stream::Tls(Box::new(stream.into())))
     }
 }
 
-fn server_config(files: &ServerFiles) -> Result<ServerConfig, TlsError> {
+fn server_side(files: &ServerFiles, before: Option<&ServerSide>) -> Result<ServerSide, TlsError> {
     let verifier = match &files.client_ca {
         Some(ca) => Some(verifier(ca, files.client_crl.as_ref())?),
         None => None,
     };
     let identity = Identity { certificate: files.certificate.clone(), key: files.key.clone() };
-    shows(&identity, verifier)
+    let (chain, key) = identity.read()?;
+    let expiry = Expiry::of(&files.certificate, &chain);
+    let config = shows(&identity, chain, key, verifier)?;
+    expiry.accept(before.map(|before| &before.expiry), UnixTime::now())?;
+    Ok(ServerSide { config: Arc::new(config), expiry })
 }
 
 /// Accepts every certificate that one of the CAs has signed and not revoked.
@@ -67,10 +91,11 @@ pub(super) fn verifier(ca: &PathBuf, crl: Option<&PathBuf>) -> Result<Arc<dyn Cl
 /// The configuration of a side that accepts connections, with this identity and this check of the other side.
 pub(super) fn shows(
     identity: &Identity,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
     verifier: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<ServerConfig, TlsError> {
-    let refused = |error: rustls::Error| TlsError::unusable(&identity.certificate, &error);
-    let (chain, key) = identity.read()?;
+    let refused = |error: rustls::Error| identity.refused(&error);
     let builder = ServerConfig::builder_with_provider(provider());
     let builder = builder.with_protocol_versions(VERSIONS).map_err(refused)?;
     let config = match verifier {

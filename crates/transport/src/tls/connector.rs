@@ -36,14 +36,14 @@ impl Connector {
         let ClientFiles { ca, certificate, key } = files.clone();
         let files = files.clone();
         let read = [ca, certificate, key].into_iter().flatten().collect();
-        Ok(Self(Fresh::new(read, move || client_config(&files, VERSIONS))?))
+        Ok(Self(Fresh::new(read, move |_| client_config(&files, VERSIONS))?))
     }
 
     /// For connections to servers of others, with all versions of TLS that are still secure.
     pub fn to_anyone(ca: Option<PathBuf>) -> Result<Self, TlsError> {
         let files = ClientFiles { ca, ..ClientFiles::default() };
         let read = files.ca.iter().cloned().collect();
-        Ok(Self(Fresh::new(read, move || client_config(&files, rustls::ALL_VERSIONS))?))
+        Ok(Self(Fresh::new(read, move |_| client_config(&files, rustls::ALL_VERSIONS))?))
     }
 
     /// Does the handshake with the server at `address` (`host:port`), whose certificate must be for that host. The caller
@@ -75,7 +75,7 @@ fn client_config(
         (Some(certificate), Some(key)) => {
             let identity = Identity { certificate: certificate.clone(), key: key.clone() };
             let (chain, key) = identity.read()?;
-            builder.with_client_auth_cert(chain, key).map_err(refused)
+            builder.with_client_auth_cert(chain, key).map_err(|error| identity.refused(&error))
         }
         (None, None) => Ok(builder.with_no_client_auth()),
         _ => Err(TlsError::HalfIdentity),

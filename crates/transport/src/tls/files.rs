@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::{InconsistentKeys, RootCertStore};
 
-use super::TlsError;
+use super::{TlsError, provider};
 
 /// A certificate with the intermediate ones, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,34 @@ pub(super) struct Identity {
 impl Identity {
     pub(super) fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
         let chain = certificates(&self.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&self.key);
-        Ok((chain, key.map_err(|error| refused(&self.key, "private key", "PRIVATE KEY", error))?))
+        if is_encrypted(&self.key) {
+            return Err(TlsError::Encrypted(self.key.clone()));
+        }
+        let key = PrivateKeyDer::from_pem_file(&self.key)
+            .map_err(|error| refused(&self.key, "private key", "PRIVATE KEY", error))?;
+        if provider().key_provider.load_private_key(key.clone_key()).is_err() {
+            return Err(TlsError::KeyKind(self.key.clone()));
+        }
+        Ok((chain, key))
     }
+
+    /// The error for a certificate and a key that were read, and cannot be used.
+    pub(super) fn refused(&self, error: &rustls::Error) -> TlsError {
+        match error {
+            rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                TlsError::OtherKey { key: self.key.clone(), certificate: self.certificate.clone() }
+            }
+            other => TlsError::unusable(&self.certificate, other),
+        }
+    }
+}
+
+/// True if a file has a key that needs a passphrase: a whole key, or one of the older format with a header.
+fn is_encrypted(path: &Path) -> bool {
+    let is_marked = |text: String| {
+        text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED")
+    };
+    std::fs::read_to_string(path).is_ok_and(is_marked)
 }
 
 /// The CAs in a file.

@@ -21,9 +21,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A value made from files.
 pub(super) struct Fresh<T> {
     files: Vec<PathBuf>,
-    make: Box<dyn Fn() -> Result<T, TlsError> + Send + Sync>,
+    make: Make<T>,
     held: Mutex<Loaded<T>>,
 }
+
+/// Makes the value from the files; gets the present value, if there is one.
+type Make<T> = Box<dyn Fn(Option<&T>) -> Result<T, TlsError> + Send + Sync>;
 
 struct Loaded<T> {
     value: Arc<T>,
@@ -47,11 +50,11 @@ impl<T: Send + Sync + 'static> Fresh<T> {
     /// Makes the value for the first time.
     pub(super) fn new(
         files: Vec<PathBuf>,
-        make: impl Fn() -> Result<T, TlsError> + Send + Sync + 'static,
+        make: impl Fn(Option<&T>) -> Result<T, TlsError> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, TlsError> {
         // Before the files are read: changes during the read are seen at the next check.
         let marks = marks(&files);
-        let held = Loaded { value: Arc::new(make()?), marks, looked: Instant::now() };
+        let held = Loaded { value: Arc::new(make(None)?), marks, looked: Instant::now() };
         Ok(Arc::new(Self { files, make: Box::new(make), held: Mutex::new(held) }))
     }
 
@@ -62,6 +65,11 @@ impl<T: Send + Sync + 'static> Fresh<T> {
             // A runtime that ends checks no files.
             let _ = spawn_blocking(move || fresh.look()).await;
         }
+        self.present()
+    }
+
+    /// The value of the files that were read last.
+    pub(super) fn present(&self) -> Arc<T> {
         Arc::clone(&self.held().value)
     }
 
@@ -81,7 +89,8 @@ impl<T: Send + Sync + 'static> Fresh<T> {
         if self.held().marks == marks {
             return;
         }
-        let made = (self.make)();
+        let before = self.present();
+        let made = (self.make)(Some(&before));
         let mut held = self.held();
         held.marks = marks;
         match made {
@@ -90,7 +99,7 @@ impl<T: Send + Sync + 'static> Fresh<T> {
                 info!(files = ?self.files, "read changed certificates and keys");
             }
             Err(error) => {
-                warn!(%error, "the changed certificates and keys cannot be used: those from before stay in use");
+                warn!(%error, "the changed certificates and keys cannot be used: the previous ones stay in use");
             }
         }
     }

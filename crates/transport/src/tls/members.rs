@@ -19,6 +19,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::super::stream::Stream;
 use super::acceptor::{shows, verifier};
+use super::expiry::{Expiry, remind};
 use super::files::Identity;
 use super::fresh::Fresh;
 use super::{TlsError, VERSIONS, provider};
@@ -49,6 +50,7 @@ pub struct Members(Arc<Fresh<Sides>>);
 struct Sides {
     dials: Arc<ClientConfig>,
     accepts: Arc<ServerConfig>,
+    expiry: Expiry,
 }
 
 impl Members {
@@ -56,7 +58,13 @@ impl Members {
     pub fn new(files: MembersFiles, node: u64) -> Result<Self, TlsError> {
         let MembersFiles { certificate, key, ca, crl } = files.clone();
         let read = [Some(certificate), Some(key), Some(ca), crl];
-        Ok(Self(Fresh::new(read.into_iter().flatten().collect(), move || sides(&files, node))?))
+        let make = move |before: Option<&Sides>| sides(&files, node, before);
+        Ok(Self(Fresh::new(read.into_iter().flatten().collect(), make)?))
+    }
+
+    /// Warns of the end of the certificate once a day. Needs a tokio runtime.
+    pub fn remind(&self) {
+        remind(&self.0, |sides| &sides.expiry);
     }
 
     /// Does the handshake over a connection that this node dialled.
@@ -91,22 +99,24 @@ fn is_for(certificate: &CertificateDer<'_>, node: u64) -> bool {
     matches!((certificate, name), (Ok(certificate), Ok(name)) if verify_server_name(&certificate, &name).is_ok())
 }
 
-fn sides(files: &MembersFiles, node: u64) -> Result<Sides, TlsError> {
+fn sides(files: &MembersFiles, node: u64, before: Option<&Sides>) -> Result<Sides, TlsError> {
     let identity = Identity { certificate: files.certificate.clone(), key: files.key.clone() };
     let (chain, key) = identity.read()?;
     if !chain.first().is_some_and(|certificate| is_for(certificate, node)) {
         let reason = format!("it is not for {}, the name of this node", node_name(node));
         return Err(TlsError::unusable(&files.certificate, &reason));
     }
-    let refused = |error: Error| TlsError::unusable(&files.certificate, &error);
+    let refused = |error: Error| identity.refused(&error);
+    let expiry = Expiry::of(&files.certificate, &chain);
     let members = verifier(&files.ca, files.crl.as_ref())?;
     let builder = ClientConfig::builder_with_provider(provider());
     let builder = builder.with_protocol_versions(VERSIONS).map_err(refused)?;
     let builder =
         builder.dangerous().with_custom_certificate_verifier(Arc::new(Member(Arc::clone(&members))));
-    let dials = builder.with_client_auth_cert(chain, key).map_err(refused)?;
-    let accepts = shows(&identity, Some(members))?;
-    Ok(Sides { dials: Arc::new(dials), accepts: Arc::new(accepts) })
+    let dials = builder.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(refused)?;
+    let accepts = shows(&identity, chain, key, Some(members))?;
+    expiry.accept(before.map(|before| &before.expiry), UnixTime::now())?;
+    Ok(Sides { dials: Arc::new(dials), accepts: Arc::new(accepts), expiry })
 }
 
 /// Verifies a dialled node in the same way as a node that dials.

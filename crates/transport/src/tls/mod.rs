@@ -10,6 +10,8 @@
 
 mod acceptor;
 mod connector;
+pub mod der;
+mod expiry;
 mod files;
 mod fresh;
 mod members;
@@ -56,6 +58,31 @@ pub enum TlsError {
         /// The reason.
         reason: String,
     },
+    /// A key that asks for a passphrase.
+    #[error(
+        "{path} is encrypted, and a passphrase cannot be given: decrypt it with `openssl pkey -in {path} -out NEW_FILE`, and let \
+         only its user read the new file",
+        path = .0.display()
+    )]
+    Encrypted(PathBuf),
+    /// A key of an algorithm that is not supported.
+    #[error(
+        "{} has a key of a kind that is not supported, for example of the curve P-521: make a key and a certificate with ECDSA on \
+         P-256 or P-384, Ed25519, or RSA with 2048 to 4096 bits",
+        .0.display()
+    )]
+    KeyKind(PathBuf),
+    /// The certificate is of another key.
+    #[error("{} is not the key of the certificate {}", key.display(), certificate.display())]
+    OtherKey {
+        /// The key.
+        key: PathBuf,
+        /// The certificate.
+        certificate: PathBuf,
+    },
+    /// A changed certificate is no longer valid, and the one in use is.
+    #[error("the certificate in {} has expired", .0.display())]
+    Expired(PathBuf),
     /// The system has no certificates of public CAs.
     #[error("the system knows no public CA: name the CA that signed the server's certificate")]
     NoRoots,
@@ -76,6 +103,15 @@ impl TlsError {
 /// True if TLS failed, and not the socket under it.
 pub fn is_of_tls(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>() || inner.is::<TlsError>())
+}
+
+/// True if the other side answered in plain text where TLS was expected. Looks for the cause in all sources of the error.
+pub fn answers_without_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let cause = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        matches!(cause, Some(rustls::Error::InvalidMessage(_)))
+    })
 }
 
 /// The cryptography of all connections.

@@ -132,6 +132,22 @@ async fn changed_files_are_used_and_broken_ones_are_not() {
 }
 
 #[tokio::test]
+async fn an_expired_certificate_is_used_only_for_want_of_a_valid_one() {
+    let certificates = Certificates::new();
+    let expired = Acceptor::new(certificates.server("localhost", Flaw::Expired)).expect("a server starts");
+    assert_eq!(expired.certificate_ends().map(|end| end.as_secs()), Some(978_307_200), "the year 2001");
+    assert!(reach(&expired, &certificates.client()).await.is_err());
+    certificates.sign("server", "localhost", 2, Flaw::None);
+    expired.0.look();
+    assert!(reach(&expired, &certificates.client()).await.is_ok(), "the renewed one is used");
+    let valid = expired.certificate_ends();
+    certificates.sign("server", "localhost", 3, Flaw::Expired);
+    expired.0.look();
+    assert!(reach(&expired, &certificates.client()).await.is_ok(), "the valid one stays in use");
+    assert_eq!(expired.certificate_ends(), valid);
+}
+
+#[tokio::test]
 async fn members_prove_their_numbers_to_each_other() {
     let certificates = Certificates::new();
     let member = |node: u64| {
@@ -185,7 +201,30 @@ fn files_that_cannot_be_used_are_named() {
     let keyless = ServerFiles { key: good.certificate.clone(), ..good.clone() };
     assert!(says(keyless).ends_with("has no private key: expected PEM with BEGIN PRIVATE KEY"));
     let (_, other) = certificates.sign("other", "localhost", 5, Flaw::None);
-    assert!(says(ServerFiles { key: other, ..good }).contains("cannot be used"));
+    let said = says(ServerFiles { key: other.clone(), ..good.clone() });
+    assert_eq!(
+        said,
+        format!("{} is not the key of the certificate {}", other.display(), good.certificate.display())
+    );
+    for (file, text) in [
+        ("whole.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n"),
+        (
+            "header.key",
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nMAA=\n-----END RSA PRIVATE KEY-----\n",
+        ),
+    ] {
+        let key = certificates.put(file, text);
+        let advice = format!(
+            "{0} is encrypted, and a passphrase cannot be given: decrypt it with `openssl pkey -in {0} ",
+            key.display()
+        );
+        let said = says(ServerFiles { key, ..good.clone() });
+        assert!(said.starts_with(&advice), "{said}");
+    }
+    let strange =
+        certificates.put("strange.key", "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n");
+    let said = says(ServerFiles { key: strange, ..good });
+    assert!(said.contains("strange.key has a key of a kind that is not supported"), "{said}");
     let files = certificates.member("node", "node-4.adjourn", 4);
     let said = Members::new(files, 5).map(|_| ()).expect_err("refused").to_string();
     assert!(said.ends_with("cannot be used: it is not for node-5.adjourn, the name of this node"), "{said}");

@@ -1,9 +1,11 @@
-//! What the server and the Rust client take from the schema: a module of the crate of the protocol.
+//! What the server and the Rust client take from the schema: modules of the crate of the protocol, and of its tests.
 //!
-//! [`wire`] writes how records and frames are laid out, [`requests`] the table of the requests, [`codes`] the numbers.
+//! [`wire`] writes how records and frames are laid out, [`requests`] the table of the requests, [`codes`] the numbers,
+//! [`strategies`] what the tests of the codec draw.
 
 mod codes;
 mod requests;
+mod strategies;
 mod wire;
 
 use crate::output::Output;
@@ -19,5 +21,6 @@ pub(crate) fn outputs(schema: &Schema) -> Vec<Output> {
         file("crates/protocol/src/request/table.rs", requests::file(schema)),
         file("crates/protocol/src/layout/records.rs", wire::records(schema)),
         file("crates/protocol/src/layout/frames.rs", wire::frames(schema)),
+        file("tests/protocol/codec/messages.rs", strategies::file(schema)),
     ]
 }

@@ -15,10 +15,12 @@ enum ErrorCode: int
     case Unsupported = 2;
     /** A frame, body, batch or text exceeds its limit. */
     case TooLarge = 3;
-    /** HELLO is missing, its token is unknown or has expired, or the token does not grant this request. */
-    case Unauthorised = 4;
+    /** HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. */
+    case Unauthenticated = 4;
     /** A value is out of range. */
     case Invalid = 5;
+    /** The token lacks the right that this request needs. */
+    case Forbidden = 6;
     /** This node does not lead. */
     case NotLeader = 16;
     /** No leader is elected yet. */
@@ -72,8 +74,9 @@ enum ErrorCode: int
             self::Malformed => 'The frame or a field in it cannot be decoded.',
             self::Unsupported => 'The opcode, version, group, choice or critical attribute is not supported by this server, or not by every member.',
             self::TooLarge => 'A frame, body, batch or text exceeds its limit.',
-            self::Unauthorised => 'HELLO is missing, its token is unknown or has expired, or the token does not grant this request.',
+            self::Unauthenticated => 'HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired.',
             self::Invalid => 'A value is out of range.',
+            self::Forbidden => 'The token lacks the right that this request needs.',
             self::NotLeader => 'This node does not lead.',
             self::NoLeader => 'No leader is elected yet.',
             self::Busy => 'Too much work is in flight; for PUSH also: the server has reached its memory limit, and the message says so.',
@@ -102,8 +105,9 @@ enum ErrorCode: int
             self::Malformed => 'Fix the client.',
             self::Unsupported => 'Use only features of this version, or a newer server.',
             self::TooLarge => 'Send less at once; see WELCOME and limits.',
-            self::Unauthorised => 'Show the message: HELLO needs another token, or the token another right.',
+            self::Unauthenticated => 'Send HELLO first, with a valid token.',
             self::Invalid => 'Correct the value; the message names it.',
+            self::Forbidden => 'Use a token with that right, or add the right to this one; the message names it.',
             self::NotLeader => 'Connect to `leader`, or to each of `members` in turn: clusters.',
             self::NoLeader => 'Try again after `retry_after_ms`, here or at another member.',
             self::Busy => 'Wait `retry_after_ms`, then send less at once; finishing or deleting jobs frees memory.',

@@ -391,7 +391,7 @@ final class JobFrames
      * @return array{
      *     jobs: int, // How many jobs were changed.
      *     cursor: string, // Where the next step goes on; empty if this was the last one.
-     *     in_the_way: int, // How many were not moved, as another job has their key in the topic to which they were to go.
+     *     skipped: int, // How many met the conditions and were left as they are: their state does not allow the change, or the topic to which they were to go has their key.
      * }
      */
     public static function decodeBulked(string $frame): array
@@ -400,9 +400,9 @@ final class JobFrames
         $f = Codec::fixed('Vjobs/vcursor', 6, $frame, $at);
         $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
         if ($at < strlen($frame)) {
-            $f += Codec::fixed('Vin_the_way', 4, $frame, $at);
+            $f += Codec::fixed('Vskipped', 4, $frame, $at);
         } else {
-            $f['in_the_way'] = 0;
+            $f['skipped'] = 0;
         }
 
         return $f;

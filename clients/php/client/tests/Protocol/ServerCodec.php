@@ -610,7 +610,7 @@ final class ServerCodec
      * @param array{
      *     jobs: int, // How many jobs were changed.
      *     cursor: string, // Where the next step goes on; empty if this was the last one.
-     *     in_the_way?: int, // How many were not moved, as another job has their key in the topic to which they were to go.
+     *     skipped?: int, // How many met the conditions and were left as they are: their state does not allow the change, or the topic to which they were to go has their key.
      * } $f
      */
     public static function encodeBulked(array $f): string
@@ -619,12 +619,12 @@ final class ServerCodec
             throw Codec::outOfRange(['jobs' => [$f['jobs'], 32], 'cursor' => [strlen($f['cursor']), 16]]);
         }
         $late = '';
-        $inTheWay = $f['in_the_way'] ?? 0;
-        if ($inTheWay !== 0) {
-            if ($inTheWay >> 32 !== 0) {
-                throw Codec::outOfRange(['in_the_way' => [$inTheWay, 32]]);
+        $skipped = $f['skipped'] ?? 0;
+        if ($skipped !== 0) {
+            if ($skipped >> 32 !== 0) {
+                throw Codec::outOfRange(['skipped' => [$skipped, 32]]);
             }
-            $late = pack('V', $inTheWay);
+            $late = pack('V', $skipped);
         }
 
         return pack('Vv', $f['jobs'], strlen($f['cursor']))

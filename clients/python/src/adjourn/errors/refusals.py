@@ -23,14 +23,20 @@ class TooLargeError(ServerError):
     """A frame, body, batch or text exceeds its limit. What to do: send less at once; see WELCOME and limits."""
 
 
-class UnauthorisedError(ServerError):
-    """HELLO is missing, its token is unknown or has expired, or the token does not grant this request. What to do:
-    show the message: HELLO needs another token, or the token another right.
+class UnauthenticatedError(ServerError):
+    """HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. What to do: send
+    HELLO first, with a valid token.
     """
 
 
 class InvalidError(ServerError):
     """A value is out of range. What to do: correct the value; the message names it."""
+
+
+class ForbiddenError(ServerError):
+    """The token lacks the right that this request needs. What to do: use a token with that right, or add the right
+    to this one; the message names it.
+    """
 
 
 class NotLeaderError(ServerError):
@@ -122,8 +128,9 @@ BY_CODE: dict[int, type[ServerError]] = {
     ErrorCode.MALFORMED: MalformedError,
     ErrorCode.UNSUPPORTED: UnsupportedError,
     ErrorCode.TOO_LARGE: TooLargeError,
-    ErrorCode.UNAUTHORISED: UnauthorisedError,
+    ErrorCode.UNAUTHENTICATED: UnauthenticatedError,
     ErrorCode.INVALID: InvalidError,
+    ErrorCode.FORBIDDEN: ForbiddenError,
     ErrorCode.NOT_LEADER: NotLeaderError,
     ErrorCode.NO_LEADER: NoLeaderError,
     ErrorCode.BUSY: BusyError,
@@ -147,8 +154,9 @@ __all__ = [
     "MalformedError",
     "UnsupportedError",
     "TooLargeError",
-    "UnauthorisedError",
+    "UnauthenticatedError",
     "InvalidError",
+    "ForbiddenError",
     "NotLeaderError",
     "NoLeaderError",
     "BusyError",

@@ -381,10 +381,12 @@ class ErrorCode(IntEnum):
     """
     TOO_LARGE = 3
     """A frame, body, batch or text exceeds its limit."""
-    UNAUTHORISED = 4
-    """HELLO is missing, its token is unknown or has expired, or the token does not grant this request."""
+    UNAUTHENTICATED = 4
+    """HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired."""
     INVALID = 5
     """A value is out of range."""
+    FORBIDDEN = 6
+    """The token lacks the right that this request needs."""
     NOT_LEADER = 16
     """This node does not lead."""
     NO_LEADER = 17

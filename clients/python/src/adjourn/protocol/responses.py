@@ -516,8 +516,10 @@ class Bulked(Response):
     """How many jobs were changed."""
     cursor: bytes = b""
     """Where the next step goes on; empty if this was the last one."""
-    in_the_way: int = 0
-    """How many were not moved, as another job has their key in the topic to which they were to go."""
+    skipped: int = 0
+    """How many met the conditions and were left as they are: their state does not allow the change, or the topic to
+    which they were to go has their key.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -1113,8 +1115,8 @@ def _read_counted(data: bytes) -> Counted:
 def _read_bulked(data: bytes) -> Bulked:
     jobs, cursor_length = _BULKED.unpack_from(data)
     cursor, at = bytes_at(data, 6, cursor_length)
-    in_the_way, _ = late(U32, data, at)
-    return Bulked(jobs, cursor, in_the_way)
+    skipped, _ = late(U32, data, at)
+    return Bulked(jobs, cursor, skipped)
 
 
 def _read_topic_counts(data: bytes) -> TopicCounts:

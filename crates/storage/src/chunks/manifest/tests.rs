@@ -179,7 +179,7 @@ fn a_manifest_from_the_future_needs_a_newer_binary() {
     let error = Manifest::read(&folder).expect_err("newer");
     assert_eq!(
         error.to_string(),
-        "the simulated disk/manifest was written in format 2, this binary knows formats up to 1: use a newer one"
+        "the simulated disk/manifest has format 2, and this binary supports formats up to 1: use a newer one"
     );
 }
 

@@ -206,7 +206,7 @@ final class ResponseJson {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("jobs", Integer.toUnsignedLong(frame.jobs()));
         json.put("cursor", Json.base64(frame.cursor()));
-        json.put("in_the_way", Integer.toUnsignedLong(frame.inTheWay()));
+        json.put("skipped", Integer.toUnsignedLong(frame.skipped()));
         return json;
     }
 

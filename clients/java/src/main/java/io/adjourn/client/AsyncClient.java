@@ -185,7 +185,7 @@ public final class AsyncClient {
     public CompletableFuture<BulkStep> bulk(BulkChange change, Filter filter, int stepJobs, byte[] cursor) {
         return call(new Request.Bulk(stepJobs, change.number(), change.dueMs(), cursor, filter.encode(), change.to()),
                 Response.Bulked.class, step -> new BulkStep(Integer.toUnsignedLong(step.jobs()),
-                        Integer.toUnsignedLong(step.inTheWay()), step.cursor()));
+                        Integer.toUnsignedLong(step.skipped()), step.cursor()));
     }
 
     // ---- topics

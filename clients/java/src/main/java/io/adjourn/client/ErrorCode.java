@@ -11,11 +11,14 @@ public enum ErrorCode {
             "use only features of this version, or a newer server"),
     /** A frame, body, batch or text exceeds its limit. */
     TOO_LARGE(3, false, "a frame, body, batch or text exceeds its limit", "send less at once; see WELCOME and limits"),
-    /** HELLO is missing, its token is unknown or has expired, or the token does not grant this request. */
-    UNAUTHORISED(4, false, "HELLO is missing, its token is unknown or has expired, or the token does not grant this request",
-            "show the message: HELLO needs another token, or the token another right"),
+    /** HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. */
+    UNAUTHENTICATED(4, false, "HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired",
+            "send HELLO first, with a valid token"),
     /** A value is out of range. */
     INVALID(5, false, "a value is out of range", "correct the value; the message names it"),
+    /** The token lacks the right that this request needs. */
+    FORBIDDEN(6, false, "the token lacks the right that this request needs",
+            "use a token with that right, or add the right to this one; the message names it"),
     /** This node does not lead. */
     NOT_LEADER(16, true, "this node does not lead", "connect to leader, or to each of members in turn: clusters"),
     /** No leader is elected yet. */
@@ -98,8 +101,9 @@ public enum ErrorCode {
             case 1 -> MALFORMED;
             case 2 -> UNSUPPORTED;
             case 3 -> TOO_LARGE;
-            case 4 -> UNAUTHORISED;
+            case 4 -> UNAUTHENTICATED;
             case 5 -> INVALID;
+            case 6 -> FORBIDDEN;
             case 16 -> NOT_LEADER;
             case 17 -> NO_LEADER;
             case 18 -> BUSY;

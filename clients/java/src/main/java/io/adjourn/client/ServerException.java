@@ -14,8 +14,9 @@ public abstract sealed class ServerException extends RefusalException {
             case MALFORMED -> new Malformed(refusal);
             case UNSUPPORTED -> new Unsupported(refusal);
             case TOO_LARGE -> new TooLarge(refusal);
-            case UNAUTHORISED -> new Unauthorised(refusal);
+            case UNAUTHENTICATED -> new Unauthenticated(refusal);
             case INVALID -> new Invalid(refusal);
+            case FORBIDDEN -> new Forbidden(refusal);
             case NOT_LEADER -> new NotLeader(refusal);
             case NO_LEADER -> new NoLeader(refusal);
             case BUSY -> new Busy(refusal);
@@ -69,14 +70,14 @@ public abstract sealed class ServerException extends RefusalException {
     }
 
     /**
-     * HELLO is missing, its token is unknown or has expired, or the token does not grant this request. What to do: show the
-     * message: HELLO needs another token, or the token another right.
+     * HELLO is missing, or has no token, an unknown one, or one that was revoked or has expired. What to do: send HELLO first,
+     * with a valid token.
      */
-    public static final class Unauthorised extends ServerException {
+    public static final class Unauthenticated extends ServerException {
         private static final long serialVersionUID = 1;
 
-        private Unauthorised(Refusal refusal) {
-            super("UNAUTHORISED", refusal);
+        private Unauthenticated(Refusal refusal) {
+            super("UNAUTHENTICATED", refusal);
         }
     }
 
@@ -86,6 +87,18 @@ public abstract sealed class ServerException extends RefusalException {
 
         private Invalid(Refusal refusal) {
             super("INVALID", refusal);
+        }
+    }
+
+    /**
+     * The token lacks the right that this request needs. What to do: use a token with that right, or add the right to this one;
+     * the message names it.
+     */
+    public static final class Forbidden extends ServerException {
+        private static final long serialVersionUID = 1;
+
+        private Forbidden(Refusal refusal) {
+            super("FORBIDDEN", refusal);
         }
     }
 

@@ -184,7 +184,7 @@ class CodecTest {
         } else if (response instanceof Response.TopicSettings t) {
             return List.of("ttrms: Some(" + TopicPolicy.decode(t.settings()).ttr().orElseThrow().toMillis() + ")", "bytes: " + t.bytes());
         } else if (response instanceof Response.Bulked b) {
-            return List.of("jobs: " + b.jobs(), "intheway: " + b.inTheWay());
+            return List.of("jobs: " + b.jobs(), "skipped: " + b.skipped());
         } else if (response instanceof Response.GoingAway g) {
             return List.of(g.message());
         } else if (response instanceof Response.Pong p) {

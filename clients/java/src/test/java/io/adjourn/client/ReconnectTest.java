@@ -140,7 +140,7 @@ class ReconnectTest {
             try (Client client = Client.builder().address(server.address()).token("sesame").connect()) {
                 client.push("t", NewJob.text("x"));
             }
-            ServerException.Unauthorised refused = assertThrows(ServerException.Unauthorised.class,
+            ServerException.Unauthenticated refused = assertThrows(ServerException.Unauthenticated.class,
                     () -> Client.builder().address(server.address()).token("wrong").connect());
             assertEquals(4, refused.number());
         } finally {

@@ -42,12 +42,12 @@ final class SchemaTables {
             new Named("call_back_paused", 27L), new Named("call_back_delay_ms", 28L));
 
     static final List<Named> ERRORS = List.of(new Named("MALFORMED", 1L), new Named("UNSUPPORTED", 2L),
-            new Named("TOO_LARGE", 3L), new Named("UNAUTHORISED", 4L), new Named("INVALID", 5L), new Named("NOT_LEADER", 16L),
-            new Named("NO_LEADER", 17L), new Named("BUSY", 18L), new Named("DISK_FULL", 19L), new Named("STOPPING", 20L),
-            new Named("UNREADABLE", 21L), new Named("PAUSED", 32L), new Named("QUOTA", 33L), new Named("STALE_LEASE", 34L),
-            new Named("KEY_EXISTS", 35L), new Named("NOT_FOUND", 36L), new Named("RESERVED", 37L), new Named("WRONG_STATE", 38L),
-            new Named("SESSION_UNKNOWN", 39L), new Named("OUTCOME_UNKNOWN", 40L), new Named("EXPIRES_BEFORE_DUE", 41L),
-            new Named("SEQUENCE_REUSED", 42L), new Named("CHANGED", 43L));
+            new Named("TOO_LARGE", 3L), new Named("UNAUTHENTICATED", 4L), new Named("INVALID", 5L), new Named("FORBIDDEN", 6L),
+            new Named("NOT_LEADER", 16L), new Named("NO_LEADER", 17L), new Named("BUSY", 18L), new Named("DISK_FULL", 19L),
+            new Named("STOPPING", 20L), new Named("UNREADABLE", 21L), new Named("PAUSED", 32L), new Named("QUOTA", 33L),
+            new Named("STALE_LEASE", 34L), new Named("KEY_EXISTS", 35L), new Named("NOT_FOUND", 36L), new Named("RESERVED", 37L),
+            new Named("WRONG_STATE", 38L), new Named("SESSION_UNKNOWN", 39L), new Named("OUTCOME_UNKNOWN", 40L),
+            new Named("EXPIRES_BEFORE_DUE", 41L), new Named("SEQUENCE_REUSED", 42L), new Named("CHANGED", 43L));
 
     static final List<Named> LIMITS = List.of(new Named("TOPIC_BYTES_MAX", 128L), new Named("KEY_BYTES_MAX", 256L),
             new Named("HEADERS_BYTES_MAX", 1024L), new Named("ATTRIBUTES_BYTES_MAX", 4096L),

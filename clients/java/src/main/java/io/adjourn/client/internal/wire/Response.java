@@ -195,9 +195,10 @@ public sealed interface Response {
      *
      * @param jobs how many jobs were changed
      * @param cursor where the next step goes on; empty if this was the last one
-     * @param inTheWay how many were not moved, as another job has their key in the topic to which they were to go
+     * @param skipped how many met the conditions and were left as they are: their state does not allow the change, or the topic
+     *     to which they were to go has their key
      */
-    record Bulked(int jobs, byte[] cursor, int inTheWay) implements Response {
+    record Bulked(int jobs, byte[] cursor, int skipped) implements Response {
     }
 
     /**

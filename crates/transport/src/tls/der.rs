@@ -1,10 +1,10 @@
-//! Reads certificates and lists of revoked ones in DER: only the fields that signing needs. It verifies nothing.
+//! Reads certificates and lists of revoked ones in DER: only some of the fields. It verifies nothing.
 
 use std::iter;
 
 use der::asn1::{AnyRef, GeneralizedTime, UtcTime};
 use der::{Decode as _, Tag, Tagged as _};
-use jiff::civil::Date;
+use rustls::pki_types::UnixTime;
 
 /// Consecutive elements of DER. Ends at invalid bytes.
 fn elements(mut content: &[u8]) -> impl Iterator<Item = AnyRef<'_>> {
@@ -27,33 +27,33 @@ fn signed(der: &[u8]) -> Option<&[u8]> {
 
 /// A certificate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Certificate<'a> {
+pub struct Certificate<'a> {
     /// Its number, unique for its CA.
-    pub(super) serial: &'a [u8],
+    pub serial: &'a [u8],
     /// The name of its CA.
-    pub(super) issuer: &'a [u8],
-    /// The last day on which it is valid.
-    pub(super) until: Date,
+    pub issuer: &'a [u8],
+    /// The last second in which it is valid.
+    pub until: UnixTime,
     /// The name of its owner.
-    pub(super) subject: &'a [u8],
+    pub subject: &'a [u8],
     /// The owner's public key.
-    pub(super) public_key: &'a [u8],
+    pub public_key: &'a [u8],
 }
 
 impl<'a> Certificate<'a> {
     /// Decodes a certificate; `None` if it is not valid.
-    pub(super) fn read(der: &'a [u8]) -> Option<Self> {
+    pub fn read(der: &'a [u8]) -> Option<Self> {
         let signed = signed(der)?;
         let serial = of_tag(signed, Tag::Integer).next()?;
         let mut fields = of_tag(signed, Tag::Sequence).skip(1);
         let (issuer, validity) = (fields.next()?, fields.next()?);
-        let until = day(elements(validity).nth(1)?)?;
+        let until = moment(elements(validity).nth(1)?)?;
         Some(Self { serial, issuer, until, subject: fields.next()?, public_key: fields.next()? })
     }
 }
 
 /// The common name, if the name has only that.
-pub(super) fn common_name(name: &[u8]) -> Option<&str> {
+pub fn common_name(name: &[u8]) -> Option<&str> {
     /// The object identifier of a common name: 2.5.4.3.
     const COMMON_NAME: &[u8] = &[0x55, 4, 3];
     let mut parts = elements(name);
@@ -68,36 +68,35 @@ pub(super) fn common_name(name: &[u8]) -> Option<&str> {
 
 /// A list of revoked certificates.
 #[derive(Debug)]
-pub(super) struct Revoked<'a> {
+pub struct Revoked<'a> {
     /// The name of the CA.
-    pub(super) issuer: &'a [u8],
+    pub issuer: &'a [u8],
     /// The number of each certificate, and when it was revoked.
-    pub(super) serials: Vec<(&'a [u8], Date)>,
+    pub serials: Vec<(&'a [u8], UnixTime)>,
 }
 
 impl<'a> Revoked<'a> {
     /// Decodes a list; `None` if it is not valid.
-    pub(super) fn read(der: &'a [u8]) -> Option<Self> {
+    pub fn read(der: &'a [u8]) -> Option<Self> {
         let mut fields = of_tag(signed(der)?, Tag::Sequence).skip(1);
         let issuer = fields.next()?;
         let entries = of_tag(fields.next().unwrap_or_default(), Tag::Sequence);
         let serials = entries.map(|entry| {
             let mut fields = elements(entry);
             let (serial, time) = (fields.next()?, fields.next()?);
-            (serial.tag() == Tag::Integer).then_some((serial.value(), day(time)?))
+            (serial.tag() == Tag::Integer).then_some((serial.value(), moment(time)?))
         });
         Some(Self { issuer, serials: serials.collect::<Option<_>>()? })
     }
 }
 
-/// The day of a time, which has four digits of the year or two.
-fn day(time: AnyRef<'_>) -> Option<Date> {
-    let time = match time.tag() {
-        Tag::UtcTime => time.decode_as::<UtcTime>().ok()?.to_date_time(),
-        _ => time.decode_as::<GeneralizedTime>().ok()?.to_date_time(),
+/// A time, whose year has two or four digits.
+fn moment(time: AnyRef<'_>) -> Option<UnixTime> {
+    let since_epoch = match time.tag() {
+        Tag::UtcTime => time.decode_as::<UtcTime>().ok()?.to_unix_duration(),
+        _ => time.decode_as::<GeneralizedTime>().ok()?.to_unix_duration(),
     };
-    let (month, day) = (i8::try_from(time.month()).ok()?, i8::try_from(time.day()).ok()?);
-    Date::new(i16::try_from(time.year()).ok()?, month, day).ok()
+    Some(UnixTime::since_unix_epoch(since_epoch))
 }
 
 #[cfg(test)]
@@ -127,15 +126,16 @@ mod tests {
 
     #[test]
     fn times_have_two_or_four_digits_of_the_year() {
-        let day = |tag, text: &'static [u8]| day(AnyRef::new(tag, text).expect("short"));
-        let date = |year, month, day| Some(Date::constant(year, month, day));
-        assert_eq!(day(Tag::UtcTime, b"261121120000Z"), date(2026, 11, 21));
-        assert_eq!(day(Tag::UtcTime, b"700101000000Z"), date(1970, 1, 1));
-        assert_eq!(day(Tag::GeneralizedTime, b"20501231000000Z"), date(2050, 12, 31));
+        let seconds = |tag, text: &'static [u8]| {
+            moment(AnyRef::new(tag, text).expect("short")).map(|time| time.as_secs())
+        };
+        assert_eq!(seconds(Tag::UtcTime, b"261121120000Z"), Some(1_795_262_400));
+        assert_eq!(seconds(Tag::UtcTime, b"700101000000Z"), Some(0));
+        assert_eq!(seconds(Tag::GeneralizedTime, b"20501231000000Z"), Some(2_556_057_600));
         assert_eq!(
-            [&b"26112x120000Z"[..], b"2611", b"269921120000Z"].map(|text| day(Tag::UtcTime, text)),
+            [&b"26112x120000Z"[..], b"2611", b"269921120000Z"].map(|text| seconds(Tag::UtcTime, text)),
             [None; 3]
         );
-        assert_eq!(day(Tag::Integer, b"20501231000000Z"), None);
+        assert_eq!(seconds(Tag::Integer, b"20501231000000Z"), None);
     }
 }
