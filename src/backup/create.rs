@@ -370,7 +370,7 @@ mod tests {
         std::fs::write(&other, b"precious").expect("written");
         std::os::unix::fs::symlink(&other, &path).expect("a link");
         let refused = PartFile::create(&target).err().expect("a link is in the way");
-        assert!(refused.message.contains("is in the way"), "{refused}");
+        assert!(refused.message.contains("is not an incomplete backup"), "{refused}");
         assert_eq!(std::fs::read(&other).expect("there"), b"precious");
         std::fs::remove_file(&path).expect("removed");
         // A process that has it open for reading sees nothing of the backup.

@@ -107,7 +107,8 @@ pub(crate) fn is_as_the_schema_says() -> Result<(), String> {
         .map(|code| format!("{} {} {} {}", code.number, code.name, code.is_retryable, code.is_for_any));
     same("errors", errors, said)?;
     choices()?;
-    let settings = Setting::ALL.iter().map(|setting| format!("{} {setting}", *setting as u16));
+    let flag = |setting: &Setting| setting.name().replace('_', "-");
+    let settings = Setting::ALL.iter().map(|setting| format!("{} {}", *setting as u16, flag(setting)));
     let said = schema().settings.iter();
     same(
         "settings",

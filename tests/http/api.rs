@@ -318,6 +318,11 @@ fn many_jobs_are_changed_in_steps() {
         (json!({"filter": {"topic": "to"}}), "/change"),
         (json!({"change": "kick", "all": true, "limit": 0}), "/limit"),
         (json!({"change": "kick", "filter": {"due_from": "x"}}), "/filter/due_from"),
+        (
+            json!({"change": "delete", "filter": {"attempts_min": 0, "due_from_ms": 0, "reason": ""}}),
+            "/filter",
+        ),
+        (json!({"change": "kick", "all": true, "dry_run": true, "limit": 1}), "/dry_run"),
     ] {
         let refused = web.post("/v1/jobs/bulk", &request);
         assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{request}");
@@ -335,6 +340,10 @@ fn a_dry_run_counts_and_changes_nothing() {
         (json!({"change": "delete", "all": true}), (3, 3, 0)),
         (json!({"change": "run_now", "filter": {"topic": "t"}}), (3, 1, 2)),
         (json!({"change": "kick", "filter": {"topic": "t"}}), (3, 0, 3)),
+        (
+            json!({"change": "reschedule", "due": "2100-01-01T00:00:00Z", "filter": {"state": ["buried"]}}),
+            (0, 0, 0),
+        ),
         (json!({"change": "run_now", "filter": {"state": ["delayed"]}}), (1, 1, 0)),
     ] {
         let mut dry = change.clone();
@@ -360,13 +369,14 @@ fn a_reserve_says_how_long_its_leases_last() {
     let asked = json!({"topics": ["a", "b"], "max": 2, "lease": "10m", "weights": [1, 1]});
     let reserved = web.post("/v1/reserve", &asked).json();
     for job in reserved["jobs"].as_array().expect("a list") {
-        assert_eq!(job["ttr_left_ms"], json!(600_000), "{job}");
+        let left = job["ttr_left_ms"].as_u64().expect("a number");
+        assert!((500_000..=600_000).contains(&left), "{job}");
         let shown = web.get(&format!("/v1/jobs/{}", job["id"])).json();
         assert!(shown["ttr_left_ms"].as_u64().is_some_and(|left| left > 500_000), "{shown}");
     }
     assert_eq!(reserved["jobs"].as_array().map(Vec::len), Some(2));
     let left = web.ask("POST", "/v1/reserve?topics=a&topics=b&lease_ms=5000", None).json();
-    assert_eq!(left["jobs"][0]["ttr_left_ms"], json!(5000));
+    assert!(left["jobs"][0]["ttr_left_ms"].as_u64().is_some_and(|left| left <= 5000), "{left}");
     for (query, parameter) in [
         ("", "topics"),
         ("topics=a&max=0", "max"),
@@ -406,6 +416,7 @@ fn a_topic_has_a_policy_and_a_pause() {
         (json!({"call_back_paused": "true"}), "/call_back_paused"),
         (json!({"late": "soon"}), "/late"),
         (json!({"leases-max": 1}), "/leases-max"),
+        (json!({"ttr": "30s", "ttr_ms": 1000}), "/ttr_ms"),
     ] {
         let refused = web.ask("PATCH", "/v1/topics/t", Some(&wrong));
         assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{wrong}");

@@ -101,7 +101,9 @@ impl Problem {
 
     /// A request with a field that is not valid.
     pub(crate) fn at(place: Place, detail: impl Into<String>) -> Self {
-        Self { field: Some(Box::new((place, detail.into()))), ..Self::malformed("") }
+        let (place, mut detail) = (place.shortened(), detail.into());
+        shorten(&mut detail);
+        Self { field: Some(Box::new((place, detail))), ..Self::malformed("") }
     }
 
     /// A JSON body with a field that is not valid.
@@ -177,6 +179,24 @@ impl FieldErrorJson {
             Place::Parameter(name) | Place::Path(name) => Self { parameter: Some(name), ..none },
             Place::Header(name) => Self { header: Some(name), ..none },
         }
+    }
+}
+
+/// The maximum length of a text in a problem that repeats what a caller sent, in bytes.
+const TOLD_BYTES_MAX: usize = 512;
+
+fn shorten(text: &mut String) {
+    if text.len() > TOLD_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TOLD_BYTES_MAX));
+        text.push_str("...");
+    }
+}
+
+impl Place {
+    fn shortened(mut self) -> Self {
+        let (Self::Pointer(name) | Self::Parameter(name) | Self::Header(name) | Self::Path(name)) = &mut self;
+        shorten(name);
+        self
     }
 }
 

@@ -28,10 +28,14 @@ pub(super) fn of(message: &str) -> (Option<String>, String) {
     (None, message.to_owned())
 }
 
+/// A longer name is like none that is known.
+const NAME_BYTES_MAX: usize = 64;
+
 /// Names the known field that is most like an unknown one.
 fn unknown(field: &str, rest: &str) -> String {
     let known = choices(rest);
-    match adjourn_server::config::nearest(field, known.iter().copied()) {
+    let short = Some(field).filter(|field| field.len() <= NAME_BYTES_MAX);
+    match short.and_then(|field| adjourn_server::config::nearest(field, known.iter().copied())) {
         Some(meant) => format!("there is no such field: is {meant} meant?"),
         None if known.is_empty() => "there is no such field here".to_owned(),
         None => format!("there is no such field: there are {}", known.join(", ")),

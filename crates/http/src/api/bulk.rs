@@ -117,6 +117,10 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
         return Err(Problem::at_pointer(if is_all { "/all" } else { "/filter" }, detail));
     }
     if is_dry_run {
+        if json.limit.is_some() || json.cursor.is_some() {
+            let detail = "a dry run counts all jobs at once: leave limit and cursor out";
+            return Err(Problem::at_pointer("/dry_run", detail));
+        }
         return dry_run(&caller, &change, filter).await;
     }
     let mut bulk = Bulk { change, filter, jobs_max: BULK_JOBS_MAX, cursor: bytes::Bytes::new() };
@@ -134,9 +138,8 @@ async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
         Change::Delete => States::WITH_FINISHED,
         Change::Kick => States::of([JobState::Buried]),
         Change::RunNow => States::of([JobState::Delayed]),
-        Change::Reschedule { .. } | Change::Move { .. } => {
-            States::of([JobState::Delayed, JobState::Ready, JobState::Buried])
-        }
+        Change::Reschedule { .. } => States::of([JobState::Delayed, JobState::Ready]),
+        Change::Move { .. } => States::of([JobState::Delayed, JobState::Ready, JobState::Buried]),
     };
     let changing = States::of(filter.states.iter().filter(|state| allowed.contains(*state)));
     let Counted(matched) = caller.ask(Request::Count(filter.clone())).await?;

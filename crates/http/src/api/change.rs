@@ -141,7 +141,7 @@ of_one_job!(
     |job| Request::Kick(job)
 );
 
-/// Give a delayed or ready job another due time; a buried one is kicked first
+/// Give a delayed or ready job another due time; kick a buried one first
 ///
 /// With `If-Match`, only if the job has not changed since its `ETag` was shown.
 #[utoipa::path(
@@ -165,7 +165,7 @@ pub(super) async fn reschedule(
     rescheduled(&caller, JobRef::Id(JobId(id)), &to, &headers).await
 }
 
-/// Give a delayed or ready job another due time; a buried one is kicked first
+/// Give a delayed or ready job another due time; kick a buried one first
 ///
 /// With `If-Match`, only if the job has not changed since its `ETag` was shown.
 #[utoipa::path(

@@ -111,17 +111,19 @@ impl FilterJson {
         Ok(Filter {
             topic: self.topic.map(|topic| topic.0),
             states: states.unwrap_or(States::ALL),
-            due_from: either_time("due_from", self.due_from.as_ref(), self.due_from_ms)?,
+            // What excludes nothing is no condition.
+            due_from: either_time("due_from", self.due_from.as_ref(), self.due_from_ms)?
+                .filter(|from| from.0 > 0),
             due_before: either_time("due_before", self.due_before.as_ref(), self.due_before_ms)?,
             key_prefix: self.key_prefix.map(|prefix| Bytes::copy_from_slice(prefix.0.as_bytes())),
-            attempts_min: self.attempts_min.map(Attempts::narrow),
-            attempts_max: self.attempts_max.map(Attempts::narrow),
+            attempts_min: self.attempts_min.map(Attempts::narrow).filter(|min| *min > 0),
+            attempts_max: self.attempts_max.map(Attempts::narrow).filter(|max| *max < u32::MAX),
             buried: self.buried.map(|why| match why {
                 BuriedJson::Consumer => BuryReason::Consumer,
                 BuriedJson::Attempts => BuryReason::AttemptsUsedUp,
                 BuriedJson::Late => BuryReason::TooLate,
             }),
-            reason: self.reason,
+            reason: self.reason.filter(|reason| !reason.is_empty()),
         })
     }
 }

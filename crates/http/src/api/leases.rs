@@ -4,6 +4,7 @@ use axum::extract::Request as AxumRequest;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
@@ -16,9 +17,9 @@ use super::super::input::{self, JsonBody, MaybeJson, Pairs, Part};
 use super::super::problem::{Place, Problem, ProblemJson, about};
 use super::{Answer, ok};
 use adjourn_json::DeliveredJson;
-use adjourn_protocol::{Delivered, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
+use adjourn_protocol::{Delivered, ErrorCode, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
 use adjourn_types::limits::RESERVE_JOBS_MAX;
-use adjourn_types::{Lease, TopicName};
+use adjourn_types::{Lease, TopicName, whole_ms};
 
 /// What to reserve.
 #[derive(Deserialize, IntoParams, ToSchema)]
@@ -193,8 +194,10 @@ pub(super) async fn reserve(caller: Caller, request: AxumRequest) -> Answer {
     let jobs_max = asked.max.map_or(1, Whole::narrow);
     let reserve = Request::Reserve(Reserve { topics, jobs_max, wait_ms: wait_ms.unwrap_or(0), weights });
     let mut jobs: Vec<Delivered> = caller.ask(reserve).await?;
-    if let Some(lease_ms) = lease_ms.filter(|_| !jobs.is_empty()) {
-        extend(&caller, &mut jobs, lease_ms).await?;
+    if let Some(ttr_ms) = lease_ms.and_then(|lease_ms| lease_ms.try_into().ok())
+        && !jobs.is_empty()
+    {
+        jobs = with_lease(&caller, jobs, ttr_ms).await;
     }
     ok(&ReservedJson { jobs: jobs.iter().map(DeliveredJson::of).collect() })
 }
@@ -216,17 +219,27 @@ async fn read_reserve(request: AxumRequest) -> Result<(ReserveJson, bool), Probl
     input::of_json(&body).map(|asked| (asked, false))
 }
 
-/// Lets the leases last for this time from now on. A job whose lease cannot be extended stays leased as it was.
-async fn extend(caller: &Caller, jobs: &mut [Delivered], lease_ms: u64) -> Result<(), Problem> {
-    let ttr_ms = u32::try_from(lease_ms).ok();
-    let touch = Request::Touch { ttr_ms, leases: jobs.iter().map(|job| job.lease).collect() };
-    let touched: Vec<SettleResult> = caller.ask(touch).await?;
-    for (job, touched) in jobs.iter_mut().zip(touched) {
-        if let (Some(ttr_ms), Ok(())) = (ttr_ms, touched) {
-            job.ttr_left_ms = ttr_ms;
-        }
-    }
-    Ok(())
+/// The jobs with leases that last for this time from now on. If that fails, a job keeps the lease that it has; one whose lease has
+/// ended is left out.
+async fn with_lease(caller: &Caller, jobs: Vec<Delivered>, ttr_ms: u32) -> Vec<Delivered> {
+    let began = Instant::now();
+    let leases = jobs.iter().map(|job| job.lease).collect();
+    let touched: Result<Vec<SettleResult>, Problem> =
+        caller.ask(Request::Touch { ttr_ms: Some(ttr_ms), leases }).await;
+    // The leader counts from a moment after `began`.
+    let took_ms = u32::try_from(whole_ms(began.elapsed())).unwrap_or(u32::MAX);
+    let left = |job: &Delivered, touched: Option<&SettleResult>| match touched {
+        Some(Ok(())) => ttr_ms.saturating_sub(took_ms),
+        Some(Err(ErrorCode::StaleLease)) => 0,
+        // Whether it was extended, or shortened, is not known.
+        _ => job.ttr_left_ms.min(ttr_ms).saturating_sub(took_ms),
+    };
+    let results = touched.unwrap_or_default();
+    let each = jobs.into_iter().enumerate().map(|(nth, job)| {
+        let ttr_left_ms = left(&job, results.get(nth));
+        Delivered { ttr_left_ms, ..job }
+    });
+    each.filter(|job| job.ttr_left_ms > 0).collect()
 }
 
 /// Say that a job is done: it is removed

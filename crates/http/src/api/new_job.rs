@@ -175,7 +175,11 @@ impl NewJobJson<'_> {
 
     /// Adds a header.
     pub(crate) fn add_header(&mut self, name: String, value: String) {
-        self.headers.get_or_insert_default().insert(name, HeaderValues::One(value));
+        let headers = self.headers.get_or_insert_default();
+        match headers.entry(name).or_insert_with(|| HeaderValues::Several(Vec::new())) {
+            HeaderValues::Several(values) => values.push(value),
+            one @ HeaderValues::One(_) => *one = HeaderValues::One(value),
+        }
     }
 
     /// The body, and whether it is JSON.

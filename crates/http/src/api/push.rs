@@ -1,14 +1,16 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::num::NonZeroU128;
 
 use axum::extract::Request;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use bytes::Bytes;
 use ring::digest::{SHA256, digest};
-use serde::Serialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -34,7 +36,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// The headers that have fields of a job.
 const OPTION_PREFIX: &str = "adjourn-";
-/// The content type that `curl` states if it is told none.
+/// The content type that `curl` states by itself.
 const FORM: &str = "application/x-www-form-urlencoded";
 /// The bytes of a job in a frame, beside its body, key and attributes.
 const JOB_BYTES: usize = 64;
@@ -153,6 +155,12 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
         let detail = "in JSON the options are fields of the job: leave the query out";
         return Err(Problem::at(Place::Parameter(name.to_owned()), detail));
     }
+    if (is_json || is_lines)
+        && let Some(name) = options(&parts.headers).next()
+    {
+        let detail = "in JSON the options are fields of the job: leave the header out";
+        return Err(Problem::at(Place::Header(name.to_string()), detail));
+    }
     let bytes_max = JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
     let bytes = input::read(body, bytes_max, &connection).await?;
     if is_lines {
@@ -160,7 +168,7 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
         return many(lines.filter(|line| !line.is_empty())).map(Brought::Many);
     }
     if is_json && bytes.trim_ascii_start().starts_with(b"[") {
-        let elements: Vec<&RawValue> = input::of_json(&bytes)?;
+        let Elements(elements) = input::of_json(&bytes)?;
         return many(elements.iter().map(|element| element.get().as_bytes())).map(Brought::Many);
     }
     if is_json {
@@ -169,12 +177,50 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     raw_job(query, &parts.headers, &kind, bytes).map(Brought::One)
 }
 
+/// The headers that have fields of a job.
+fn options(headers: &HeaderMap) -> impl Iterator<Item = &HeaderName> {
+    headers.keys().filter(|name| name.as_str().starts_with(OPTION_PREFIX))
+}
+
+/// The elements of a list; not more than a request may have, however long the list is.
+struct Elements<'a>(Vec<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for Elements<'de> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfElements;
+
+        impl<'de> Visitor<'de> for OfElements {
+            type Value = Elements<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of jobs")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Elements<'de>, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    if elements.len() == JOBS_MAX {
+                        return Err(A::Error::custom(too_many()));
+                    }
+                    elements.push(element);
+                }
+                Ok(Elements(elements))
+            }
+        }
+
+        source.deserialize_seq(OfElements)
+    }
+}
+
+fn too_many() -> String {
+    format!("a request has at most {JOBS_MAX} jobs: send the others in another request")
+}
+
 fn many<'a>(elements: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Result<NewJob, Problem>>, Problem> {
     let mut jobs = Vec::new();
     for (index, element) in elements.enumerate() {
         if index == JOBS_MAX {
-            let many = format!("a request has at most {JOBS_MAX} jobs: send the others in another request");
-            return Err(Problem::malformed(many));
+            return Err(Problem::malformed(too_many()));
         }
         let job = input::of_json::<NewJobJson<'_>>(element).and_then(NewJobJson::job);
         jobs.push(job.map_err(|problem| problem.of_element(index)));
@@ -184,8 +230,9 @@ fn many<'a>(elements: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Result<NewJo
 
 /// A job whose body is that of the request, and whose fields stand in the query and in headers.
 fn raw_job(mut fields: Pairs, headers: &HeaderMap, kind: &str, body: Bytes) -> Result<NewJob, Problem> {
-    if ["", FORM].contains(&kind) && is_json_text(&body) {
-        let message = "the body is JSON: say Content-Type: application/json if it describes a job, as curl --json does, or application/octet-stream if it is the body of the job";
+    let says_nothing = fields.first().is_none() && options(headers).next().is_none();
+    if says_nothing && is_common(kind) && looks_like_json(&body) {
+        let message = "the body looks like JSON: say Content-Type: application/json if it describes a job, as curl --json does, or application/octet-stream if it is the body of the job";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message));
     }
     let (mut in_headers, mut job_headers) = (BTreeSet::new(), Vec::new());
@@ -224,10 +271,14 @@ fn raw_job(mut fields: Pairs, headers: &HeaderMap, kind: &str, body: Bytes) -> R
     job.with_body(body, said).map_err(|problem| problem.elsewhere(place))
 }
 
-/// True if a body would be a job, or several, if its content type were JSON.
-fn is_json_text(body: &[u8]) -> bool {
-    let is_begun = body.trim_ascii_start().first().is_some_and(|first| b"{[".contains(first));
-    is_begun && serde_json::from_slice::<&RawValue>(body).is_ok()
+/// True for the content types that programs state by themselves, and for those that mean the same as `application/json`.
+fn is_common(kind: &str) -> bool {
+    ["", FORM, "text/plain"].contains(&kind) || (kind.contains("json") && !kind.ends_with("+json"))
+}
+
+/// True if a body was probably meant to describe a job, or several.
+fn looks_like_json(body: &[u8]) -> bool {
+    body.trim_ascii_start().first().is_some_and(|first| b"{[".contains(first))
 }
 
 /// Pushes jobs. One that is malformed or too large does not stop the others.
@@ -453,7 +504,11 @@ mod tests {
             let map = headers
                 .iter()
                 .map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value)));
-            let map: HeaderMap = map.collect();
+            let mut all = HeaderMap::new();
+            map.for_each(|(name, value): (HeaderName, _)| {
+                all.append(name, value);
+            });
+            let map = all;
             let kind = input::media_type(&map);
             raw_job(Pairs::of_query(query), &map, &kind, body.into())
         };
@@ -486,13 +541,31 @@ mod tests {
                 "adjourn-due: give a delay or a due",
             ),
             ("body=x", &[], b"", "body: the request's body is that of the job"),
-            ("", &[], br#" {"delay": "15m"}"#, "the body is JSON: say Content-Type: application/json"),
-            ("", &[("content-type", "application/x-www-form-urlencoded")], b"[]", "the body is JSON"),
+            (
+                "",
+                &[],
+                br#" {"delay": "15m"}"#,
+                "the body looks like JSON: say Content-Type: application/json",
+            ),
+            ("", &[("content-type", "application/x-www-form-urlencoded")], b"[]", "the body looks like JSON"),
+            (
+                "",
+                &[("content-type", "text/plain;charset=UTF-8")],
+                br#"{"delay": "15m",}"#,
+                "the body looks like",
+            ),
+            ("", &[("content-type", "text/json")], b"{}", "the body looks like JSON"),
+            ("", &[("content-type", "application/jsonl")], b"{}\n{}", "the body looks like JSON"),
         ] {
             let refused = raw(query, headers, body).expect_err(expected).json().detail;
             assert!(refused.starts_with(expected), "{refused}");
         }
         assert!(raw("", &[("content-type", "application/octet-stream")], b"{}").is_ok());
+        assert!(raw("", &[("content-type", "application/vnd.shop+json")], b"{}").is_ok());
+        assert!(raw("delay=1s", &[("content-type", "text/plain")], b"{}").is_ok(), "it is said what it is");
+        let tags = [("adjourn-header-tag", "a"), ("adjourn-header-tag", "b")];
+        let tagged = raw("", &tags, b"x").expect("a job");
+        assert_eq!(tagged.attributes.headers().collect::<Vec<_>>(), [("tag", "a"), ("tag", "b")]);
         assert!(raw("", &[("content-type", "application/x-www-form-urlencoded")], b"a=1").is_ok());
     }
 }

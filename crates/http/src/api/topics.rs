@@ -228,6 +228,11 @@ pub(super) async fn peek(caller: Caller, Part(topic): Part<TopicName>) -> Answer
 impl SettingsChange {
     fn change(self) -> Result<PolicyChange, Problem> {
         let mut all = PolicyChange::default();
+        let twice = self.0.keys().find(|name| self.0.contains_key(&format!("{name}_ms")));
+        if let Some(name) = twice {
+            let detail = format!("give {name} or {name}_ms, not both");
+            return Err(Problem::at_pointer(&format!("/{name}_ms"), detail));
+        }
         for (name, value) in self.0 {
             let change = setting_of_json(&name, &value);
             let wrong = |error: SettingError| Problem::at_pointer(&format!("/{name}"), error.to_string());

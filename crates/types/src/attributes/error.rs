@@ -60,7 +60,7 @@ fn malformed(attribute: u16) -> String {
             "a header is malformed: its name has 1 to 255 bytes, and both name and value are UTF-8".to_owned()
         }
         tag::EXPIRES => "expires must be a time, or a duration of at most 10 years".to_owned(),
-        tag::ATTEMPTS_MAX => "attempts must be at least 1".to_owned(),
+        tag::ATTEMPTS_MAX => "attempts_max must be at least 1".to_owned(),
         tag::BACKOFF => {
             format!("backoff must have 1 to {BACKOFF_LIST_MAX} waits, and a jitter of at most 100 percent")
         }
@@ -77,9 +77,9 @@ mod tests {
         for (error, message) in [
             (
                 AttributeError::Order(tag::ATTEMPTS_MAX),
-                "attempts comes twice, or is cut short or out of order",
+                "attempts_max comes twice, or is cut short or out of order",
             ),
-            (AttributeError::Malformed(tag::ATTEMPTS_MAX), "attempts must be at least 1"),
+            (AttributeError::Malformed(tag::ATTEMPTS_MAX), "attempts_max must be at least 1"),
             (AttributeError::OutOfRange(tag::DEDUPE_RETENTION, 9), "remember is at most 9 ms"),
             (AttributeError::Malformed(900), "attribute 0x0384 is malformed"),
         ] {
