@@ -458,7 +458,7 @@ fn the_server_shows_itself() {
 fn one_who_leaves_while_it_waits_gets_no_job() {
     let site = Site::new();
     let mut leaving = site.web();
-    leaving.send(b"POST /v1/reserve?topics=t&wait=30s HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    leaving.send(b"POST /v1/reserve?topics=t&wait=1h HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut web = site.web();
     let waits = |web: &mut Web| web.get("/v1/stats").json()["waiting"] == json!(1);
     while !waits(&mut web) {}

@@ -8,7 +8,6 @@ use std::io;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserializer as _;
@@ -16,14 +15,10 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 
 use super::destination::{NotADestination, URL_BYTES_MAX};
 use super::no_call_request::NoCallRequest;
+use super::php_time::{self, FAILED_FIELD, TIME_FIELD};
 use adjourn_protocol::Delivered;
 use adjourn_types::{Piece, Placeholder, Template};
 
-/// The field of a form for the number of failed attempts.
-const FAILED_FIELD: &str = "exp_notify_nums";
-/// The field of a form that a retry renews: when the job is due, in this format.
-const TIME_FIELD: &str = "notify_time";
-const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
 /// PHP writes fractions with at most this many digits.
 const PHP_DIGITS: i32 = 14;
 /// The characters that are escaped in a URL: all that may have a meaning there.
@@ -179,9 +174,7 @@ impl Filled {
 impl Retry {
     fn of(Values { job, zone }: Values<'_>) -> Self {
         let failed = job.attempts.saturating_sub(1);
-        let due = i64::try_from(job.due.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
-        let shown = || due.map(|due| due.to_zoned(zone.clone()).strftime(TIME_FORMAT).to_string());
-        Self { failed, notify_time: if failed > 0 { shown() } else { None } }
+        Self { failed, notify_time: (failed > 0).then(|| php_time::text(job.due, zone)) }
     }
 }
 

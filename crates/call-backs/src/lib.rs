@@ -27,6 +27,7 @@ mod log;
 mod lookup;
 mod no_call_request;
 mod outcome;
+pub mod php_time;
 mod pieces;
 mod secrets;
 mod sessions;

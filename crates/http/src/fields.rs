@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -68,13 +68,6 @@ pub(crate) struct Span<B>(PhantomData<B>);
 
 /// A duration as a number of milliseconds.
 pub(crate) struct SpanMs<B: Bounds>(u64, PhantomData<B>);
-
-/// True or false.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Flag(pub bool);
-
-/// A list, or in one text with commas between.
-pub(crate) struct Several<T>(pub Vec<T>);
 
 /// A delay: how long from now.
 pub(crate) enum Delay {}
@@ -284,50 +277,6 @@ impl<'de, B: Bounds> Deserialize<'de> for SpanMs<B> {
     }
 }
 
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct OfFlag;
-
-        impl Visitor<'_> for OfFlag {
-            type Value = Flag;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true or false")
-            }
-
-            fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
-                Ok(Flag(flag))
-            }
-        }
-
-        source.deserialize_bool(OfFlag)
-    }
-}
-
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Several<T> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct OfList<T>(PhantomData<T>);
-
-        impl<'de, T: DeserializeOwned> Visitor<'de> for OfList<T> {
-            type Value = Several<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Several<T>, A::Error> {
-                let mut all = Vec::new();
-                while let Some(one) = sequence.next_element()? {
-                    all.push(one);
-                }
-                Ok(Several(all))
-            }
-        }
-
-        source.deserialize_seq(OfList(PhantomData))
-    }
-}
-
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     /// The number, where the bounds say that it fits.
     pub(crate) fn narrow(self) -> u32 {
@@ -353,12 +302,7 @@ pub(crate) fn either<B: Bounds>(
     text: Option<&Field<Span<B>>>,
     millis: Option<&SpanMs<B>>,
 ) -> Result<Option<u64>, Problem> {
-    match (text, millis) {
-        (Some(_), Some(_)) => {
-            Err(Problem::at_pointer(&format!("/{name}_ms"), format!("give {name} or {name}_ms, not both")))
-        }
-        (text, millis) => Ok(text.map(|text| text.0).or(millis.map(|millis| millis.0))),
-    }
+    only_one(name, text.map(|text| text.0), millis.map(|millis| millis.0))
 }
 
 /// A point in time that may be a text, or a number of milliseconds since 1970 under the name with `_ms`.
@@ -371,12 +315,19 @@ pub(crate) fn either_time(
     text: Option<&Field<Time>>,
     millis: Option<TimeMs>,
 ) -> Result<Option<Millis>, Problem> {
-    match (text, millis) {
-        (Some(_), Some(_)) => {
-            Err(Problem::at_pointer(&format!("/{name}_ms"), format!("give {name} or {name}_ms, not both")))
-        }
-        (text, millis) => Ok(text.map(|text| text.0).or(millis.map(|millis| Millis(millis.0)))),
+    only_one(name, text.map(|text| text.0), millis.map(|millis| Millis(millis.0)))
+}
+
+fn only_one<T>(name: &str, text: Option<T>, millis: Option<T>) -> Result<Option<T>, Problem> {
+    if text.is_some() && millis.is_some() {
+        return Err(not_both(name));
     }
+    Ok(text.or(millis))
+}
+
+/// A value is given as a text, and as a number under the name with `_ms`.
+pub(crate) fn not_both(name: &str) -> Problem {
+    Problem::at_pointer(&format!("/{name}_ms"), format!("give {name} or {name}_ms, not both"))
 }
 
 /// The schema of an optional text of this type, for the `OpenAPI` document. `null` is the same as nothing.
@@ -404,12 +355,17 @@ fn text_schema<K: Text>() -> ObjectBuilder {
 
 /// The schema of a number of milliseconds within these bounds.
 pub(crate) fn schema_ms<B: Bounds>() -> RefOr<Schema> {
-    numbers(&B::MILLIS)
+    numbers(&B::MILLIS).into()
 }
 
 /// The schema of a number within these bounds.
 pub(crate) fn schema_number<const MIN: u64, const MAX: u64>() -> RefOr<Schema> {
-    numbers(&(MIN..=MAX))
+    numbers(&(MIN..=MAX)).into()
+}
+
+/// The schema of the most elements of a page.
+pub(crate) fn schema_limit<const MAX: u64, const DEFAULT: u32>() -> RefOr<Schema> {
+    numbers(&(1..=MAX)).default(Some(DEFAULT.into())).into()
 }
 
 /// The schema of a point in time in milliseconds.
@@ -426,7 +382,7 @@ pub(crate) fn schema_topics() -> RefOr<Schema> {
     ArrayBuilder::new().items(text_schema::<Topic>()).min_items(Some(1)).into()
 }
 
-fn numbers(range: &RangeInclusive<u64>) -> RefOr<Schema> {
+fn numbers(range: &RangeInclusive<u64>) -> ObjectBuilder {
     let number = ObjectBuilder::new().schema_type(optional(Type::Integer)).minimum(Some(*range.start()));
-    number.maximum(Some(*range.end())).into()
+    number.maximum(Some(*range.end()))
 }

@@ -316,6 +316,6 @@ pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// The content type in lower case, without parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
-    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
-    said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok());
+    adjourn_json::media_type(said.unwrap_or_default())
 }

@@ -352,9 +352,14 @@ fn is_json(attributes: &Attributes) -> bool {
 }
 
 /// True if a content type is JSON: `application/json`, or a type that ends in `+json`.
-pub fn is_json_type(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || (essence.contains('/') && essence.ends_with("+json"))
+fn is_json_type(content_type: &str) -> bool {
+    let kind = media_type(content_type);
+    kind == "application/json" || (kind.contains('/') && kind.ends_with("+json"))
+}
+
+/// A content type in lower case, without its parameters.
+pub fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The text as JSON; `None` if it is not JSON. Answers are lines, so a line break becomes a space: within JSON it is always

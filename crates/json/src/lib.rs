@@ -14,7 +14,7 @@ pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role
 pub use connection::ConnectionJson;
 pub use job::{
     BodyJson, BodyValue, CONTENT_TYPE, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson,
-    JobJson, ReportJson, is_json_type, state_text,
+    JobJson, ReportJson, media_type, state_text,
 };
 pub use policy::{
     NONE, SettingError, SettingsJson, TopicSettingsJson, defaults_text, setting_change, setting_of_json,

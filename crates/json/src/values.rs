@@ -84,37 +84,28 @@ pub enum ValueError {
 
 /// A duration within bounds, in milliseconds.
 pub fn duration_within(text: &str, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
-    within(millis_of(text)?, range)
+    let millis = millis_of(text)?;
+    if range.contains(&millis) { Ok(millis) } else { Err(ValueError::DurationRange(range)) }
 }
 
 /// A delay or a retention, in milliseconds.
 pub fn delay_ms(text: &str) -> Result<u64, ValueError> {
-    delay_of(millis_of(text)?)
-}
-
-/// Checks a delay in milliseconds.
-pub fn delay_of(millis: u64) -> Result<u64, ValueError> {
-    within(millis, 0..=DELAY_MS_MAX)
+    duration_within(text, 0..=DELAY_MS_MAX)
 }
 
 /// How long a finished job is remembered, in milliseconds.
 pub fn retention_ms(text: &str) -> Result<u64, ValueError> {
-    within(millis_of(text)?, 0..=DEDUPE_RETENTION_MS_MAX)
+    duration_within(text, 0..=DEDUPE_RETENTION_MS_MAX)
 }
 
 /// How long to wait for jobs, in milliseconds.
 pub fn wait_ms(text: &str) -> Result<u64, ValueError> {
-    within(millis_of(text)?, 0..=WAIT_MS_MAX)
+    duration_within(text, 0..=WAIT_MS_MAX)
 }
 
 /// A time to run, in milliseconds.
 pub fn ttr_ms(text: &str) -> Result<u32, ValueError> {
-    ttr_of(millis_of(text)?)
-}
-
-/// Checks a time to run in milliseconds.
-pub fn ttr_of(millis: u64) -> Result<u32, ValueError> {
-    narrow(millis, TTR_MS_MIN..=TTR_MS_MAX)
+    narrow(millis_of(text)?, TTR_MS_MIN..=TTR_MS_MAX)
 }
 
 /// Parses a time in RFC 3339, rounded up to the millisecond.
@@ -298,10 +289,6 @@ fn narrow(millis: u64, range: RangeInclusive<u32>) -> Result<u32, ValueError> {
         Ok(narrow) if range.contains(&narrow) => Ok(narrow),
         _ => Err(ValueError::DurationRange(u64::from(*range.start())..=u64::from(*range.end()))),
     }
-}
-
-fn within(millis: u64, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
-    if range.contains(&millis) { Ok(millis) } else { Err(ValueError::DurationRange(range)) }
 }
 
 fn rising<T: PartialOrd>(first: T, last: T) -> Result<(T, T), ValueError> {

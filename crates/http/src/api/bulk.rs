@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::fields::{
-    Field, Flag, Time, TimeMs, Topic, Whole, either_time, schema, schema_number, schema_time_ms,
+    Field, Time, TimeMs, Topic, Whole, either_time, schema, schema_number, schema_time_ms,
 };
 use super::super::input::JsonBody;
 use super::super::problem::{Problem, ProblemJson};
@@ -42,11 +42,9 @@ pub(super) struct BulkJson {
     #[serde(default)]
     filter: FilterJson,
     /// All jobs of the queue.
-    #[schema(value_type = Option<bool>)]
-    all: Option<Flag>,
+    all: Option<bool>,
     /// Changes nothing, and counts what would be changed.
-    #[schema(value_type = Option<bool>)]
-    dry_run: Option<Flag>,
+    dry_run: Option<bool>,
     /// Changes at most this many with this request. The default is 1024.
     #[schema(schema_with = schema_number::<1, LIMIT_MAX>)]
     limit: Option<Whole<1, LIMIT_MAX>>,
@@ -104,8 +102,8 @@ pub(super) struct BulkedJson {
 )]
 pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> Answer {
     let change = json.change()?;
-    let is_all = json.all.unwrap_or_default().0;
-    let is_dry_run = json.dry_run.unwrap_or_default().0;
+    let is_all = json.all.unwrap_or_default();
+    let is_dry_run = json.dry_run.unwrap_or_default();
     let filter = json.filter.filter().map_err(|problem| problem.within("/filter"))?;
     let has_conditions = filter != Filter::default();
     if has_conditions == is_all {

@@ -2,33 +2,19 @@
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Whole, schema, schema_number};
 use super::super::input::{JsonBody, Number, Part, QueryOf};
-use super::super::problem::{Place, Problem, ProblemJson};
-use super::page::{Conditions, Cursor};
+use super::super::problem::{Problem, ProblemJson};
+use super::page::{Conditions, PageQuery};
 use super::{Answer, ok};
 use adjourn_call_backs::Attempt;
 use adjourn_protocol::ErrorCode;
 use adjourn_types::{JobId, Right};
 
 /// Which attempts.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct AttemptsQuery {
-    /// At most this many. The default is 100.
-    #[param(schema_with = schema_number::<1, ATTEMPTS_MAX>, required = false)]
-    limit: Option<Whole<1, ATTEMPTS_MAX>>,
-    /// The cursor of the page before.
-    #[param(schema_with = schema::<Cursor>, required = false)]
-    cursor: Option<Field<Cursor>>,
-}
-
-const ATTEMPTS_MAX: u64 = 1000;
-const ATTEMPTS_DEFAULT: u32 = 100;
+type AttemptsQuery = PageQuery<1000, 100>;
 
 /// The calls for one job.
 #[derive(Serialize, ToSchema)]
@@ -101,10 +87,8 @@ pub(super) async fn attempts(
     })?;
     let seen = attempts.into_iter().filter(|attempt| access.has(Right::Read, &attempt.topic));
     let numbered: Vec<(u64, Attempt)> = (1..).zip(seen).collect();
-    let limit = query.limit.map_or(ATTEMPTS_DEFAULT, Whole::narrow);
-    let conditions = Conditions::of(format!("attempts of {id}").as_bytes());
-    let page = conditions.page(numbered, |(number, _)| number.to_be_bytes().to_vec(), query.cursor, limit);
-    let (page, cursor) = page.map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let list = Conditions::of(format!("attempts of {id}").as_bytes());
+    let (page, cursor) = query.of(&list, numbered, |(number, _)| number.to_be_bytes().to_vec())?;
     let attempts = page.into_iter().map(|(_, attempt)| attempt).collect();
     let (node, complete) = (caller.state().call_backs().node(), caller.state().local().is_alone());
     ok(&AttemptsJson { attempts, cursor, node, complete })

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Bounds, Field, Several, Span, SpanMs, Text, either, schema, schema_ms};
+use super::super::fields::{Bounds, Field, Span, SpanMs, Text, either, schema, schema_ms};
 use super::super::input::QueryOf;
 use super::super::patience::CallerWatch;
 use super::super::problem::{Place, Problem, ProblemJson};
@@ -52,10 +52,10 @@ const WAITING_MAX: usize = 16;
 pub(super) struct EventsQuery {
     /// Names of topics, or prefixes with `*`. The default is all topics.
     #[param(value_type = Option<Vec<String>>, example = json!(["orders", "mail*"]))]
-    topics: Option<Several<Field<Pattern>>>,
+    topics: Option<Vec<Field<Pattern>>>,
     /// The default is counts.
     #[param(inline, value_type = Option<Vec<WhatJson>>)]
-    what: Option<Several<WhatJson>>,
+    what: Option<Vec<WhatJson>>,
     /// How often counts are sent. The default is 5s.
     #[param(schema_with = schema::<Span<Every>>, required = false)]
     every: Option<Field<Span<Every>>>,
@@ -194,8 +194,8 @@ fn watched(body: Channel<Bytes>, gone: CancellationToken) -> Body {
 
 impl Wanted {
     fn read(query: EventsQuery) -> Result<Self, Problem> {
-        let topics = query.topics.map(|topics| topics.0).unwrap_or_default();
-        let what = query.what.map_or_else(|| vec![WhatJson::Counts], |what| what.0);
+        let topics = query.topics.unwrap_or_default();
+        let what = query.what.unwrap_or_else(|| vec![WhatJson::Counts]);
         let every_ms = either("every", query.every.as_ref(), query.every_ms.as_ref());
         let every_ms = every_ms.map_err(|problem| problem.elsewhere(Place::Parameter))?;
         Ok(Self {

@@ -7,8 +7,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::fields::{
-    Attempts, Field, JobKey, Several, Text, Time, TimeMs, Topic, either_time, schema, schema_number,
-    schema_time_ms,
+    Attempts, Field, JobKey, Text, Time, TimeMs, Topic, either_time, schema, schema_number, schema_time_ms,
 };
 use super::super::problem::Problem;
 use adjourn_types::{BuryReason, Filter, JobState, States};
@@ -26,7 +25,7 @@ pub(super) struct FilterJson {
     /// Jobs in one of these states. Finished jobs are shown only if they are asked for.
     #[schema(schema_with = schema_states)]
     #[param(schema_with = schema_states, required = false)]
-    state: Option<Several<Field<State>>>,
+    state: Option<Vec<Field<State>>>,
     /// Jobs that are due at this time or later.
     #[schema(schema_with = schema::<Time>)]
     #[param(schema_with = schema::<Time>, required = false)]
@@ -107,7 +106,7 @@ fn schema_states() -> RefOr<Schema> {
 impl FilterJson {
     /// The filter with these conditions.
     pub(super) fn filter(self) -> Result<Filter, Problem> {
-        let states = self.state.map(|states| States::of(states.0.into_iter().map(|state| state.0)));
+        let states = self.state.map(|states| States::of(states.into_iter().map(|state| state.0)));
         Ok(Filter {
             topic: self.topic.map(|topic| topic.0),
             states: states.unwrap_or(States::ALL),

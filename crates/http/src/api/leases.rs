@@ -10,8 +10,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::super::caller::Caller;
 use super::super::connection::connection;
 use super::super::fields::{
-    Delay, Field, Flag, LeaseText, Reason, Several, Span, SpanMs, Topic, Ttr, Wait, Whole, either, schema,
-    schema_ms, schema_number, schema_topics,
+    Delay, Field, LeaseText, Reason, Span, SpanMs, Topic, Ttr, Wait, Whole, either, schema, schema_ms,
+    schema_number, schema_topics,
 };
 use super::super::input::{self, JsonBody, MaybeJson, Pairs, Part};
 use super::super::problem::{Place, Problem, ProblemJson, about};
@@ -30,7 +30,7 @@ pub(super) struct ReserveJson {
     /// The topics.
     #[schema(schema_with = schema_topics)]
     #[param(schema_with = schema_topics, required = false)]
-    topics: Several<Field<Topic>>,
+    topics: Vec<Field<Topic>>,
     /// Reserves at most this many jobs. The default is 1.
     #[schema(schema_with = schema_number::<1, JOBS_MAX>)]
     #[param(schema_with = schema_number::<1, JOBS_MAX>, required = false)]
@@ -54,7 +54,7 @@ pub(super) struct ReserveJson {
     /// A weight for each topic: topics take turns by them.
     #[schema(value_type = Option<Vec<u16>>)]
     #[param(value_type = Option<Vec<u16>>)]
-    weights: Option<Several<Whole<1, WEIGHT_MAX>>>,
+    weights: Option<Vec<Whole<1, WEIGHT_MAX>>>,
 }
 
 const JOBS_MAX: u64 = RESERVE_JOBS_MAX as u64;
@@ -80,8 +80,7 @@ pub(super) struct ReleaseJson {
     #[schema(schema_with = schema_ms::<Delay>)]
     delay_ms: Option<SpanMs<Delay>>,
     /// The work was not started: this does not count as an attempt.
-    #[schema(value_type = Option<bool>)]
-    not_started: Option<Flag>,
+    not_started: Option<bool>,
     /// Why, for people.
     #[schema(schema_with = schema::<Reason>)]
     reason: Option<Field<Reason>>,
@@ -138,7 +137,7 @@ pub(super) struct SettleJson {
     reason: Option<Field<Reason>>,
 }
 
-type Leases = Several<Field<LeaseText>>;
+type Leases = Vec<Field<LeaseText>>;
 
 /// The outcome of many leases.
 #[derive(Serialize, ToSchema)]
@@ -184,8 +183,8 @@ pub(super) async fn reserve(caller: Caller, request: AxumRequest) -> Answer {
     let place = |problem: Problem| if is_query { problem.elsewhere(Place::Parameter) } else { problem };
     let wait_ms = either("wait", asked.wait.as_ref(), asked.wait_ms.as_ref()).map_err(place)?;
     let lease_ms = either("lease", asked.lease.as_ref(), asked.lease_ms.as_ref()).map_err(place)?;
-    let topics: Vec<TopicName> = asked.topics.0.into_iter().map(|topic| topic.0).collect();
-    let weights = asked.weights.map(|weights| weights.0).unwrap_or_default();
+    let topics: Vec<TopicName> = asked.topics.into_iter().map(|topic| topic.0).collect();
+    let weights = asked.weights.unwrap_or_default();
     let weights: Vec<u16> = weights.iter().filter_map(|weight| weight.0.try_into().ok()).collect();
     if !weights.is_empty() && weights.len() != topics.len() {
         let detail = format!("give one weight for each of the {} topics", topics.len());
@@ -279,7 +278,7 @@ pub(super) async fn release(
     MaybeJson(how): MaybeJson<ReleaseJson>,
 ) -> Answer {
     let delay_ms = either("delay", how.delay.as_ref(), how.delay_ms.as_ref())?;
-    let kind = match (how.not_started.unwrap_or_default().0, delay_ms) {
+    let kind = match (how.not_started.unwrap_or_default(), delay_ms) {
         (true, None) => ReleaseKind::NotStarted,
         (true, Some(_)) => {
             let detail = "a job that was not started is ready at once: leave the delay out";
@@ -393,7 +392,7 @@ impl FailedJson {
 }
 
 fn leases(leases: Option<Leases>) -> Vec<Lease> {
-    leases.into_iter().flat_map(|leases| leases.0).map(|lease| lease.0).collect()
+    leases.into_iter().flatten().map(|lease| lease.0).collect()
 }
 
 async fn settled(caller: &Caller, request: Request) -> Answer {

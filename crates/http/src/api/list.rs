@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Flag, Whole, schema, schema_number};
+use super::super::fields::{Field, Whole, schema, schema_number};
 use super::super::input::{Pairs, QueryOf};
 use super::super::problem::{Place, ProblemJson};
 use super::filter::FilterJson;
@@ -23,7 +23,7 @@ const LIMIT_MAX: u64 = LIST_JOBS_MAX as u64;
 /// The parameters of a list besides its conditions.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct PageQuery {
+pub(super) struct ListQuery {
     /// The default is due.
     #[param(inline)]
     order: Option<OrderJson>,
@@ -34,8 +34,7 @@ pub(super) struct PageQuery {
     #[param(schema_with = schema::<Cursor>, required = false)]
     cursor: Option<Field<Cursor>>,
     /// Shows the jobs' bodies, too.
-    #[param(value_type = Option<bool>)]
-    bodies: Option<Flag>,
+    bodies: Option<bool>,
 }
 
 /// The names of these parameters.
@@ -80,16 +79,16 @@ pub(super) struct CountJson {
     path = "/v1/jobs",
     operation_id = "list_jobs",
     tag = "jobs",
-    params(FilterJson, PageQuery),
+    params(FilterJson, ListQuery),
     responses(
         (status = 200, description = "A page of jobs", body = JobsJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn list(caller: Caller, mut query: Pairs) -> Answer {
-    let page: PageQuery = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
+    let page: ListQuery = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
     let filter: FilterJson = query.read(Place::Parameter)?;
-    let bodies = page.bodies.unwrap_or_default().0;
+    let bodies = page.bodies.unwrap_or_default();
     let mut list = List {
         filter: filter.filter().map_err(|problem| problem.elsewhere(Place::Parameter))?,
         order: match page.order.unwrap_or_default() {
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_parameters_of_a_page_are_those_of_its_type() {
-        let documented = PageQuery::into_params(|| None);
+        let documented = ListQuery::into_params(|| None);
         let names: Vec<String> = documented.into_iter().map(|parameter| parameter.name).collect();
         assert_eq!(names, PAGE_PARAMETERS);
     }

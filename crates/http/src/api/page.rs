@@ -4,9 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
-use super::super::fields::{Field, Form, Text};
-use super::super::problem::Problem;
+use super::super::fields::{Field, Form, Text, Whole, schema, schema_limit};
+use super::super::problem::{Place, Problem};
 
 /// The bytes of a cursor that stand for the conditions of its list.
 const MARK_BYTES: usize = 6;
@@ -28,6 +30,55 @@ impl Text for Cursor {
 
     fn of_text(text: &str) -> Result<Bytes, CursorError> {
         URL_SAFE_NO_PAD.decode(text).map(Bytes::from).map_err(|_| CursorError)
+    }
+}
+
+/// The page that a query asks for, of a list without conditions.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PageQuery<const MAX: u64, const DEFAULT: u32> {
+    /// At most this many elements.
+    #[param(schema_with = schema_limit::<MAX, DEFAULT>, required = false)]
+    limit: Option<Whole<1, MAX>>,
+    /// The cursor of the page before.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
+}
+
+impl<const MAX: u64, const DEFAULT: u32> PageQuery<MAX, DEFAULT> {
+    /// At most how many elements.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit.map_or(DEFAULT, Whole::narrow)
+    }
+
+    /// Where the page begins in this list: see [`Conditions::open`].
+    ///
+    /// # Errors
+    ///
+    /// If the cursor is not one of this list.
+    pub(super) fn after(self, list: &Conditions) -> Result<Bytes, Problem> {
+        list.open(self.cursor).map_err(|problem| problem.elsewhere(Place::Parameter))
+    }
+
+    /// The page of a list that is complete in memory, and the next cursor. A cursor is the name of an element, as `name` makes it;
+    /// the list is in the order of these names.
+    ///
+    /// # Errors
+    ///
+    /// If the cursor is not one of this list.
+    pub(super) fn of<T>(
+        self,
+        list: &Conditions,
+        all: Vec<T>,
+        name: impl Fn(&T) -> Vec<u8>,
+    ) -> Result<(Vec<T>, Option<String>), Problem> {
+        let limit = usize::try_from(self.limit()).unwrap_or(usize::MAX);
+        let after = self.after(list)?;
+        let mut rest = all.into_iter().skip_while(|one| !after.is_empty() && name(one) <= after).peekable();
+        let page: Vec<T> = rest.by_ref().take(limit).collect();
+        let end = page.last().filter(|_| rest.peek().is_some()).map(name).unwrap_or_default();
+        Ok((page, list.cursor(&end)))
     }
 }
 
@@ -60,27 +111,6 @@ impl Conditions {
     pub(super) fn cursor(&self, end: &[u8]) -> Option<String> {
         (!end.is_empty()).then(|| URL_SAFE_NO_PAD.encode([&self.0, end].concat()))
     }
-
-    /// A page of a list that is complete in memory: the elements after the cursor, which names an element as `name` does, and the
-    /// next cursor.
-    ///
-    /// # Errors
-    ///
-    /// If the cursor is not one of this list.
-    pub(super) fn page<T>(
-        &self,
-        all: Vec<T>,
-        name: impl Fn(&T) -> Vec<u8>,
-        cursor: Option<Field<Cursor>>,
-        limit: u32,
-    ) -> Result<(Vec<T>, Option<String>), Problem> {
-        let after = self.open(cursor)?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut rest = all.into_iter().skip_while(|one| !after.is_empty() && name(one) <= after).peekable();
-        let page: Vec<T> = rest.by_ref().take(limit).collect();
-        let end = page.last().filter(|_| rest.peek().is_some()).map(name).unwrap_or_default();
-        Ok((page, self.cursor(&end)))
-    }
 }
 
 #[cfg(test)]
@@ -94,7 +124,8 @@ mod tests {
         loop {
             let all: Vec<u8> = (1..=7).collect();
             let read = cursor.as_deref().map(|text| Field(Cursor::of_text(text).expect("a cursor")));
-            let (page, next) = conditions.page(all, |one| vec![*one], read, 3).expect("a page");
+            let query = PageQuery::<3, 3> { limit: None, cursor: read };
+            let (page, next) = query.of(&conditions, all, |one| vec![*one]).expect("a page");
             seen.extend(page);
             cursor = next;
             if cursor.is_none() {

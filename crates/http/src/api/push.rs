@@ -107,8 +107,7 @@ pub(super) struct OutcomesJson {
 /// The jobs of a request.
 enum Brought {
     One(NewJob),
-    /// Each may be malformed without stopping the others.
-    Many(Vec<Result<NewJob, Problem>>),
+    Many(Jobs),
 }
 
 /// Push jobs
@@ -164,12 +163,10 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     let bytes_max = JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
     let bytes = input::read(body, bytes_max, &connection).await?;
     if is_lines {
-        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        return many(lines.filter(|line| !line.is_empty())).map(Brought::Many);
+        return Jobs::of_lines(&bytes).map(Brought::Many);
     }
     if is_json && bytes.trim_ascii_start().starts_with(b"[") {
-        let Elements(elements) = input::of_json(&bytes)?;
-        return many(elements.iter().map(|element| element.get().as_bytes())).map(Brought::Many);
+        return input::of_json(&bytes).map(Brought::Many);
     }
     if is_json {
         return input::of_json::<NewJobJson<'_>>(&bytes)?.job().map(Brought::One);
@@ -182,50 +179,59 @@ fn options(headers: &HeaderMap) -> impl Iterator<Item = &HeaderName> {
     headers.keys().filter(|name| name.as_str().starts_with(OPTION_PREFIX))
 }
 
-/// The elements of a list; not more than a request may have, however long the list is.
-struct Elements<'a>(Vec<&'a RawValue>);
+/// The jobs of a list. Each is read alone: one may be malformed without stopping the others.
+#[derive(Default)]
+struct Jobs(Vec<Result<NewJob, Problem>>);
 
-impl<'de> Deserialize<'de> for Elements<'de> {
+impl Jobs {
+    /// Reads the next element.
+    ///
+    /// # Errors
+    ///
+    /// If there are more than a request may have.
+    fn add(&mut self, element: &[u8]) -> Result<(), String> {
+        let index = self.0.len();
+        if index == JOBS_MAX {
+            return Err(format!("a request has at most {JOBS_MAX} jobs: send the others in another request"));
+        }
+        let job = input::of_json::<NewJobJson<'_>>(element).and_then(NewJobJson::job);
+        self.0.push(job.map_err(|problem| problem.of_element(index)));
+        Ok(())
+    }
+
+    /// The jobs of a text with one per line; empty lines are skipped.
+    fn of_lines(text: &[u8]) -> Result<Self, Problem> {
+        let mut jobs = Self::default();
+        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        for line in lines.filter(|line| !line.is_empty()) {
+            jobs.add(line).map_err(Problem::malformed)?;
+        }
+        Ok(jobs)
+    }
+}
+
+impl<'de> Deserialize<'de> for Jobs {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct OfElements;
+        struct OfList;
 
-        impl<'de> Visitor<'de> for OfElements {
-            type Value = Elements<'de>;
+        impl<'de> Visitor<'de> for OfList {
+            type Value = Jobs;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of jobs")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Elements<'de>, A::Error> {
-                let mut elements = Vec::new();
-                while let Some(element) = list.next_element()? {
-                    if elements.len() == JOBS_MAX {
-                        return Err(A::Error::custom(too_many()));
-                    }
-                    elements.push(element);
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Jobs, A::Error> {
+                let mut jobs = Jobs::default();
+                while let Some(element) = list.next_element::<&RawValue>()? {
+                    jobs.add(element.get().as_bytes()).map_err(A::Error::custom)?;
                 }
-                Ok(Elements(elements))
+                Ok(jobs)
             }
         }
 
-        source.deserialize_seq(OfElements)
+        source.deserialize_seq(OfList)
     }
-}
-
-fn too_many() -> String {
-    format!("a request has at most {JOBS_MAX} jobs: send the others in another request")
-}
-
-fn many<'a>(elements: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Result<NewJob, Problem>>, Problem> {
-    let mut jobs = Vec::new();
-    for (index, element) in elements.enumerate() {
-        if index == JOBS_MAX {
-            return Err(Problem::malformed(too_many()));
-        }
-        let job = input::of_json::<NewJobJson<'_>>(element).and_then(NewJobJson::job);
-        jobs.push(job.map_err(|problem| problem.of_element(index)));
-    }
-    Ok(jobs)
 }
 
 /// A job whose body is that of the request, and whose fields stand in the query and in headers.
@@ -285,7 +291,7 @@ fn looks_like_json(body: &[u8]) -> bool {
 async fn push_all(
     caller: &Caller,
     topic: &TopicName,
-    jobs: Vec<Result<NewJob, Problem>>,
+    Jobs(jobs): Jobs,
     key: Option<NonZeroU128>,
 ) -> Result<Vec<OutcomeJson>, Problem> {
     let body_bytes_max = caller.body_bytes_max();
@@ -489,13 +495,13 @@ mod tests {
     fn each_element_of_a_list_is_read_alone() {
         let lines: [&[u8]; 4] =
             [br#"{"body":"a"}"#, br#"{"delay":"soon"}"#, b"{", br#"{"delay":"1s","delay_ms":1}"#];
-        let jobs = many(lines.into_iter()).expect("they are few");
+        let Jobs(jobs) = Jobs::of_lines(&lines.join(&b'\n')).expect("they are few");
         assert_eq!(jobs[0].as_ref().map(|job| &job.body[..]), Ok(&b"a"[..]));
         for (index, pointer) in [(1, "/1/delay"), (2, "/2"), (3, "/3/delay_ms")] {
             let refused = jobs[index].as_ref().expect_err("no job").json();
             assert_eq!(refused.errors[0].pointer.as_deref(), Some(pointer));
         }
-        assert!(many(std::iter::repeat_n(&b"{}"[..], JOBS_MAX + 1)).is_err());
+        assert!(Jobs::of_lines(&b"{}\n".repeat(JOBS_MAX + 1)).is_err());
     }
 
     #[test]

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Flag, Whole, schema, schema_number};
+use super::super::fields::{Whole, schema_number};
 use super::super::input::{JsonBody, MaybeJson, Number, Part, QueryOf};
-use super::super::problem::{Place, ProblemJson};
-use super::page::{Conditions, Cursor};
+use super::super::problem::ProblemJson;
+use super::page::{Conditions, PageQuery};
 use super::{Answer, done, ok};
 use adjourn_json::{ClusterJson, ConnectionJson, StatsJson};
 use adjourn_protocol::{ClusterReport, ConnectionList, Request, StatsReport};
@@ -36,19 +36,7 @@ pub(super) struct TransferJson {
 const NODE_MAX: u64 = i64::MAX as u64;
 
 /// Which connections.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ConnectionsQuery {
-    /// At most this many. The default is 256.
-    #[param(schema_with = schema_number::<1, LIMIT_MAX>, required = false)]
-    limit: Option<Whole<1, LIMIT_MAX>>,
-    /// The cursor of the page before.
-    #[param(schema_with = schema::<Cursor>, required = false)]
-    cursor: Option<Field<Cursor>>,
-}
-
-const LIMIT_MAX: u64 = CONNECTIONS_LISTED_MAX as u64;
+type ConnectionsQuery = PageQuery<{ CONNECTIONS_LISTED_MAX as u64 }, CONNECTIONS_LISTED_MAX>;
 
 /// How a connection is closed.
 #[derive(Deserialize, IntoParams)]
@@ -56,8 +44,7 @@ const LIMIT_MAX: u64 = CONNECTIONS_LISTED_MAX as u64;
 #[into_params(parameter_in = Query)]
 pub(super) struct DisconnectQuery {
     /// Ends its session, too: its leases are given back at once.
-    #[param(value_type = Option<bool>)]
-    end_session: Option<Flag>,
+    end_session: Option<bool>,
 }
 
 /// A page of connected clients.
@@ -168,9 +155,9 @@ pub(super) async fn transfer(
 )]
 pub(super) async fn connections(caller: Caller, QueryOf(asked): QueryOf<ConnectionsQuery>) -> Answer {
     let conditions = Conditions::of(b"connections");
-    let after = conditions.open(asked.cursor).map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let connections_max = asked.limit();
+    let after = asked.after(&conditions)?;
     let after = after.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
-    let connections_max = asked.limit.map_or(CONNECTIONS_LISTED_MAX, Whole::narrow);
     let page: ConnectionList = caller.ask(Request::Connections { after, connections_max }).await?;
     let last = page.connections.last().filter(|_| page.has_more).map(|last| last.connection.to_be_bytes());
     let cursor = last.and_then(|last| conditions.cursor(&last));
@@ -194,6 +181,6 @@ pub(super) async fn disconnect(
     Part(Number(connection)): Part<Number>,
     QueryOf(how): QueryOf<DisconnectQuery>,
 ) -> Answer {
-    let ends_session = how.end_session.is_some_and(|ends| ends.0);
+    let ends_session = how.end_session.unwrap_or_default();
     done(&caller, Request::Disconnect { connection, ends_session }).await
 }

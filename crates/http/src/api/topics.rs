@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Whole, schema, schema_number};
+use super::super::fields::{Whole, not_both, schema_number};
 use super::super::input::{JsonBody, MaybeJson, Part, QueryOf};
-use super::super::problem::{Place, Problem, ProblemJson};
+use super::super::problem::{Problem, ProblemJson};
 use super::list::CountJson;
-use super::page::{Conditions, Cursor};
+use super::page::{Conditions, PageQuery};
 use super::{Answer, done, ok};
 use adjourn_json::{JobJson, SettingError, SettingsJson, TopicJson, TopicSettingsJson, setting_of_json};
 use adjourn_protocol::{JobReport, Kicked, Request, TopicReport, TopicSet, TopicSettings};
@@ -19,20 +19,7 @@ use adjourn_types::limits::KICK_JOBS_MAX;
 use adjourn_types::{PolicyChange, TopicName};
 
 /// Which topics.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct TopicsQuery {
-    /// At most this many topics. The default is 1000.
-    #[param(schema_with = schema_number::<1, TOPICS_MAX>, required = false)]
-    limit: Option<Whole<1, TOPICS_MAX>>,
-    /// The cursor of the page before.
-    #[param(schema_with = schema::<Cursor>, required = false)]
-    cursor: Option<Field<Cursor>>,
-}
-
-const TOPICS_MAX: u64 = 10_000;
-const TOPICS_DEFAULT: u32 = 1000;
+type TopicsQuery = PageQuery<10_000, 1000>;
 
 /// A page of topics.
 #[derive(Serialize, ToSchema)]
@@ -84,10 +71,8 @@ const KICK_MAX: u64 = KICK_JOBS_MAX as u64;
 )]
 pub(super) async fn topics(caller: Caller, QueryOf(query): QueryOf<TopicsQuery>) -> Answer {
     let topics: Vec<TopicReport> = caller.ask(Request::Topics).await?;
-    let limit = query.limit.map_or(TOPICS_DEFAULT, Whole::narrow);
     let name = |topic: &TopicReport| topic.topic.as_str().as_bytes().to_vec();
-    let page = Conditions::of(b"topics").page(topics, name, query.cursor, limit);
-    let (topics, cursor) = page.map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let (topics, cursor) = query.of(&Conditions::of(b"topics"), topics, name)?;
     ok(&TopicsJson { topics: topics.iter().map(TopicJson::of).collect(), cursor })
 }
 
@@ -230,8 +215,7 @@ impl SettingsChange {
         let mut all = PolicyChange::default();
         let twice = self.0.keys().find(|name| self.0.contains_key(&format!("{name}_ms")));
         if let Some(name) = twice {
-            let detail = format!("give {name} or {name}_ms, not both");
-            return Err(Problem::at_pointer(&format!("/{name}_ms"), detail));
+            return Err(not_both(name));
         }
         for (name, value) in self.0 {
             let change = setting_of_json(&name, &value);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -24,6 +23,7 @@ use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
 use super::php_body::PhpBody;
 use super::{Failure, look, push_one, topic_of};
+use adjourn_call_backs::php_time::{self, FAILED_FIELD, TIME_FIELD, TIME_FORMAT};
 use adjourn_protocol::{Changed, ErrorCode, JobRef, JobReport, NewJob, Request, TopicSettings};
 use adjourn_server::{Accepted, wall};
 use adjourn_types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID};
@@ -35,13 +35,6 @@ const LENGTH_DIGITS: usize = 4;
 const MESSAGE_BYTES_MAX: usize = 9999;
 /// A connection without requests for this time is closed.
 const SILENCE_MAX: Duration = Duration::from_mins(5);
-/// The format of PHP's `date` and `strtotime`.
-const TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S";
-/// The field of a body with the time of the next call.
-const NOTIFY_TIME: &str = "notify_time";
-/// The field of a body with the number of calls that failed.
-const FAILED: &str = "exp_notify_nums";
-
 /// The data of a reply that shows none.
 const NO_DATA: &str = "[]";
 
@@ -177,7 +170,7 @@ impl Producer {
             return Err(Failure::Impossible("a delay is at most ten years".to_owned()));
         }
         let mut fields = body_of(asked.body.as_deref())?;
-        fields.set(NOTIFY_TIME, &self.shown(due).into());
+        fields.set(TIME_FIELD, &self.shown(due).into());
         if !fields.has("dq_set_time") {
             fields.set("dq_set_time", &self.shown(now).into());
         }
@@ -218,8 +211,8 @@ impl Producer {
         let is_held = job.state == Some(JobState::Reserved);
         let failed = job.attempts.saturating_sub(is_held.into());
         if failed > 0 {
-            body.set(NOTIFY_TIME, &self.shown(job.due).into());
-            body.set(FAILED, &failed.into());
+            body.set(TIME_FIELD, &self.shown(job.due).into());
+            body.set(FAILED_FIELD, &failed.into());
         }
         body
     }
@@ -251,8 +244,7 @@ impl Producer {
     }
 
     fn shown(&self, time: Millis) -> String {
-        let time = i64::try_from(time.0).ok().and_then(|millis| Timestamp::from_millisecond(millis).ok());
-        time.unwrap_or(Timestamp::MAX).to_zoned(self.zone.clone()).strftime(TIME_FORMAT).to_string()
+        php_time::text(time, &self.zone)
     }
 }
 
