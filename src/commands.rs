@@ -6,6 +6,7 @@ use super::clients::{self, ConnectionsArgs, DisconnectArgs};
 use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use crate::jobs::bulk::{self, MoveArgs};
+use crate::jobs::edit::{self, EditArgs};
 use crate::jobs::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
 use crate::jobs::list::{self, CountArgs, ListArgs};
 use crate::jobs::push::{self, PushArgs};
@@ -35,6 +36,8 @@ pub(super) enum ClientCommand {
     Delete(Box<DeleteArgs>),
     /// Change the due time of a job, or of all jobs that match a filter
     Reschedule(Box<RescheduleArgs>),
+    /// Change the body, priority or other parts of a job
+    Edit(Box<EditArgs>),
     /// Make a delayed job ready at once, or all that match a filter
     RunNow(Box<RunNowArgs>),
     /// Make a buried job ready, or all that match a filter
@@ -81,6 +84,7 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Get(args) => job::get(args),
         ClientCommand::Delete(args) => job::delete(*args),
         ClientCommand::Reschedule(args) => job::reschedule(*args),
+        ClientCommand::Edit(args) => edit::run(*args),
         ClientCommand::RunNow(args) => job::run_now(*args),
         ClientCommand::Kick(args) => job::kick(*args),
         ClientCommand::Move(args) => bulk::move_jobs(&args),

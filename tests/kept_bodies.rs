@@ -62,7 +62,7 @@ pub(crate) fn peek(engine: &Engine, topic: TopicId, store: &mut KeptBodies) -> O
     loop {
         let Ok(found) = engine.peek(&mut listing, &mut 3, store);
         match found {
-            Listed::Job(view) => return Some(view),
+            Listed::Job(view) => return Some(*view),
             Listed::End { .. } => return None,
             Listed::NotYet => {}
         }

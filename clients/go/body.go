@@ -42,7 +42,7 @@ func encodeBody(codec Codec, body any) ([]byte, string, error) {
 		return []byte(body), typeText, nil
 	case json.RawMessage:
 		return body, typeJSON, nil
-	case NewJob, *NewJob, []NewJob, PushOption, []PushOption:
+	case NewJob, *NewJob, []NewJob, EditOption, []PushOption, []EditOption:
 		return nil, "", usage("a %T is no body: use PushBatch for a NewJob, and give options after the body", body)
 	}
 	encoded, err := codec.Marshal(body)

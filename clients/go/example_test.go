@@ -210,6 +210,25 @@ func ExampleClient_SetTopic_callBack() {
 	// Output: https://shop.example.com/due/{key} 10s
 }
 
+func ExampleClient_Edit() {
+	ctx := context.Background()
+	q, _ := connect()
+	defer q.Close()
+	order := adjourn.ByKey("reminders", "order-17")
+	if _, err := q.Push(ctx, "reminders", "call ann", adjourn.Delay(time.Hour), adjourn.Key("order-17"), adjourn.Attempts(3)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := q.Edit(ctx, order, adjourn.Body("call bob"), adjourn.Priority(1), adjourn.WithoutAttempts()); err != nil {
+		log.Fatal(err)
+	}
+	job, err := q.Get(ctx, order)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.State, string(job.Body), job.Priority, job.AttemptsMax)
+	// Output: delayed call bob 1 25
+}
+
 func ExampleClient_PushOnce() {
 	ctx := context.Background()
 	q, _ := connect()

@@ -55,6 +55,7 @@ type JobInfo struct {
 	PushedAt        time.Time
 	ReservedFirstAt time.Time
 	ReservedLastAt  time.Time
+	EditedAt        time.Time
 	// HeldBy is the session that got the last lease.
 	HeldBy uint64
 	// Reason is the last one given with a release or a bury.
@@ -70,7 +71,7 @@ func infoOf(j *wire.Shown, past *wire.Past) *JobInfo {
 		Priority: j.Priority, Attempts: j.Attempts, Due: wallTime(j.DueMs), TTR: millis(uint64(j.TtrMs)),
 		LeaseLeft: millis(uint64(j.TtrLeftMs)), Body: j.Body, BodyBytes: len(j.Body), Attributes: attributesOf(&j.Attributes),
 		PushedAt: wallTime(past.PushedMs), ReservedFirstAt: wallTime(past.ReservedFirstMs), ReservedLastAt: wallTime(past.ReservedLastMs),
-		HeldBy: past.HeldBy, Reason: past.Reason,
+		EditedAt: wallTime(past.EditedMs), HeldBy: past.HeldBy, Reason: past.Reason,
 	}
 }
 
@@ -114,7 +115,7 @@ func (q *Client) Delete(ctx context.Context, job JobRef) (Change, error) {
 	return q.change(ctx, job, &wire.Delete{Ref: job.ref})
 }
 
-// RescheduleOption is an option of [Client.Reschedule] and [Client.RescheduleAt].
+// RescheduleOption is an option of [Client.Reschedule], [Client.RescheduleAt] and [Client.Edit].
 type RescheduleOption struct{ ifVersion uint64 }
 
 // IfVersion changes the job only if it still has this version, which [JobInfo] and [Change] show. Otherwise the error is

@@ -25,6 +25,8 @@ type NewJob struct {
 	TTR time.Duration
 	Attributes
 	err error
+	// parts are those that options have set, of the parts that [Client.Edit] can change.
+	parts uint16
 }
 
 // SetHeader sets a header, in place of one with the same name.
@@ -33,17 +35,27 @@ func (j *NewJob) SetHeader(name, value string) { j.setHeader(name, value) }
 // PushOption sets a field of a [NewJob].
 type PushOption func(*NewJob)
 
+// part is an option for a part of a job that [Client.Edit] can change, too.
+func part(bit uint16, set func(j *NewJob)) PushOption {
+	return func(j *NewJob) {
+		set(j)
+		j.parts |= bit
+	}
+}
+
 // Delay makes the job due after d, which the queue counts in elapsed time.
-func Delay(d time.Duration) PushOption { return func(j *NewJob) { j.Delay = d } }
+func Delay(d time.Duration) PushOption {
+	return part(wire.EditedDue, func(j *NewJob) { j.Delay = d })
+}
 
 // At makes the job due at t on the wall clock. The zero time is refused.
 func At(t time.Time) PushOption {
-	return func(j *NewJob) {
+	return part(wire.EditedDue, func(j *NewJob) {
 		j.At = t
 		if t.IsZero() {
 			j.err = usage("At is the zero time")
 		}
-	}
+	})
 }
 
 // Key gives the job an id of the caller's own.
@@ -60,32 +72,44 @@ func Key(key string) PushOption {
 func OnExisting(what IfExists) PushOption { return func(j *NewJob) { j.IfExists = what } }
 
 // Priority: lower numbers come first.
-func Priority(p uint32) PushOption { return func(j *NewJob) { j.Priority = &p } }
+func Priority(p uint32) PushOption {
+	return part(wire.EditedPriority, func(j *NewJob) { j.Priority = &p })
+}
 
 // TTR is how long a consumer may hold the job before its lease ends.
-func TTR(d time.Duration) PushOption { return func(j *NewJob) { j.TTR = d } }
+func TTR(d time.Duration) PushOption {
+	return part(wire.EditedTtr, func(j *NewJob) { j.TTR = d })
+}
 
 // Attempts buries the job after max failed ones.
-func Attempts(max uint32) PushOption { return func(j *NewJob) { j.AttemptsMax = max } }
+func Attempts(max uint32) PushOption {
+	return part(wire.EditedAttemptsMax, func(j *NewJob) { j.AttemptsMax = max })
+}
 
 // RetryBackoff is how long the job waits after a failed attempt.
-func RetryBackoff(b *Backoff) PushOption { return func(j *NewJob) { j.Backoff = b } }
+func RetryBackoff(b *Backoff) PushOption {
+	return part(wire.EditedBackoff, func(j *NewJob) { j.Backoff = b })
+}
 
 // ExpiresAfter drops the job after d, unless it is reserved then.
-func ExpiresAfter(d time.Duration) PushOption { return func(j *NewJob) { j.ExpiresAfter = d } }
+func ExpiresAfter(d time.Duration) PushOption {
+	return part(wire.EditedExpires, func(j *NewJob) { j.ExpiresAfter = d })
+}
 
 // ExpiresAt drops the job at t, unless it is reserved then. The zero time is refused.
 func ExpiresAt(t time.Time) PushOption {
-	return func(j *NewJob) {
+	return part(wire.EditedExpires, func(j *NewJob) {
 		j.ExpiresAt = t
 		if t.IsZero() {
 			j.err = usage("ExpiresAt is the zero time")
 		}
-	}
+	})
 }
 
 // Remember keeps the job under its key for d after it was finished, so that a repeated push finds it.
-func Remember(d time.Duration) PushOption { return func(j *NewJob) { j.Retention = d } }
+func Remember(d time.Duration) PushOption {
+	return part(wire.EditedDedupeRetention, func(j *NewJob) { j.Retention = d })
+}
 
 // PostponeMax bounds how long pushes with [Postpone] can put the job off.
 func PostponeMax(d time.Duration) PushOption { return func(j *NewJob) { j.PostponeMax = d } }

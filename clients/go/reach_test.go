@@ -151,6 +151,9 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 	"RESCHEDULE": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
 		q.Reschedule(ctx, adjourn.ByID(1), time.Hour)
 	},
+	"EDIT": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.Edit(ctx, adjourn.ByID(1), adjourn.Priority(1))
+	},
 	"RUN_NOW":   func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.RunNow(ctx, adjourn.ByID(1)) },
 	"KICK":      func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Kick(ctx, adjourn.ByID(1)) },
 	"PEEK":      func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Peek(ctx, "t") },

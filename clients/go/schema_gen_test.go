@@ -34,6 +34,7 @@ var schemaRequests = []named{
 	{"LIST", 71, ""},
 	{"COUNT", 72, ""},
 	{"BULK", 73, ""},
+	{"EDIT", 74, ""},
 	{"PAUSE", 80, ""},
 	{"RESUME", 81, ""},
 	{"TOPICS", 82, ""},

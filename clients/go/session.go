@@ -205,17 +205,18 @@ func (s *session) clearLine() {
 
 // check refuses what the server would refuse for its size, or because there is no session.
 func (s *session) check(req wire.Message) error {
-	w := s.welcome
 	switch m := req.(type) {
 	case *wire.Push:
 		for i := range m.Jobs {
-			if size := len(m.Jobs[i].Body); size > int(w.BodyBytesMax) {
-				return usage("a body of %d bytes: the server takes at most %d", size, w.BodyBytesMax)
+			if err := s.checkBody(m.Jobs[i].Body); err != nil {
+				return err
 			}
 		}
 		if len(m.Jobs) > s.pushJobsMax() {
 			return usage("%d jobs in one push: the server takes at most %d", len(m.Jobs), s.pushJobsMax())
 		}
+	case *wire.Edit:
+		return s.checkBody(m.Body)
 	case *wire.Reserve, *wire.Subscribe, *wire.Leases:
 		if s.cfg.withoutSession {
 			return usage("this client has no session: leave out WithoutSession to reserve jobs")
@@ -224,6 +225,13 @@ func (s *session) check(req wire.Message) error {
 		if n := items(req); n > s.leasesMax() {
 			return usage("%d leases: the server takes at most %d", n, s.leasesMax())
 		}
+	}
+	return nil
+}
+
+func (s *session) checkBody(body []byte) error {
+	if max := s.welcome.BodyBytesMax; len(body) > int(max) {
+		return usage("a body of %d bytes: the server takes at most %d", len(body), max)
 	}
 	return nil
 }

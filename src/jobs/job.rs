@@ -128,8 +128,9 @@ struct NamedArgs {
     server: ServerArgs,
 }
 
+/// A job.
 #[derive(Debug, Args)]
-struct JobArgs {
+pub(super) struct JobArgs {
     /// The job's id as `adjourn push` prints it, or the topic of its key
     #[arg(value_name = "ID|TOPIC")]
     job: String,
@@ -234,7 +235,8 @@ impl JobArgs {
         Ok((server, named))
     }
 
-    fn change<F>(self, request: F) -> Result<(), Failure>
+    /// Changes the job, and prints the result.
+    pub(super) fn change<F>(self, request: F) -> Result<(), Failure>
     where
         F: AsyncFnOnce(&Client, JobRef) -> Result<Changed, ClientError>,
     {

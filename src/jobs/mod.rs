@@ -1,6 +1,7 @@
 //! The commands about jobs: one of them, those that a filter selects, and those under a lease.
 
 pub(crate) mod bulk;
+pub(crate) mod edit;
 pub(crate) mod filter;
 pub(crate) mod job;
 pub(crate) mod list;

@@ -329,6 +329,32 @@ fn a_key_finds_its_job() {
 }
 
 #[test]
+fn parts_of_a_job_are_edited() {
+    let rig = Rig::start();
+    let push =
+        ["orders", "1", "--key", "order-17", "--delay", "2h", "--header", "a=1", "--attempts-max", "3"];
+    let id = rig.push(&push).to_string();
+    let edited = rig.json(&["edit", "orders", "order-17", "--body", "2", "--priority", "7", "--ttr", "5m"]);
+    assert_eq!(
+        (&edited["id"], &edited["state"]),
+        (&json!(id.parse::<u64>().expect("an id")), &json!("delayed"))
+    );
+    let job = rig.json(&["get", &id]);
+    assert_eq!((&job["body"], &job["priority"], &job["ttr_ms"]), (&json!("2"), &json!(7), &json!(300_000)));
+    assert_eq!((&job["headers"], &job["attempts_max"]), (&json!({"a": "1"}), &json!(3)));
+    assert!(job["edited"].is_string());
+    rig.ok(&["edit", &id, "--header", "b=2", "--unset", "attempts-max", "--at", "2100-01-01T00:00:00Z"]);
+    let job = rig.json(&["get", &id]);
+    assert_eq!((&job["headers"], &job["attempts_max"]), (&json!({"b": "2"}), &json!(25)));
+    assert_eq!((&job["due"], &job["body"]), (&json!("2100-01-01T00:00:00.000Z"), &json!("2")));
+    rig.fails(&["edit", &id], 2, "say what changes, for example: --priority 1");
+    rig.fails(&["edit", "999999", "--priority", "1"], 3, "NOT_FOUND");
+    rig.json(&["run-now", &id]);
+    rig.lease("orders");
+    rig.fails(&["edit", &id, "--priority", "1"], 1, "RESERVED");
+}
+
+#[test]
 fn leases_are_settled_from_other_processes() {
     let rig = Rig::start();
     let id = rig.push(&["work", "body"]).to_string();

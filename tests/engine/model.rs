@@ -4,6 +4,7 @@
 mod bulk;
 mod commands;
 pub(crate) mod drawn;
+mod edits;
 mod naive;
 mod policies;
 mod pushes;
@@ -16,7 +17,7 @@ use adjourn_engine::{
 };
 use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{
-    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Key, Millis, SessionId, SessionSecret, TopicId, When,
+    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
 };
 use proptest::prelude::*;
 
@@ -50,8 +51,7 @@ impl Both {
         self.compare_what_is_due(stamp);
         self.known.last_job = self.model.last_job;
         self.known.offset = self.model.offset;
-        let keys = self.model.jobs.iter().map(|job| (JobId(job.id), job.key.clone()));
-        self.known.keys = keys.collect();
+        self.known.records = self.model.jobs.iter().map(|job| (JobId(job.id), job.record())).collect();
         self.known.versions =
             self.model.versions.iter().map(|(id, (version, _))| (JobId(*id), *version)).collect();
         self.known.wall = self.model.wall(stamp);
@@ -132,10 +132,10 @@ impl Both {
             let Ok(found) = self.engine.job(&select, &mut self.bodies);
             assert_eq!(found.map(|view| view.id.0), self.model.select(&select).ok());
         }
-        for key in KEYS.into_iter().filter(|key| Key::is_id(key)) {
+        for key in KEYS {
             for topics in [&TOPICS[..], &TOPICS[..1]] {
                 let is_seen = |topic: &TopicView<'_>| topics.contains(&topic.name.as_str());
-                let found = self.engine.job_with_id(key, is_seen).map(|job| job.0);
+                let found = self.engine.oldest_with_key(key, is_seen).map(|job| job.0);
                 assert_eq!(found, self.model.oldest(key, topics));
             }
         }

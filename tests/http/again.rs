@@ -97,6 +97,39 @@ fn each_token_has_keys_of_its_own() {
 }
 
 #[test]
+fn parts_of_a_job_change() {
+    let site = Site::with(|_| {});
+    let mut web = site.web();
+    let job = json!({"body": "text", "key": "k", "delay": "1h", "headers": {"a": "1"}, "attempts_max": 3});
+    let id = web.post("/v1/topics/orders/jobs", &job).json()["id"].clone();
+    let path = format!("/v1/jobs/{id}");
+    let changed = web.ask("PATCH", &path, Some(&json!({"body": {"order": 17}, "attempts_max": null})));
+    assert_eq!((changed.status, &changed.json()["state"]), (200, &json!("delayed")));
+    let shown = web.get(&path).json();
+    assert_eq!((&shown["body"], &shown["attempts_max"]), (&json!({"order": 17}), &Value::Null));
+    assert_eq!(shown["headers"], json!({"a": "1", "content-type": "application/json"}));
+    let by_key = "/v1/topics/orders/keys/k";
+    assert_eq!(web.ask("PATCH", by_key, Some(&json!({"headers": {"b": "2"}, "priority": 1}))).status, 200);
+    let shown = web.get(by_key);
+    let tag = shown.header("etag").expect("a tag").to_owned();
+    let shown = shown.json();
+    assert_eq!((&shown["body"], &shown["priority"]), (&json!({"order": 17}), &json!(1)));
+    assert_eq!(
+        shown["headers"],
+        json!({"b": "2", "content-type": "application/json"}),
+        "the type is the body's"
+    );
+    let edit = |web: &mut Web| {
+        let headers = format!("Content-Type: application/json\r\nIf-Match: {tag}\r\n");
+        web.ask_with("PATCH", by_key, &headers, br#"{"body": "text"}"#)
+    };
+    assert_eq!(edit(&mut web).status, 200);
+    let again = edit(&mut web);
+    assert_eq!((again.status, &again.json()["code"]), (412, &json!("CHANGED")));
+    assert_eq!(web.get(by_key).json()["headers"], json!({"b": "2"}));
+}
+
+#[test]
 fn a_job_is_rescheduled_only_if_nobody_changed_it() {
     let site = Site::new();
     let mut web = site.web();

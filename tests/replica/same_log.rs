@@ -157,12 +157,12 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         known.wall = plain.wall(stamp).0;
         known.offset = plain.clock_offset_ms();
         let youngest = known.last_job + 1;
-        let keys = (0..12).filter_map(|back| {
+        let records = (0..12).filter_map(|back| {
             let id = JobId(youngest.saturating_sub(back));
             let Ok(view) = plain.job(&JobSelect::Id(id), &mut bodies);
-            Some((id, bodies.read(view?.body).key.clone()))
+            Some((id, bodies.read(view?.body).clone()))
         });
-        known.keys = keys.collect();
+        known.records = records.collect();
         let entry = Entry { stamp, commands: known.commands(&step.actions, next_session) };
         let mut builder = EntryBuilder::default();
         entry.commands.iter().for_each(|command| builder.push(command));

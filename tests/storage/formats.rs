@@ -6,20 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, Entry, EntryBuilder, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, KeyedJob, NewJob,
+    Share, TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
 use adjourn_types::{
-    Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists, JobId, Lease,
-    Millis, RetryDefaults, SessionId, SessionSecret, When,
+    AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists,
+    JobId, Lease, Millis, RetryDefaults, SessionId, SessionSecret, When,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 27;
+const COMMANDS: usize = 28;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -234,6 +235,23 @@ fn of_one_job() -> Vec<Command<'static>> {
         Command::Reschedule { job: by_key, due: When::At(STAMP), version: Some(u64::MAX) },
         Command::RunNow { job: by_key },
         Command::Kick { job: by_id },
+        Command::Edit {
+            job: JobId::new(GROUP, 70_000),
+            edit: JobEdit {
+                due: Some(When::At(STAMP)),
+                priority: Some(7),
+                ttr_ms: Some(30_000),
+                record: Some(EditedRecord {
+                    before: 0xdead_beef,
+                    replaced: AttributeSet::HEADERS.and(AttributeSet::EXPIRES),
+                    key: Some(b"order 17"),
+                    attributes: &[9, 0, 8, 0, 0x60, 0xea, 0, 0, 0, 0, 0, 0],
+                    body: b"new",
+                }),
+            },
+            version: Some(u64::MAX),
+        },
+        Command::Edit { job: JobId(1), edit: JobEdit::default(), version: None },
     ]
 }
 
@@ -301,5 +319,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::TopicPolicy { .. } => 24,
         Command::PushIdempotent { .. } => 25,
         Command::RetryDefaults { .. } => 26,
+        Command::Edit { .. } => 27,
     }
 }

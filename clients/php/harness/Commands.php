@@ -27,6 +27,7 @@ use Adjourn\Error\WrongQueue;
 use Adjourn\Filter;
 use Adjourn\IfExists;
 use Adjourn\Job;
+use Adjourn\JobEdit;
 use Adjourn\JobRef;
 use Adjourn\JobReport;
 use Adjourn\JobState;
@@ -347,6 +348,11 @@ final class Commands
         return self::changed($this->client($c)->reschedule(self::ref($c), $delayMs, $at));
     }
 
+    private function do_edit(array $c): array
+    {
+        return self::changed($this->client($c)->edit(self::ref($c), self::edit($c)));
+    }
+
     private function do_kick_many(array $c): array
     {
         return ['jobs' => $this->client($c)->kickMany($c['topic'], $c['jobs_max'])];
@@ -551,8 +557,8 @@ final class Commands
     {
         return [
             'job' => U64::toString($job->id), 'topic' => $job->topic, 'key' => $job->key ?? '', 'state' => strtolower($job->state->name),
-            'attempts' => $job->attempts, 'priority' => $job->priority, 'body' => base64_encode($job->body), 'reason' => $job->reason ?? '',
-            'attributes' => (object) self::attributes($job->attributes),
+            'attempts' => $job->attempts, 'priority' => $job->priority, 'ttr_ms' => $job->ttrMs, 'body' => base64_encode($job->body),
+            'reason' => $job->reason ?? '', 'attributes' => (object) self::attributes($job->attributes),
         ];
     }
 
@@ -614,6 +620,29 @@ final class Commands
     private static function ref(array $c): JobRef
     {
         return isset($c['job']) ? JobRef::id(U64::parse($c['job'])) : JobRef::key($c['topic'], $c['key']);
+    }
+
+    /** A part that has no value is taken away. */
+    private static function edit(array $c): JobEdit
+    {
+        $attributes = Attributes::ofWire(FrameJson::attributesIn($c['attributes'] ?? []));
+        $expires = $attributes->expires;
+        $parts = [];
+        foreach ($c['edited'] as $part) {
+            $parts += match ($part) {
+                'due' => isset($c['at_ms']) ? ['at' => Time::at(U64::parse($c['at_ms']))] : ['delayMs' => U64::parse($c['delay_ms'])],
+                'priority' => ['priority' => $c['priority'] ?? null],
+                'ttr' => ['ttrMs' => $c['ttr_ms'] ?? null],
+                'body' => ['body' => base64_decode($c['body'])],
+                'headers' => ['headers' => $attributes->headers ?: null],
+                'expires' => $expires?->kind === PushFrames::DUE_KIND_AT ? ['expiresAt' => Time::at($expires->ms)] : ['expiresAfterMs' => $expires?->ms],
+                'attempts_max' => ['attemptsMax' => $attributes->attemptsMax],
+                'backoff' => ['backoff' => $attributes->backoff],
+                'dedupe_retention' => ['retentionMs' => $attributes->retentionMs],
+            };
+        }
+
+        return new JobEdit(...$parts, unset: array_keys($parts, null, true));
     }
 
     private static function reason(array $c): array

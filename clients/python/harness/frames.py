@@ -48,6 +48,7 @@ from adjourn.protocol.requests import (
     Credit,
     Delete,
     Disconnect,
+    Edit,
     Finish,
     Get,
     Goodbye,
@@ -611,6 +612,7 @@ def _listed_json(one: JobReport) -> Json:
         "pushed_ms": str(one.pushed_ms),
         "reserved_first_ms": str(one.reserved_first_ms),
         "reserved_last_ms": str(one.reserved_last_ms),
+        "edited_ms": str(one.edited_ms),
         "held_by": str(one.held_by),
         "reason": one.reason,
     }
@@ -633,6 +635,7 @@ def _listed_of(found: Json) -> JobReport:
     pushed_ms = int(found.get("pushed_ms", 0))
     reserved_first_ms = int(found.get("reserved_first_ms", 0))
     reserved_last_ms = int(found.get("reserved_last_ms", 0))
+    edited_ms = int(found.get("edited_ms", 0))
     held_by = int(found.get("held_by", 0))
     reason = found.get("reason", "")
     return JobReport(
@@ -652,6 +655,7 @@ def _listed_of(found: Json) -> JobReport:
         pushed_ms=pushed_ms,
         reserved_first_ms=reserved_first_ms,
         reserved_last_ms=reserved_last_ms,
+        edited_ms=edited_ms,
         held_by=held_by,
         reason=reason,
     )
@@ -1189,6 +1193,59 @@ def _bulk_of(found: Json) -> Bulk:
     return Bulk(jobs_max, BulkChange(change), due_ms, cursor, filter_, to)
 
 
+def _edit_json(one: Edit) -> Json:
+    return {
+        "due_ms": str(one.due_ms),
+        "priority": one.priority,
+        "ttr_ms": one.ttr_ms,
+        "edited": int(one.edits_due)
+        | bool(one.edits_priority) << 1
+        | bool(one.edits_ttr) << 2
+        | bool(one.edits_body) << 3
+        | bool(one.edits_headers) << 4
+        | bool(one.edits_expires) << 5
+        | bool(one.edits_attempts_max) << 6
+        | bool(one.edits_backoff) << 7
+        | bool(one.edits_dedupe_retention) << 8,
+        "due_kind": one.due_kind,
+        **ref_json(one.job),
+        "attributes": attributes_json(one.attributes),
+        "body": b64(one.body),
+        "if_version": str(one.if_version),
+    }
+
+
+def _edit_of(found: Json) -> Edit:
+    due_ms = int(found.get("due_ms", 0))
+    priority = int(found.get("priority", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    edited = int(found.get("edited", 0))
+    due_kind = int(found.get("due_kind", 0))
+    ref = ref_of(found)
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    if_version = int(found.get("if_version", 0))
+    return Edit(
+        due_ms,
+        priority,
+        ttr_ms,
+        bool(edited & 1),
+        bool(edited & 2),
+        bool(edited & 4),
+        bool(edited & 8),
+        bool(edited & 16),
+        bool(edited & 32),
+        bool(edited & 64),
+        bool(edited & 128),
+        bool(edited & 256),
+        DueKind(due_kind),
+        ref,
+        attributes,
+        body,
+        if_version,
+    )
+
+
 def _pause_json(one: Pause) -> Json:
     return {
         "topic": one.topic,
@@ -1546,6 +1603,7 @@ def _job_json(one: Job) -> Json:
         "pushed_ms": str(one.job.pushed_ms),
         "reserved_first_ms": str(one.job.reserved_first_ms),
         "reserved_last_ms": str(one.job.reserved_last_ms),
+        "edited_ms": str(one.job.edited_ms),
         "held_by": str(one.job.held_by),
         "reason": one.job.reason,
         "finished_ms": str(one.job.finished_ms),
@@ -1569,6 +1627,7 @@ def _job_of(found: Json) -> Job:
     pushed_ms = int(found.get("pushed_ms", 0))
     reserved_first_ms = int(found.get("reserved_first_ms", 0))
     reserved_last_ms = int(found.get("reserved_last_ms", 0))
+    edited_ms = int(found.get("edited_ms", 0))
     held_by = int(found.get("held_by", 0))
     reason = found.get("reason", "")
     finished_ms = int(found.get("finished_ms", 0))
@@ -1589,6 +1648,7 @@ def _job_of(found: Json) -> Job:
         pushed_ms=pushed_ms,
         reserved_first_ms=reserved_first_ms,
         reserved_last_ms=reserved_last_ms,
+        edited_ms=edited_ms,
         held_by=held_by,
         reason=reason,
         finished_ms=finished_ms,
@@ -1845,6 +1905,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "LIST": _list_json,
     "COUNT": _count_json,
     "BULK": _bulk_json,
+    "EDIT": _edit_json,
     "PAUSE": _pause_json,
     "RESUME": _resume_json,
     "TOPICS": _topics_json,
@@ -1914,6 +1975,7 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "LIST": _list_of,
     "COUNT": _count_of,
     "BULK": _bulk_of,
+    "EDIT": _edit_of,
     "PAUSE": _pause_of,
     "RESUME": _resume_of,
     "TOPICS": _topics_of,

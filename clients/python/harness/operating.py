@@ -41,6 +41,11 @@ class Operating:
         changed = await queue.reschedule(**job_ref(command), **_due(command))
         return {**_changed(changed), "due_ms": str(changed.due_ms)}
 
+    async def do_edit(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        changed = await queue.edit(**job_ref(command), **_parts(command))
+        return {**_changed(changed), "due_ms": str(changed.due_ms)}
+
     async def do_kick_many(self, command: Json) -> Json:
         queue = self._clients[command["client"]]
         return {"jobs": await queue.kick_many(command["topic"], command["jobs_max"])}
@@ -127,6 +132,7 @@ def shown_job(job: adjourn.JobReport) -> Json:
         "state": enum_name(job.state),
         "attempts": job.attempts,
         "priority": job.priority,
+        "ttr_ms": job.ttr_ms,
         "body": b64(job.body),
         "reason": job.reason,
         "attributes": frames.attributes_json(job.attributes),
@@ -145,6 +151,30 @@ def _due(command: Json) -> dict[str, Any]:
     if "delay_ms" in command:
         return {"delay": int(command["delay_ms"]) / 1000}
     return {"at": _moment(command["at_ms"])} if "at_ms" in command else {}
+
+
+def _parts(command: Json) -> Any:
+    """The parts of an edit. One that `edited` names and that has no value is taken away."""
+    attributes = frames.attributes_of(command.get("attributes", {}))
+    expires = attributes.expires
+    options: dict[str, dict[str, Any]] = {
+        "due": _due(command),
+        "priority": {"priority": command.get("priority")},
+        "ttr": {"ttr": _duration(command.get("ttr_ms"))},
+        "body": {"body": frames.raw(command.get("body", ""))},
+        "headers": {"headers": dict(attributes.headers)},
+        "expires": {"expires_after": expires and _duration(expires.ms)},
+        "attempts_max": {"attempts_max": attributes.attempts_max},
+        "backoff": {"backoff": attributes.backoff},
+        "dedupe_retention": {"remember": _duration(attributes.dedupe_retention_ms)},
+    }
+    if expires is not None and expires.is_at:
+        options["expires"] = {"expires_at": _moment(str(expires.ms))}
+    return {name: value for part in command["edited"] for name, value in options[part].items()}
+
+
+def _duration(ms: int | None) -> timedelta | None:
+    return None if ms is None else timedelta(milliseconds=ms)
 
 
 def _moment(ms: str) -> datetime:

@@ -30,6 +30,7 @@ from adjourn.protocol.requests import (
     Credit,
     Delete,
     Disconnect,
+    Edit,
     Finish,
     Get,
     Goodbye,
@@ -138,17 +139,18 @@ _CONNECTION_LIST = struct.Struct("<BHI")
 _CREDIT = struct.Struct("<IIQ")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _DISCONNECT = struct.Struct("<QB")
+_EDIT = struct.Struct("<QIIHB")
 _ERROR = struct.Struct("<HBBIB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
-_JOB_2 = struct.Struct("<QQQQH")
+_JOB_2 = struct.Struct("<QQQQQH")
 _JOB_3 = struct.Struct("<QQ")
 _KICK_MANY = struct.Struct("<IB")
 _LEASE = struct.Struct("<QQ")
 _LEASED = struct.Struct("<BHI")
 _LEASES = struct.Struct("<QI")
 _LIST = struct.Struct("<IBBH")
-_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQH")
+_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
 _MEMBER = struct.Struct("<QBB")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NODE = struct.Struct("<QBBQQqQBB")
@@ -435,6 +437,39 @@ def _read_bulk(data: bytes) -> Bulk:
     return Bulk(jobs_max, BulkChange(change), due_ms, cursor, filter_, to)
 
 
+def _read_edit(data: bytes) -> Edit:
+    due_ms, priority, ttr_ms, edited, due_kind = _EDIT.unpack_from(data)
+    ref, at = ref_at(data, 19)
+    (attributes_length,) = U16.unpack_from(data, at)
+    at += 2
+    attributes_bytes, at = bytes_at(data, at, attributes_length)
+    attributes = Attributes.decode(attributes_bytes)
+    (body_length,) = U32.unpack_from(data, at)
+    at += 4
+    body, at = bytes_at(data, at, body_length)
+    if_version, _ = late(U64, data, at)
+    check_ttr(ttr_ms)
+    return Edit(
+        due_ms,
+        priority,
+        ttr_ms,
+        bool(edited & 1),
+        bool(edited & 2),
+        bool(edited & 4),
+        bool(edited & 8),
+        bool(edited & 16),
+        bool(edited & 32),
+        bool(edited & 64),
+        bool(edited & 128),
+        bool(edited & 256),
+        DueKind(due_kind),
+        ref,
+        attributes,
+        body,
+        if_version,
+    )
+
+
 def _read_pause(data: bytes) -> Pause:
     (topic_length,) = U8.unpack_from(data)
     topic, _ = text_at(data, 1, topic_length)
@@ -578,6 +613,7 @@ def _write_listed(one: JobReport, parts: list[bytes]) -> None:
             one.pushed_ms,
             one.reserved_first_ms,
             one.reserved_last_ms,
+            one.edited_ms,
             one.held_by,
             len(reason),
         )
@@ -760,7 +796,12 @@ def _write_job(one: Job, parts: list[bytes]) -> None:
     reason = text(one.job.reason)
     parts.append(
         _JOB_2.pack(
-            one.job.pushed_ms, one.job.reserved_first_ms, one.job.reserved_last_ms, one.job.held_by, len(reason)
+            one.job.pushed_ms,
+            one.job.reserved_first_ms,
+            one.job.reserved_last_ms,
+            one.job.edited_ms,
+            one.job.held_by,
+            len(reason),
         )
     )
     parts.append(reason)
@@ -777,7 +818,7 @@ def _write_kicked(one: Kicked, parts: list[bytes]) -> None:
 
 def _write_jobs(one: Jobs, parts: list[bytes]) -> None:
     parts += (U16.pack(len(one.cursor)), one.cursor)
-    parts.append(LIST_HEAD.pack(81, len(one.jobs)))
+    parts.append(LIST_HEAD.pack(89, len(one.jobs)))
     for job in one.jobs:
         _write_listed(job, parts)
 
@@ -908,6 +949,7 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x47: _read_list,
     0x48: _read_count,
     0x49: _read_bulk,
+    0x4A: _read_edit,
     0x50: _read_pause,
     0x51: _read_resume,
     0x52: _read_topics,

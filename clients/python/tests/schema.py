@@ -30,6 +30,7 @@ REQUESTS = [
     "LIST",
     "COUNT",
     "BULK",
+    "EDIT",
     "PAUSE",
     "RESUME",
     "TOPICS",

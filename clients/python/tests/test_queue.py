@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -89,6 +89,74 @@ async def test_a_job_is_rescheduled_only_in_the_version_that_was_seen(url: str, 
         with pytest.raises(adjourn.ChangedError):
             await q.reschedule(pushed.id, delay=180, if_version=seen)
         assert (await q.get(pushed.id)).due_ms == changed.due_ms
+
+
+async def test_each_part_of_a_job_is_edited_and_taken_away(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed = await q.push(topic, "old", key="k", delay=3600, headers={"a": "1"}, created_at=datetime.now(timezone.utc))
+        before = await q.get(pushed.id)
+        assert before.edited_ms == 0
+        at = datetime(2030, 1, 2, tzinfo=timezone.utc)
+        changed = await q.edit(pushed.id, at=at)
+        assert (changed.job, changed.state, changed.due_ms) == (pushed.id, JobState.DELAYED, 1893542400000)
+        assert changed.version not in (0, before.version)
+        await q.edit(topic=topic, key="k", priority=7, ttr=1.5)
+        await q.edit(pushed.id, body="new")
+        shown = await q.get(pushed.id)
+        assert (shown.due_ms, shown.priority, shown.ttr_ms, shown.body) == (changed.due_ms, 7, 1500, b"new")
+        assert shown.attributes == before.attributes
+        assert before.pushed_ms <= shown.edited_ms <= before.pushed_ms + 60_000
+        backoff = adjourn.backoff.fixed(5)
+        await q.edit(pushed.id, body={"n": 1}, headers={"b": "2"}, expires_at=at + timedelta(days=1))
+        await q.edit(pushed.id, attempts_max=3, backoff=backoff, remember=60)
+        shown = await q.get(pushed.id)
+        assert shown.body == b'{"n":1}'
+        assert shown.attributes.headers == (("content-type", "application/json"), ("b", "2"))
+        assert shown.attributes.expires == adjourn.Expiry(True, 1893628800000)
+        assert (shown.attributes.attempts_max, shown.attributes.backoff) == (3, backoff)
+        assert (shown.attributes.dedupe_retention_ms, shown.attributes.created_at_ms) == (60_000, before.attributes.created_at_ms)
+        await q.edit(pushed.id, priority=None, ttr=None, headers=None, expires_after=None, remember=None)
+        await q.edit(pushed.id, attempts_max=None, backoff=None)
+        shown = await q.get(pushed.id)
+        assert (shown.priority, shown.ttr_ms) == (before.priority, before.ttr_ms)
+        assert shown.attributes == replace(before.attributes, headers=())
+        (listed,) = (await q.list_page(topic=topic)).jobs
+        assert listed.edited_ms == shown.edited_ms
+        assert (await q.edit(pushed.id, delay=0)).state is JobState.READY
+
+
+async def test_what_is_taken_away_is_the_topics_to_say(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.topic_set(topic, TopicPolicy(priority=9, ttr_ms=5_000, attempts_max=4))
+        pushed = await q.push(topic, delay=3600, priority=1, ttr=60, attempts_max=2)
+        await q.edit(pushed.id, priority=None, ttr=None, attempts_max=None)
+        shown = await q.get(pushed.id)
+        assert (shown.priority, shown.ttr_ms, shown.attributes.attempts_max) == (9, 5_000, 4)
+
+
+async def test_an_edit_is_refused_where_it_cannot_be_made(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        pushed = await q.push(topic, "old", delay=3600)
+        seen = (await q.get(pushed.id)).version
+        changed = await q.edit(pushed.id, body="new", if_version=seen)
+        with pytest.raises(adjourn.ChangedError):
+            await q.edit(pushed.id, body="newer", if_version=seen)
+        await q.edit(pushed.id, delay=0, if_version=changed.version)
+        with pytest.raises(adjourn.ExpiresBeforeDueError):
+            await q.edit(pushed.id, delay=60, expires_after=30)
+        with pytest.raises(adjourn.TooLargeError):
+            await q.edit(pushed.id, body=bytes(q.session.limits.body_bytes_max + 1))
+        (job,) = await q.reserve(topic, wait=30)
+        assert job.value == "new"
+        with pytest.raises(adjourn.ReservedError):
+            await q.edit(job, priority=1)
+        await job.bury()
+        assert (await q.edit(job, body="buried")).state is JobState.BURIED
+        with pytest.raises(adjourn.WrongStateError):
+            await q.edit(job, delay=0)
+        await q.delete(job)
+        with pytest.raises(adjourn.NotFoundError):
+            await q.edit(job, priority=1)
 
 
 async def test_keys(url: str, topic: str) -> None:

@@ -38,6 +38,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "postpone_max_ms": {"postpone_max": 5},
 }
 """The options of a push that give a job each attribute."""
+EDITED = ("headers", "expires", "attempts_max", "backoff", "dedupe_retention_ms")
+"""The attributes that an edit can change."""
 CONDITIONS: dict[str, dict[str, Any]] = {
     "topic": {"topic": "t"},
     "states": {"states": adjourn.States.READY},
@@ -85,6 +87,8 @@ async def _use(q: Queue, topic: str) -> None:
     for one in ("get", "delete", "run_now", "kick"):
         await call(getattr(q, one)(topic=topic, key="none"))
     await call(q.reschedule(1, at=NOW, if_version=5))
+    attributes: dict[str, Any] = {name: value for part in EDITED for name, value in OPTIONS[part].items()}
+    await call(q.edit(1, at=NOW, priority=7, ttr=60, body="x", if_version=5, **attributes))
     await call(q.peek(topic))
     await call(q.kick_many(topic, 9))
     page = await q.list_page(jobs_max=1, order=ListOrder.ID, with_bodies=True, topic=topic)

@@ -49,6 +49,10 @@ def test_calls_without_async(url: str, topic: str) -> None:
         assert [held.id for held in q.leases()] == [job.id]
         job.release(reason="again")
         assert q.get(topic=topic, key="k").reason == "again"
+        changed = q.edit(topic=topic, key="k", priority=7, body={"n": 2}, headers=None)
+        assert q.edit(pushed.id, body={"n": 1}, if_version=changed.version).job == pushed.id
+        with pytest.raises(adjourn.ChangedError):
+            q.edit(pushed.id, priority=8, if_version=changed.version)
         q.push_many(topic, list(range(4)))
         seen = []
         for job in q.subscribe(topic, credit=2):

@@ -7,7 +7,7 @@ import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, decodeResponse, encodeRequest, encodeResponse } from 'adjourn/protocol';
 import { REQUESTS, RESPONSES } from './frames.mjs';
 import { base64, fromBase64 } from './json.mjs';
-import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson, stageJson } from './shapes.mjs';
+import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, editOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson, stageJson } from './shapes.mjs';
 
 const clients = new Map();
 const subscriptions = new Map();
@@ -178,6 +178,7 @@ const commands = {
   run_now: async (command) => changedJson(await client(command).runNow(refOf(command))),
   kick: async (command) => changedJson(await client(command).kick(refOf(command))),
   reschedule: async (command) => changedJson(await client(command).reschedule(refOf(command), dueOf(command))),
+  edit: async (command) => changedJson(await client(command).edit(refOf(command), editOf(command))),
   kick_many: async (command) => ({ jobs: await client(command).kickMany(command.topic, command.jobs_max) }),
   pause: (command) => done(client(command).pause(command.topic)),
   resume: (command) => done(client(command).resume(command.topic)),

@@ -45,6 +45,7 @@ export function shownJson(job) {
     state: job.state,
     attempts: job.attempts,
     priority: job.priority,
+    ttr_ms: job.ttrMs,
     body: base64(job.body),
     body_bytes: job.bodyBytes,
     due_ms: String(job.dueMs),
@@ -99,6 +100,22 @@ export function bulkChange({ change, to, ...due }) {
   return change === 'move' ? { change, to } : { change };
 }
 
+/** The parts of an edit. One that `edited` names and that has no value is taken away. */
+export function editOf({ edited, delay_ms, at_ms, priority = null, ttr_ms: ttrMs = null, body, attributes }) {
+  const { headers = [], expires, attemptsMax = null, backoff, dedupeRetentionMs } = ATTRIBUTES.from(attributes);
+  const options = {
+    due: dueOf({ delay_ms, at_ms }),
+    priority: { priority },
+    ttr: { ttrMs },
+    body: { body: fromBase64(body ?? '') },
+    headers: { headers: Object.fromEntries(headers) },
+    expires: expires?.kind === 1 ? { expiresAt: expires.ms } : { expiresAfterMs: expires ? Number(expires.ms) : null },
+    attempts_max: { attemptsMax },
+    backoff: { backoff: backoff ? backoffOf(backoff) : null },
+    dedupe_retention: { rememberMs: dedupeRetentionMs === undefined ? null : Number(dedupeRetentionMs) },
+  };
+  return Object.assign({}, ...edited.map((part) => options[part]));
+}
 
 function backoffOf({ kind, jitter: jitterPercent = 0, waitsMs }) {
   const [first, second] = waitsMs;

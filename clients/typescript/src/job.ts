@@ -181,12 +181,13 @@ export interface JobInfo {
   readonly pushed: Date | null;
   readonly reservedFirst: Date | null;
   readonly reservedLast: Date | null;
+  readonly edited: Date | null;
   /** The session that got the last lease. */
   readonly heldBy: bigint | null;
   /** The last reason of a release or bury. */
   readonly reason: string | null;
   readonly finished: Date | null;
-  /** What `ifVersion` of `reschedule` compares: each change of the job makes it another; `null` in lists, and where it is not known. */
+  /** What `ifVersion` of `reschedule` and `edit` compares: each change of the job makes it another; `null` in lists, and where it is not known. */
   readonly version: bigint | null;
 }
 
@@ -210,6 +211,7 @@ export function jobInfo(shown: ShownValue & PastValue & { readonly bodyBytes?: n
     pushed: dateOf(shown.pushedMs),
     reservedFirst: dateOf(shown.reservedFirstMs),
     reservedLast: dateOf(shown.reservedLastMs),
+    edited: dateOf(shown.editedMs),
     heldBy: shown.heldBy || null,
     reason: shown.reason || null,
     finished: dateOf(shown.finishedMs ?? 0n),

@@ -2,6 +2,7 @@
  * What looks after the queue: shows, changes and counts jobs and topics. Nothing here pushes a job or holds a lease.
  */
 
+import { editFields, type JobEdit } from './edit.js';
 import type { CallOptions } from './engine/interfaces.js';
 import type { KeyToCancel } from './engine/repeat.js';
 import { UsageError } from './errors.js';
@@ -44,6 +45,8 @@ export interface RescheduleOptions extends CallOptions {
   /** Only if the job is still of this version: else it is a `ChangedError`, and nothing is changed. */
   ifVersion?: bigint;
 }
+
+export type EditOptions = RescheduleOptions;
 
 export type BulkChange =
   | { readonly change: 'delete' | 'kick' | 'run_now' }
@@ -122,6 +125,16 @@ export abstract class OperatorCalls {
     const { ifVersion = 0n, signal } = onlyKnown('reschedule', options, RESCHEDULE_OPTIONS);
     const point = 'at' in due ? { dueMs: instantMs('at', due.at), dueKind: DUE_KIND.at } : { dueMs: BigInt(durationMs('delayMs', due.delayMs)), dueKind: DUE_KIND.after };
     return this.change(this.ask('RESCHEDULE', { ...point, reference: referenceOf(job), ifVersion: wideNumber('ifVersion', ifVersion) }, 'CHANGED', { signal }));
+  }
+
+  /**
+   * Changes parts of a delayed, ready or buried job: `q.edit(17n, { priority: 5, expiresAt: null })`. `null` takes a part away. A buried
+   * job cannot get a due time.
+   */
+  edit(job: JobRef, parts: JobEdit, options: EditOptions = {}): Promise<Changed> {
+    const fields = editFields(parts);
+    const { ifVersion = 0n, signal } = onlyKnown('edit', options, RESCHEDULE_OPTIONS);
+    return this.change(this.ask('EDIT', { ...fields, reference: referenceOf(job), ifVersion: wideNumber('ifVersion', ifVersion) }, 'CHANGED', { signal }));
   }
 
   /** Makes a delayed job ready. */

@@ -12,6 +12,8 @@ const ignored = (call) => Promise.resolve(call).catch(() => {});
 const drain = async (items) => {
   for await (const item of items) if (item) return;
 };
+/** Bytes of any class are equal if they are the same. */
+const plain = (value) => (value instanceof Uint8Array ? [...value] : value);
 const LEASE = { id: 1n, fence: 1n };
 const ANSWERS = {
   SUBSCRIBE: ['SUBSCRIBED', {}],
@@ -46,7 +48,7 @@ test('every request is sent by a call', async () => {
   await backup.end();
   await Promise.all([
     ...[q.push('t', 'x'), q.leases(), q.finish(LEASE), q.release(LEASE), q.touch(LEASE), q.bury(LEASE)],
-    ...[q.get(1n), q.delete(1n), q.reschedule(1n, { delayMs: 1 }), q.runNow(1n), q.kick(1n), q.peek('t'), q.kickMany('t', 1)],
+    ...[q.get(1n), q.delete(1n), q.reschedule(1n, { delayMs: 1 }), q.edit(1n, { delayMs: 1 }), q.runNow(1n), q.kick(1n), q.peek('t'), q.kickMany('t', 1)],
     ...[drain(q.list()), q.count(), drain(q.bulk({ change: 'delete' }, {})), q.pause('t'), q.resume('t'), q.topics(), q.stats()],
     ...[drain(q.connections()), q.disconnect(1n), q.setTopic('t', { rate: 1 }), q.deleteTopic('t'), q.showTopic('t'), q.ping(), q.advance(1)],
     ...[q.cluster.status(), q.cluster.add('a:1'), q.cluster.remove(1n), q.cluster.transfer(1n)],
@@ -108,6 +110,56 @@ test('every attribute is pushed', async () => {
     assert.deepEqual(Object.keys(server.seen('PUSH').at(-1).fields.jobs[0].attributes), [name]);
   }
   assert.equal(server.seen('PUSH').length, Object.keys(ATTRIBUTES).length);
+});
+
+/** The options that change each part of a job, to a value of their own, and what they send. */
+const EDITS = {
+  due: [{ delayMs: 5 }, { dueMs: 5n, dueKind: 0 }, { at: 6n }, { dueMs: 6n, dueKind: 1 }],
+  priority: [{ priority: 0 }, { priority: 0 }, { priority: null }, { priority: protocol.PRIORITY_UNSAID }],
+  ttr: [{ ttrMs: 5_000 }, { ttrMs: 5_000 }, { ttrMs: null }, { ttrMs: 0 }],
+  body: [{ body: 'x' }, { body: Buffer.from('x') }, { body: null }, { body: Buffer.from('null') }],
+  headers: [{ headers: { a: 'b' } }, { attributes: { headers: [['a', 'b']] } }, { headers: null }, { attributes: {} }, { headers: {} }, { attributes: {} }],
+  expires: [
+    ...[{ expiresAfterMs: 5 }, { attributes: { expires: { kind: 0, ms: 5n } } }, { expiresAt: 6n }, { attributes: { expires: { kind: 1, ms: 6n } } }],
+    ...[{ expiresAfterMs: null }, { attributes: {} }, { expiresAt: null }, { attributes: {} }],
+  ],
+  attemptsMax: [{ attemptsMax: 5 }, { attributes: { attemptsMax: 5 } }, { attemptsMax: null }, { attributes: {} }],
+  backoff: [{ backoff: { kind: 'fixed', waitMs: 5 } }, { attributes: { backoff: { kind: 0, jitter: 0, waitsMs: [5] } } }, { backoff: null }, { attributes: {} }],
+  dedupeRetention: [{ rememberMs: 5 }, { attributes: { dedupeRetentionMs: 5n } }, { rememberMs: null }, { attributes: {} }],
+};
+const CHANGED = ['CHANGED', { job: 1n, dueMs: 5n, state: 0, version: 1n }];
+
+test('every part of a job is edited alone', async () => {
+  const server = await scripted(() => CHANGED);
+  const q = await client(server);
+  assert.deepEqual(Object.keys(EDITS), Object.keys(protocol.EDITED));
+  for (const [part, samples] of Object.entries(EDITS)) {
+    for (let at = 0; at < samples.length; at += 2) {
+      await q.edit(1n, samples[at]);
+      const { fields } = server.seen('EDIT').at(-1);
+      assert.equal(fields.edited, protocol.EDITED[part], part);
+      for (const [name, value] of Object.entries(samples[at + 1])) assert.deepEqual(plain(fields[name]), plain(value), `${part}: ${name}`);
+      if (!('attributes' in samples[at + 1])) assert.deepEqual(fields.attributes, {}, part);
+    }
+  }
+});
+
+test('an edit of body and headers has the content type that a push adds, and neither pushHeaders nor a trace', async () => {
+  const server = await scripted(() => CHANGED);
+  const q = await client(server, { pushHeaders: () => ({ tenant: 'ann' }) });
+  const sent = async (parts, options) => {
+    await q.edit({ topic: 't', key: 'k' }, parts, options);
+    return server.seen('EDIT').at(-1).fields;
+  };
+  const json = ['content-type', 'application/json'];
+  assert.deepEqual((await sent({ body: { a: 1 }, headers: { b: '2' } })).attributes.headers, [json, ['b', '2']]);
+  assert.deepEqual((await sent({ body: { a: 1 }, headers: null })).attributes.headers, [json]);
+  assert.deepEqual((await sent({ body: { a: 1 }, headers: { 'content-type': 'own' } })).attributes.headers, [['content-type', 'own']]);
+  assert.deepEqual((await sent({ body: Uint8Array.of(1), headers: { b: '2' } })).attributes.headers, [['b', '2']]);
+  assert.deepEqual((await sent({ body: { a: 1 }, priority: 5 })).attributes, {});
+  const { ifVersion, edited, reference } = await sent({ delayMs: 5, priority: undefined, ttrMs: null }, { ifVersion: 7n });
+  assert.deepEqual([ifVersion, edited, reference.key], [7n, protocol.EDITED.due | protocol.EDITED.ttr, 'k']);
+  assert.equal((await sent({ expiresAfterMs: 5, expiresAt: null })).attributes.expires.ms, 5n);
 });
 
 const FILTERS = {

@@ -7,6 +7,7 @@ import {
   ChangedError,
   ClosedError,
   ConnectionError,
+  ExpiresBeforeDueError,
   InvalidError,
   KeyExistsError,
   NotFoundError,
@@ -484,6 +485,66 @@ test('a job is rescheduled only while it is of the version that was looked at', 
   assert.notEqual(changed.version, version);
   await assert.rejects(q.reschedule(id, { delayMs: 5 }, { ifVersion: version }), ChangedError);
   assert.equal((await q.reschedule(id, { delayMs: 180_000 }, { ifVersion: changed.version })).state, 'delayed');
+});
+
+test('each part of a job is edited and taken away', async () => {
+  const t = topic();
+  const id = await q.push(t, 'old', { key: 'k', delayMs: 3_600_000, headers: { a: '1' }, createdAt: new Date() });
+  const before = await q.get(id);
+  assert.equal(before.edited, null);
+  const changed = await q.edit(id, { at: '2030-01-02T00:00:00Z' });
+  assert.deepEqual([changed.id, changed.state, changed.dueMs], [id, 'delayed', 1_893_542_400_000n]);
+  assert.notEqual(changed.version, before.version);
+  await q.edit({ topic: t, key: 'k' }, { priority: 7, ttrMs: 1_500 });
+  await q.edit(id, { body: 'new' });
+  let shown = await q.get(id);
+  assert.deepEqual([shown.dueMs, shown.priority, shown.ttrMs, Buffer.from(shown.body).toString()], [changed.dueMs, 7, 1_500, 'new']);
+  assert.deepEqual(shown.attributes, before.attributes, 'the others stay');
+  assert.ok(shown.edited >= before.pushed && shown.edited - before.pushed < 60_000, `${shown.edited}`);
+  const backoff = { kind: 'fixed', waitMs: 5 };
+  await q.edit(id, { body: { n: 1 }, headers: { b: '2' }, expiresAt: '2030-01-03T00:00:00Z' });
+  await q.edit(id, { attemptsMax: 3, backoff, rememberMs: 60_000 });
+  shown = await q.get(id);
+  assert.deepEqual([Buffer.from(shown.body).toString(), { ...shown.headers }], ['{"n":1}', { 'content-type': 'application/json', b: '2' }]);
+  const { headers: _, createdAtMs, ...rest } = shown.attributes;
+  assert.equal(createdAtMs, before.attributes.createdAtMs);
+  assert.deepEqual(rest, { expires: { kind: 1, ms: 1_893_628_800_000n }, attemptsMax: 3, backoff: { kind: 0, jitter: 0, waitsMs: [5] }, dedupeRetentionMs: 60_000n });
+  await q.edit(id, { priority: null, ttrMs: null, headers: null, expiresAfterMs: null, rememberMs: null });
+  await q.edit(id, { attemptsMax: null, backoff: null });
+  shown = await q.get(id);
+  const { headers: __, ...without } = before.attributes;
+  assert.deepEqual([shown.priority, shown.ttrMs, shown.attributes], [before.priority, before.ttrMs, without]);
+  const [listed] = await collect(q.list({ topic: t }));
+  assert.deepEqual(listed.edited, shown.edited);
+  assert.equal((await q.edit(id, { delayMs: 0 })).state, 'ready');
+});
+
+test('what an edit takes away, the topic decides', async () => {
+  const t = topic();
+  await q.setTopic(t, { priority: 9, ttrMs: 5_000, attemptsMax: 4 });
+  const id = await q.push(t, 'x', { delayMs: 60_000, priority: 1, ttrMs: 60_000, attemptsMax: 2 });
+  await q.edit(id, { priority: null, ttrMs: null, attemptsMax: null });
+  const { priority, ttrMs, attributes } = await q.get(id);
+  assert.deepEqual([priority, ttrMs, attributes.attemptsMax], [9, 5_000, 4]);
+});
+
+test('an edit is refused where it cannot be made', async () => {
+  const t = topic();
+  const id = await q.push(t, 'old', { delayMs: 60_000 });
+  const { version } = await q.get(id);
+  const changed = await q.edit(id, { body: 'new' }, { ifVersion: version });
+  await assert.rejects(q.edit(id, { body: 'newer' }, { ifVersion: version }), ChangedError);
+  await q.edit(id, { delayMs: 0 }, { ifVersion: changed.version });
+  await assert.rejects(q.edit(id, { delayMs: 60_000, expiresAfterMs: 30_000 }), ExpiresBeforeDueError);
+  await assert.rejects(q.edit(id, { body: new Uint8Array(1_048_577) }), UsageError);
+  const [job] = await q.reserve(t, { waitMs: 5_000 });
+  assert.equal(job.value(), 'new');
+  await assert.rejects(q.edit(job, { priority: 1 }), ReservedError);
+  await job.bury();
+  assert.equal((await q.edit(job, { body: 'buried' })).state, 'buried');
+  await assert.rejects(q.edit(job, { delayMs: 0 }), WrongStateError);
+  await q.delete(job);
+  await assert.rejects(q.edit(job, { priority: 1 }), NotFoundError);
 });
 
 test('a list that is pushed again under its key is pushed once, also in several requests and by another client', async () => {

@@ -9,9 +9,9 @@ use super::error::{ClientError, ProtocolFault};
 use super::shared::{ClientState, Handle};
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use adjourn_protocol::{
-    Advance, Changed, Delivered, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push, PushResult,
-    ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport, TopicSet,
-    TopicSettings, Welcome,
+    Advance, Changed, Delivered, Edit, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push,
+    PushResult, ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport,
+    TopicSet, TopicSettings, Welcome,
 };
 use adjourn_types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
@@ -207,6 +207,12 @@ impl Client {
         version: NonZeroU64,
     ) -> Result<Changed, ClientError> {
         self.ask(Request::Reschedule { job, due, if_version: Some(version) }).await
+    }
+
+    /// Changes parts of one delayed, ready or buried job; the others stay. [`ErrorCode::Changed`] if it is not of the version
+    /// that the edit names, or if another edit came between.
+    pub async fn edit(&self, edit: Edit) -> Result<Changed, ClientError> {
+        self.ask(Request::Edit(edit)).await
     }
 
     /// Makes one delayed job ready at once.

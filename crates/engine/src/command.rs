@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use adjourn_types::{
-    BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
+    AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
     SessionSecret, States, When,
 };
 
@@ -232,6 +232,16 @@ pub enum Command<'a> {
         /// They apply where neither job nor topic sets anything.
         defaults: RetryDefaults,
     },
+    /// Changes parts of a delayed, ready or buried job.
+    Edit {
+        /// The job to change.
+        job: JobId,
+        /// What changes.
+        #[serde(borrow)]
+        edit: JobEdit<'a>,
+        /// The [version](super::JobView::version) that the job must have, if set.
+        version: Option<u64>,
+    },
 }
 
 impl Command<'_> {
@@ -367,6 +377,39 @@ pub enum JobSelect<'a> {
         #[serde(with = "serde_bytes", borrow)]
         key: &'a [u8],
     },
+}
+
+/// The parts of a job that an edit changes; `None` leaves a part as it is. The proposer has checked the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEdit<'a> {
+    /// The new due time, before its expiry. A buried job has none.
+    pub due: Option<When>,
+    /// The new priority, as in [`NewJob`].
+    pub priority: Option<u32>,
+    /// The new time of a lease, as in [`NewJob`].
+    pub ttr_ms: Option<u32>,
+    /// The new record.
+    #[serde(borrow)]
+    pub record: Option<EditedRecord<'a>>,
+}
+
+/// A job's record after an edit. The proposer made it from the record that the job had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditedRecord<'a> {
+    /// The [checksum](super::BodyRef::checksum) of the record from which this one was made. If the job has another record by
+    /// now, nothing is changed.
+    pub before: u32,
+    /// The attributes that are new. What the job took from its topic for the others stays.
+    pub replaced: AttributeSet,
+    /// The user's key, which does not change.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
+    /// The encoded attributes, new and old; empty for none.
+    #[serde(with = "serde_bytes", borrow)]
+    pub attributes: &'a [u8],
+    /// The payload.
+    #[serde(with = "serde_bytes", borrow)]
+    pub body: &'a [u8],
 }
 
 /// One job of a push. The proposer has checked its fields.

@@ -82,7 +82,9 @@ pub use capture::state_metadata::{
     CapturedSessions, PartialMetadata, RestoreError, Restoring, SESSION_OUTCOMES, StateMetadata,
 };
 pub use clock::{Moment, Timeline};
-pub use command::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
+pub use command::{
+    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
+};
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};
 pub use job::retry::wait_ms;

@@ -179,6 +179,7 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
+            Command::Edit { job, .. } => name(self.jobs.find(*job)),
             Command::Bulk { jobs, .. } => {
                 for job in jobs {
                     name(self.jobs.find(*job));

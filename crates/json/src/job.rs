@@ -106,6 +106,10 @@ pub struct DetailsJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub reserved_last: Option<String>,
+    /// When it was last edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub edited: Option<String>,
     /// The session that had the last lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_by: Option<u64>,
@@ -254,6 +258,7 @@ impl<'a> DetailsJson<'a> {
             pushed: history.pushed.map(time_text),
             reserved_first: history.reserved_first.map(time_text),
             reserved_last: history.reserved_last.map(time_text),
+            edited: history.edited.map(time_text),
             held_by: history.held_by.map(|session| session.0),
             reason: history.reason.as_deref(),
             headers: headers(&job.attributes),
@@ -471,6 +476,7 @@ mod tests {
             pushed: Some(Millis(1)),
             reserved_first: None,
             reserved_last: Some(Millis(2000)),
+            edited: Some(Millis(3000)),
             held_by: Some(SessionId(7)),
             reason: Some("no such address".to_owned()),
             finished: None,
@@ -479,7 +485,7 @@ mod tests {
         let line = json(&JobJson::of(&with_history, true));
         let expected = concat!(
             r#""backoff":"1s..10m","pushed":"1970-01-01T00:00:00.001Z","reserved_last":"1970-01-01T00:00:02.000Z","#,
-            r#""held_by":7,"reason":"no such address","headers":{}"#
+            r#""edited":"1970-01-01T00:00:03.000Z","held_by":7,"reason":"no such address","headers":{}"#
         );
         assert!(line.contains(expected), "{line}");
         let history = JobHistory { finished: Some(Millis(3000)), ..with_history.history.clone() };

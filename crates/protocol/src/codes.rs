@@ -283,6 +283,27 @@ pub(crate) mod bits {
         /// Show bodies.
         pub(crate) const BODIES: u8 = 1 << 0;
     }
+    /// The parts of a job that an EDIT changes.
+    pub(crate) mod edited {
+        /// When it is due.
+        pub(crate) const DUE: u16 = 1 << 0;
+        /// Its priority.
+        pub(crate) const PRIORITY: u16 = 1 << 1;
+        /// How long a lease lasts.
+        pub(crate) const TTR: u16 = 1 << 2;
+        /// Its body.
+        pub(crate) const BODY: u16 = 1 << 3;
+        /// All of its headers.
+        pub(crate) const HEADERS: u16 = 1 << 4;
+        /// When it expires.
+        pub(crate) const EXPIRES: u16 = 1 << 5;
+        /// How many attempts it has.
+        pub(crate) const ATTEMPTS_MAX: u16 = 1 << 6;
+        /// The wait between attempts.
+        pub(crate) const BACKOFF: u16 = 1 << 7;
+        /// How long it is remembered.
+        pub(crate) const DEDUPE_RETENTION: u16 = 1 << 8;
+    }
     /// What is so of a topic.
     pub(crate) mod topic_marks {
         /// Reserving is stopped.

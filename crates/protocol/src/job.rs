@@ -80,6 +80,7 @@ fn past(history: &JobHistory) -> records::Past<&[u8]> {
         pushed_ms: known(history.pushed),
         reserved_first_ms: known(history.reserved_first),
         reserved_last_ms: known(history.reserved_last),
+        edited_ms: known(history.edited),
         held_by: history.held_by.unwrap_or(SessionId::NONE).0,
         reason: text16(history.reason.as_deref().unwrap_or_default()),
     }
@@ -90,6 +91,7 @@ fn history_of(past: &records::Past<Bytes>) -> Result<JobHistory, DecodeError> {
         pushed: time(past.pushed_ms),
         reserved_first: time(past.reserved_first_ms),
         reserved_last: time(past.reserved_last_ms),
+        edited: time(past.edited_ms),
         held_by: Some(SessionId(past.held_by)).filter(|session| *session != SessionId::NONE),
         reason: some_text(&past.reason, "reason")?,
         finished: None,

@@ -181,7 +181,7 @@ fn job_of_record(job: records::NewJob<Bytes>) -> Result<NewJob, DecodeError> {
 }
 
 /// A time to run; 0 stands for another's choice.
-fn check_ttr(ttr_ms: u32) -> Result<(), DecodeError> {
+pub(super) fn check_ttr(ttr_ms: u32) -> Result<(), DecodeError> {
     if ttr_ms == 0 { Ok(()) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
 }
 

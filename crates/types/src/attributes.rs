@@ -17,6 +17,7 @@
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 
+mod edit;
 mod error;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
 };
 use super::time::{Millis, When};
+pub use edit::AttributeSet;
 pub use error::AttributeError;
 
 /// The tags that this version knows.

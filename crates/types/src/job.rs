@@ -70,6 +70,8 @@ pub struct JobHistory {
     pub reserved_first: Option<Millis>,
     /// When a consumer was last given a lease on it.
     pub reserved_last: Option<Millis>,
+    /// When it was last edited.
+    pub edited: Option<Millis>,
     /// The session that was granted the last lease.
     pub held_by: Option<SessionId>,
     /// The text that came with the last release or bury that had one.

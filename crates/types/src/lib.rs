@@ -20,7 +20,9 @@ mod template;
 mod time;
 mod topic_policy;
 
-pub use attributes::{AttributeError, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag};
+pub use attributes::{
+    AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag,
+};
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Rules, Value};
 pub use filter::{Filter, ListOrder, Position, States};

@@ -101,11 +101,6 @@ impl Key {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
-    /// True if a job with this key can be found without its topic.
-    pub fn is_id(key: &[u8]) -> bool {
-        key.starts_with(ID.as_bytes())
-    }
-
     /// The key as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
@@ -161,7 +156,7 @@ mod tests {
     #[test]
     fn ids_are_keys() {
         let key = Key::of_id("7").expect("a key");
-        assert_eq!((key.as_str(), key.id(), Key::is_id(key.as_bytes())), ("id:7", Some("7"), true));
+        assert_eq!((key.as_str(), key.id()), ("id:7", Some("7")));
         assert_eq!("7".parse::<Key>().map(|key| key.id().map(str::to_owned)), Ok(None));
         assert!(Key::of_id(&"x".repeat(253)).is_ok() && Key::of_id(&"x".repeat(254)).is_err());
         assert_eq!(":any".parse(), Ok(TopicName::any()));

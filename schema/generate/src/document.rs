@@ -8,7 +8,7 @@ use crate::schema::{Element, ElementKind, Elements, Field, Frame, Item, Kind, Sc
 
 const DOCUMENT: &str = "protocol.md";
 /// Frames and records that have a table of their own; the text describes the others.
-const WITH_TABLE: [&str; 20] = [
+const WITH_TABLE: [&str; 21] = [
     "HELLO",
     "WELCOME",
     "PUSH",
@@ -22,6 +22,7 @@ const WITH_TABLE: [&str; 20] = [
     "KICK_MANY",
     "LIST",
     "BULK",
+    "EDIT",
     "TOPIC_SETTINGS",
     "totals",
     "connection",

@@ -2,6 +2,7 @@
 
 mod batches;
 mod lines;
+mod settings;
 
 use std::io::{self, Read};
 
@@ -12,10 +13,11 @@ use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::usage::whole;
-use adjourn_json::values::{backoff, delay_ms, header, retention_ms, time_of_people, ttr_ms};
+use adjourn_json::values::{delay_ms, time_of_people, ttr_ms};
 use adjourn_protocol::NewJob;
 use adjourn_types::limits::{BODY_BYTES_CEILING, PRIORITY_UNSAID};
-use adjourn_types::{AttributeError, AttributesBuilder, Backoff, IfExists, Key, Millis, TopicName, When};
+use adjourn_types::{AttributeError, IfExists, Key, Millis, TopicName, When};
+pub(super) use settings::SettingsArgs;
 
 const PUSH_EXAMPLE: &str = "\
 A backoff is the wait between attempts: 1s is fixed; 1s..10m doubles up to ten minutes; +5s..1m adds five seconds \
@@ -56,24 +58,11 @@ pub(crate) struct PushArgs {
     /// What to do if a job with this key exists
     #[arg(long, value_name = "MODE", value_enum, default_value = "reject", requires = "key")]
     if_exists: IfExistsArg,
-    /// How long to remember the job and its key after it was finished, for example 1d; up to 30d
-    #[arg(long, value_name = "DURATION", value_parser = retention_ms)]
-    remember: Option<u64>,
     /// With --if-exists postpone: the longest time from the first push to the due time, however often the job is postponed
     #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
     postpone_max: Option<u64>,
-    /// A header of the job; may be repeated
-    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
-    headers: Vec<(String, String)>,
-    /// Drop the job if it is not finished this long after the push, for example 10m
-    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
-    expires: Option<u64>,
-    /// Bury the job after this many failed attempts; the default is that of its topic or of the server
-    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
-    attempts_max: Option<u32>,
-    /// The wait between attempts, for example 1s..10m, or 0s for none; the default is that of its topic or of the server
-    #[arg(long, value_name = "WAITS", value_parser = backoff)]
-    backoff: Option<Backoff>,
+    #[command(flatten)]
+    settings: SettingsArgs,
     /// Push a job per line of standard input; prints an id per line, - for a line that was refused
     #[arg(long, conflicts_with = "key")]
     lines: bool,
@@ -117,32 +106,13 @@ pub(crate) fn run(args: &PushArgs) -> Result<(), Failure> {
         }
         return lines::run(&args.server, &args.topic, &job);
     }
-    let body = match args.body.as_deref() {
-        Some("-") => whole_input(io::stdin().lock())?,
-        Some(text) => Bytes::copy_from_slice(text.as_bytes()),
-        None => Bytes::new(),
-    };
+    let body = args.body.as_deref().map_or(Ok(Bytes::new()), body)?;
     push_one(&args.server, &args.topic, NewJob { body, ..job })
 }
 
 impl PushArgs {
     fn job_without_body(&self) -> Result<NewJob, AttributeError> {
-        let mut attributes = AttributesBuilder::default();
-        for (name, value) in &self.headers {
-            attributes = attributes.header(name, value);
-        }
-        if let Some(retention_ms) = self.expires {
-            attributes = attributes.expires(When::After(retention_ms));
-        }
-        if let Some(attempts) = self.attempts_max {
-            attributes = attributes.attempts_max(attempts);
-        }
-        if let Some(backoff) = &self.backoff {
-            attributes = attributes.backoff(backoff);
-        }
-        if let Some(retention_ms) = self.remember {
-            attributes = attributes.dedupe_retention(retention_ms);
-        }
+        let mut attributes = self.settings.attributes();
         if let Some(max_ms) = self.postpone_max {
             attributes = attributes.postpone_max(max_ms);
         }
@@ -161,6 +131,14 @@ impl PushArgs {
 fn push_one(server: &ServerArgs, topic: &TopicName, job: NewJob) -> Result<(), Failure> {
     let id = server.with_client(Session::None, async |client| client.push_one(topic, job).await)?;
     print(|out| writeln!(out, "{}", id.0))
+}
+
+/// The body that an argument names: itself, or standard input for `-`.
+pub(super) fn body(argument: &str) -> Result<Bytes, Failure> {
+    match argument {
+        "-" => whole_input(io::stdin().lock()),
+        text => Ok(Bytes::copy_from_slice(text.as_bytes())),
+    }
 }
 
 /// Reads all of `input`, unless it is larger than any body may be.
@@ -184,7 +162,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use adjourn_types::{BackoffCurve, Policy};
+    use adjourn_types::{Backoff, BackoffCurve, Policy};
 
     #[derive(Debug, Parser)]
     struct CommandLine {

@@ -13,13 +13,17 @@ use super::{number, text, with_default};
 /// What becomes of each job of a bulk change, by its number on the wire.
 const CHANGES: [&str; 5] = ["delete", "kick", "run_now", "reschedule", "move"];
 
+/// The parts of an edit, by their bits.
+const EDITED: [&str; 9] =
+    ["due", "priority", "ttr", "body", "headers", "expires", "attempts_max", "backoff", "dedupe_retention"];
+
 pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Failure> {
     match text(command, "do") {
         "peek" => {
             let report = client.peek(&topic(command)?).await.map_err(failed)?;
             Ok(json!({ "job": report_json(report.ok_or_else(shown::not_found)?)? }))
         }
-        "run_now" | "kick" | "reschedule" => one_job(client, command).await,
+        "run_now" | "kick" | "reschedule" | "edit" => one_job(client, command).await,
         "kick_many" => {
             let jobs_max = command["jobs_max"].as_u64().unwrap_or_default();
             let jobs = client.kick_many(&topic(command)?, jobs_max).await.map_err(failed)?;
@@ -87,6 +91,10 @@ async fn one_job(client: &Client, command: &Value) -> Result<Value, Failure> {
             Request::Kick(job) => client.kick(job).await,
             _ => return Err(shown::usage("a job")),
         },
+        "edit" => match edit_of(command, fields)? {
+            Request::Edit(edit) => client.edit(edit).await,
+            _ => return Err(shown::usage("a job and what changes")),
+        },
         _ => match request_of("RESCHEDULE", &fields)? {
             Request::Reschedule { job, due, if_version: None } => client.reschedule(job, due).await,
             _ => return Err(shown::usage("a job and a due time")),
@@ -95,6 +103,22 @@ async fn one_job(client: &Client, command: &Value) -> Result<Value, Failure> {
     let Changed { job, state, due, .. } = changed.map_err(failed)?;
     let state = state.and_then(|state| state_name(state as u64));
     Ok(json!({ "job": job.0.to_string(), "state": state, "due_ms": due.0.to_string() }))
+}
+
+/// An edit: the names of the parts that change are bits of the request.
+fn edit_of(command: &Value, mut fields: Value) -> Result<Request, Failure> {
+    let named = command["edited"].as_array().into_iter().flatten();
+    let bits = named.map(|name| {
+        let bit = EDITED.iter().position(|part| name == *part).ok_or_else(|| shown::usage("no such part"))?;
+        Ok(1_u16 << bit)
+    });
+    fields["edited"] = json!(bits.sum::<Result<u16, Failure>>()?);
+    for (name, none) in
+        [("priority", json!(0)), ("ttr_ms", json!(0)), ("body", json!("")), ("attributes", json!({}))]
+    {
+        fields[name] = if command[name].is_null() { none } else { command[name].clone() };
+    }
+    request_of("EDIT", &fields)
 }
 
 /// All steps of a bulk change.

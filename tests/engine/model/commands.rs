@@ -55,7 +55,8 @@ impl Model {
             Command::Delete { .. }
             | Command::Reschedule { .. }
             | Command::RunNow { .. }
-            | Command::Kick { .. } => return self.change_one(command),
+            | Command::Kick { .. }
+            | Command::Edit { .. } => return self.change_one(command),
             Command::TopicPause { topic, paused } => self.pause(topic, *paused)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
@@ -94,6 +95,7 @@ impl Model {
             }
             Command::RunNow { job } => self.run_now(job),
             Command::Kick { job } => self.kick(job),
+            Command::Edit { job, edit, version } => self.edit(*job, edit, *version),
             other => unreachable!("{other:?} changes not one job"),
         }
     }
@@ -372,12 +374,12 @@ impl Model {
 
     fn reschedule_if(&mut self, job: &JobSelect<'_>, due: When, version: u64) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
+        if self.has_version(id, version) { self.reschedule(job, due) } else { Err(Reject::Changed) }
+    }
+
+    pub(super) fn has_version(&self, id: u64, version: u64) -> bool {
         let unchanged = |(at, seen): &(u64, Job)| *at == version && *seen == self.find(id).without_place();
-        if self.versions.get(&id).is_some_and(unchanged) {
-            self.reschedule(job, due)
-        } else {
-            Err(Reject::Changed)
-        }
+        self.versions.get(&id).is_some_and(unchanged)
     }
 
     pub(super) fn run_now(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
@@ -422,7 +424,7 @@ impl Model {
         Ok(Outcome::ChangedMany { jobs: u32::try_from(turns.len()).expect("few") })
     }
 
-    fn changed(&self, id: u64) -> Outcome {
+    pub(super) fn changed(&self, id: u64) -> Outcome {
         let view = self.view(id);
         Outcome::Changed { job: view.id, state: view.state, due: view.due, version: view.version }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::policies::{CHANGES, DEFAULTS};
-use super::steps::{Action, DAY, Due, Job, KEYS, REASONS, Step, Which};
+use super::steps::{Action, DAY, Due, Edit, Job, KEYS, REASONS, Step, Which};
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let elapsed = prop_oneof![
@@ -87,6 +87,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (which(), due()).prop_map(|(which, due)| Action::Reschedule(which, due)),
         6 => (0..8_u64, due(), proptest::bool::weighted(0.8))
             .prop_map(|(back, due, right)| Action::RescheduleIf(back, due, right)),
+        10 => edit().prop_map(Action::Edit),
         4 => which().prop_map(Action::RunNow),
         6 => which().prop_map(Action::Kick),
         4 => (0..3_usize, 0..5_u32).prop_map(|(topic, max)| Action::KickMany(topic, max)),
@@ -145,6 +146,25 @@ fn due() -> impl Strategy<Value = Due> {
 }
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
+    proptest::collection::vec(job(), 1..5)
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let version = proptest::option::weighted(0.3, proptest::bool::weighted(0.8));
+    let is_stale = proptest::bool::weighted(0.1);
+    (0..8_u64, job(), any::<[bool; 4]>(), any::<[bool; 5]>(), version, is_stale).prop_map(
+        |(back, new, changes, replaced, version, is_stale)| Edit {
+            back,
+            new,
+            changes,
+            replaced,
+            version,
+            is_stale,
+        },
+    )
+}
+
+fn job() -> impl Strategy<Value = Job> {
     let backoff = prop_oneof![
         Just(BackoffCurve::Fixed(50)),
         Just(BackoffCurve::Linear { step_ms: 30, max_ms: 100 }),
@@ -176,7 +196,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
         rare,
         0..4_usize,
     );
-    let job = job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
+    job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
         let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
         Job {
             due,
@@ -191,6 +211,5 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
             backoff,
             body_bytes,
         }
-    });
-    proptest::collection::vec(job, 1..5)
+    })
 }

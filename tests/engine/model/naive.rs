@@ -16,7 +16,7 @@ use adjourn_types::{
 };
 
 use super::policies::Rule;
-use crate::kept_bodies::reference;
+use crate::kept_bodies::{KeptRecord, reference};
 
 /// A wall clock that was set forward may be wrong for this long.
 const DOUBT_MS: u64 = 24 * 3_600_000;
@@ -59,6 +59,8 @@ pub(crate) struct Job {
     pub(super) also_due: Option<Time>,
     pub(super) expires: Option<Time>,
     pub(super) policy: Policy,
+    /// The queue's defaults for retries when it was pushed.
+    pub(super) of_queue: RetryDefaults,
     /// How often it was changed.
     pub(super) changes: u64,
     /// How long it is remembered after its finish.
@@ -72,6 +74,7 @@ pub(crate) struct Job {
 pub(crate) struct Past {
     pub(crate) pushed: u64,
     pub(super) reserved: Option<(u64, u64, u64)>,
+    pub(super) edited: Option<u64>,
     pub(super) reason: Option<String>,
 }
 
@@ -224,6 +227,7 @@ impl Model {
             pushed: Some(wall(past.pushed)),
             reserved_first: first.map(wall),
             reserved_last: last.map(wall),
+            edited: past.edited.map(wall),
             held_by: session,
             reason: past.reason.clone(),
             finished: None,
@@ -566,6 +570,11 @@ impl Job {
     /// Where its record is kept is no state.
     pub(crate) fn without_place(&self) -> Self {
         Self { place: 0, ..self.clone() }
+    }
+
+    pub(crate) fn record(&self) -> KeptRecord {
+        let (key, attributes, body) = (self.key.clone(), self.attributes.clone(), self.body.clone());
+        KeptRecord { key, attributes, body, reference: self.reference() }
     }
 
     pub(super) fn reference(&self) -> adjourn_engine::BodyRef {

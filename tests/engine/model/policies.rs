@@ -120,13 +120,18 @@ impl Model {
             Time::Wall(at) => Time::Wall(at + after_ms),
         };
         let expires = own.expires.map(|when| self.time(when)).or(defaults.expires_after_ms.map(after_due));
-        let of_queue = self.defaults.clone().unwrap_or(RetryDefaults::NONE);
+        let of_queue = self.of_queue();
         let policy = Policy {
             expires: own.expires,
             attempts_max: own.attempts_max.or(defaults.attempts_max).or(of_queue.attempts_max),
             backoff: own.backoff.or_else(|| defaults.backoff.clone()).or(of_queue.backoff),
         };
         Resolved { ttr_ms, priority, expires, policy }
+    }
+
+    /// The queue's defaults for retries.
+    pub(super) fn of_queue(&self) -> RetryDefaults {
+        self.defaults.clone().unwrap_or(RetryDefaults::NONE)
     }
 
     /// Why a topic does not take a job; `living` is the one that it would replace.

@@ -157,6 +157,7 @@ impl Model {
             also_due: None,
             expires,
             policy: policy.clone(),
+            of_queue: self.of_queue(),
             changes: 0,
             retention_ms: Attributes::dedupe_retention_of(new.attributes),
             state: State::Delayed,
@@ -179,9 +180,10 @@ impl Model {
         let Resolved { ttr_ms, priority, expires, policy } = resolved;
         self.kept += 1;
         let (place, retention_ms) = (self.kept, Attributes::dedupe_retention_of(new.attributes));
+        let of_queue = self.of_queue();
         let job = self.find_mut(id);
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
-        (job.priority, job.ttr_ms, job.policy) = (priority, ttr_ms, policy);
+        (job.priority, job.ttr_ms, job.policy, job.of_queue) = (priority, ttr_ms, policy, of_queue);
         (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);
         self.wait(id);
         PushOutcome::Postponed(JobId(id))

@@ -8,12 +8,16 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use adjourn_engine::{BulkChange, Command, Conditions, JobSelect, KeyedJob, NewJob, Share, TopicOrder};
+use adjourn_engine::{
+    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
+};
 use adjourn_types::{
-    AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId, SessionSecret, When,
+    AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId,
+    SessionSecret, When,
 };
 
 use super::policies::{CHANGES, DEFAULTS};
+use crate::kept_bodies::KeptRecord;
 
 pub(crate) const TOPICS: [&str; 3] = ["orders", "mails", "reports"];
 pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"id:b", b"order 17"];
@@ -45,6 +49,30 @@ pub(crate) struct Job {
     pub(super) backoff: Option<Backoff>,
     pub(super) body_bytes: usize,
 }
+
+/// An edit of the nth job from the one that was pushed last.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    pub(super) back: u64,
+    /// Where the new values come from.
+    pub(super) new: Job,
+    /// Whether due time, priority, time to run and body change.
+    pub(super) changes: [bool; 4],
+    /// Which of [`ATTRIBUTES`] are replaced.
+    pub(super) replaced: [bool; 5],
+    /// With the version that it had, or another one.
+    pub(super) version: Option<bool>,
+    /// The proposer read a record that the job has no more.
+    pub(super) is_stale: bool,
+}
+
+const ATTRIBUTES: [AttributeSet; 5] = [
+    AttributeSet::HEADERS,
+    AttributeSet::EXPIRES,
+    AttributeSet::ATTEMPTS_MAX,
+    AttributeSet::BACKOFF,
+    AttributeSet::DEDUPE_RETENTION,
+];
 
 /// A due time; on the wall clock it is relative to what that shows.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +134,7 @@ pub(crate) enum Action {
     RescheduleIf(u64, Due, bool),
     RunNow(Which),
     Kick(Which),
+    Edit(Edit),
     /// To which of the newest jobs, and in which states of how many attempts.
     Bulk {
         change: usize,
@@ -144,8 +173,8 @@ pub(crate) struct Known {
     pub(crate) last_job: u64,
     pub(crate) wall: u64,
     pub(crate) offset: i64,
-    /// The keys of the jobs that live.
-    pub(crate) keys: BTreeMap<JobId, Option<Vec<u8>>>,
+    /// The records of the jobs that live.
+    pub(crate) records: BTreeMap<JobId, KeptRecord>,
     /// The versions that jobs had when they were looked at last.
     pub(crate) versions: BTreeMap<JobId, u64>,
     /// Attributes of the entry that is being made.
@@ -158,6 +187,13 @@ pub(crate) fn secret(session: u64) -> SessionSecret {
 
 fn share((topic, weight, standing): &(usize, u16, i64)) -> Share<'static> {
     Share { topic: TOPICS[*topic], weight: *weight, standing: *standing }
+}
+
+impl Edit {
+    fn replaced(&self) -> AttributeSet {
+        let replaced = ATTRIBUTES.into_iter().zip(self.replaced).filter(|(_, is_new)| *is_new);
+        replaced.fold(AttributeSet::NONE, |set, (attribute, _)| set.and(attribute))
+    }
 }
 
 impl Known {
@@ -186,6 +222,7 @@ impl Known {
                 topic: TOPICS[*topic],
                 jobs: jobs.iter().map(|job| this.job(job, attributes.next().expect("made"))).collect(),
             },
+            Action::Edit(edit) => this.edit(edit, attributes.next().expect("made")),
             action => this.command(action),
         };
         actions.iter().map(command).collect()
@@ -226,9 +263,9 @@ impl Known {
                 self.settling(action)
             }
             Action::RescheduleIf(back, due, right) => {
-                let job = JobId((self.last_job + 1).saturating_sub(*back));
-                let version = self.versions.get(&job).map_or(1, |version| version ^ u64::from(!right));
-                Command::Reschedule { job: JobSelect::Id(job), due: self.when(*due), version: Some(version) }
+                let job = self.back(*back);
+                let version = Some(self.version(job, *right));
+                Command::Reschedule { job: JobSelect::Id(job), due: self.when(*due), version }
             }
             Action::Delete(_) | Action::Reschedule(..) | Action::RunNow(_) | Action::Kick(_) => {
                 self.one_job(action)
@@ -238,10 +275,41 @@ impl Known {
                 Command::KickMany { topic: TOPICS[*topic], jobs_max: *jobs_max }
             }
             Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) => Self::of_topic(action),
-            Action::Open(_) | Action::Push { .. } | Action::PushIdempotent { .. } => {
+            Action::Open(_) | Action::Push { .. } | Action::PushIdempotent { .. } | Action::Edit(_) => {
                 unreachable!("made by the caller")
             }
         }
+    }
+
+    fn back(&self, back: u64) -> JobId {
+        JobId((self.last_job + 1).saturating_sub(back))
+    }
+
+    /// The version that a job had, or another one.
+    fn version(&self, job: JobId, right: bool) -> u64 {
+        self.versions.get(&job).map_or(1, |version| version ^ u64::from(!right))
+    }
+
+    fn edit<'a>(&'a self, edit: &Edit, attributes: &'a [u8]) -> Command<'a> {
+        let (job, new) = (self.back(edit.back), &edit.new);
+        let [has_due, has_priority, has_ttr, has_body] = edit.changes;
+        let replaced = edit.replaced();
+        let known = self.records.get(&job);
+        let record = known.filter(|_| has_body || replaced != AttributeSet::NONE).map(|known| EditedRecord {
+            before: known.reference.checksum ^ u32::from(edit.is_stale),
+            replaced,
+            key: known.key.as_deref(),
+            attributes,
+            body: if has_body { &BODY[..new.body_bytes] } else { &known.body },
+        });
+        let changes = JobEdit {
+            due: has_due.then(|| self.when(new.due)),
+            priority: has_priority.then_some(new.priority),
+            ttr_ms: has_ttr.then_some(new.ttr_ms),
+            record,
+        };
+        let version = edit.version.map(|right| self.version(job, right));
+        Command::Edit { job, edit: changes, version }
     }
 
     fn one_job(&self, action: &Action) -> Command<'static> {
@@ -312,32 +380,41 @@ impl Known {
     }
 
     fn attributes_of(&self, action: &Action) -> Vec<Vec<u8>> {
-        let (Action::Push { jobs, .. } | Action::PushIdempotent { jobs, .. }) = action else {
-            return Vec::new();
-        };
-        let of = |job: &Job| {
-            let mut builder = AttributesBuilder::default();
-            if job.body_bytes == 1 {
-                builder = builder.header("a", "b");
+        let bytes = |attributes: Attributes| attributes.as_bytes().to_vec();
+        match action {
+            Action::Push { jobs, .. } | Action::PushIdempotent { jobs, .. } => {
+                jobs.iter().map(|job| bytes(self.built(job))).collect()
             }
-            if let Some(expires) = job.expires {
-                builder = builder.expires(self.when(expires));
+            Action::Edit(edit) => {
+                let known = self.records.get(&self.back(edit.back)).map(|job| job.attributes.clone());
+                let old = Attributes::new(known.unwrap_or_default().into()).expect("valid");
+                vec![bytes(old.edited(edit.replaced(), &self.built(&edit.new)).expect("valid"))]
             }
-            if let Some(attempts) = job.attempts_max {
-                builder = builder.attempts_max(attempts);
-            }
-            if let Some(backoff) = &job.backoff {
-                builder = builder.backoff(backoff);
-            }
-            if let Some(retention_ms) = job.retention_ms {
-                builder = builder.dedupe_retention(retention_ms);
-            }
-            if let Some(max_ms) = job.postpone_max {
-                builder = builder.postpone_max(max_ms);
-            }
-            builder.build().expect("valid").as_bytes().to_vec()
-        };
-        jobs.iter().map(of).collect()
+            _ => Vec::new(),
+        }
+    }
+
+    fn built(&self, job: &Job) -> Attributes {
+        let mut builder = AttributesBuilder::default();
+        if job.body_bytes == 1 {
+            builder = builder.header("a", "b");
+        }
+        if let Some(expires) = job.expires {
+            builder = builder.expires(self.when(expires));
+        }
+        if let Some(attempts) = job.attempts_max {
+            builder = builder.attempts_max(attempts);
+        }
+        if let Some(backoff) = &job.backoff {
+            builder = builder.backoff(backoff);
+        }
+        if let Some(retention_ms) = job.retention_ms {
+            builder = builder.dedupe_retention(retention_ms);
+        }
+        if let Some(max_ms) = job.postpone_max {
+            builder = builder.postpone_max(max_ms);
+        }
+        builder.build().expect("valid")
     }
 
     fn when(&self, due: Due) -> When {
@@ -375,14 +452,14 @@ impl Known {
             buried: None,
             reason: None,
         };
-        let jobs = jobs.iter().map(|back| JobId((self.last_job + 1).saturating_sub(*back))).collect();
+        let jobs = jobs.iter().map(|back| self.back(*back)).collect();
         Command::Bulk { topic: topic.map(|topic| TOPICS[topic]), change, jobs, conditions }
     }
 
     /// A job with its key, as read by the proposer of a move; or with another key.
     fn keyed(&self, back: u64, wrong: Option<usize>) -> KeyedJob<'_> {
-        let job = JobId((self.last_job + 1).saturating_sub(back));
-        let key = self.keys.get(&job).and_then(Option::as_deref);
+        let job = self.back(back);
+        let key = self.records.get(&job).and_then(|job| job.key.as_deref());
         // Of a job without a key the state could not tell.
         let key = wrong.filter(|_| key.is_some()).map(|wrong| KEYS[wrong]).or(key);
         KeyedJob { job, key }
@@ -394,7 +471,7 @@ impl Known {
 
     fn which(&self, which: &Which) -> JobSelect<'static> {
         match *which {
-            Which::Back(back) => JobSelect::Id(JobId((self.last_job + 1).saturating_sub(back))),
+            Which::Back(back) => JobSelect::Id(self.back(back)),
             Which::Key(topic, key) => JobSelect::Key { topic: TOPICS[topic], key: KEYS[key] },
         }
     }

@@ -8,7 +8,7 @@ use super::kind::{self, Elements, Fields};
 use super::payload::{Message, Record};
 
 /// Every request.
-pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 41] = [
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 42] = [
     hello,
     ping,
     goodbye,
@@ -33,6 +33,7 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 41] = [
     list,
     count,
     bulk,
+    edit,
     pause,
     resume,
     topics,
@@ -284,6 +285,21 @@ pub(super) fn bulk() -> BoxedStrategy<Message> {
     fields.message(0x49)
 }
 
+/// Changes parts of one delayed, ready or buried job.
+pub(super) fn edit() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("EDIT");
+    fields.add("due_ms", kind::any_number(8));
+    fields.add("priority", kind::any_number(4));
+    fields.add("ttr_ms", kind::number(4, 0..=604_800_000));
+    fields.add("edited", kind::bits(2, 0x1ff));
+    fields.add("due_kind", kind::choice(1, &[0, 1]));
+    fields.add("ref", kind::reference());
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.late("if_version", kind::any_number(8));
+    fields.message(0x4a)
+}
+
 /// Stops the reserving of a topic's jobs.
 pub(super) fn pause() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("PAUSE");
@@ -496,6 +512,7 @@ pub(super) fn job() -> BoxedStrategy<Message> {
     fields.late("pushed_ms", kind::any_number(8));
     fields.late("reserved_first_ms", kind::any_number(8));
     fields.late("reserved_last_ms", kind::any_number(8));
+    fields.late("edited_ms", kind::any_number(8));
     fields.late("held_by", kind::any_number(8));
     fields.late("reason", kind::text("reason", 2, 0..=65_535));
     fields.late("finished_ms", kind::any_number(8));
@@ -524,7 +541,7 @@ pub(super) fn kicked() -> BoxedStrategy<Message> {
 pub(super) fn jobs() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("JOBS");
     fields.add("cursor", kind::bytes(2, 0..=65_535));
-    fields.add("jobs", kind::list(81, 0..=4_294_967_295, listed_record()));
+    fields.add("jobs", kind::list(89, 0..=4_294_967_295, listed_record()));
     fields.message(0xc3)
 }
 
@@ -721,6 +738,7 @@ pub(super) fn listed_record() -> BoxedStrategy<Record> {
     fields.add("pushed_ms", kind::any_number(8));
     fields.add("reserved_first_ms", kind::any_number(8));
     fields.add("reserved_last_ms", kind::any_number(8));
+    fields.add("edited_ms", kind::any_number(8));
     fields.add("held_by", kind::any_number(8));
     fields.add("reason", kind::text("reason", 2, 0..=65_535));
     fields.record()

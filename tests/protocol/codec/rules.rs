@@ -46,6 +46,11 @@ pub(super) fn fitted(mut record: Record) -> Record {
             delay(it, "due_kind", "due_ms");
             time_to_run(it);
         }
+        "EDIT" => {
+            delay(it, "due_kind", "due_ms");
+            time_to_run(it);
+            parts(it);
+        }
         "RESCHEDULE" => delay(it, "due_kind", "due_ms"),
         "expiry" => delay(it, "kind", "ms"),
         "TOUCH" => time_to_run(it),
@@ -95,6 +100,15 @@ fn delay(it: &mut Record, kind: &str, ms: &str) {
 fn time_to_run(it: &mut Record) {
     if it.number("ttr_ms") > 0 {
         it.set("ttr_ms", it.number("ttr_ms").max(TTR_MS_MIN.into()));
+    }
+}
+
+/// At least one part changes; the fields of the others are 0.
+fn parts(it: &mut Record) {
+    it.set("edited", it.number("edited").max(1));
+    let parts = it.number("edited");
+    for (bit, name) in [(0, "due_ms"), (0, "due_kind"), (1, "priority"), (2, "ttr_ms"), (3, "body")] {
+        clear_unless(parts & 1 << bit != 0, it, name);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use adjourn_protocol::{
-    Advance, Bulk, Change, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request, RequestOpcode,
-    Reserve, Response, Resume, StatsReport, Subscribe, TopicSet,
+    Advance, Bulk, Change, Edit, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request,
+    RequestOpcode, Reserve, Response, Resume, StatsReport, Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
@@ -69,6 +69,7 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::Get => Request::Get(by_key(name)),
         Of::Delete => Request::Delete(by_key(name)),
         Of::Reschedule => Request::Reschedule { due: When::After(0), job: by_key(name), if_version: None },
+        Of::Edit => Request::Edit(Edit { priority: Some(1), ..Edit::new(by_key(name)) }),
         Of::RunNow => Request::RunNow(by_key(name)),
         Of::Kick => Request::Kick(by_key(name)),
         Of::Peek => Request::Peek { topic },

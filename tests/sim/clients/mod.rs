@@ -21,6 +21,8 @@ use super::plan::Plan;
 use super::random::Random;
 use super::seen::NodeId;
 use super::time::{MS, SECOND, Us};
+pub(super) use operator::EDIT_HEADER;
+
 use consumer::Consumer;
 use inspector::Inspector;
 use operator::Operator;

@@ -1,14 +1,17 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
-use adjourn_protocol::{Bulk, JobRef, List, Request, RequestId, Response, TopicSet};
+use adjourn_protocol::{Bulk, Edit, JobRef, List, Request, RequestId, Response, TopicSet};
 use adjourn_types::limits::KICK_JOBS_MAX;
-use adjourn_types::{PolicyChange, Setting, TopicPolicy};
+use adjourn_types::{AttributeSet, AttributesBuilder, PolicyChange, Setting, TopicPolicy};
 
 use super::super::plan::{Pace, Plan};
 use super::super::random::Random;
 use super::super::time::{MS, Us};
 use super::producer::{due, key};
 use super::{Board, Endpoint, Kept, Role, any_topic, many};
+
+/// The header in which an edit has its number.
+pub(in super::super) const EDIT_HEADER: &str = "edit";
 
 /// The requests of somebody who only looks.
 const LOOKS: [u64; 7] = [0, 21, 22, 23, 25, 26, 27];
@@ -41,11 +44,11 @@ impl Operator {
             return next;
         }
         let name = any_topic(&mut endpoint.random);
-        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(35) };
+        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(39) };
         match what {
             // Moving jobs or pausing a topic would make jobs late.
             8..=20 if self.calm => Request::Delete(job(endpoint, board)),
-            28..=31 | 33.. if self.calm => Request::List(many::list(&mut endpoint.random)),
+            28..=31 | 33 | 34 if self.calm => Request::List(many::list(&mut endpoint.random)),
             0..=4 => Request::Get(job(endpoint, board)),
             5..=7 => Request::Delete(job(endpoint, board)),
             8..=11 => {
@@ -71,8 +74,22 @@ impl Operator {
                 topic: name,
                 change: Box::new(policy_change(&mut endpoint.random)),
             }),
+            35.. => Request::Edit(edit(endpoint, board, self.pace, self.calm)),
             _ => Request::Stats,
         }
+    }
+}
+
+/// An edit that shows which one it is. It may set a due time, too, unless that would make a job late.
+fn edit(endpoint: &mut Endpoint, board: &Board, pace: Pace, calm: bool) -> Edit {
+    let number = endpoint.random.below(u64::MAX).to_string();
+    let job = job(endpoint, board);
+    let due = due(&mut endpoint.random, endpoint.wall, false, pace);
+    Edit {
+        due: Some(due).filter(|_| !calm && endpoint.random.percent(30)),
+        replaced: AttributeSet::HEADERS,
+        attributes: AttributesBuilder::default().header(EDIT_HEADER, &number).build().unwrap_or_default(),
+        ..Edit::new(job)
     }
 }
 

@@ -10,9 +10,10 @@ use adjourn_protocol::{
 };
 use adjourn_replica::ConnectionId;
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
-use adjourn_types::{Attributes, IfExists, JobId, JobState, Key, TopicName};
+use adjourn_types::{AttributeSet, Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
+use super::super::clients::EDIT_HEADER;
 use super::super::seen::{Seen, When};
 use super::super::time::Us;
 use super::due::{Clocks, Due};
@@ -225,7 +226,11 @@ impl Job {
     /// Whether a job is shown like this: with the retries that it gets elsewhere, if it says nothing of them.
     fn is_shown_as(&self, shown: &Self) -> bool {
         let policy = shown.attributes.policy();
-        let attributes = self.attributes.clone().with_retries(policy.attempts_max, policy.backoff.as_ref());
+        // An edit gives it other headers.
+        let is_edited = shown.attributes.headers().any(|(name, _)| name == EDIT_HEADER);
+        let replaced = if is_edited { AttributeSet::HEADERS } else { AttributeSet::NONE };
+        let attributes = self.attributes.edited(replaced, &shown.attributes).unwrap_or_default();
+        let attributes = attributes.with_retries(policy.attempts_max, policy.backoff.as_ref());
         Self { attributes, ..self.clone() } == *shown
     }
 

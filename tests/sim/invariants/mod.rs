@@ -9,6 +9,7 @@ mod bulks;
 mod checkpoints;
 mod cut_off;
 mod due;
+mod edits;
 mod ended;
 mod few_turns;
 mod fresh_reads;
@@ -59,6 +60,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(acknowledged::Acknowledged::new(plan.cluster.is_some())),
         Box::new(checkpoints::Checkpoints::default()),
         Box::new(cut_off::CutOff::default()),
+        Box::new(edits::Edits::default()),
         Box::new(ended::Ended::default()),
         Box::new(fresh_reads::FreshReads::default()),
         Box::new(known::Known::default()),

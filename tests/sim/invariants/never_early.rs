@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use adjourn_protocol::{
-    Applied, Change, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
+    Applied, Change, Edit, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
 };
 use adjourn_replica::ConnectionId;
 use adjourn_types::{Attributes, IfExists, JobId, Key, TopicName};
@@ -81,7 +81,9 @@ impl NeverEarly {
                     }
                 }
             }
-            Request::Reschedule { job, due: when, .. } => open.push((named(job), due(*when))),
+            Request::Reschedule { job, due: when, .. } | Request::Edit(Edit { job, due: Some(when), .. }) => {
+                open.push((named(job), due(*when)));
+            }
             Request::RunNow(job) | Request::Kick(job) => open.push((named(job), due(now))),
             Request::KickMany { topic, .. } => open.push((Job::Buried(topic.clone()), due(now))),
             // Without a delay it is due when it was due before: a clock may have been set back since.

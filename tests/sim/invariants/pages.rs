@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjourn_protocol::{JobRef, JobReport, List, NewJob, Push, PushResult, Request, RequestId, Response};
+use adjourn_protocol::{
+    Edit, JobRef, JobReport, List, NewJob, Push, PushResult, Request, RequestId, Response,
+};
 use adjourn_replica::ConnectionId;
 use adjourn_types::{IfExists, JobId, JobState, Key, ListOrder, States, TopicName};
 use bytes::Bytes;
@@ -93,6 +95,7 @@ impl Pages {
             Request::Delete(job)
             | Request::RunNow(job)
             | Request::Kick(job)
+            | Request::Edit(Edit { job, .. })
             | Request::Reschedule { job, .. } => match job {
                 JobRef::Id(job) => self.touch(*job),
                 JobRef::Key { key, .. } => self.touch_key(key),

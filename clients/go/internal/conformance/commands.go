@@ -99,6 +99,10 @@ type command struct {
 	Connection    number          `json:"connection"`
 	EndsSession   bool            `json:"ends_session"`
 	Command       int64           `json:"command"`
+	Edited        []string        `json:"edited"`
+	Priority      uint32          `json:"priority"`
+	Body          []byte          `json:"body"`
+	Attributes    values          `json:"attributes"`
 }
 
 var empty = map[string]any{}

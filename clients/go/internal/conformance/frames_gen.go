@@ -103,6 +103,10 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.Bulk{}
 		takeBulk(f, m)
 		return m
+	case "EDIT":
+		m := &wire.Edit{}
+		takeEdit(f, m)
+		return m
 	case "PAUSE":
 		m := &wire.Pause{}
 		takePause(f, m)
@@ -305,6 +309,8 @@ func showMessage(m wire.Message) map[string]any {
 		showCount(m, to)
 	case *wire.Bulk:
 		showBulk(m, to)
+	case *wire.Edit:
+		showEdit(m, to)
 	case *wire.Pause:
 		showPause(m, to)
 	case *wire.Resume:
@@ -491,6 +497,7 @@ func takePast(f fields, v *wire.Past) {
 	v.PushedMs = f.u64("pushed_ms")
 	v.ReservedFirstMs = f.u64("reserved_first_ms")
 	v.ReservedLastMs = f.u64("reserved_last_ms")
+	v.EditedMs = f.u64("edited_ms")
 	v.HeldBy = f.u64("held_by")
 	v.Reason = f.text("reason")
 }
@@ -499,6 +506,7 @@ func showPast(v *wire.Past, to map[string]any) {
 	to["pushed_ms"] = decimal(v.PushedMs)
 	to["reserved_first_ms"] = decimal(v.ReservedFirstMs)
 	to["reserved_last_ms"] = decimal(v.ReservedLastMs)
+	to["edited_ms"] = decimal(v.EditedMs)
 	to["held_by"] = decimal(v.HeldBy)
 	to["reason"] = v.Reason
 }
@@ -885,6 +893,30 @@ func showBulk(v *wire.Bulk, to map[string]any) {
 	to["cursor"] = bytesOf(v.Cursor)
 	to["filter"] = showFilter(&v.Filter)
 	to["to"] = v.To
+}
+
+func takeEdit(f fields, v *wire.Edit) {
+	v.DueMs = f.u64("due_ms")
+	v.Priority = f.u32("priority")
+	v.TtrMs = f.u32("ttr_ms")
+	v.Edited = f.u16("edited")
+	v.DueKind = f.u8("due_kind")
+	takeJobRef(f, &v.Ref)
+	takeAttributes(f.object("attributes"), &v.Attributes)
+	v.Body = f.bytes("body")
+	v.IfVersion = f.u64("if_version")
+}
+
+func showEdit(v *wire.Edit, to map[string]any) {
+	to["due_ms"] = decimal(v.DueMs)
+	to["priority"] = v.Priority
+	to["ttr_ms"] = v.TtrMs
+	to["edited"] = v.Edited
+	to["due_kind"] = v.DueKind
+	showJobRef(&v.Ref, to)
+	to["attributes"] = showAttributes(&v.Attributes)
+	to["body"] = bytesOf(v.Body)
+	to["if_version"] = decimal(v.IfVersion)
 }
 
 func takePause(f fields, v *wire.Pause) {

@@ -36,14 +36,9 @@ func push(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		if p.AtMs != nil {
 			job.At = p.AtMs.time()
 		}
-		if len(p.Attributes) > 0 {
-			var w wire.Attributes
-			var wrong error
-			takeAttributes(fields{p.Attributes, &wrong}, &w)
-			if wrong != nil {
-				return nil, wrong
-			}
-			job.Attributes = publicAttributes(&w)
+		var err error
+		if job.Attributes, err = attributesOf(p.Attributes); err != nil {
+			return nil, err
 		}
 		jobs[i] = job
 	}
@@ -60,6 +55,13 @@ func push(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		}
 	}
 	return map[string]any{"results": list}, nil
+}
+
+func attributesOf(shown values) (adjourn.Attributes, error) {
+	var w wire.Attributes
+	var wrong error
+	takeAttributes(fields{shown, &wrong}, &w)
+	return publicAttributes(&w), wrong
 }
 
 // publicAttributes are attributes as a user of the client gives them.
@@ -139,7 +141,8 @@ func shownAttributes(a *adjourn.Attributes) any {
 func shownJob(info *adjourn.JobInfo) map[string]any {
 	return map[string]any{
 		"job": decimal(uint64(info.ID)), "topic": info.Topic, "key": info.Key, "state": info.State.String(), "attempts": info.Attempts,
-		"priority": info.Priority, "body": bytesOf(info.Body), "reason": info.Reason, "attributes": shownAttributes(&info.Attributes),
+		"priority": info.Priority, "ttr_ms": info.TTR.Milliseconds(), "body": bytesOf(info.Body), "reason": info.Reason,
+		"attributes": shownAttributes(&info.Attributes),
 	}
 }
 

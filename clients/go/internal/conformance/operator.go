@@ -27,6 +27,12 @@ func operate(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 			return shownChange(q.RescheduleAt(ctx, c.ref(), c.AtMs.time()))
 		}
 		return shownChange(q.Reschedule(ctx, c.ref(), c.DelayMs.ms()))
+	case "edit":
+		edits, err := editsOf(c)
+		if err != nil {
+			return nil, err
+		}
+		return shownChange(q.Edit(ctx, c.ref(), edits...))
 	case "kick_many":
 		n, err := q.KickMany(ctx, c.Topic, c.JobsMax)
 		return map[string]any{"jobs": n}, err
@@ -146,6 +152,67 @@ func bulk(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 	}
 	n, err := steps.Run(ctx)
 	return map[string]any{"jobs": decimal(n)}, err
+}
+
+// editsOf are the edits of a command. An attribute that changes and has no value is taken away.
+func editsOf(c *command) (edits []adjourn.EditOption, err error) {
+	attributes, err := attributesOf(c.Attributes)
+	for _, part := range c.Edited {
+		var one adjourn.EditOption
+		switch part {
+		case "due":
+			one = adjourn.Delay(c.DelayMs.ms())
+			if c.AtMs != nil {
+				one = adjourn.At(c.AtMs.time())
+			}
+		case "priority":
+			one = adjourn.Priority(c.Priority)
+		case "ttr":
+			one = adjourn.TTR(time.Duration(c.TtrMs) * time.Millisecond)
+		case "body":
+			one = adjourn.Body(c.Body)
+		default:
+			one = attributeEdit(part, &attributes)
+		}
+		if one == nil {
+			return nil, fmt.Errorf("no part %q", part)
+		}
+		edits = append(edits, one)
+	}
+	return edits, err
+}
+
+func attributeEdit(part string, a *adjourn.Attributes) adjourn.EditOption {
+	switch part {
+	case "headers":
+		if len(a.Headers) == 0 {
+			return adjourn.WithoutHeaders()
+		}
+		return adjourn.Headers(a.Headers...)
+	case "expires":
+		if a.ExpiresAfter > 0 {
+			return adjourn.ExpiresAfter(a.ExpiresAfter)
+		} else if !a.ExpiresAt.IsZero() {
+			return adjourn.ExpiresAt(a.ExpiresAt)
+		}
+		return adjourn.WithoutExpiry()
+	case "attempts_max":
+		if a.AttemptsMax == 0 {
+			return adjourn.WithoutAttempts()
+		}
+		return adjourn.Attempts(a.AttemptsMax)
+	case "backoff":
+		if a.Backoff == nil {
+			return adjourn.WithoutRetryBackoff()
+		}
+		return adjourn.RetryBackoff(a.Backoff)
+	case "dedupe_retention":
+		if a.Retention == 0 {
+			return adjourn.WithoutRemember()
+		}
+		return adjourn.Remember(a.Retention)
+	}
+	return nil
 }
 
 func setTopic(ctx context.Context, q *adjourn.Client, c *command) error {

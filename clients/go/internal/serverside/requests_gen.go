@@ -103,6 +103,10 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 		m := &wire.Bulk{}
 		readBulk(r, m)
 		return m
+	case wire.OpEdit:
+		m := &wire.Edit{}
+		readEdit(r, m)
+		return m
 	case wire.OpPause:
 		m := &wire.Pause{}
 		readPause(r, m)
@@ -421,6 +425,24 @@ func readBulk(r *wire.Reader, m *wire.Bulk) {
 	if r.More() && m.Change == wire.ChangeMove {
 		m.To = r.Text8()
 		atMost(r, "to", uint64(len(m.To)), 128)
+	}
+}
+
+func readEdit(r *wire.Reader, m *wire.Edit) {
+	if b := r.Take(19); b != nil {
+		m.DueMs = binary.LittleEndian.Uint64(b)
+		m.Priority = binary.LittleEndian.Uint32(b[8:])
+		m.TtrMs = binary.LittleEndian.Uint32(b[12:])
+		m.Edited = binary.LittleEndian.Uint16(b[16:]) & 0x1ff
+		m.DueKind = b[18]
+		atMost(r, "ttr_ms", uint64(m.TtrMs), 604800000)
+		atMost(r, "due_kind", uint64(m.DueKind), 1)
+	}
+	m.Ref = readJobRef(r)
+	wire.ReadAttributes(r, int(r.U16()), &m.Attributes)
+	m.Body = r.Bytes32()
+	if r.More() {
+		m.IfVersion = r.U64()
 	}
 }
 

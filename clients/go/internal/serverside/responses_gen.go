@@ -117,7 +117,7 @@ func appendShown(w *wire.Writer, v *wire.Shown) {
 
 func appendListed(w *wire.Writer, v *wire.Listed) {
 	attributes := v.Attributes.Size()
-	b := w.Fixed(81)
+	b := w.Fixed(89)
 	binary.LittleEndian.PutUint64(b, v.Job)
 	binary.LittleEndian.PutUint64(b[8:], v.DueMs)
 	b[16] = v.State
@@ -134,8 +134,9 @@ func appendListed(w *wire.Writer, v *wire.Listed) {
 	binary.LittleEndian.PutUint64(b[47:], v.PushedMs)
 	binary.LittleEndian.PutUint64(b[55:], v.ReservedFirstMs)
 	binary.LittleEndian.PutUint64(b[63:], v.ReservedLastMs)
-	binary.LittleEndian.PutUint64(b[71:], v.HeldBy)
-	binary.LittleEndian.PutUint16(b[79:], w.Len16(len(v.Reason)))
+	binary.LittleEndian.PutUint64(b[71:], v.EditedMs)
+	binary.LittleEndian.PutUint64(b[79:], v.HeldBy)
+	binary.LittleEndian.PutUint16(b[87:], w.Len16(len(v.Reason)))
 	w.Text(v.Topic)
 	w.Text(v.Key)
 	wire.AppendAttributes(w, &v.Attributes)
@@ -287,6 +288,7 @@ func appendJob(w *wire.Writer, m *wire.Job) {
 	w.U64(m.PushedMs)
 	w.U64(m.ReservedFirstMs)
 	w.U64(m.ReservedLastMs)
+	w.U64(m.EditedMs)
 	w.U64(m.HeldBy)
 	w.Text16(m.Reason)
 	w.U64(m.FinishedMs)
@@ -307,7 +309,7 @@ func appendKicked(w *wire.Writer, m *wire.Kicked) {
 
 func appendJobs(w *wire.Writer, m *wire.Jobs) {
 	w.Bytes16(m.Cursor)
-	w.List(81, len(m.Jobs))
+	w.List(89, len(m.Jobs))
 	for i := range m.Jobs {
 		appendListed(w, &m.Jobs[i])
 	}

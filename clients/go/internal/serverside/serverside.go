@@ -44,6 +44,13 @@ func check(r *wire.Reader, m wire.Message) {
 		if m.DueKind == wire.DueKindAfter {
 			atMost(r, "due_ms", m.DueMs, limits.DelayMsMax)
 		}
+	case *wire.Edit:
+		inRange(r, "edited", uint64(m.Edited), 1, wire.EditedDedupeRetention<<1-1)
+		if m.DueKind == wire.DueKindAfter {
+			atMost(r, "due_ms", m.DueMs, limits.DelayMsMax)
+		}
+		ttr(r, m.TtrMs)
+		backoff(r, m.Attributes.Backoff)
 	case *wire.Touch:
 		ttr(r, m.TtrMs)
 	case *wire.Release:

@@ -110,6 +110,8 @@ type Past struct {
 	ReservedFirstMs uint64
 	// ReservedLastMs: when it was last leased.
 	ReservedLastMs uint64
+	// EditedMs: when it was last edited.
+	EditedMs uint64
 	// HeldBy: the session that got the last lease; 0 for none.
 	HeldBy uint64
 	// Reason: the last reason given with a RELEASE or BURY.
@@ -531,6 +533,32 @@ type Bulk struct {
 
 // Opcode is OpBulk.
 func (*Bulk) Opcode() Opcode { return OpBulk }
+
+// Edit is the request EDIT. Changes parts of one delayed, ready or buried job.
+type Edit struct {
+	// DueMs: with due_kind: the new due point.
+	DueMs uint64
+	// Priority: the new priority, as in PUSH.
+	Priority uint32
+	// TtrMs: the new time of a lease, as in PUSH.
+	TtrMs uint32
+	// Edited: the parts that change; at least one. The fields of other parts must be valid, and are not used.
+	Edited uint16
+	// DueKind: how due_ms counts.
+	DueKind uint8
+	// Ref: the job.
+	Ref JobRef
+	// Attributes: the new attributes of the parts that change. One that is missing here is taken away: the topic's
+	// default then counts, if there is one.
+	Attributes Attributes
+	// Body: the new body; at most `body_bytes_max` bytes.
+	Body []byte
+	// IfVersion: only if the job is still of this version; absent or 0: in any case.
+	IfVersion uint64
+}
+
+// Opcode is OpEdit.
+func (*Edit) Opcode() Opcode { return OpEdit }
 
 // Pause is the request PAUSE. Stops the reserving of a topic's jobs.
 type Pause struct {

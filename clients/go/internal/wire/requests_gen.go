@@ -51,6 +51,8 @@ func appendRequest(w *Writer, m Message) bool {
 		appendCount(w, m)
 	case *Bulk:
 		appendBulk(w, m)
+	case *Edit:
+		appendEdit(w, m)
 	case *Pause:
 		appendPause(w, m)
 	case *Resume:
@@ -272,6 +274,23 @@ func appendBulk(w *Writer, m *Bulk) {
 	w.End(filter)
 	if m.To != "" {
 		w.Text8(m.To)
+	}
+}
+
+func appendEdit(w *Writer, m *Edit) {
+	b := w.Fixed(19)
+	binary.LittleEndian.PutUint64(b, m.DueMs)
+	binary.LittleEndian.PutUint32(b[8:], m.Priority)
+	binary.LittleEndian.PutUint32(b[12:], m.TtrMs)
+	binary.LittleEndian.PutUint16(b[16:], m.Edited)
+	b[18] = m.DueKind
+	w.JobRef(&m.Ref)
+	attributes := w.Begin()
+	AppendAttributes(w, &m.Attributes)
+	w.End(attributes)
+	w.Bytes32(m.Body)
+	if m.IfVersion != 0 {
+		w.U64(m.IfVersion)
 	}
 }
 

@@ -192,8 +192,9 @@ func readListed(r *Reader, fixed int, v *Listed) {
 	v.PushedMs = binary.LittleEndian.Uint64(b[47:])
 	v.ReservedFirstMs = binary.LittleEndian.Uint64(b[55:])
 	v.ReservedLastMs = binary.LittleEndian.Uint64(b[63:])
-	v.HeldBy = binary.LittleEndian.Uint64(b[71:])
-	reason := int(binary.LittleEndian.Uint16(b[79:]))
+	v.EditedMs = binary.LittleEndian.Uint64(b[71:])
+	v.HeldBy = binary.LittleEndian.Uint64(b[79:])
+	reason := int(binary.LittleEndian.Uint16(b[87:]))
 	v.Topic = r.RepeatedText(topic)
 	v.Key = r.Text(key)
 	ReadAttributes(r, attributes, &v.Attributes)
@@ -386,6 +387,9 @@ func readJob(r *Reader, m *Job) {
 		m.ReservedLastMs = r.U64()
 	}
 	if r.More() {
+		m.EditedMs = r.U64()
+	}
+	if r.More() {
 		m.HeldBy = r.U64()
 	}
 	if r.More() {
@@ -416,7 +420,7 @@ func readKicked(r *Reader, m *Kicked) {
 
 func readJobs(r *Reader, m *Jobs) {
 	m.Cursor = r.Bytes16()
-	if fixed, count := r.List(81); count > 0 {
+	if fixed, count := r.List(89); count > 0 {
 		m.Jobs = make([]Listed, count)
 		for i := range m.Jobs {
 			readListed(r, fixed, &m.Jobs[i])

@@ -51,6 +51,7 @@ const (
 	OpList            Opcode = 0x47
 	OpCount           Opcode = 0x48
 	OpBulk            Opcode = 0x49
+	OpEdit            Opcode = 0x4a
 	OpPause           Opcode = 0x50
 	OpResume          Opcode = 0x51
 	OpTopics          Opcode = 0x52
@@ -124,6 +125,7 @@ var opcodes = [256]opcodeEntry{
 	OpList:            {name: "LIST", answer: OpJobs, repeat: RepeatSafe},
 	OpCount:           {name: "COUNT", answer: OpCounted, repeat: RepeatSafe},
 	OpBulk:            {name: "BULK", answer: OpBulked},
+	OpEdit:            {name: "EDIT", answer: OpChanged},
 	OpPause:           {name: "PAUSE", answer: OpDone, repeat: RepeatSafe},
 	OpResume:          {name: "RESUME", answer: OpDone, repeat: RepeatSafe},
 	OpTopics:          {name: "TOPICS", answer: OpTopicCounts, repeat: RepeatSafe},
@@ -299,6 +301,19 @@ const (
 // What a list shows.
 const (
 	ListMarkBodies = 1 << 0
+)
+
+// The parts of a job that an EDIT changes.
+const (
+	EditedDue             = 1 << 0
+	EditedPriority        = 1 << 1
+	EditedTtr             = 1 << 2
+	EditedBody            = 1 << 3
+	EditedHeaders         = 1 << 4
+	EditedExpires         = 1 << 5
+	EditedAttemptsMax     = 1 << 6
+	EditedBackoff         = 1 << 7
+	EditedDedupeRetention = 1 << 8
 )
 
 // What is so of a topic.

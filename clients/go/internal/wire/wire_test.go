@@ -177,6 +177,10 @@ func endOf(m wire.Message) []byte {
 		if m.IfVersion == 0 {
 			return make([]byte, 8)
 		}
+	case *wire.Edit:
+		if m.IfVersion == 0 {
+			return make([]byte, 8)
+		}
 	case *wire.Release:
 		if m.Reason == "" {
 			return []byte{0, 0}

@@ -79,8 +79,13 @@ final class Client
         ?string $idempotencyKey = null,
     ): PushResult {
         $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+        if ($idempotencyKey !== null || !$this->options->tracing instanceof NoTracing) {
+            return $this->pushMany($topic, [$job], idempotencyKey: $idempotencyKey)[0]->orThrow();
+        }
+        // One frame with one job needs no batches.
+        $fields = ['sequence' => null, 'topic' => Topic::check($topic), 'jobs' => [$job->fields($this->options->codec)]];
 
-        return $this->pushMany($topic, [$job], idempotencyKey: $idempotencyKey)[0]->orThrow();
+        return PushResult::of($this->session->call(Opcode::Push, $fields)['results'][0])->orThrow();
     }
 
     /**
@@ -274,6 +279,20 @@ final class Client
         $fields = ['due_ms' => $due->ms, 'due_kind' => $due->kind, 'if_version' => $ifVersion ?? 0] + self::ref($job);
 
         return Changed::of($this->session->call(Opcode::Reschedule, $fields));
+    }
+
+    /**
+     * Changes parts of a job that no consumer holds, delayed, ready or buried; the others stay as they are. A buried job stays buried.
+     *
+     * @param int|null $ifVersion as in `reschedule`. If two edits change body or attributes at once, one of them throws `Changed` even without it
+     * @throws Error\Server\Reserved
+     * @throws Error\Server\WrongState if it is finished; with another due time, also if it is buried: kick it first
+     */
+    public function edit(int|JobRef $job, JobEdit $edit, ?int $ifVersion = null): Changed
+    {
+        $fields = $edit->fields($this->options->codec) + ['if_version' => $ifVersion ?? 0] + self::ref($job);
+
+        return Changed::of($this->session->call(Opcode::Edit, $fields));
     }
 
     public function runNow(int|JobRef $job): Changed

@@ -27,10 +27,11 @@ final readonly class JobReport
         public ?int $pushedMs = null,
         public ?int $reservedFirstMs = null,
         public ?int $reservedLastMs = null,
+        public ?int $editedMs = null,
         public ?int $heldBy = null,
         public ?string $reason = null,
         public ?int $finishedMs = null,
-        /** Grows with each change of the job; `reschedule` can be made to depend on it. Null if it is not known. */
+        /** Grows with each change of the job; `reschedule` and `edit` can be made to depend on it. Null if it is not known. */
         public ?int $version = null,
     ) {
     }
@@ -67,6 +68,7 @@ final readonly class JobReport
             pushedMs: $f['pushed_ms'] ?: null,
             reservedFirstMs: $f['reserved_first_ms'] ?: null,
             reservedLastMs: $f['reserved_last_ms'] ?: null,
+            editedMs: $f['edited_ms'] ?: null,
             heldBy: $f['held_by'] ?: null,
             reason: $f['reason'] === '' ? null : $f['reason'],
             // An item of JOBS has neither of these.

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn;
 
+use function is_string;
+use function strlen;
+
 /** A job to push. Build it with named arguments; everything but the body has a default of the topic or the queue. */
 final readonly class NewJob
 {
@@ -112,7 +115,9 @@ final readonly class NewJob
                 $headers['content-type'] = $contentType;
             }
         }
-        $headers = Headers::withTrace($headers, $traceHeaders);
+        if ($traceHeaders !== []) {
+            $headers = Headers::withTrace($headers, $traceHeaders);
+        }
         $attributes = $headers === [] && $this->saysNoMore() ? '' : (new Attributes(
             headers: $headers,
             expires: $this->expiresAfterMs === null && $this->expiresAt === null

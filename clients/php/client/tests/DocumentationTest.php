@@ -39,10 +39,13 @@ final class DocumentationTest extends TestCase
         preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
         $code = array_combine($code[1], $code[2]);
         ['producer' => $producer, 'worker' => $worker] = $code;
-        self::assertSame('', $this->run_($producer . $code['retries'] . $code['calls']));
+        self::assertSame('', $this->run_($producer . $code['retries'] . $code['calls'] . $code['edit']));
         $client = new Client(self::$server->address());
         self::assertSame(8, $client->peek('webhooks')->attributes->attemptsMax);
         self::assertSame(8, $client->showTopic('emails')->policy->attemptsMax);
+        $edited = $client->get(JobRef::key('emails', 'order-17'));
+        // The topic has 8 attempts.
+        self::assertSame([3, 8, 'bob@example.com'], [$edited->priority, $edited->attributes->attemptsMax, $edited->payload()['cc']]);
         $orders = $client->showTopic('orders')->policy;
         self::assertSame(['https://shop.example/hooks', true], [$orders->callBack, $orders->callBackPaused]);
         $id = $client->runNow(JobRef::key('emails', 'order-17'))->job;

@@ -4,14 +4,25 @@ declare(strict_types=1);
 
 namespace Adjourn\Tests;
 
+use Adjourn\Attributes;
 use Adjourn\Backoff;
 use Adjourn\Client;
+use Adjourn\Due;
 use Adjourn\Error\Server\Changed;
+use Adjourn\Error\Server\ExpiresBeforeDue;
 use Adjourn\Error\Server\Invalid;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\Server\Quota;
+use Adjourn\Error\Server\Reserved;
+use Adjourn\Error\Server\TooLarge;
 use Adjourn\Error\Server\Unsupported;
+use Adjourn\Error\Server\WrongState;
+use Adjourn\Error\ServerError;
 use Adjourn\Error\UsageError;
+use Adjourn\Filter;
+use Adjourn\JobEdit;
+use Adjourn\JobRef;
+use Adjourn\JobState;
 use Adjourn\LatePolicy;
 use Adjourn\MemberRole;
 use Adjourn\NewJob;
@@ -116,6 +127,97 @@ final class OperatorTest extends TestCase
         self::assertNotSame($seen, $changed->version);
         $this->expectException(Changed::class);
         $this->client->reschedule($id, delayMs: 180_000, ifVersion: $seen);
+    }
+
+    public function testEachPartOfAJobIsEditedAndTakenAway(): void
+    {
+        $old = new NewJob('old', delayMs: 3_600_000, key: 'k', headers: ['a' => '1'], createdAt: new \DateTimeImmutable('@5'));
+        $id = $this->client->push('edited', $old)->job;
+        $before = $this->client->get($id);
+        self::assertNull($before->editedMs);
+
+        $at = new \DateTimeImmutable('2100-01-01T00:00:00Z');
+        $changed = $this->client->edit($id, new JobEdit(at: $at));
+        self::assertSame([$id, JobState::Delayed, 4_102_444_800_000], [$changed->job, $changed->state, $changed->dueMs]);
+        self::assertNotSame($before->version, $changed->version);
+        $this->client->edit(JobRef::key('edited', 'k'), new JobEdit(ttrMs: 1500, priority: 7));
+        $this->client->edit($id, new JobEdit('new'));
+        $shown = $this->client->get($id);
+        self::assertSame([$changed->dueMs, 1500, 7, 'new'], [$shown->dueMs, $shown->ttrMs, $shown->priority, $shown->body]);
+        self::assertEquals($before->attributes, $shown->attributes);
+        self::assertEqualsWithDelta($before->pushedMs, $shown->editedMs, 60_000);
+        self::assertSame([$shown->editedMs], array_column(iterator_to_array($this->client->list(new Filter('edited')), false), 'editedMs'));
+
+        $expiresAt = $at->modify('+1 day');
+        $backoff = Backoff::waits([5, 50]);
+        $this->client->edit($id, new JobEdit(['n' => 1], headers: ['b' => '2'], expiresAt: $expiresAt));
+        $this->client->edit($id, new JobEdit(attemptsMax: 3, backoff: $backoff, retentionMs: 60_000));
+        $shown = $this->client->get($id);
+        self::assertSame([['n' => 1], '2', false], [$shown->payload(), $shown->attributes->headers['b'], isset($shown->attributes->headers['a'])]);
+        $a = $shown->attributes;
+        self::assertEquals([Due::at($expiresAt), 3, $backoff, 60_000, 5000], [$a->expires, $a->attemptsMax, $a->backoff, $a->retentionMs, $a->createdAtMs]);
+
+        $this->client->edit($id, new JobEdit(unset: ['ttrMs', 'priority', 'headers', 'expiresAt', 'retentionMs']));
+        $this->client->edit($id, new JobEdit(unset: ['attemptsMax', 'backoff']));
+        $shown = $this->client->get($id);
+        self::assertSame([$before->ttrMs, $before->priority, []], [$shown->ttrMs, $shown->priority, $shown->attributes->headers]);
+        $withoutHeaders = static fn (Attributes $a): array => ['headers' => []] + $a->wire();
+        self::assertEquals($withoutHeaders($before->attributes), $shown->attributes->wire());
+        self::assertSame(JobState::Ready, $this->client->edit($id, new JobEdit(delayMs: 0))->state);
+    }
+
+    public function testForWhatAnEditTakesAwayTheTopicDecides(): void
+    {
+        $client = $this->adjourn()->client;
+        $client->setTopic('t', new TopicPolicy(ttrMs: 5000, priority: 9, attemptsMax: 4, rememberMs: 60_000));
+        $id = $client->push('t', new NewJob('x', key: 'k', ttrMs: 1000, priority: 1, attemptsMax: 2, retentionMs: 5))->job;
+        $client->edit($id, new JobEdit(unset: ['ttrMs', 'priority', 'attemptsMax', 'retentionMs']));
+        $shown = $client->get($id);
+        self::assertSame([5000, 9, 4], [$shown->ttrMs, $shown->priority, $shown->attributes->attemptsMax]);
+        self::assertNull($shown->attributes->retentionMs);
+        $client->reserve('t')[0]->finish();
+        $this->adjourn()->advance(59_000);
+        self::assertSame(JobState::Finished, $client->get(JobRef::key('t', 'k'))->state);
+    }
+
+    public function testAJobIsEditedOnlyInTheVersionThatWasSeen(): void
+    {
+        $id = $this->client->push('edits', 'old', delayMs: 60_000)->job;
+        $seen = $this->client->get($id)->version;
+        $changed = $this->client->edit($id, new JobEdit('new'), ifVersion: $seen);
+        try {
+            $this->client->edit($id, new JobEdit('newer'), ifVersion: $seen);
+            self::fail('The job has changed.');
+        } catch (Changed $error) {
+            self::assertFalse($error->mayBeApplied);
+        }
+        $this->client->edit($id, new JobEdit(priority: 7), ifVersion: $changed->version);
+        $shown = $this->client->get($id);
+        self::assertSame(['new', 7], [$shown->body, $shown->priority]);
+    }
+
+    public function testAnEditIsRefusedWhereItCannotBeMade(): void
+    {
+        $refused = function (JobEdit $edit, string $error) use (&$id): void {
+            try {
+                $this->client->edit($id, $edit);
+                self::fail("It was no $error.");
+            } catch (ServerError $refusal) {
+                self::assertSame([$error, false], [$refusal::class, $refusal->mayBeApplied]);
+            }
+        };
+        $id = $this->client->push('refused', 'old', key: 'k')->job;
+        $refused(new JobEdit(delayMs: 60_000, expiresAfterMs: 30_000), ExpiresBeforeDue::class);
+        $refused(new JobEdit(str_repeat('x', 1_048_577)), TooLarge::class);
+        $refused(new JobEdit(str_repeat('x', 3_000_000)), TooLarge::class);
+        [$job] = $this->client->reserve('refused', 5000);
+        $refused(new JobEdit(priority: 1), Reserved::class);
+        $job->bury();
+        self::assertSame(JobState::Buried, $this->client->edit($id, new JobEdit('of a buried one'))->state);
+        $refused(new JobEdit(delayMs: 0), WrongState::class);
+        self::assertSame('of a buried one', $this->client->get($id)->body);
+        $this->client->delete($id);
+        $refused(new JobEdit(priority: 1), NotFound::class);
     }
 
     public function testCountsOfTheQueue(): void

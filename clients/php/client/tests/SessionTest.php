@@ -16,6 +16,7 @@ use Adjourn\Error\Server\Unauthenticated;
 use Adjourn\Error\TimeoutError;
 use Adjourn\Error\WrongQueue;
 use Adjourn\Filter;
+use Adjourn\JobEdit;
 use Adjourn\JobRef;
 use Adjourn\JobState;
 use Adjourn\NewJob;
@@ -239,7 +240,20 @@ final class SessionTest extends TestCase
         self::assertSame(['Push', 'Get'], [$server->report(), $server->report()]);
     }
 
-    public function testWhatMustNotBeRepeatedIsReportedAsUnknown(): void
+    /** @return iterable<string, array{\Closure(Client): mixed}> */
+    public static function callsThatMustNotBeRepeated(): iterable
+    {
+        yield 'a delete by key' => [static fn (Client $c) => $c->delete(JobRef::key('t', 'k'))];
+        yield 'a reschedule' => [static fn (Client $c) => $c->reschedule(1, delayMs: 5)];
+        yield 'an edit' => [static fn (Client $c) => $c->edit(1, new JobEdit(priority: 3))];
+        yield 'an edit of a version' => [static fn (Client $c) => $c->edit(1, new JobEdit('x'), ifVersion: 3)];
+    }
+
+    /**
+     * @dataProvider callsThatMustNotBeRepeated
+     * @param \Closure(Client): mixed $call
+     */
+    public function testWhatMustNotBeRepeatedIsReportedAsUnknown(\Closure $call): void
     {
         $server = new ScriptedServer(static function (Listener $listener): void {
             $peer = $listener->accept();
@@ -255,7 +269,7 @@ final class SessionTest extends TestCase
         });
         $client = new Client($server->address());
         try {
-            $client->delete(JobRef::key('t', 'k'));
+            $call($client);
             self::fail('The outcome is unknown.');
         } catch (OutcomeUnknown $error) {
             self::assertTrue($error->mayBeApplied);

@@ -16,6 +16,7 @@ from .backup import Backup
 from .body import Codec, JsonCodec
 from .conditions import Where
 from .connecting import connect
+from .edit import EditParts
 from .errors import (
     AdjournError,
     Applied,
@@ -86,7 +87,8 @@ from .protocol.responses import (
     Totals,
 )
 from .protocol.values import UNSET, Backoff, Expiry, Late
-from .queue import BulkStep, Job, Page, Queue
+from .pages import BulkStep, Page
+from .queue import Job, Queue
 from .session.leases import LostReason
 from .subscription import Subscription
 from .tracing import Tracing
@@ -117,6 +119,7 @@ __all__ = [
     "Codec",
     "ConnectionReport",
     "DiskFullError",
+    "EditParts",
     "ErrorCode",
     "ExpiresBeforeDueError",
     "Expiry",

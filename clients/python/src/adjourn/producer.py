@@ -89,8 +89,7 @@ class Producer:
         encoded = []
         for job in jobs:
             one = job.encode(self._codec, self._headers() if self._headers else None, traced)
-            if len(one.body) > most:
-                raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(one.body)} bytes: the server takes {most}")
+            check_body_bytes(one.body, most)
             encoded.append(one)
         return encoded
 
@@ -100,6 +99,12 @@ class Producer:
         request = rq.Push(SEQUENCE_NONE, topic, tuple(jobs), idempotency_key, list_jobs if idempotency_key else 0)
         answer = await self._ask(request, rs.Pushed)
         return [PushResult.of(result) for result in answer.results]
+
+
+def check_body_bytes(body: bytes, most: int) -> None:
+    """Refuses a body that is longer than the server takes."""
+    if len(body) > most:
+        raise TooLargeError(ErrorCode.TOO_LARGE, f"a body of {len(body)} bytes: the server takes {most}")
 
 
 def _refused(jobs: Sequence[rq.PushJob], error: AdjournError) -> list[PushResult]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
@@ -15,6 +14,7 @@ from .arguments import check_policy, checked_delay_ms, checked_reason, checked_t
 from .backup import Backup
 from .body import DEFAULT_CODEC, Codec
 from .conditions import Where, where
+from .edit import EditParts, edit_request
 from .errors import (
     AdjournError,
     ClientClosedError,
@@ -26,7 +26,8 @@ from .errors import (
     item_refused,
 )
 from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
-from .producer import Producer
+from .pages import BulkStep, Page
+from .producer import Producer, check_body_bytes
 from .protocol import requests as rq
 from .protocol import responses as rs
 from .protocol.elements import TopicPolicy
@@ -53,23 +54,6 @@ from .tracing import GuardedTracing, Tracing
 
 R = TypeVar("R", bound=rs.Response)
 _GOODBYE_MAX = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of a list. An empty cursor: it is the last one."""
-
-    jobs: tuple[rs.JobReport, ...]
-    cursor: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class BulkStep:
-    """What a step of a bulk change did. Go on from `cursor`; empty: it was the last one."""
-
-    jobs: int
-    skipped: int
-    cursor: bytes
 
 
 class Job(HeldJob):
@@ -299,6 +283,21 @@ class Queue:
         if delay is None and at is None:
             raise UsageError("reschedule to when? Name delay or at; run_now makes a job ready")
         request = rq.Reschedule(*times.to_due(delay, at), job_ref(job, topic, key), if_version)
+        return await self._ask(request, rs.Changed)
+
+    async def edit(
+        self,
+        job: int | JobData | None = None,
+        *,
+        topic: str = "",
+        key: str = "",
+        if_version: int = 0,
+        **parts: Unpack[EditParts],
+    ) -> rs.Changed:
+        """Changes parts of a delayed, ready or buried job: `q.edit(17, priority=5, expires_after=None)`. The parts are described
+        at `EditParts`; a buried job cannot get a due time. `if_version` is as in `reschedule`."""
+        request = edit_request(job_ref(job, topic, key), parts, if_version, self.codec)
+        check_body_bytes(request.body, self._session.limits.body_bytes_max)
         return await self._ask(request, rs.Changed)
 
     async def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:

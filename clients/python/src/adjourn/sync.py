@@ -24,12 +24,14 @@ from .backup import Backup as AsyncBackup
 from .backup import BackupFacts
 from .conditions import Where
 from .connecting import Connecting
+from .edit import EditParts
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
+from .pages import BulkStep, Page
 from .protocol import responses as rs
 from .protocol.elements import TopicPolicy
 from .protocol.numbers import BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
-from .queue import BulkStep, Page, Settleable, Settled
+from .queue import Settleable, Settled
 from .queue import Job as AsyncJob
 from .queue import Queue as AsyncQueue
 from .times import Duration
@@ -288,6 +290,18 @@ class Queue:
         return self._do(
             lambda q: q.reschedule(job, topic=topic, key=key, delay=delay, at=at, if_version=if_version)
         )
+
+    def edit(
+        self,
+        job: int | JobData | None = None,
+        *,
+        topic: str = "",
+        key: str = "",
+        if_version: int = 0,
+        **parts: Unpack[EditParts],
+    ) -> rs.Changed:
+        """Changes the given parts of a delayed, ready or buried job; `None` takes one away."""
+        return self._do(lambda q: q.edit(job, topic=topic, key=key, if_version=if_version, **parts))
 
     def run_now(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> rs.Changed:
         """Makes a delayed job ready."""

@@ -228,6 +228,28 @@ export const LIST_MARKS = {
   bodies: 1,
 } as const;
 
+/** The parts of a job that an EDIT changes. */
+export const EDITED = {
+  /** When it is due. */
+  due: 1,
+  /** Its priority. */
+  priority: 2,
+  /** How long a lease lasts. */
+  ttr: 4,
+  /** Its body. */
+  body: 8,
+  /** All of its headers. */
+  headers: 16,
+  /** When it expires. */
+  expires: 32,
+  /** How many attempts it has. */
+  attemptsMax: 64,
+  /** The wait between attempts. */
+  backoff: 128,
+  /** How long it is remembered. */
+  dedupeRetention: 256,
+} as const;
+
 /** What is so of a topic. */
 export const TOPIC_MARKS = {
   /** Reserving is stopped. */

@@ -284,6 +284,8 @@ export interface PastValue {
   readonly reservedFirstMs: bigint;
   /** When it was last leased. */
   readonly reservedLastMs: bigint;
+  /** When it was last edited. */
+  readonly editedMs: bigint;
   /** The session that got the last lease; 0 for none. */
   readonly heldBy: bigint;
   /** The last reason given with a RELEASE or BURY. */
@@ -324,6 +326,8 @@ export interface ListedValue {
   readonly reservedFirstMs: bigint;
   /** When it was last leased. */
   readonly reservedLastMs: bigint;
+  /** When it was last edited. */
+  readonly editedMs: bigint;
   /** The session that got the last lease; 0 for none. */
   readonly heldBy: bigint;
   /** The last reason given with a RELEASE or BURY. */
@@ -686,6 +690,34 @@ export interface BulkFields {
   readonly to: string;
 }
 
+/** EDIT: Changes parts of one delayed, ready or buried job. */
+export interface EditFields {
+  /** With due_kind: the new due point. */
+  readonly dueMs: bigint;
+  /** The new priority, as in PUSH. */
+  readonly priority: number;
+  /** The new time of a lease, as in PUSH. */
+  readonly ttrMs: number;
+  /**
+   * The parts that change; at least one. The fields of other parts must be valid, and are not used: 1 due, 2 priority,
+   * 4 ttr, 8 body, 16 headers, 32 expires, 64 attempts_max, 128 backoff, 256 dedupe_retention.
+   */
+  readonly edited: number;
+  /** How due_ms counts: 0 after, 1 at. */
+  readonly dueKind: number;
+  /** The job. */
+  readonly reference: JobReference;
+  /**
+   * The new attributes of the parts that change. One that is missing here is taken away: the topic's default then
+   * counts, if there is one.
+   */
+  readonly attributes: Attributes;
+  /** The new body; at most `body_bytes_max` bytes. */
+  readonly body: Uint8Array;
+  /** Only if the job is still of this version; absent or 0: in any case. */
+  readonly ifVersion: bigint;
+}
+
 /** PAUSE: Stops the reserving of a topic's jobs. */
 export interface PauseFields {
   /** The topic to pause. */
@@ -823,6 +855,8 @@ export const REQUESTS = {
   COUNT: 0x48,
   /** Does the same to many jobs, a bounded number with each request. */
   BULK: 0x49,
+  /** Changes parts of one delayed, ready or buried job. */
+  EDIT: 0x4a,
   /** Stops the reserving of a topic's jobs. */
   PAUSE: 0x50,
   /** Starts it again. */
@@ -887,6 +921,7 @@ export interface RequestFieldsByName {
   readonly LIST: ListFields;
   readonly COUNT: CountFields;
   readonly BULK: BulkFields;
+  readonly EDIT: EditFields;
   readonly PAUSE: PauseFields;
   readonly RESUME: ResumeFields;
   readonly TOPICS: NoFields;
@@ -1007,6 +1042,8 @@ export interface JobFields extends ShownValue {
   readonly reservedFirstMs: bigint;
   /** When it was last leased. */
   readonly reservedLastMs: bigint;
+  /** When it was last edited. */
+  readonly editedMs: bigint;
   /** The session that got the last lease; 0 for none. */
   readonly heldBy: bigint;
   /** The last reason given with a RELEASE or BURY. */

@@ -18,6 +18,7 @@ import {
   type CreditFields,
   type DeleteFields,
   type DisconnectFields,
+  type EditFields,
   type FinishFields,
   type GetFields,
   type HelloFields,
@@ -218,6 +219,19 @@ function putBulk(to: ByteWriter, fields: BulkFields): void {
   if (target.length > 0) to.text8(target);
 }
 
+function putEdit(to: ByteWriter, fields: EditFields): void {
+  const { ifVersion = 0n } = fields;
+  to.u64(fields.dueMs);
+  to.u32(fields.priority);
+  to.u32(fields.ttrMs);
+  to.u16(fields.edited);
+  to.u8(fields.dueKind);
+  putReference(to, fields.reference);
+  to.raw16(encodeAttributes(fields.attributes));
+  to.raw32(fields.body);
+  if (ifVersion !== 0n) to.u64(ifVersion);
+}
+
 function putPause(to: ByteWriter, fields: PauseFields): void {
   to.text8(fields.topic);
 }
@@ -303,6 +317,7 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   LIST: putList,
   COUNT: putCount,
   BULK: putBulk,
+  EDIT: putEdit,
   PAUSE: putPause,
   RESUME: putResume,
   TOPICS: () => {},

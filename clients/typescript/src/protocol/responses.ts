@@ -174,8 +174,9 @@ function takeListed(from: ByteReader, fixed: number): ListedValue {
     pushedMs: view.getBigUint64(at + 47, true),
     reservedFirstMs: view.getBigUint64(at + 55, true),
     reservedLastMs: view.getBigUint64(at + 63, true),
-    heldBy: view.getBigUint64(at + 71, true),
-    reason: from.text(view.getUint16(at + 79, true), 'reason'),
+    editedMs: view.getBigUint64(at + 71, true),
+    heldBy: view.getBigUint64(at + 79, true),
+    reason: from.text(view.getUint16(at + 87, true), 'reason'),
   };
 }
 
@@ -344,6 +345,7 @@ function takeJob(from: ByteReader): JobFields {
     pushedMs: from.left > 0 ? from.u64('pushed_ms') : 0n,
     reservedFirstMs: from.left > 0 ? from.u64('reserved_first_ms') : 0n,
     reservedLastMs: from.left > 0 ? from.u64('reserved_last_ms') : 0n,
+    editedMs: from.left > 0 ? from.u64('edited_ms') : 0n,
     heldBy: from.left > 0 ? from.u64('held_by') : 0n,
     reason: from.left > 0 ? from.text(from.u16('reason'), 'reason') : '',
     finishedMs: from.left > 0 ? from.u64('finished_ms') : 0n,
@@ -369,7 +371,7 @@ function takeKicked(from: ByteReader): KickedFields {
 function takeJobs(from: ByteReader): JobsFields {
   return {
     cursor: from.copy(from.u16('cursor'), 'cursor'),
-    jobs: from.list(81, 'jobs', takeListed),
+    jobs: from.list(89, 'jobs', takeListed),
   };
 }
 

@@ -40,6 +40,7 @@ import {
   type DeliverFields,
   type DeliveredValue,
   type DisconnectFields,
+  type EditFields,
   type ErrorFields,
   type FinishFields,
   type GetFields,
@@ -146,6 +147,8 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'COUNT', fields: takeCount(new ByteReader(payload)) };
     case 0x49:
       return { name: 'BULK', fields: takeBulk(new ByteReader(payload)) };
+    case 0x4a:
+      return { name: 'EDIT', fields: takeEdit(new ByteReader(payload)) };
     case 0x50:
       return { name: 'PAUSE', fields: takePause(new ByteReader(payload)) };
     case 0x51:
@@ -385,6 +388,20 @@ function takeBulk(from: ByteReader): BulkFields {
   };
 }
 
+function takeEdit(from: ByteReader): EditFields {
+  return checkDue({
+    dueMs: from.u64('due_ms'),
+    priority: from.u32('priority'),
+    ttrMs: checkedTtr(from.u32('ttr_ms')),
+    edited: from.u16('edited') & 0x1ff,
+    dueKind: checkedChoice(from.u8('due_kind'), 2, 'due_kind'),
+    reference: takeReference(from),
+    attributes: takeAttributes(from, from.u16('attributes')),
+    body: from.copy(from.u32('body'), 'body'),
+    ifVersion: from.left > 0 ? from.u64('if_version') : 0n,
+  });
+}
+
 function takePause(from: ByteReader): PauseFields {
   return {
     topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
@@ -543,6 +560,7 @@ function putListed(to: ByteWriter, value: ListedValue): void {
   to.u64(value.pushedMs);
   to.u64(value.reservedFirstMs);
   to.u64(value.reservedLastMs);
+  to.u64(value.editedMs);
   to.u64(value.heldBy);
   const reasonAt = to.skip(2);
   to.textAt8(topicAt, value.topic);
@@ -690,6 +708,7 @@ function putJob(to: ByteWriter, fields: JobFields): void {
   to.u64(fields.pushedMs);
   to.u64(fields.reservedFirstMs);
   to.u64(fields.reservedLastMs);
+  to.u64(fields.editedMs);
   to.u64(fields.heldBy);
   to.text16(fields.reason);
   to.u64(fields.finishedMs);
@@ -709,7 +728,7 @@ function putKicked(to: ByteWriter, fields: KickedFields): void {
 
 function putJobs(to: ByteWriter, fields: JobsFields): void {
   to.raw16(fields.cursor);
-  to.list(81, fields.jobs.length);
+  to.list(89, fields.jobs.length);
   for (const item of fields.jobs) putListed(to, item);
 }
 

@@ -27,6 +27,7 @@ export const REQUESTS = [
   'LIST',
   'COUNT',
   'BULK',
+  'EDIT',
   'PAUSE',
   'RESUME',
   'TOPICS',

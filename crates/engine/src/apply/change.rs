@@ -112,7 +112,7 @@ impl<S: JobStore> Applier<'_, S> {
         });
     }
 
-    fn changed(&self, slot: Slot) -> Outcome {
+    pub(super) fn changed(&self, slot: Slot) -> Outcome {
         let job = &self.engine.jobs[slot];
         let (due, version) = (self.engine.clock.as_wall(job.due()), version_of(job));
         Outcome::Changed { job: job.id, state: job.state, due, version }

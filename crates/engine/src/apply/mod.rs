@@ -2,6 +2,7 @@
 
 mod change;
 mod due;
+mod edit;
 mod push;
 mod reserve;
 mod settle;
@@ -9,7 +10,7 @@ mod settle;
 pub(super) use reserve::Scratch;
 
 use crate::Engine;
-use crate::command::Command;
+use crate::command::{Command, JobSelect};
 use crate::entry::Entry;
 use crate::key_secret::KeySecret;
 use crate::numbers::skipped;
@@ -85,6 +86,9 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::Delete { job } => return Ok(self.delete(self.select(job)?)),
             Command::Reschedule { job, due, version } => {
                 return self.reschedule(self.select(job)?, *due, *version);
+            }
+            Command::Edit { job, edit, version } => {
+                return self.edit(self.select(&JobSelect::Id(*job))?, edit, *version);
             }
             Command::RunNow { job } => return self.run_now(self.select(job)?),
             Command::Kick { job } => return self.kick(self.select(job)?),

@@ -132,10 +132,9 @@ impl<S: JobStore> Applier<'_, S> {
         {
             return outcome;
         }
-        if let Some(outcome) =
-            self.engine.topics.refusal(topic, new.body.len(), living.map(|slot| &self.engine.jobs[slot]))
-        {
-            return outcome;
+        let replaced = living.map(|slot| &self.engine.jobs[slot]);
+        if let Err(reject) = self.engine.topics.has_room(topic, new.body.len(), replaced) {
+            return PushOutcome::Refused(reject, None);
         }
         if let Some(slot) = postponed {
             return self.postpone(slot, new, due, retry);
@@ -143,7 +142,7 @@ impl<S: JobStore> Applier<'_, S> {
         if let Some(slot) = living {
             self.remove(slot);
         }
-        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new);
+        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new.ttr_ms, new.priority);
         let id = self.engine.numbers.next_job();
         let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
         let mut job = Job {
@@ -176,23 +175,21 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Gives a job that [waits] the body, the settings and the due time of a push.
     fn postpone(&mut self, slot: Slot, new: &NewJob<'_>, due: Moment, retry: Option<Retry>) -> PushOutcome {
-        let (id, before) = (self.engine.jobs[slot].id, self.engine.jobs[slot].body);
-        let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let body = self.renew(slot, Record { key: new.key, attributes: new.attributes, body: new.body });
         let (clock, defaults) = (self.engine.clock, self.engine.defaults.current());
-        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(self.engine.jobs[slot].topic, new);
+        let topic = self.engine.jobs[slot].topic;
+        let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new.ttr_ms, new.priority);
         self.engine.change(slot, |job| {
             (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
             job.set_retry(retry);
             job.set_due(due);
             job.set_waiting(clock);
         });
-        self.engine.jobs.note_renewed(id);
-        self.store.forget(before);
-        PushOutcome::Postponed(id)
+        PushOutcome::Postponed(self.engine.jobs[slot].id)
     }
 
     /// Retries and expiry of a new job with this due time: its own settings, completed by its topic's.
-    fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
+    pub(super) fn retry(&self, topic: TopicId, attributes: &[u8], due: Moment) -> Option<Retry> {
         let own = Retry::read(attributes, self.engine.clock);
         match self.engine.topics.policy(topic) {
             Some(policy) => Retry::with_defaults(own, attributes, policy, due),

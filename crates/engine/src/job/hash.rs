@@ -32,7 +32,7 @@ impl Job {
             element.word(self.changes.into());
         }
         if let Some(past) = past {
-            element.word(past.reserved_first).word(past.reserved_last).word(past.held_by.0);
+            element.word(past.reserved_first).word(past.reserved_last).word(past.edited).word(past.held_by.0);
         }
         if let Some(reason) = reason {
             element.wide(xxh3_128(reason.as_bytes()));
@@ -90,8 +90,9 @@ mod tests {
 
     #[test]
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
-        let past = || Past { reserved_first: 1, reserved_last: 2, held_by: SessionId(3), reason: None };
-        let changes: [&dyn Fn(&mut Job); 29] = [
+        let past =
+            || Past { reserved_first: 1, reserved_last: 2, edited: 4, held_by: SessionId(3), reason: None };
+        let changes: [&dyn Fn(&mut Job); 30] = [
             &|job: &mut Job| job.id = JobId(99),
             &|job: &mut Job| job.due_timeline = Timeline::Wall,
             &|job: &mut Job| job.due_at = 99,
@@ -118,6 +119,7 @@ mod tests {
             &|job: &mut Job| job.set_past(past()),
             &|job: &mut Job| job.set_past(Past { reserved_first: 99, ..past() }),
             &|job: &mut Job| job.set_past(Past { reserved_last: 99, ..past() }),
+            &|job: &mut Job| job.set_past(Past { edited: 99, ..past() }),
             &|job: &mut Job| job.set_past(Past { held_by: SessionId(99), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("one".into()), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("other".into()), ..past() }),

@@ -1,11 +1,11 @@
-//! The part of a job that exists only once it was reserved: its lease and the history of its leases.
+//! The part of a job that exists only once it was reserved or edited: its lease and its history.
 
 use std::sync::Arc;
 
 use crate::job::{Job, JobExtras};
 use adjourn_types::{Fence, Lease, SessionId};
 
-/// The fields that only a job has that is, or was, reserved.
+/// The fields that only a job has that is, or was, reserved, or that was edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     fence: Fence,
@@ -13,11 +13,12 @@ pub(crate) struct Held {
     past: Past,
 }
 
-/// A job's past leases, and the last reason with which one ended. Times are stamps; 0 before the first lease.
+/// A job's past leases, the last reason with which one ended, and its last edit. Times are stamps; 0 for never.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Past {
     pub(crate) reserved_first: u64,
     pub(crate) reserved_last: u64,
+    pub(crate) edited: u64,
     /// The session of the last lease, even if the lease outlives the session.
     pub(crate) held_by: SessionId,
     /// Jobs that are settled together share one text.
@@ -48,7 +49,7 @@ impl Job {
         }
     }
 
-    /// Its past leases; `None` if it had none.
+    /// Its past; `None` if it was neither reserved nor edited.
     pub(crate) fn past(&self) -> Option<&Past> {
         self.held().map(|held| &held.past).filter(|past| **past != Past::default())
     }
@@ -67,6 +68,11 @@ impl Job {
             }
             (held.past.reserved_last, held.past.held_by) = (stamp, session);
         });
+    }
+
+    /// Notes that it was edited.
+    pub(crate) fn note_edited(&mut self, stamp: u64) {
+        self.change_held(|held| held.past.edited = stamp);
     }
 
     /// Sets the last reason.

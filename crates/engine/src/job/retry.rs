@@ -62,9 +62,14 @@ impl Retry {
             bytes.extend(taken.encode());
             filled.digest = xxh3_64(&bytes);
         }
-        let ends_by_itself = filled.expires.is_some() || filled.attempts_max.is_some();
-        let says_nothing = !ends_by_itself && filled.backoff.is_none() && filled.retention_ms == 0;
-        (!says_nothing).then_some(filled)
+        filled.some()
+    }
+
+    /// The settings; `None` if there are none.
+    pub(crate) fn some(self) -> Option<Self> {
+        let ends_by_itself = self.expires.is_some() || self.attempts_max.is_some();
+        let says_nothing = !ends_by_itself && self.backoff.is_none() && self.retention_ms == 0;
+        (!says_nothing).then_some(self)
     }
 }
 

@@ -36,12 +36,13 @@ pub struct SavedJob {
     history: SavedHistory,
 }
 
-/// When it was pushed and reserved, and by which session; 0 for never. Times are stamps.
+/// When it was pushed, reserved and edited, and by which session it was held; 0 for never. Times are stamps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedHistory {
     pushed_at: u64,
     reserved_first: u64,
     reserved_last: u64,
+    edited: u64,
     held_by: SessionId,
     /// Text; empty for none.
     reason: Vec<u8>,
@@ -216,6 +217,7 @@ impl SavedHistory {
             pushed_at: job.pushed_at,
             reserved_first: past.reserved_first,
             reserved_last: past.reserved_last,
+            edited: past.edited,
             held_by: past.held_by,
             reason: past.reason.map(|reason| reason.as_bytes().to_vec()).unwrap_or_default(),
         }
@@ -226,6 +228,7 @@ impl SavedHistory {
         Past {
             reserved_first: self.reserved_first,
             reserved_last: self.reserved_last,
+            edited: self.edited,
             held_by: self.held_by,
             reason: reason.map(Into::into),
         }
@@ -286,7 +289,7 @@ mod tests {
         let kinds = (0..5_u8, 0..2_u8);
         let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
-        let history = prop_oneof![Just(([0; 4], None)), (any::<[u64; 4]>(), reason)];
+        let history = prop_oneof![Just(([0; 5], None)), (any::<[u64; 5]>(), reason)];
         (numbers, kinds, moments(), extras, history).prop_map(
             |(
                 ([id, since, fence, holder], numbers, defaults),
@@ -295,7 +298,7 @@ mod tests {
                 (key_hash, retry),
                 history,
             )| {
-                let ([pushed_at, reserved_first, reserved_last, held_by], reason) = history;
+                let ([pushed_at, reserved_first, reserved_last, edited, held_by], reason) = history;
                 let [topic, priority, ttr_ms, attempts, changes, body_bytes, checksum, place] = numbers;
                 let mut job = Job {
                     id: JobId(id),
@@ -316,7 +319,7 @@ mod tests {
                 };
                 job.set_lease(Fence(fence), SessionId(holder));
                 let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
-                job.set_past(Past { reserved_first, reserved_last, held_by, reason });
+                job.set_past(Past { reserved_first, reserved_last, edited, held_by, reason });
                 if job.state == JobState::Finished && job.retention_ms() == 0 {
                     job.set_retention(1);
                 }

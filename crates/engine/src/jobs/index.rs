@@ -44,11 +44,6 @@ impl Index {
         self.shards[shard(hash)].find(hash, |number| is(*number)).copied()
     }
 
-    /// Every number under this hash, and perhaps others.
-    pub(crate) fn under(&self, hash: u64) -> impl Iterator<Item = u32> {
-        self.shards[shard(hash)].iter_hash(hash).copied()
-    }
-
     /// Adds a number that is not in the index.
     pub(crate) fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
         self.shards[shard(hash)].insert_unique(hash, number, |number| hash_of(*number));

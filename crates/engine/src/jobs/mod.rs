@@ -98,12 +98,6 @@ impl Jobs {
         self.key_hashes.find(table_hash(key_hash), same).map(found)
     }
 
-    /// The jobs whose keys have a hash with the same lower half as this one, and perhaps others, with those hashes.
-    pub(super) fn near_key(&self, key_hash: KeyHash) -> impl Iterator<Item = (Found, KeyHash)> {
-        let handles = self.key_hashes.under(table_hash(key_hash));
-        handles.filter_map(|handle| Some((found(handle), self.key_hash_of(handle)?)))
-    }
-
     /// The id of a job.
     pub(super) fn id(&self, found: Found) -> JobId {
         match found {

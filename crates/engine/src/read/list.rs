@@ -279,7 +279,7 @@ impl<S: JobStore> JobPass<'_, S> {
             *self.budget = self.budget.saturating_sub(READ_LOOKS);
             if let Some(view) = self.show(&position, job)? {
                 *self.budget = self.budget.saturating_sub(view.body.body_bytes as usize / BYTES_PER_LOOK);
-                return Ok(Listed::Job(view));
+                return Ok(Listed::Job(Box::new(view)));
             }
         }
         Ok(Listed::NotYet)
@@ -324,7 +324,8 @@ impl<S: JobStore> JobPass<'_, S> {
         let Some(id) = self.listing.topic else { return Ok(none) };
         let Some(topic) = self.engine.topics.find(id) else { return Ok(none) };
         if let Some((.., slot)) = topic.ready.first() {
-            return Ok(Listed::Job(self.engine.view(&self.engine.jobs[*slot])));
+            let view = self.engine.view(&self.engine.jobs[*slot]);
+            return Ok(Listed::Job(Box::new(view)));
         }
         if topic.delayed == 0 {
             return Ok(none);

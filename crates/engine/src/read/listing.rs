@@ -91,7 +91,7 @@ pub enum Listed {
     /// The budget is used up.
     NotYet,
     /// To the next job of the page.
-    Job(JobView),
+    Job(Box<JobView>),
     /// To the end of the page.
     End {
         /// The position after which the next page continues; `None` if this is the last page.

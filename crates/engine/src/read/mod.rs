@@ -277,17 +277,14 @@ impl Engine {
         self.defaults.get(self.defaults.current())
     }
 
-    /// The oldest job with this [id](adjourn_types::Key::is_id) in the topics that `is_seen` accepts, without finished ones. Nothing is read
-    /// from the store.
-    pub fn job_with_id(&self, id: &[u8], is_seen: impl Fn(&TopicView<'_>) -> bool) -> Option<JobId> {
-        let is_seen = |found: Found, hash| {
-            let topic = self.key_secret.topic_of(id, hash).and_then(|topic| self.topic(topic));
-            let is_finished =
-                found.resident().is_some_and(|slot| self.jobs[slot].state == JobState::Finished);
-            !is_finished && topic.is_some_and(|topic| is_seen(&topic))
-        };
-        let near = self.jobs.near_key(self.key_secret.hash(TopicId(0), id));
-        near.filter(|(found, hash)| is_seen(*found, *hash)).map(|(found, _)| self.jobs.id(found)).min()
+    /// The oldest job with this key in the topics that `is_seen` accepts, without finished ones. It is one look-up for each
+    /// topic; nothing is read from the store.
+    pub fn oldest_with_key(&self, key: &[u8], is_seen: impl Fn(&TopicView<'_>) -> bool) -> Option<JobId> {
+        let with_key = |topic: &TopicView<'_>| self.jobs.find_key(self.key_secret.hash(topic.id, key));
+        let is_live =
+            |found: &Found| found.resident().is_none_or(|slot| self.jobs[slot].state != JobState::Finished);
+        let seen = self.topics.views().filter(is_seen);
+        seen.filter_map(|topic| with_key(&topic)).filter(is_live).map(|found| self.jobs.id(found)).min()
     }
 
     /// The finish of this job, if it is still remembered at `stamp`.
@@ -415,6 +412,7 @@ impl Engine {
         if let Some(past) = job.past() {
             history.reserved_first = wall(past.reserved_first);
             history.reserved_last = wall(past.reserved_last);
+            history.edited = wall(past.edited);
             history.held_by = (past.held_by != SessionId::NONE).then_some(past.held_by);
             history.reason = past.reason.as_deref().map(str::to_owned);
         }

@@ -13,10 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Topics;
 use crate::clock::{Clock, Moment, Timeline};
-use crate::command::NewJob;
 use crate::hash::Element;
 use crate::job::{DUE_ANEW, Job};
-use crate::outcome::{PushOutcome, Reject};
+use crate::outcome::Reject;
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use adjourn_types::{JobState, LateAction, Millis, PolicyChange, TopicId, TopicPolicy};
 
@@ -167,13 +166,13 @@ impl Topics {
     }
 
     /// Time to run and priority of a new job: its own, else its topic's, else the default.
-    pub(crate) fn ttr_and_priority(&self, topic: TopicId, new: &NewJob<'_>) -> (u32, u32) {
+    pub(crate) fn ttr_and_priority(&self, topic: TopicId, ttr_ms: u32, priority: u32) -> (u32, u32) {
         let policy = self.policy(topic);
-        let ttr_ms = match new.ttr_ms {
+        let ttr_ms = match ttr_ms {
             0 => policy.and_then(|policy| policy.ttr_ms).unwrap_or(TTR_MS_DEFAULT),
             ttr_ms => ttr_ms,
         };
-        let priority = match new.priority {
+        let priority = match priority {
             PRIORITY_UNSAID => policy.and_then(|policy| policy.priority).unwrap_or(PRIORITY_DEFAULT),
             priority => priority,
         };
@@ -188,30 +187,30 @@ impl Topics {
         }
     }
 
-    /// The refusal if a topic's policy forbids a job with a body of this length. A job that `replaces` another does not add
-    /// to the number of jobs.
-    pub(crate) fn refusal(
+    /// Refuses a job with a body of this length if the topic's policy forbids it. A job that `replaces` another, or itself,
+    /// does not add to the number of jobs.
+    pub(crate) fn has_room(
         &self,
         topic: TopicId,
         body_bytes: usize,
         replaces: Option<&Job>,
-    ) -> Option<PushOutcome> {
+    ) -> Result<(), Reject> {
         let replaces = replaces.filter(|job| job.state != JobState::Finished);
-        let found = self.find(topic)?;
-        let policy = found.rule.as_ref()?.policy();
-        let refused = |reject| Some(PushOutcome::Refused(reject, None));
+        let Some(found) = self.find(topic) else { return Ok(()) };
+        let Some(rule) = found.rule.as_ref() else { return Ok(()) };
+        let policy = rule.policy();
         if policy.body_bytes_max.is_some_and(|bytes_max| body_bytes > bytes_max as usize) {
-            return refused(Reject::BodyTooLarge);
+            return Err(Reject::BodyTooLarge);
         }
         if replaces.is_none() && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
-            return refused(Reject::TopicFull);
+            return Err(Reject::TopicFull);
         }
         let freed = replaces.map_or(0, Job::counted_bytes);
         let bytes = found.bytes.saturating_sub(freed).saturating_add(body_bytes as u64);
         if policy.bytes_max.is_some_and(|bytes_max| bytes > bytes_max) {
-            return refused(Reject::TopicFull);
+            return Err(Reject::TopicFull);
         }
-        None
+        Ok(())
     }
 
     /// Decides about a job that comes due, by how long it has surely been due: a wall clock that is set forward makes no

@@ -48,7 +48,7 @@ impl RescheduleJson {
     }
 }
 
-fn by_key(topic: TopicName, key: Key) -> JobRef {
+pub(super) fn by_key(topic: TopicName, key: Key) -> JobRef {
     JobRef::Key { topic, key }
 }
 
@@ -64,13 +64,13 @@ async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer
 /// A change that does not check the job's version.
 async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
     if version::if_match(headers)?.is_some() {
-        let detail = "only reschedule checks it: leave it out";
+        let detail = "only reschedule and edit check it: leave it out";
         return Err(Problem::at(Place::Header("If-Match".to_owned()), detail));
     }
     change(caller, request).await
 }
 
-async fn change(caller: &Caller, request: Request) -> Answer {
+pub(super) async fn change(caller: &Caller, request: Request) -> Answer {
     let Changed { job, state, due, version } = caller.ask(request).await?;
     let shown = ok(&ChangedJson::new(job, state, due))?;
     Ok(version::tagged(shown, version::tag_of(version)))

@@ -4,6 +4,7 @@
 mod bulk;
 mod call_backs;
 mod change;
+mod edit;
 mod events;
 mod filter;
 mod leases;
@@ -31,8 +32,8 @@ use adjourn_protocol::Request;
 pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new()
         .routes(routes!(push::push))
-        .routes(routes!(change::get, change::delete))
-        .routes(routes!(change::get_by_key, change::delete_by_key))
+        .routes(routes!(change::get, change::delete, edit::edit))
+        .routes(routes!(change::get_by_key, change::delete_by_key, edit::edit_by_key))
         .routes(routes!(change::reschedule))
         .routes(routes!(change::reschedule_by_key))
         .routes(routes!(change::run_now))

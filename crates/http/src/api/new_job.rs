@@ -183,7 +183,7 @@ impl NewJobJson<'_> {
     }
 
     /// The body, and whether it is JSON.
-    fn body(&self) -> Result<(Bytes, bool), Problem> {
+    pub(super) fn body(&self) -> Result<(Bytes, bool), Problem> {
         match (self.body, &self.body_base64) {
             (Some(_), Some(_)) => {
                 Err(Problem::at_pointer("/body_base64", "give body or body_base64, not both"))

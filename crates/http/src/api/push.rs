@@ -160,8 +160,7 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
         let detail = "in JSON the options are fields of the job: leave the header out";
         return Err(Problem::at(Place::Header(name.to_string()), detail));
     }
-    let bytes_max = JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2));
-    let bytes = input::read(body, bytes_max, &connection).await?;
+    let bytes = input::read(body, bytes_max(caller), &connection).await?;
     if is_lines {
         return Jobs::of_lines(&bytes).map(Brought::Many);
     }
@@ -172,6 +171,11 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
         return input::of_json::<NewJobJson<'_>>(&bytes)?.job().map(Brought::One);
     }
     raw_job(query, &parts.headers, &kind, bytes).map(Brought::One)
+}
+
+/// The maximum length of a request's body that brings a job, in bytes.
+pub(super) fn bytes_max(caller: &Caller) -> usize {
+    JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2))
 }
 
 /// The headers that have fields of a job.

@@ -6,6 +6,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::records;
 use crate::decode_error::DecodeError;
+use crate::field::{Field as _, JobRef};
 use crate::wire::{Fixed, Reader, put_list};
 
 /// Opens the conversation; the first frame on every connection.
@@ -276,6 +277,59 @@ impl Bulk<Bytes> {
         let filter = reader.bytes16("filter")?;
         let to = if reader.is_at_end() { None } else { Some(reader.bytes8("to")?) };
         Ok(Self { jobs_max, change, due_ms, cursor, filter, to })
+    }
+}
+
+/// Changes parts of one delayed, ready or buried job.
+pub(crate) struct Edit<P> {
+    /// With due_kind: the new due point.
+    pub(crate) due_ms: u64,
+    /// The new priority, as in PUSH.
+    pub(crate) priority: u32,
+    /// The new time of a lease, as in PUSH.
+    pub(crate) ttr_ms: u32,
+    /// The parts that change; at least one. The fields of other parts must be valid, and are not used.
+    pub(crate) edited: u16,
+    /// How due_ms counts.
+    pub(crate) due_kind: u8,
+    /// The job.
+    pub(crate) job: JobRef,
+    /// The new attributes of the parts that change. One that is missing here is taken away: the topic's default then counts, if there is one.
+    pub(crate) attributes: P,
+    /// The new body; at most `body_bytes_max` bytes.
+    pub(crate) body: P,
+    /// Only if the job is still of this version; absent or 0: in any case.
+    pub(crate) if_version: Option<u64>,
+}
+
+impl Edit<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<19>::new().u64(self.due_ms).u32(self.priority).u32(self.ttr_ms).u16(self.edited).u8(self.due_kind).write(out);
+        self.job.put(out);
+        Fixed::<2>::new().length16(self.attributes.len()).write(out);
+        out.put_slice(self.attributes);
+        Fixed::<4>::new().length32(self.body.len()).write(out);
+        out.put_slice(self.body);
+        if let Some(if_version) = self.if_version {
+            Fixed::<8>::new().u64(if_version).write(out);
+        }
+    }
+}
+
+impl Edit<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let due_ms = reader.u64("due_ms")?;
+        let priority = reader.u32("priority")?;
+        let ttr_ms = reader.u32("ttr_ms")?;
+        let edited = reader.u16("edited")?;
+        let due_kind = reader.u8("due_kind")?;
+        let job = JobRef::take(reader, "ref")?;
+        let attributes = reader.bytes16("attributes")?;
+        let body = reader.bytes32("body")?;
+        let if_version = if reader.is_at_end() { None } else { Some(reader.u64("if_version")?) };
+        Ok(Self { due_ms, priority, ttr_ms, edited, due_kind, job, attributes, body, if_version })
     }
 }
 
@@ -584,7 +638,7 @@ impl Job<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         self.shown.put(out);
-        Fixed::<34>::new().u64(self.past.pushed_ms).u64(self.past.reserved_first_ms).u64(self.past.reserved_last_ms).u64(self.past.held_by).length16(self.past.reason.len()).write(out);
+        Fixed::<42>::new().u64(self.past.pushed_ms).u64(self.past.reserved_first_ms).u64(self.past.reserved_last_ms).u64(self.past.edited_ms).u64(self.past.held_by).length16(self.past.reason.len()).write(out);
         out.put_slice(self.past.reason);
         Fixed::<16>::new().u64(self.finished_ms).u64(self.version).write(out);
     }
@@ -600,11 +654,12 @@ impl Job<Bytes> {
         let pushed_ms = if reader.is_at_end() { 0 } else { reader.u64("pushed_ms")? };
         let reserved_first_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_first_ms")? };
         let reserved_last_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_last_ms")? };
+        let edited_ms = if reader.is_at_end() { 0 } else { reader.u64("edited_ms")? };
         let held_by = if reader.is_at_end() { 0 } else { reader.u64("held_by")? };
         let reason = if reader.is_at_end() { Bytes::new() } else { reader.bytes16("reason")? };
         let finished_ms = if reader.is_at_end() { 0 } else { reader.u64("finished_ms")? };
         let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
-        Ok(Self { shown, past: records::Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason }, finished_ms, version })
+        Ok(Self { shown, past: records::Past { pushed_ms, reserved_first_ms, reserved_last_ms, edited_ms, held_by, reason }, finished_ms, version })
     }
 }
 
@@ -668,7 +723,7 @@ impl<'a, L: ExactSizeIterator<Item = records::Listed<&'a [u8]>>> Jobs<&'a [u8], 
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<2>::new().length16(self.cursor.len()).write(out);
         out.put_slice(self.cursor);
-        put_list(out, 81, self.jobs.len());
+        put_list(out, 89, self.jobs.len());
         self.jobs.for_each(|item| item.put(out));
     }
 }
@@ -681,7 +736,7 @@ impl<L> Jobs<Bytes, Vec<L>> {
     ) -> Result<Self, DecodeError> {
         let cursor = reader.bytes16("cursor")?;
         let jobs = {
-            let head = reader.list::<81>("jobs", usize::MAX)?;
+            let head = reader.list::<89>("jobs", usize::MAX)?;
             reader.items(head, |reader, fields| make_jobs(records::Listed::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { cursor, jobs })

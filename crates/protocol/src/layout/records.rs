@@ -300,6 +300,8 @@ pub(crate) struct Past<P> {
     pub(crate) reserved_first_ms: u64,
     /// When it was last leased.
     pub(crate) reserved_last_ms: u64,
+    /// When it was last edited.
+    pub(crate) edited_ms: u64,
     /// The session that got the last lease; 0 for none.
     pub(crate) held_by: u64,
     /// The last reason given with a RELEASE or BURY.
@@ -320,7 +322,7 @@ impl Listed<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
-        Fixed::<81>::new()
+        Fixed::<89>::new()
             .u64(self.shown.job)
             .u64(self.shown.due_ms)
             .u8(self.shown.state)
@@ -337,6 +339,7 @@ impl Listed<&[u8]> {
             .u64(self.past.pushed_ms)
             .u64(self.past.reserved_first_ms)
             .u64(self.past.reserved_last_ms)
+            .u64(self.past.edited_ms)
             .u64(self.past.held_by)
             .length16(self.past.reason.len())
             .write(out);
@@ -368,9 +371,10 @@ impl Listed<Bytes> {
         let pushed_ms = fields.u64("pushed_ms")?;
         let reserved_first_ms = fields.u64("reserved_first_ms")?;
         let reserved_last_ms = fields.u64("reserved_last_ms")?;
+        let edited_ms = fields.u64("edited_ms")?;
         let held_by = fields.u64("held_by")?;
         let reason_length = usize::from(fields.u16("reason")?);
-        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, held_by, reason: reader.bytes(reason_length, "reason")? } })
+        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, edited_ms, held_by, reason: reader.bytes(reason_length, "reason")? } })
     }
 }
 

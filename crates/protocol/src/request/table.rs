@@ -10,6 +10,7 @@ use crate::codes::{ErrorCode, ResponseOpcode};
 use crate::advance::Advance;
 use crate::browse::{Bulk, List};
 use crate::decode_error::DecodeError;
+use crate::edit::Edit;
 use crate::field::{self, Field, JobRef, Subject};
 use crate::opcode::opcodes;
 use crate::policy::TopicSet;
@@ -123,6 +124,8 @@ requests! {
     Count = 0x48, "COUNT" -> Counted, Read, Safe, [Read], [Invalid, Busy, Unreadable] (filter: Filter)
     /// Does the same to many jobs, a bounded number with each request.
     Bulk = 0x49, "BULK" -> Bulked, Read, Unsafe, [Manage], [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
+    /// Changes parts of one delayed, ready or buried job.
+    Edit = 0x4a, "EDIT" -> Changed, Read, Unsafe, [Manage], [Invalid, Busy, NotFound, Reserved, WrongState, ExpiresBeforeDue, Changed, Quota, DiskFull, Unreadable] (edit: Edit)
     /// Stops the reserving of a topic's jobs.
     Pause = 0x50, "PAUSE" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound] {
         /// The topic to pause.

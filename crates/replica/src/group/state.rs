@@ -69,7 +69,7 @@ impl State {
                 let is_seen = |topic: &TopicView<'_>| {
                     access.is_none_or(|access| access.has(Right::Read, topic.name.as_str()))
                 };
-                JobSelect::Id(self.engine.job_with_id(key.as_bytes(), is_seen).unwrap_or(NO_JOB))
+                JobSelect::Id(self.engine.oldest_with_key(key.as_bytes(), is_seen).unwrap_or(NO_JOB))
             }
             job => select_job(job),
         }

@@ -20,7 +20,7 @@ use super::snapshots::Incoming;
 use crate::io::{CheckpointOrder, Notice, Output};
 use crate::node::Node;
 use crate::node::connections::Asker;
-use adjourn_engine::Listed;
+use adjourn_engine::{JobView, Listed};
 use adjourn_protocol::{ErrorCode, ErrorReply, Request};
 use adjourn_raft::Message;
 use adjourn_storage::StorageError;
@@ -120,7 +120,7 @@ impl Group {
     /// Answers a peek with the found job.
     pub(crate) fn show(&mut self, node: &mut Node, asker: Asker, found: &Result<Listed, StorageError>) {
         let view = match found {
-            Ok(Listed::Job(view)) => Some(view.clone()),
+            Ok(Listed::Job(view)) => Some(JobView::clone(view)),
             Ok(_) => None,
             Err(error) => return self.unreadable(node, asker, error),
         };

@@ -1,8 +1,9 @@
 //! How much work was done, and estimates of how much a request will be.
 
 use super::state::State;
+use crate::selects::{is_in_any, select_job};
 use adjourn_engine::{Command, NewJob, Place};
-use adjourn_protocol::Request;
+use adjourn_protocol::{Edit, JobRef, Request};
 
 /// The work of reading one block from a chunk, in addition to its size.
 const BLOCK_WORK: u64 = 64;
@@ -44,8 +45,11 @@ impl State {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
             Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
             Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
-            Request::Get(job) => {
-                1 + self.engine.place_of(&self.select(None, job)).map_or(0, |place| self.work_of_block(place))
+            Request::Get(JobRef::Key { topic, key }) if is_in_any(topic, key) => {
+                1 + self.engine.topic_count() as u64
+            }
+            Request::Get(job) | Request::Edit(Edit { job, .. }) => {
+                1 + self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
             }
             _ => 1,
         }

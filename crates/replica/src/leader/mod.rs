@@ -9,6 +9,7 @@ mod browse;
 mod bulk;
 mod changes;
 mod connection_list;
+mod edit;
 mod outcomes;
 pub(crate) mod proposals;
 pub(crate) mod pushes;

@@ -124,7 +124,7 @@ impl Leader {
     }
 
     /// The error if no jobs can be accepted now.
-    fn no_room_for_jobs(&self, node: &Node) -> Option<ErrorReply> {
+    pub(super) fn no_room_for_jobs(&self, node: &Node) -> Option<ErrorReply> {
         if node.disk_low {
             let full = "the disk is nearly full: make space; finish and delete still work";
             return Some(retry_later(ErrorCode::DiskFull, full, 5000));

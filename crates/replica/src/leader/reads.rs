@@ -201,6 +201,7 @@ impl Leader {
                 self.passes.bulk(node, group, asker, bulk);
                 return Ok(());
             }
+            Request::Edit(edit) => return self.edit(node, group, asker, edit),
             Request::Count(filter) => {
                 self.passes.count(node, group, asker, filter);
                 return Ok(());

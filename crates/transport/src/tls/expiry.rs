@@ -22,7 +22,8 @@ const SOON_DAYS: u64 = 14;
 /// A warning is repeated after this time.
 const REMIND_EVERY: Duration = Duration::from_secs(DAY_SECONDS);
 
-/// The end of the certificates in a file: the first end of all, because with one of them the chain ends.
+/// The end of the certificate in a file. Those of the CAs behind it in the chain do not count: the other side may know a
+/// newer one, or need none.
 #[derive(Clone, Debug)]
 pub(super) struct Expiry {
     path: PathBuf,
@@ -40,20 +41,20 @@ enum Ending {
 
 impl Expiry {
     pub(super) fn of(path: &Path, chain: &[CertificateDer<'_>]) -> Self {
-        let ends = chain.iter().filter_map(|der| Some(Certificate::read(der)?.until));
-        Self { path: path.to_owned(), at: ends.min() }
+        let certificate = chain.first().and_then(|der| Certificate::read(der));
+        Self { path: path.to_owned(), at: certificate.map(|certificate| certificate.until) }
     }
 
-    /// The last second in which the certificates are valid; `None` if they do not say it.
+    /// The last second in which the certificate is valid; `None` if it does not say it.
     pub(super) fn at(&self) -> Option<UnixTime> {
         self.at
     }
 
-    /// Warns about these certificates, which were just read.
+    /// Warns about this certificate, which was just read.
     ///
     /// # Errors
     ///
-    /// If they have expired, and those from before have not.
+    /// If it has expired, and the one from before has not.
     pub(super) fn accept(&self, before: Option<&Self>, now: UnixTime) -> Result<(), TlsError> {
         let has_expired = |expiry: &Self| matches!(expiry.ending(now), Some(Ending::Expired { .. }));
         if has_expired(self) && before.is_some_and(|before| !has_expired(before)) {
@@ -63,7 +64,7 @@ impl Expiry {
         Ok(())
     }
 
-    /// Logs a warning if they have expired, or end soon.
+    /// Logs a warning if it has expired, or ends soon.
     fn warn(&self, now: UnixTime) {
         let path = self.path.display();
         match self.ending(now) {

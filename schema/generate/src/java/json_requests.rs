@@ -139,6 +139,7 @@ fn read(field: &Field, frame: &str) -> String {
     match &field.kind {
         Kind::Text(width) => format!("in.text{}()", width * 8),
         Kind::Tagged(_) | Kind::Bytes(2) => "in.bytes16()".to_owned(),
+        Kind::Bytes(4) => "in.raw(in.u32())".to_owned(),
         Kind::List(Item::Text) => "in.texts()".to_owned(),
         Kind::List(Item::Number) => "in.numbers()".to_owned(),
         Kind::List(Item::Record(record)) => format!("{}Items(in)", camel(record)),

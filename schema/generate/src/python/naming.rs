@@ -74,6 +74,8 @@ pub(super) fn attribute_of_bit(bits: &str, flag: &str) -> String {
         ("hello_options", "no_session") => "without_session",
         ("list_marks", "bodies") => "with_bodies",
         ("node_marks", "connected") => "is_connected",
+        // The values are attributes, too.
+        ("edited", part) => return format!("edits_{part}"),
         (_, other) => other,
     }
     .to_owned()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::DO_NOT_EDIT;
 use crate::names::{capitals, pascal, sentence};
-use crate::schema::Schema;
+use crate::schema::{Kind, Schema};
 
 /// The choices that are no enum of the crate of the types.
 const CHOICES: [&str; 5] = ["due_kind", "job_kind", "change", "outcome", "step"];
@@ -31,12 +31,12 @@ pub(super) fn file(schema: &Schema) -> String {
     }
     out.push_str("}\n\n/// Sets of bits.\npub(crate) mod bits {\n");
     for bits in schema.bits.iter().filter(|bits| bits.name != "states") {
-        let of_options = if bits.name == "hello_options" { "u32" } else { "u8" };
+        let number = bits_type(schema, &bits.name);
         let _ = writeln!(out, "    /// {}\n    pub(crate) mod {} {{", sentence(&bits.doc), bits.name);
         for flag in &bits.values {
             let _ = writeln!(
                 out,
-                "        /// {}\n        pub(crate) const {}: {of_options} = 1 << {};",
+                "        /// {}\n        pub(crate) const {}: {number} = 1 << {};",
                 sentence(&flag.doc),
                 capitals(&flag.name),
                 flag.bit
@@ -55,6 +55,18 @@ pub(super) fn file(schema: &Schema) -> String {
         );
     }
     out
+}
+
+/// The type of the field that has these bits.
+fn bits_type(schema: &Schema, bits: &str) -> &'static str {
+    let frames = schema.requests.iter().chain(&schema.responses).flat_map(|frame| &frame.fields);
+    let mut fields = frames.chain(schema.records.iter().flat_map(|record| &record.fields));
+    match fields.find(|field| field.bits.as_deref() == Some(bits)).map(|field| &field.kind) {
+        Some(Kind::Number(1)) => "u8",
+        Some(Kind::Number(2)) => "u16",
+        Some(Kind::Number(4)) => "u32",
+        other => panic!("{bits}: say which type Rust has for {other:?}"),
+    }
 }
 
 fn responses(schema: &Schema, out: &mut String) {

@@ -10,7 +10,8 @@ use crate::names::{pascal, sentence};
 use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
 
 /// The frames whose fields the table of the requests does not have.
-const REQUESTS: [&str; 8] = ["HELLO", "PUSH", "RESERVE", "SUBSCRIBE", "LIST", "BULK", "TOPIC_SET", "ADVANCE"];
+const REQUESTS: [&str; 9] =
+    ["HELLO", "PUSH", "RESERVE", "SUBSCRIBE", "LIST", "BULK", "EDIT", "TOPIC_SET", "ADVANCE"];
 
 pub(super) fn records(schema: &Schema) -> String {
     let mut out = format!(
@@ -33,7 +34,7 @@ pub(super) fn records(schema: &Schema) -> String {
 pub(super) fn frames(schema: &Schema) -> String {
     let mut out = format!(
         "//! The payloads of frames. Bytes behind the last field come from a newer peer: they are not read.\n{DO_NOT_EDIT}\
-         use bytes::{{BufMut as _, Bytes, BytesMut}};\n\nuse super::records;\nuse crate::decode_error::DecodeError;\n\
+         use bytes::{{BufMut as _, Bytes, BytesMut}};\n\nuse super::records;\nuse crate::decode_error::DecodeError;\nuse crate::field::{{Field as _, JobRef}};\n\
          use crate::wire::{{Fixed, Reader, put_list}};\n",
     );
     let requests = schema.requests.iter().filter(|frame| REQUESTS.contains(&frame.name.as_str()));
@@ -64,6 +65,7 @@ fn plain(kind: &Kind) -> &'static str {
         Kind::Id => "[u8; 16]",
         Kind::Text(_) | Kind::Bytes(_) | Kind::Tagged(_) => "P",
         Kind::Texts => "Vec<P>",
+        Kind::Reference => "JobRef",
         other => panic!("no plain type: {other:?}"),
     }
 }
@@ -136,7 +138,7 @@ fn declared<'a>(
         let Some(field) = group.first() else { continue };
         let (doc, name, kind) = match field.like.as_deref().map(|like| schema.record(like)) {
             Some(record) => (&record.doc, &record.name, format!("{records}{}", record_type(record))),
-            None => (&field.doc, &field.name, type_of(field)),
+            None => (&field.doc, &variable(field).to_owned(), type_of(field)),
         };
         let _ = writeln!(out, "    /// {}\n    pub(crate) {name}: {kind},", sentence(doc));
     }
@@ -163,8 +165,13 @@ fn literal<'a>(
 fn place(field: &Field) -> String {
     match &field.like {
         Some(like) => format!("self.{like}.{}", field.name),
-        None => format!("self.{}", field.name),
+        None => format!("self.{}", variable(field)),
     }
+}
+
+/// The name of a field in Rust, where `ref` is a keyword.
+fn variable(field: &Field) -> &str {
+    if field.kind == Kind::Reference { "job" } else { &field.name }
 }
 
 fn record_struct(schema: &Schema, record: &Record, out: &mut String) {
@@ -382,7 +389,7 @@ impl Writer<'_> {
                     self.put_list(field, item, out);
                     continue;
                 }
-                Kind::Object(_) | Kind::Part(_) => {
+                Kind::Object(_) | Kind::Part(_) | Kind::Reference => {
                     flush(&mut calls, &mut bytes, out);
                     let _ = writeln!(out, "        {value}.put(out);");
                     continue;
@@ -485,9 +492,9 @@ impl Writer<'_> {
             out.push_str("        if reader.array(\"magic\")? != *b\"ADJ1\" {\n            return Err(DecodeError::Magic);\n        }\n");
         }
         for field in self.fields() {
-            let _ = writeln!(out, "        let {} = {};", field.name, self.take_field(field));
+            let _ = writeln!(out, "        let {} = {};", variable(field), self.take_field(field));
         }
-        let fields = literal(self.fields(), "records::", |field| field.name.clone());
+        let fields = literal(self.fields(), "records::", |field| variable(field).to_owned());
         let _ = write!(out, "        Ok(Self {{ {fields} }})\n    }}\n}}\n");
     }
 
@@ -522,6 +529,7 @@ impl Writer<'_> {
                     "{{\n            let head = reader.{list}::<{bytes}>(\"{name}\", {max})?;\n            reader.items(head, {each})?\n        }}"
                 )
             }
+            Kind::Reference => format!("JobRef::take(reader, \"{name}\")?"),
             Kind::Object(record) => {
                 let kind = pascal(record);
                 format!(

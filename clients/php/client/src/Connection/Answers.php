@@ -14,11 +14,17 @@ use Adjourn\Protocol\Message;
 use Adjourn\Protocol\Opcode;
 use Psr\Log\LoggerInterface;
 
+use function count;
+use function strlen;
+
 /** What the server's answers mean for the calls, the subscriptions and the leases of a session. */
 final class Answers
 {
     private const RETRY_MS_MIN = 50;
     private const RETRY_MS_MAX = 1000;
+
+    /** @var array<int, Opcode> the answer to each request that was made, by its opcode */
+    private array $expected = [];
 
     public function __construct(
         private readonly Calls $calls,
@@ -35,8 +41,8 @@ final class Answers
     public function take(Message $message, Link $link): void
     {
         $call = $this->calls->get($message->requestId);
-        $feed = $this->feeds->of($message->requestId);
         if ($message->opcode === Opcode::Deliver) {
+            $feed = $this->feeds->of($message->requestId);
             if ($feed !== null) {
                 $this->prove($message, $feed->sentMs);
                 array_push($feed->jobs, ...$this->holdings->receive($message->fields['jobs'], $this->clock->nowMs()));
@@ -48,7 +54,7 @@ final class Answers
             $reply = ErrorReply::of($message->fields);
             if ($call !== null && $call->isOnWire) {
                 $this->refused($call, $reply, $link);
-            } elseif ($feed !== null) {
+            } elseif (($feed = $this->feeds->of($message->requestId)) !== null) {
                 $this->feeds->refused($feed, $reply) && $this->moveOn($reply, $link);
             } else {
                 $this->logger->warning("adjourn: the server says: $reply->message");
@@ -59,7 +65,7 @@ final class Answers
         if ($call === null || !$call->isOnWire) {
             return;
         }
-        if ($message->opcode !== $call->opcode->answer()) {
+        if ($message->opcode !== $this->expected[$call->opcode->value] ??= $call->opcode->answer()) {
             $this->calls->fail($call, new ProtocolError("{$call->opcode->name} was answered with {$message->opcode->name}."));
 
             return;
@@ -84,8 +90,8 @@ final class Answers
 
     private function prove(Message $message, int $sentMs): void
     {
-        $isEmpty = in_array($message->opcode, [Opcode::Reserved, Opcode::Deliver], true) && $message->fields['jobs'] === [];
-        if ($message->opcode->isProof() && !$isEmpty) {
+        $isEmpty = ($message->opcode === Opcode::Reserved || $message->opcode === Opcode::Deliver) && $message->fields['jobs'] === [];
+        if (!$isEmpty && $message->opcode->isProof()) {
             $this->leases->proven($sentMs);
         }
         if ($message->opcode === Opcode::Pong) {
@@ -108,6 +114,8 @@ final class Answers
             return;
         }
         switch ($call->opcode) {
+            case Opcode::Push:
+                break;
             case Opcode::Reserve:
                 if ($call->isAbandoned) {
                     $this->holdings->giveBack($answer['jobs']);
@@ -156,7 +164,7 @@ final class Answers
     private function waitsOn(Call $reserve, Link $link): bool
     {
         $now = $this->clock->nowMs();
-        $untilMs = $reserve->madeMs + $reserve->waitMs();
+        $untilMs = $reserve->madeMs + $reserve->waitMs;
         if ($reserve->isDone || $reserve->isCancelled || $now >= $untilMs) {
             return false;
         }

@@ -32,6 +32,8 @@ final class Call
     /** PUSH: the number of its first job, once it has one. */
     public ?int $firstNumber = null;
     public int $deadlineMs;
+    /** How long the server is to wait with its answer on purpose. */
+    public readonly int $waitMs;
     /** @var array<string, mixed>|null the fields of the answer */
     public ?array $answer = null;
     public ?\Throwable $error = null;
@@ -52,18 +54,14 @@ final class Call
         /** Made by the session itself: a heartbeat, for example. */
         public readonly bool $isOwn = false,
     ) {
-        $this->deadlineMs = $madeMs + ($timeoutMs ?? $timeoutMsDefault + $this->waitMs());
-    }
-
-    /** How long the server is to wait with its answer on purpose. */
-    public function waitMs(): int
-    {
-        return match ($this->opcode) {
-            Opcode::Reserve => $this->fields['wait_ms'],
+        $this->waitMs = match ($opcode) {
+            Opcode::Push => 0,
+            Opcode::Reserve => $fields['wait_ms'],
             Opcode::List, Opcode::Count, Opcode::Bulk, Opcode::Peek, Opcode::Advance => self::BROWSE_MS_MAX,
             Opcode::BackupBegin => self::CHECKPOINT_MS_MAX,
             default => 0,
         };
+        $this->deadlineMs = $madeMs + ($timeoutMs ?? $timeoutMsDefault + $this->waitMs);
     }
 
     public function isRepeatable(): bool

@@ -14,6 +14,9 @@ use Adjourn\Limit;
 use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\Opcode;
 
+use function count;
+use function strlen;
+
 /** The calls without an answer: which of them to send, which to send again, and what becomes of the others. */
 final class Calls
 {
@@ -92,7 +95,11 @@ final class Calls
         if ($this->hurryMs !== null) {
             $call->deadlineMs = min($call->deadlineMs, $call->madeMs + $this->hurryMs);
         }
-        $this->open = $isFirst ? [$call->id => $call] + $this->open : $this->open + [$call->id => $call];
+        if ($isFirst) {
+            $this->open = [$id => $call] + $this->open;
+        } else {
+            $this->open[$id] = $call;
+        }
 
         return $call;
     }
@@ -133,7 +140,7 @@ final class Calls
     public function expire(int $now): void
     {
         foreach ($this->open as $call) {
-            if ($now < min($call->deadlineMs, $this->latestMs) || $call->isDone) {
+            if (($now < $call->deadlineMs && $now < $this->latestMs) || $call->isDone) {
                 continue;
             }
             $isSent = $call->isOnWire || $call->mayBeApplied;
@@ -157,7 +164,7 @@ final class Calls
         $waiting = 0;
         $oldest = null;
         foreach ($this->open as $call) {
-            if ($call->isNumbered() && $call->firstNumber !== null) {
+            if ($call->firstNumber !== null) {
                 $oldest = $oldest === null ? $call->firstNumber : min($oldest, $call->firstNumber);
             }
             if ($call->isOnWire) {
@@ -167,9 +174,12 @@ final class Calls
         }
         $holdsPushes = false;
         foreach ($this->open as $call) {
+            if ($call->isOnWire) {
+                continue;
+            }
             // One place is kept for PING.
             $isFull = $inFlight >= $this->limits->inFlightMax - 1 || $wire->unsentBytes() >= self::UNSENT_BYTES_MAX;
-            if ($call->isOnWire || ($isFull && $call->opcode !== Opcode::Ping)) {
+            if ($isFull && $call->opcode !== Opcode::Ping) {
                 continue;
             }
             $isPush = $call->opcode === Opcode::Push;

@@ -72,6 +72,9 @@ final class Feeds
      */
     public function takeHalfOver(int $now): array
     {
+        if ($this->all === []) {
+            return [];
+        }
         $over = [];
         foreach ($this->all as $feed) {
             foreach ($feed->jobs as $place => $job) {

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Adjourn\Connection;
 
+use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\DeliveryFrames;
 use Adjourn\Protocol\Opcode;
-use Adjourn\Release;
 
 /** The leases that this client has, and those that the server may hold for it although their jobs never came. */
 final class Holdings
@@ -83,8 +83,11 @@ final class Holdings
      *
      * @param list<array{job: int, fence: int}> $jobs
      */
-    public function giveBack(array $jobs, int $delayMs = Release::NOT_STARTED): void
+    public function giveBack(array $jobs, int $delayMs = Codec::RELEASE_NOT_STARTED): void
     {
+        if ($jobs === []) {
+            return;
+        }
         foreach (array_chunk(array_map(self::lease(...), $jobs), max(1, $this->calls->limits->leasesMax)) as $part) {
             $this->calls->add(Opcode::Release, ['delay_ms' => $delayMs, 'leases' => $part], isOwn: true);
         }

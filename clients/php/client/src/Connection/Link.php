@@ -13,12 +13,14 @@ final class Link
     private const WAIT_MS_MAX = 500;
 
     private readonly Pulse $pulse;
+    /** When something was read last. */
+    private int $readMs;
     private ?int $drainUntilMs = null;
     private string $drainWhy = '';
 
     /** @param bool $needsProof whether leases are lost without answers of the leader */
     public function __construct(
-        private readonly Wire $wire,
+        public readonly Wire $wire,
         Welcome $welcome,
         ?int $graceMs,
         private readonly bool $needsProof,
@@ -26,12 +28,8 @@ final class Link
         private readonly LeaseClock $leases,
         private readonly Clock $clock,
     ) {
-        $this->pulse = new Pulse($clock->nowMs(), $welcome->heartbeatMs, $graceMs);
-    }
-
-    public function wire(): Wire
-    {
-        return $this->wire;
+        $this->readMs = $clock->nowMs();
+        $this->pulse = new Pulse($this->readMs, $welcome->heartbeatMs, $graceMs);
     }
 
     /** Nothing new is sent. The connection ends when the answers to what was sent have come, or do not come. */
@@ -57,13 +55,13 @@ final class Link
     /** An answer came that a server gives only if it makes progress. */
     public function moved(): void
     {
-        $this->pulse->moved($this->clock->nowMs());
+        $this->pulse->moved($this->readMs);
     }
 
     /** Sends PING if it is time, and what else may be sent. */
     public function send(int $now): void
     {
-        if (!$this->isDraining()) {
+        if ($this->drainUntilMs === null) {
             if ($now >= $this->pulse->pingAtMs($this->provenMs())) {
                 $this->calls->add(Opcode::Ping, [], isOwn: true);
                 $this->pulse->pinged($now);
@@ -78,11 +76,11 @@ final class Link
     /** Waits until something comes or has to be done, and takes what has come. If the connection is to be given up, says why instead. */
     public function wait(int $now, int $untilMs): ?string
     {
-        $giveUpAt = $this->giveUpAt();
-        if ($now >= $giveUpAt['ms']) {
-            return $giveUpAt['why'];
+        $giveUpAtMs = $this->giveUpAtMs();
+        if ($now >= $giveUpAtMs) {
+            return $this->whyGivenUp($giveUpAtMs);
         }
-        $wakeAt = max($now, min($untilMs, $giveUpAt['ms'], $this->nextTimer(), $now + self::WAIT_MS_MAX));
+        $wakeAt = max($now, min($untilMs, $giveUpAtMs, $this->nextTimer(), $now + self::WAIT_MS_MAX));
         $this->wire->wait($wakeAt - $now);
         $now = $this->clock->nowMs();
         $this->pulse->waited($wakeAt, $now);
@@ -95,6 +93,7 @@ final class Link
     {
         if ($this->wire->receive()) {
             $this->pulse->heard($now);
+            $this->readMs = $now;
         }
     }
 
@@ -111,23 +110,33 @@ final class Link
         return min($next, $this->leases->lostAtMs() ?? PHP_INT_MAX);
     }
 
-    /** @return array{ms: int, why: string} */
-    private function giveUpAt(): array
+    private function giveUpAtMs(): int
     {
         if ($this->drainUntilMs !== null) {
-            return ['ms' => $this->calls->hasOnWire() ? $this->drainUntilMs : 0, 'why' => $this->drainWhy];
+            return $this->calls->hasOnWire() ? $this->drainUntilMs : 0;
         }
-        $first = ['ms' => $this->pulse->lostAtMs(), 'why' => 'nothing came for too long'];
+        $atMs = $this->pulse->lostAtMs();
         foreach ($this->calls->open as $call) {
             if ($call->isOnWire) {
-                $stuck = $this->pulse->stuckAtMs($call->sentMs + $call->waitMs());
-                if ($stuck < $first['ms']) {
-                    $first = ['ms' => $stuck, 'why' => $call->opcode->name . ' got no answer'];
-                }
+                $atMs = min($atMs, $this->pulse->stuckAtMs($call->sentMs + $call->waitMs));
             }
         }
 
-        return $first;
+        return $atMs;
+    }
+
+    private function whyGivenUp(int $atMs): string
+    {
+        if ($this->drainUntilMs !== null) {
+            return $this->drainWhy;
+        }
+        foreach ($this->calls->open as $call) {
+            if ($atMs < $this->pulse->lostAtMs() && $call->isOnWire && $this->pulse->stuckAtMs($call->sentMs + $call->waitMs) === $atMs) {
+                return $call->opcode->name . ' got no answer';
+            }
+        }
+
+        return 'nothing came for too long';
     }
 
     private function provenMs(): ?int

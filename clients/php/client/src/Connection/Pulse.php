@@ -13,6 +13,8 @@ final class Pulse
     private const ANSWER_MS_MAX = 5000;
 
     private readonly int $everyMs;
+    /** How long an answer may take while nothing else moves. */
+    private readonly int $answerMs;
     private int $heardMs;
     private int $spokenMs;
     private int $pingedMs;
@@ -25,6 +27,7 @@ final class Pulse
     {
         $wish = $heartbeatMs > 0 ? $heartbeatMs : self::EVERY_MS_MAX;
         $this->everyMs = max(25, min($wish, self::EVERY_MS_MAX, $graceMs === null ? PHP_INT_MAX : max(100, intdiv($graceMs, 4))));
+        $this->answerMs = max(self::ANSWER_MS_MAX, 2 * $this->everyMs);
         $this->heardMs = $this->spokenMs = $this->pingedMs = $this->movedMs = $nowMs;
         $this->listensSinceMs = $this->lookedMs = $nowMs;
     }
@@ -90,6 +93,6 @@ final class Pulse
     /** When the connection is given up if a request that was due for its answer at `dueMs` gets none, and nothing else moves. */
     public function stuckAtMs(int $dueMs): int
     {
-        return max($dueMs, $this->movedMs, $this->listensSinceMs) + max(self::ANSWER_MS_MAX, 2 * $this->everyMs);
+        return max($dueMs, $this->movedMs, $this->listensSinceMs) + $this->answerMs;
     }
 }

@@ -17,6 +17,8 @@ use Adjourn\Protocol\ConnectionFrames;
 use Adjourn\Protocol\Malformed;
 use Adjourn\Protocol\Opcode;
 
+use function count;
+
 /**
  * One session over as many connections as it takes. Calls wait here until they are answered. The session is opened when
  * something needs it: until then connections have none, and pushes are known by keys.
@@ -297,7 +299,7 @@ final class Session
         if ($this->handleFrames() || $this->link === null) {
             return;
         }
-        if ($link->wire()->hasEnded()) {
+        if ($link->wire->hasEnded()) {
             $this->lose('the server closed it');
 
             return;
@@ -316,7 +318,7 @@ final class Session
     {
         $hasHandled = false;
         try {
-            while ($this->link !== null && ($frame = $this->link->wire()->nextFrame()) !== null) {
+            while ($this->link !== null && ($frame = $this->link->wire->nextFrame()) !== null) {
                 $hasHandled = true;
                 $this->handleFrame($this->link, $frame);
             }
@@ -417,7 +419,7 @@ final class Session
     private function lose(string $why, ?ProtocolError $fault = null): void
     {
         $this->options->logger->info("adjourn: the connection is lost: $why", ['server' => $this->welcome?->serverName]);
-        $wire = $this->link->wire();
+        $wire = $this->link->wire;
         $this->hangUp();
         $this->feeds->takeOffWire();
         $this->calls->takeOffWire($wire, $this->welcome !== null, $fault);
@@ -431,7 +433,7 @@ final class Session
     /** Closes this process's end of the connection. */
     private function hangUp(): void
     {
-        $this->link?->wire()->close();
+        $this->link?->wire->close();
         $this->link = null;
     }
 

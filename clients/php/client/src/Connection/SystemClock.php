@@ -13,21 +13,17 @@ final class SystemClock implements Clock
     private const SLEPT_MS_MIN = 1000;
 
     private int $sleptMs = 0;
-    private ?int $seenMs = null;
-    private int $seenWallMs = 0;
+    /** By how much the wall clock was ahead of the monotonic one when they were read last. */
+    private int $aheadMs = PHP_INT_MAX;
 
     public function nowMs(): int
     {
         $now = intdiv(hrtime(true), 1_000_000);
-        $wall = (int) (microtime(true) * 1000);
-        if ($this->seenMs !== null) {
-            $gained = ($wall - $this->seenWallMs) - ($now - $this->seenMs);
-            if ($gained > self::SLEPT_MS_MIN) {
-                $this->sleptMs += $gained;
-            }
+        $aheadMs = (int) (microtime(true) * 1000) - $now;
+        if ($aheadMs - self::SLEPT_MS_MIN > $this->aheadMs) {
+            $this->sleptMs += $aheadMs - $this->aheadMs;
         }
-        $this->seenMs = $now;
-        $this->seenWallMs = $wall;
+        $this->aheadMs = $aheadMs;
 
         return $now + $this->sleptMs;
     }

@@ -7,6 +7,9 @@ namespace Adjourn\Connection;
 use Adjourn\Error\ConnectionError;
 use Adjourn\Protocol\FrameBuffer;
 
+use function strlen;
+use function substr;
+
 /** One connection: its output, which is always whole frames until it is sent, and its input, cut into frames. */
 final class Wire
 {

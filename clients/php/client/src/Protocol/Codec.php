@@ -65,6 +65,7 @@ final class Codec
             0x47 => JobFrames::encodeList($f),
             0x48 => JobFrames::encodeCount($f),
             0x49 => JobFrames::encodeBulk($f),
+            0x4A => JobFrames::encodeEdit($f),
             0x50 => TopicFrames::encodePause($f),
             0x51 => TopicFrames::encodeResume($f),
             0x52 => '',

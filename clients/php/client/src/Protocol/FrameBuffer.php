@@ -6,6 +6,9 @@ namespace Adjourn\Protocol;
 
 use Adjourn\Limit;
 
+use function strlen;
+use function substr;
+
 /** Cuts a stream of bytes into frames. Holds at most one frame and what one read brought. */
 final class FrameBuffer
 {

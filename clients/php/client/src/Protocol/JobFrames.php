@@ -29,6 +29,7 @@ use function substr;
  *     pushed_ms: int, // When it was pushed.
  *     reserved_first_ms: int, // When it was first leased.
  *     reserved_last_ms: int, // When it was last leased.
+ *     edited_ms: int, // When it was last edited.
  *     held_by: int, // The session that got the last lease; 0 for none.
  *     reason: string, // The last reason given with a RELEASE or BURY.
  * }
@@ -37,6 +38,24 @@ final class JobFrames
 {
     /** Show bodies. */
     public const LIST_MARKS_BODIES = 1;
+    /** When it is due. */
+    public const EDITED_DUE = 1;
+    /** Its priority. */
+    public const EDITED_PRIORITY = 2;
+    /** How long a lease lasts. */
+    public const EDITED_TTR = 4;
+    /** Its body. */
+    public const EDITED_BODY = 8;
+    /** All of its headers. */
+    public const EDITED_HEADERS = 16;
+    /** When it expires. */
+    public const EDITED_EXPIRES = 32;
+    /** How many attempts it has. */
+    public const EDITED_ATTEMPTS_MAX = 64;
+    /** The wait between attempts. */
+    public const EDITED_BACKOFF = 128;
+    /** How long it is remembered. */
+    public const EDITED_DEDUPE_RETENTION = 256;
     /** Removes it. */
     public const CHANGE_DELETE = 0;
     /** Makes it ready if it is buried. */
@@ -242,6 +261,47 @@ final class JobFrames
     }
 
     /**
+     * EDIT: Changes parts of one delayed, ready or buried job.
+     *
+     * @param array{
+     *     due_ms: int, // With due_kind: the new due point.
+     *     priority: int, // The new priority, as in PUSH.
+     *     ttr_ms: int, // The new time of a lease, as in PUSH.
+     *     edited: int, // The parts that change; at least one. The fields of other parts must be valid, and are not used.
+     *     due_kind: int, // How due_ms counts.
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     *     attributes: string, // The new attributes of the parts that change. One that is missing here is taken away: the topic's default then counts, if there is one.
+     *     body: string, // The new body; at most `body_bytes_max` bytes.
+     *     if_version?: int, // Only if the job is still of this version; absent or 0: in any case.
+     * } $f
+     */
+    public static function encodeEdit(array $f): string
+    {
+        if (($f['due_kind'] >> 8 | ($f['edited'] | strlen($f['attributes'])) >> 16 | ($f['priority'] | $f['ttr_ms']) >> 32) !== 0) {
+            throw Codec::outOfRange([
+                'priority' => [$f['priority'], 32],
+                'ttr_ms' => [$f['ttr_ms'], 32],
+                'edited' => [$f['edited'], 16],
+                'due_kind' => [$f['due_kind'], 8],
+                'attributes' => [strlen($f['attributes']), 16],
+            ]);
+        }
+        $late = '';
+        $ifVersion = $f['if_version'] ?? 0;
+        if ($ifVersion !== 0) {
+            $late = pack('P', $ifVersion);
+        }
+
+        return pack('PVVvC', $f['due_ms'], $f['priority'], $f['ttr_ms'], $f['edited'], $f['due_kind'])
+            . self::encodeReference($f['ref'])
+            . pack('v', strlen($f['attributes']))
+            . $f['attributes']
+            . pack('V', strlen($f['body']))
+            . $f['body']
+            . $late;
+    }
+
+    /**
      * JOB: One job as it stands.
      *
      * @return array{
@@ -260,6 +320,7 @@ final class JobFrames
      *     pushed_ms: int, // When it was pushed.
      *     reserved_first_ms: int, // When it was first leased.
      *     reserved_last_ms: int, // When it was last leased.
+     *     edited_ms: int, // When it was last edited.
      *     held_by: int, // The session that got the last lease; 0 for none.
      *     reason: string, // The last reason given with a RELEASE or BURY.
      *     finished_ms: int, // When it was finished.
@@ -288,6 +349,11 @@ final class JobFrames
             $f += Codec::fixed('Preserved_last_ms', 8, $frame, $at);
         } else {
             $f['reserved_last_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pedited_ms', 8, $frame, $at);
+        } else {
+            $f['edited_ms'] = 0;
         }
         if ($at < strlen($frame)) {
             $f += Codec::fixed('Pheld_by', 8, $frame, $at);
@@ -428,13 +494,13 @@ final class JobFrames
      */
     private static function decodeListOfListed(string $frame, int &$at): array
     {
-        [$fixed, $count] = Codec::listHead($frame, $at, 81);
+        [$fixed, $count] = Codec::listHead($frame, $at, 89);
         $end = strlen($frame);
         for ($items = []; $count > 0; --$count) {
             if ($fixed > $end - $at) {
                 throw Malformed::cutOff();
             }
-            $item = unpack('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody/Vbody_bytes/Ppushed_ms/Preserved_first_ms/Preserved_last_ms/Pheld_by/vreason', $frame, $at);
+            $item = unpack('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody/Vbody_bytes/Ppushed_ms/Preserved_first_ms/Preserved_last_ms/Pedited_ms/Pheld_by/vreason', $frame, $at);
             $at += $fixed;
             if ($item['topic'] + $item['key'] + $item['attributes'] + $item['body'] + $item['reason'] > $end - $at) {
                 throw Malformed::cutOff();

@@ -57,6 +57,8 @@ enum Opcode: int
     case Count = 0x48;
     /** Does the same to many jobs, a bounded number with each request. */
     case Bulk = 0x49;
+    /** Changes parts of one delayed, ready or buried job. */
+    case Edit = 0x4A;
     /** Stops the reserving of a topic's jobs. */
     case Pause = 0x50;
     /** Starts it again. */
@@ -153,7 +155,7 @@ enum Opcode: int
             self::Leases => self::Leased,
             self::Finish, self::Release, self::Touch, self::Bury => self::Settled,
             self::Get, self::Peek => self::Job,
-            self::Delete, self::Reschedule, self::RunNow, self::Kick => self::Changed,
+            self::Delete, self::Reschedule, self::RunNow, self::Kick, self::Edit => self::Changed,
             self::KickMany => self::Kicked,
             self::List => self::Jobs,
             self::Count => self::Counted,

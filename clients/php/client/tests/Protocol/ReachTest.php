@@ -15,6 +15,7 @@ use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ServerError;
 use Adjourn\Filter;
 use Adjourn\IfExists;
+use Adjourn\JobEdit;
 use Adjourn\JobRef;
 use Adjourn\JobState;
 use Adjourn\LatePolicy;
@@ -39,7 +40,7 @@ final class ReachTest extends TestCase
     private const SHOWN = [
         'job' => 42, 'due_ms' => 1, 'state' => 1, 'buried' => 0, 'priority' => 1, 'attempts' => 3, 'ttr_ms' => 1, 'ttr_left_ms' => 0,
         'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'body_bytes' => 0, 'pushed_ms' => 0, 'reserved_first_ms' => 0,
-        'reserved_last_ms' => 0, 'held_by' => 0, 'reason' => '',
+        'reserved_last_ms' => 0, 'edited_ms' => 5, 'held_by' => 0, 'reason' => '',
     ];
     private const TOTALS = [
         'delayed' => 0, 'ready' => 0, 'reserved' => 0, 'buried' => 0, 'pushed' => 0, 'finished' => 0, 'deleted' => 0, 'expired' => 0,
@@ -195,9 +196,10 @@ final class ReachTest extends TestCase
             'why',
         );
         $client->connect();
-        $client->get(42);
+        self::assertSame(5, $client->get(42)->editedMs);
         $client->peek('t');
-        self::assertCount(2, iterator_to_array($client->list($filter, ListOrder::Key, withBodies: true), false));
+        $listed = iterator_to_array($client->list($filter, ListOrder::Key, withBodies: true), false);
+        self::assertSame([5, 5], array_column($listed, 'editedMs'));
         $client->count($filter);
         $client->topics();
         $client->stats();
@@ -210,6 +212,7 @@ final class ReachTest extends TestCase
     {
         $client->delete(JobRef::key('t', 'k'));
         $client->reschedule(42, at: new \DateTimeImmutable('@2'), ifVersion: 3);
+        $client->edit(42, new JobEdit('x', at: new \DateTimeImmutable('@2'), ttrMs: 1000, priority: 7, headers: ['a' => 'b']), ifVersion: 3);
         $client->runNow(42);
         $client->kick(42);
         $client->kickMany('t');

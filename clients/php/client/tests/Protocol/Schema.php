@@ -35,6 +35,7 @@ final class Schema
         'List' => ['jobs_max', 'order', 'marks', 'cursor', 'filter'],
         'Count' => ['filter'],
         'Bulk' => ['jobs_max', 'change', 'due_ms', 'cursor', 'filter', 'to'],
+        'Edit' => ['due_ms', 'priority', 'ttr_ms', 'edited', 'due_kind', 'ref', 'attributes', 'body', 'if_version'],
         'Pause' => ['topic'],
         'Resume' => ['topic'],
         'Topics' => [],

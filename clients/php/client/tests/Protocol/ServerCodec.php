@@ -77,6 +77,7 @@ use function substr;
  *     pushed_ms: int, // When it was pushed.
  *     reserved_first_ms: int, // When it was first leased.
  *     reserved_last_ms: int, // When it was last leased.
+ *     edited_ms: int, // When it was last edited.
  *     held_by: int, // The session that got the last lease; 0 for none.
  *     reason: string, // The last reason given with a RELEASE or BURY.
  * }
@@ -223,6 +224,7 @@ final class ServerCodec
             0x47 => self::decodeList($frame),
             0x48 => self::decodeCount($frame),
             0x49 => self::decodeBulk($frame),
+            0x4A => self::decodeEdit($frame),
             0x50 => self::decodePause($frame),
             0x51 => self::decodeResume($frame),
             0x52 => [],
@@ -452,6 +454,7 @@ final class ServerCodec
      *     pushed_ms?: int, // When it was pushed.
      *     reserved_first_ms?: int, // When it was first leased.
      *     reserved_last_ms?: int, // When it was last leased.
+     *     edited_ms?: int, // When it was last edited.
      *     held_by?: int, // The session that got the last lease; 0 for none.
      *     reason?: string, // The last reason given with a RELEASE or BURY.
      *     finished_ms?: int, // When it was finished.
@@ -496,6 +499,10 @@ final class ServerCodec
         $heldBy = $f['held_by'] ?? 0;
         if ($late !== '' || $heldBy !== 0) {
             $late = pack('P', $heldBy) . $late;
+        }
+        $editedMs = $f['edited_ms'] ?? 0;
+        if ($late !== '' || $editedMs !== 0) {
+            $late = pack('P', $editedMs) . $late;
         }
         $reservedLastMs = $f['reserved_last_ms'] ?? 0;
         if ($late !== '' || $reservedLastMs !== 0) {
@@ -1304,6 +1311,42 @@ final class ServerCodec
     }
 
     /**
+     * EDIT: Changes parts of one delayed, ready or buried job.
+     *
+     * @return array{
+     *     due_ms: int, // With due_kind: the new due point.
+     *     priority: int, // The new priority, as in PUSH.
+     *     ttr_ms: int, // The new time of a lease, as in PUSH.
+     *     edited: int, // The parts that change; at least one. The fields of other parts must be valid, and are not used.
+     *     due_kind: int, // How due_ms counts.
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     *     attributes: string, // The new attributes of the parts that change. One that is missing here is taken away: the topic's default then counts, if there is one.
+     *     body: string, // The new body; at most `body_bytes_max` bytes.
+     *     if_version: int, // Only if the job is still of this version; absent or 0: in any case.
+     * }
+     */
+    public static function decodeEdit(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pdue_ms/Vpriority/Vttr_ms/vedited/Cdue_kind', 19, $frame, $at);
+        $f['ref'] = self::decodeReference($frame, $at);
+        $f += Codec::fixed('vattributes', 2, $frame, $at);
+        $f['attributes'] = Codec::bytes($frame, $at, $f['attributes']);
+        $f += Codec::fixed('Vbody', 4, $frame, $at);
+        $f['body'] = Codec::bytes($frame, $at, $f['body']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pif_version', 8, $frame, $at);
+        } else {
+            $f['if_version'] = 0;
+        }
+        self::check($f['ttr_ms'] <= 604_800_000, 'ttr_ms');
+        self::check(in_array($f['due_kind'], [0, 1], true), 'due_kind');
+        self::check(strlen($f['attributes']) <= 4096, 'attributes');
+
+        return $f;
+    }
+
+    /**
      * PAUSE: Stops the reserving of a topic's jobs.
      *
      * @return array{
@@ -1610,7 +1653,7 @@ final class ServerCodec
      */
     private static function encodeListOfListed(array $items): string
     {
-        $out = pack('vV', 81, count($items));
+        $out = pack('vV', 89, count($items));
         foreach ($items as $item) {
             if (
                 (($item['state'] | $item['buried'] | strlen($item['topic'])) >> 8
@@ -1632,7 +1675,7 @@ final class ServerCodec
                 ]);
             }
             $out .= pack(
-                'PPCCVVVVCvvVVPPPPv',
+                'PPCCVVVVCvvVVPPPPPv',
                 $item['job'],
                 $item['due_ms'],
                 $item['state'],
@@ -1649,6 +1692,7 @@ final class ServerCodec
                 $item['pushed_ms'],
                 $item['reserved_first_ms'],
                 $item['reserved_last_ms'],
+                $item['edited_ms'],
                 $item['held_by'],
                 strlen($item['reason']),
             ) . $item['topic'] . $item['key'] . $item['attributes'] . $item['body'] . $item['reason'];

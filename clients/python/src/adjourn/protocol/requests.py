@@ -21,6 +21,7 @@ _BULK = struct.Struct("<IBQH")
 _CONNECTIONS = struct.Struct("<QI")
 _CREDIT = struct.Struct("<IIQ")
 _DISCONNECT = struct.Struct("<QB")
+_EDIT = struct.Struct("<QIIHB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _KICK_MANY = struct.Struct("<IB")
 _LEASE = struct.Struct("<QQ")
@@ -443,6 +444,51 @@ class Bulk(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit(Request):
+    """Changes parts of one delayed, ready or buried job."""
+
+    OPCODE = 0x4A
+    NAME = "EDIT"
+    IS_REPEATABLE = False
+    due_ms: int
+    """With due_kind: the new due point."""
+    priority: int
+    """The new priority, as in PUSH."""
+    ttr_ms: int
+    """The new time of a lease, as in PUSH."""
+    edits_due: bool
+    """When it is due."""
+    edits_priority: bool
+    """Its priority."""
+    edits_ttr: bool
+    """How long a lease lasts."""
+    edits_body: bool
+    """Its body."""
+    edits_headers: bool
+    """All of its headers."""
+    edits_expires: bool
+    """When it expires."""
+    edits_attempts_max: bool
+    """How many attempts it has."""
+    edits_backoff: bool
+    """The wait between attempts."""
+    edits_dedupe_retention: bool
+    """How long it is remembered."""
+    due_kind: DueKind | int
+    """How due_ms counts."""
+    job: JobRef
+    """The job."""
+    attributes: Attributes
+    """The new attributes of the parts that change. One that is missing here is taken away: the topic's default then
+    counts, if there is one.
+    """
+    body: bytes
+    """The new body; at most `body_bytes_max` bytes."""
+    if_version: int = 0
+    """Only if the job is still of this version; absent or 0: in any case."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pause(Request):
     """Stops the reserving of a topic's jobs."""
 
@@ -793,6 +839,32 @@ def _write_bulk(one: Bulk, parts: list[bytes]) -> None:
         parts += (U8.pack(len(to)), to)
 
 
+def _write_edit(one: Edit, parts: list[bytes]) -> None:
+    parts.append(
+        _EDIT.pack(
+            one.due_ms,
+            one.priority,
+            one.ttr_ms,
+            int(one.edits_due)
+            | bool(one.edits_priority) << 1
+            | bool(one.edits_ttr) << 2
+            | bool(one.edits_body) << 3
+            | bool(one.edits_headers) << 4
+            | bool(one.edits_expires) << 5
+            | bool(one.edits_attempts_max) << 6
+            | bool(one.edits_backoff) << 7
+            | bool(one.edits_dedupe_retention) << 8,
+            one.due_kind,
+        )
+    )
+    parts.append(one.job.encode())
+    attributes = b"" if one.attributes is NO_ATTRIBUTES else one.attributes.encode()
+    parts += (U16.pack(len(attributes)), attributes)
+    parts += (U32.pack(len(one.body)), one.body)
+    if one.if_version:
+        parts.append(U64.pack(one.if_version))
+
+
 def _write_pause(one: Pause, parts: list[bytes]) -> None:
     topic = text(one.topic)
     parts += (U8.pack(len(topic)), topic)
@@ -894,6 +966,7 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x47: _write_list,
     0x48: _write_count,
     0x49: _write_bulk,
+    0x4A: _write_edit,
     0x50: _write_pause,
     0x51: _write_resume,
     0x52: _write_topics,

@@ -52,7 +52,7 @@ _CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _ERROR = struct.Struct("<HBBIB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
-_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQH")
+_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
 _MEMBER = struct.Struct("<QBB")
 _NODE = struct.Struct("<QBBQQqQBB")
 _PUSH_RESULT = struct.Struct("<BHQ")
@@ -153,6 +153,8 @@ class JobReport:
     """When it was first leased."""
     reserved_last_ms: int = 0
     """When it was last leased."""
+    edited_ms: int = 0
+    """When it was last edited."""
     held_by: int = 0
     """The session that got the last lease; 0 for none."""
     reason: str = ""
@@ -737,7 +739,7 @@ def _delivered_list(data: bytes, at: int) -> tuple[tuple[Delivered, ...], int]:
 
 
 def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
-    fixed, items, at = list_at(data, at, 81)
+    fixed, items, at = list_at(data, at, 89)
     found: list[JobReport] = []
     for _ in range(items):
         (
@@ -757,6 +759,7 @@ def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
             pushed_ms,
             reserved_first_ms,
             reserved_last_ms,
+            edited_ms,
             held_by,
             reason_length,
         ) = _LISTED.unpack_from(data, at)
@@ -792,6 +795,7 @@ def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
                 pushed_ms=pushed_ms,
                 reserved_first_ms=reserved_first_ms,
                 reserved_last_ms=reserved_last_ms,
+                edited_ms=edited_ms,
                 held_by=held_by,
                 reason=reason,
             )
@@ -1060,6 +1064,7 @@ def _read_job(data: bytes) -> Job:
     pushed_ms, at = late(U64, data, at)
     reserved_first_ms, at = late(U64, data, at)
     reserved_last_ms, at = late(U64, data, at)
+    edited_ms, at = late(U64, data, at)
     held_by, at = late(U64, data, at)
     reason, at = late_text(U16, data, at)
     finished_ms, at = late(U64, data, at)
@@ -1080,6 +1085,7 @@ def _read_job(data: bytes) -> Job:
         pushed_ms=pushed_ms,
         reserved_first_ms=reserved_first_ms,
         reserved_last_ms=reserved_last_ms,
+        edited_ms=edited_ms,
         held_by=held_by,
         reason=reason,
         finished_ms=finished_ms,

@@ -18,6 +18,7 @@ final class Operator {
             case "run_now" -> changed(client.runNow(Conformance.reference(c)));
             case "kick" -> changed(client.kick(Conformance.reference(c)));
             case "reschedule" -> changed(client.reschedule(Conformance.reference(c), due(c)));
+            case "edit" -> changed(client.edit(Conformance.reference(c), edit(c)));
             case "kick_many" -> Map.of("jobs", client.kickMany(c.text("topic"), c.number("jobs_max")));
             case "pause" -> done(() -> client.pause(c.text("topic")));
             case "resume" -> done(() -> client.resume(c.text("topic")));
@@ -42,6 +43,33 @@ final class Operator {
 
     private static Due due(Json c) {
         return c.has("at_ms") ? new Due(c.u64("at_ms"), true) : Due.after(Conformance.millis(c, "delay_ms"));
+    }
+
+    private static Edit edit(Json c) {
+        Attributes attributes = Attributes.decode(ElementJson.attributes(c.object("attributes")));
+        Edit edit = Edit.EMPTY;
+        for (String part : c.texts("edited")) {
+            edit = switch (part) {
+                case "due" -> edit.due(due(c));
+                case "priority" -> edit.priority(c.number("priority"));
+                case "ttr" -> edit.ttr(Conformance.millis(c, "ttr_ms"));
+                case "body" -> edit.body(c.bytes("body"));
+                default -> edited(edit, part, attributes);
+            };
+        }
+        return edit;
+    }
+
+    /** An attribute without a value is taken away. */
+    private static Edit edited(Edit edit, String part, Attributes attributes) {
+        return switch (part) {
+            case "headers" -> attributes.headers().isEmpty() ? edit.without(Edit.Attribute.HEADERS) : edit.headers(attributes.headers());
+            case "expires" -> attributes.expires().map(edit::expires).orElse(edit.without(Edit.Attribute.EXPIRES));
+            case "attempts_max" -> attributes.attemptsMax().map(edit::attemptsMax).orElse(edit.without(Edit.Attribute.ATTEMPTS_MAX));
+            case "backoff" -> attributes.backoff().map(edit::backoff).orElse(edit.without(Edit.Attribute.BACKOFF));
+            case "dedupe_retention" -> attributes.dedupeRetention().map(edit::remember).orElse(edit.without(Edit.Attribute.REMEMBER));
+            default -> throw new UsageException("an unknown part: " + part);
+        };
     }
 
     private static BulkChange change(Json c) {

@@ -53,6 +53,8 @@ final class RequestJson {
             case COUNT -> new Request.Count(ElementJson.filter(f.object("filter")));
             case BULK -> new Request.Bulk(f.u32("jobs_max"), f.u32("change"), f.u64("due_ms"), f.bytes("cursor"),
                     ElementJson.filter(f.object("filter")), f.text("to"));
+            case EDIT -> new Request.Edit(f.u64("due_ms"), f.u32("priority"), f.u32("ttr_ms"), f.u32("edited"), f.u32("due_kind"),
+                    f.reference(), ElementJson.attributes(f.object("attributes")), f.bytes("body"), f.u64("if_version"));
             case PAUSE -> new Request.Pause(f.text("topic"));
             case RESUME -> new Request.Resume(f.text("topic"));
             case TOPICS -> new Request.Topics();
@@ -100,6 +102,7 @@ final class RequestJson {
             case LIST -> list(in, json);
             case COUNT -> count(in, json);
             case BULK -> bulk(in, json);
+            case EDIT -> edit(in, json);
             case PAUSE -> pause(in, json);
             case RESUME -> resume(in, json);
             case CONNECTIONS -> connections(in, json);
@@ -244,6 +247,19 @@ final class RequestJson {
         json.put("cursor", Json.base64(in.bytes16()));
         json.put("filter", ElementJson.filter(in.bytes16()));
         json.put("to", in.isOver() || (int) json.get("change") != Choice.Change.MOVE ? "" : Names.topic(in.text8()));
+    }
+
+    private static void edit(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("due_ms", Long.toUnsignedString(in.u64()));
+        json.put("priority", Integer.toUnsignedLong(in.u32()));
+        json.put("ttr_ms", Strict.ttr(in.u32()));
+        json.put("edited", in.u16() & 0x1ff);
+        json.put("due_kind", Strict.choice(in.u8(), 2, "due_kind"));
+        Strict.reference(in, json);
+        json.put("attributes", ElementJson.attributes(in.bytes16()));
+        json.put("body", Json.base64(in.raw(in.u32())));
+        json.put("if_version", in.isOver() ? "0" : Long.toUnsignedString(in.u64()));
+        Strict.due(json);
     }
 
     private static void pause(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

@@ -167,6 +167,7 @@ final class ResponseJson {
         json.put("pushed_ms", Long.toUnsignedString(frame.pushedMs()));
         json.put("reserved_first_ms", Long.toUnsignedString(frame.reservedFirstMs()));
         json.put("reserved_last_ms", Long.toUnsignedString(frame.reservedLastMs()));
+        json.put("edited_ms", Long.toUnsignedString(frame.editedMs()));
         json.put("held_by", Long.toUnsignedString(frame.heldBy()));
         json.put("reason", frame.reason());
         json.put("finished_ms", Long.toUnsignedString(frame.finishedMs()));
@@ -359,6 +360,7 @@ final class ResponseJson {
         json.put("pushed_ms", Long.toUnsignedString(frame.pushedMs()));
         json.put("reserved_first_ms", Long.toUnsignedString(frame.reservedFirstMs()));
         json.put("reserved_last_ms", Long.toUnsignedString(frame.reservedLastMs()));
+        json.put("edited_ms", Long.toUnsignedString(frame.editedMs()));
         json.put("held_by", Long.toUnsignedString(frame.heldBy()));
         json.put("reason", frame.reason());
         return json;

@@ -132,6 +132,16 @@ public final class AsyncClient {
         return change(new Request.Reschedule(due.ms(), due.kind(), job, ifVersion));
     }
 
+    /** As {@link Client#edit(JobRef, Edit)}. */
+    public CompletableFuture<Changed> edit(JobRef job, Edit edit) {
+        return edit(job, edit, 0);
+    }
+
+    /** As {@link Client#edit(JobRef, Edit, long)}. */
+    public CompletableFuture<Changed> edit(JobRef job, Edit edit, long ifVersion) {
+        return change(edit.toWire(job, ifVersion));
+    }
+
     /** As {@link Client#runNow}. */
     public CompletableFuture<Changed> runNow(JobRef job) {
         return change(new Request.RunNow(job));

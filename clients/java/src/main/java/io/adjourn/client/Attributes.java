@@ -148,6 +148,11 @@ public final class Attributes {
         return new Attributes(elements.and(new Elements.Element(tag, value.clone())));
     }
 
+    /** The same without attributes of this tag. */
+    Attributes without(int tag) {
+        return new Attributes(elements.without(tag));
+    }
+
     /** The tags and values that this version does not know. */
     public List<Unknown> unknown() {
         return elements.all().stream().filter(one -> !Attribute.isKnown(one.tag()))

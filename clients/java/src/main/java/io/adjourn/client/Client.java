@@ -246,6 +246,19 @@ public final class Client implements AutoCloseable {
         return await(direct.reschedule(job, due, ifVersion));
     }
 
+    /**
+     * Changes parts of a delayed, ready or buried job; all others stay. Throws {@link ServerException.Reserved} if a consumer has it, and
+     * {@link ServerException.WrongState} for a new due time of a buried job: kick it first. The builder's {@code onPush} is not called.
+     */
+    public Changed edit(JobRef job, Edit edit) {
+        return await(direct.edit(job, edit));
+    }
+
+    /** As {@link #edit(JobRef, Edit)}, only if the job is still of this version, as for {@link #reschedule(JobRef, Due, long)}. */
+    public Changed edit(JobRef job, Edit edit, long ifVersion) {
+        return await(direct.edit(job, edit, ifVersion));
+    }
+
     /** Makes a delayed job ready. */
     public Changed runNow(JobRef job) {
         return await(direct.runNow(job));

@@ -25,15 +25,16 @@ import java.time.Instant;
  * @param pushed when it was pushed
  * @param reservedFirst when it was first leased
  * @param reservedLast when it was last leased
+ * @param edited when it was last edited
  * @param heldBy the session that got the last lease, unsigned; 0 for none
  * @param reason the last reason of a release or bury
  * @param finished when it was finished
- * @param version its version, unsigned: {@link Client#reschedule(JobRef, Due, long)} takes it. 0 if it is not known: in a list, and of a
- *     finished job that is no longer remembered
+ * @param version its version, unsigned: {@link Client#reschedule(JobRef, Due, long)} and {@link Client#edit(JobRef, Edit, long)} take it. 0 if
+ *     it is not known: in a list, and of a finished job that is no longer remembered
  */
 public record JobInfo(long id, JobState state, BuriedReason buried, String topic, String key, Instant due, long priority,
         long attempts, Duration ttr, Duration ttrLeft, Attributes attributes, byte[] body, long bodyBytes, Instant pushed,
-        Instant reservedFirst, Instant reservedLast, long heldBy, String reason, Instant finished, long version) {
+        Instant reservedFirst, Instant reservedLast, Instant edited, long heldBy, String reason, Instant finished, long version) {
     static JobInfo of(Response.Job job) {
         return of(job, job, job.body().length, job.finishedMs(), job.version());
     }
@@ -48,7 +49,8 @@ public record JobInfo(long id, JobState state, BuriedReason buried, String topic
                 Duration.ofMillis(Integer.toUnsignedLong(job.ttrMs())),
                 Duration.ofMillis(Integer.toUnsignedLong(job.ttrLeftMs())), Attributes.decode(job.attributes()), job.body(), bodyBytes,
                 Millis.instantOrNull(past.pushedMs()), Millis.instantOrNull(past.reservedFirstMs()),
-                Millis.instantOrNull(past.reservedLastMs()), past.heldBy(), past.reason(), Millis.instantOrNull(finishedMs), version);
+                Millis.instantOrNull(past.reservedLastMs()), Millis.instantOrNull(past.editedMs()), past.heldBy(), past.reason(),
+                Millis.instantOrNull(finishedMs), version);
     }
 
     /** Its body as UTF-8. */

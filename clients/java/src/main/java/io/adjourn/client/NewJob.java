@@ -19,6 +19,8 @@ import java.time.ZonedDateTime;
 public final class NewJob {
     /** The header that says what a body is. */
     public static final String CONTENT_TYPE = "content-type";
+    /** The content type of a text. */
+    static final String TEXT = "text/plain; charset=utf-8";
 
     private final byte[] body;
     private final Due due;
@@ -45,7 +47,7 @@ public final class NewJob {
 
     /** A job with this text in UTF-8. */
     public static NewJob text(String body) {
-        return of(FrameWriter.utf8(body)).header(CONTENT_TYPE, "text/plain; charset=utf-8");
+        return of(FrameWriter.utf8(body)).header(CONTENT_TYPE, TEXT);
     }
 
     /** A job whose body is this value as JSON: a record, map, list, text, number, boolean or {@code null}. */
@@ -85,19 +87,12 @@ public final class NewJob {
 
     /** Lower numbers are reserved first; 0 to 4,294,967,294. Without it the topic's default counts, or 1,024. */
     public NewJob priority(long newPriority) {
-        if (newPriority < 0 || newPriority > Limits.PRIORITY_UNSAID) {
-            throw new UsageException("a priority is 0 to 4,294,967,294: " + newPriority);
-        }
-        return new NewJob(body, due, newPriority, ttrMs, ifExists, key, attributes);
+        return new NewJob(body, due, checkedPriority(newPriority), ttrMs, ifExists, key, attributes);
     }
 
     /** How long a consumer may hold it, 100 ms to seven days. Without it the topic's default counts, or a minute. */
     public NewJob ttr(Duration timeToRun) {
-        long ms = Millis.of(timeToRun);
-        if (ms != 0 && (ms < Limits.TTR_MS_MIN || ms > Limits.TTR_MS_MAX)) {
-            throw new UsageException("a time to run is 100 ms to seven days: " + timeToRun);
-        }
-        return new NewJob(body, due, priority, ms, ifExists, key, attributes);
+        return new NewJob(body, due, priority, checkedTtrMs(timeToRun), ifExists, key, attributes);
     }
 
     /** Your own id of the job, unique in its topic while the job lives. */
@@ -153,6 +148,21 @@ public final class NewJob {
     /** A copy of its body. */
     public byte[] body() {
         return body.clone();
+    }
+
+    static long checkedPriority(long priority) {
+        if (priority < 0 || priority > Limits.PRIORITY_UNSAID) {
+            throw new UsageException("a priority is 0 to 4,294,967,294: " + priority);
+        }
+        return priority;
+    }
+
+    static long checkedTtrMs(Duration timeToRun) {
+        long ms = Millis.of(timeToRun);
+        if (ms != 0 && (ms < Limits.TTR_MS_MIN || ms > Limits.TTR_MS_MAX)) {
+            throw new UsageException("a time to run is 100 ms to seven days: " + timeToRun);
+        }
+        return ms;
     }
 
     Request.NewJob toWire() {

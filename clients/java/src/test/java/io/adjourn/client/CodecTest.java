@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.adjourn.client.internal.session.Pushes;
+import io.adjourn.client.internal.wire.Bits;
 import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.Constants;
 import io.adjourn.client.internal.wire.FrameWriter;
@@ -87,6 +88,8 @@ class CodecTest {
         r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0xd4a2_773e_5b00_1f9cL));
         r.add(new Request.RunNow(JobRef.id(42)));
         r.add(new Request.Kick(JobRef.id(42)));
+        r.add(new Request.Edit(0, 7, 0, Bits.Edited.PRIORITY | Bits.Edited.BODY | Bits.Edited.ATTEMPTS_MAX, 0, JobRef.id(42), NONE,
+                utf8("close it"), 0));
         r.add(new Request.KickMany(1000, "orders"));
         byte[] buried = Filter.topic("orders").states(JobState.BURIED).encode();
         r.add(new Request.ListJobs(100, 0, 0, NONE, buried));

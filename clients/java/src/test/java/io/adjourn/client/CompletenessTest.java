@@ -163,6 +163,7 @@ class CompletenessTest {
         calls.put("GET", client -> client.get(job));
         calls.put("DELETE", client -> client.delete(JobRef.id(99)));
         calls.put("RESCHEDULE", client -> client.reschedule(job, Due.NOW, 1));
+        calls.put("EDIT", client -> client.edit(job, Edit.EMPTY.priority(1), 1));
         calls.put("RUN_NOW", client -> client.runNow(job));
         calls.put("KICK", client -> client.kick(job));
         calls.put("PEEK", client -> client.peek("t"));

@@ -15,9 +15,9 @@ final class SchemaTables {
             new Named("RELEASE", 49L), new Named("TOUCH", 50L), new Named("BURY", 51L), new Named("GET", 64L),
             new Named("DELETE", 65L), new Named("RESCHEDULE", 66L), new Named("RUN_NOW", 67L), new Named("KICK", 68L),
             new Named("PEEK", 69L), new Named("KICK_MANY", 70L), new Named("LIST", 71L), new Named("COUNT", 72L),
-            new Named("BULK", 73L), new Named("PAUSE", 80L), new Named("RESUME", 81L), new Named("TOPICS", 82L),
-            new Named("STATS", 83L), new Named("CONNECTIONS", 84L), new Named("DISCONNECT", 85L), new Named("TOPIC_SET", 86L),
-            new Named("TOPIC_DELETE", 87L), new Named("TOPIC_SHOW", 88L), new Named("ADVANCE", 89L),
+            new Named("BULK", 73L), new Named("EDIT", 74L), new Named("PAUSE", 80L), new Named("RESUME", 81L),
+            new Named("TOPICS", 82L), new Named("STATS", 83L), new Named("CONNECTIONS", 84L), new Named("DISCONNECT", 85L),
+            new Named("TOPIC_SET", 86L), new Named("TOPIC_DELETE", 87L), new Named("TOPIC_SHOW", 88L), new Named("ADVANCE", 89L),
             new Named("BACKUP_BEGIN", 96L), new Named("BACKUP_READ", 97L), new Named("BACKUP_END", 98L),
             new Named("CLUSTER_STATUS", 112L), new Named("CLUSTER_ADD", 113L), new Named("CLUSTER_REMOVE", 114L),
             new Named("CLUSTER_TRANSFER", 115L));

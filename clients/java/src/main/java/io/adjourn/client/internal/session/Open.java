@@ -96,14 +96,17 @@ public final class Open {
     /** Whether it changes the queue, so that a lost answer leaves a doubt. */
     boolean changes() {
         return switch (request.opcode()) {
-            case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME, DISCONNECT,
-                    TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE -> true;
+            case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, EDIT, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME,
+                    DISCONNECT, TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE -> true;
             default -> false;
         };
     }
 
     /** How much memory it holds, about. */
     long bytes() {
-        return request instanceof Request.Push push ? push.jobs().stream().mapToLong(Request.NewJob::frameBytes).sum() : 64;
+        if (request instanceof Request.Push push) {
+            return push.jobs().stream().mapToLong(Request.NewJob::frameBytes).sum();
+        }
+        return request instanceof Request.Edit edit ? 64L + edit.attributes().length + edit.body().length : 64;
     }
 }

@@ -58,6 +58,31 @@ public final class Bits {
         }
     }
 
+    /** The parts of a job that an EDIT changes. */
+    public static final class Edited {
+        /** When it is due. */
+        public static final int DUE = 0x1;
+        /** Its priority. */
+        public static final int PRIORITY = 0x2;
+        /** How long a lease lasts. */
+        public static final int TTR = 0x4;
+        /** Its body. */
+        public static final int BODY = 0x8;
+        /** All of its headers. */
+        public static final int HEADERS = 0x10;
+        /** When it expires. */
+        public static final int EXPIRES = 0x20;
+        /** How many attempts it has. */
+        public static final int ATTEMPTS_MAX = 0x40;
+        /** The wait between attempts. */
+        public static final int BACKOFF = 0x80;
+        /** How long it is remembered. */
+        public static final int DEDUPE_RETENTION = 0x100;
+
+        private Edited() {
+        }
+    }
+
     /** What is so of a topic. */
     public static final class TopicMarks {
         /** Reserving is stopped. */

@@ -105,6 +105,10 @@ public final class FrameWriter {
         return length16(value.length).raw(value);
     }
 
+    public FrameWriter bytes32(byte[] value) {
+        return u32(value.length).raw(value);
+    }
+
     public FrameWriter length8(int length) {
         return u8(fitting(length, 0xff));
     }

@@ -53,6 +53,8 @@ public enum Opcode {
     COUNT(0x48),
     /** Does the same to many jobs, a bounded number with each request. */
     BULK(0x49),
+    /** Changes parts of one delayed, ready or buried job. */
+    EDIT(0x4a),
     /** Stops the reserving of a topic's jobs. */
     PAUSE(0x50),
     /** Starts it again. */

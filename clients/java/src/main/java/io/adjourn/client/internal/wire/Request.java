@@ -343,6 +343,28 @@ public sealed interface Request {
     }
 
     /**
+     * Changes parts of one delayed, ready or buried job.
+     *
+     * @param dueMs with due_kind: the new due point
+     * @param priority the new priority, as in PUSH
+     * @param ttrMs the new time of a lease, as in PUSH
+     * @param edited the parts that change; at least one. The fields of other parts must be valid, and are not used
+     * @param dueKind how due_ms counts
+     * @param ref the job
+     * @param attributes the new attributes of the parts that change. One that is missing here is taken away: the topic's default
+     *     then counts, if there is one
+     * @param body the new body; at most {@code body_bytes_max} bytes
+     * @param ifVersion only if the job is still of this version; absent or 0: in any case
+     */
+    record Edit(long dueMs, int priority, int ttrMs, int edited, int dueKind, JobRef ref, byte[] attributes, byte[] body,
+            long ifVersion) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.EDIT;
+        }
+    }
+
+    /**
      * Stops the reserving of a topic's jobs.
      *
      * @param topic the topic to pause

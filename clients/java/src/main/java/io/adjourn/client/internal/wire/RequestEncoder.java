@@ -39,6 +39,7 @@ public final class RequestEncoder {
             case LIST -> list((Request.ListJobs) request, out);
             case COUNT -> count((Request.Count) request, out);
             case BULK -> bulk((Request.Bulk) request, out);
+            case EDIT -> edit((Request.Edit) request, out);
             case PAUSE -> pause((Request.Pause) request, out);
             case RESUME -> resume((Request.Resume) request, out);
             case CONNECTIONS -> connections((Request.Connections) request, out);
@@ -172,6 +173,15 @@ public final class RequestEncoder {
         out.u32(frame.jobsMax()).u8(frame.change()).u64(frame.dueMs()).bytes16(frame.cursor()).bytes16(frame.filter());
         if (!frame.to().isEmpty()) {
             out.text8(frame.to());
+        }
+    }
+
+    private static void edit(Request.Edit frame, FrameWriter out) {
+        out.u64(frame.dueMs()).u32(frame.priority()).u32(frame.ttrMs()).u16(frame.edited()).u8(frame.dueKind());
+        reference(frame.ref(), out);
+        out.bytes16(frame.attributes()).bytes32(frame.body());
+        if (frame.ifVersion() != 0) {
+            out.u64(frame.ifVersion());
         }
     }
 

@@ -144,14 +144,15 @@ public sealed interface Response {
      * @param pushedMs when it was pushed
      * @param reservedFirstMs when it was first leased
      * @param reservedLastMs when it was last leased
+     * @param editedMs when it was last edited
      * @param heldBy the session that got the last lease; 0 for none
      * @param reason the last reason given with a RELEASE or BURY
      * @param finishedMs when it was finished
      * @param version its version; 0 for a finished job that is no longer remembered
      */
     record Job(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
-            String key, byte[] attributes, byte[] body, long pushedMs, long reservedFirstMs, long reservedLastMs, long heldBy,
-            String reason, long finishedMs, long version) implements Response, Proof, Shown, Past {
+            String key, byte[] attributes, byte[] body, long pushedMs, long reservedFirstMs, long reservedLastMs, long editedMs,
+            long heldBy, String reason, long finishedMs, long version) implements Response, Proof, Shown, Past {
     }
 
     /**
@@ -406,6 +407,9 @@ public sealed interface Response {
         /** When it was last leased. */
         long reservedLastMs();
 
+        /** When it was last edited. */
+        long editedMs();
+
         /** The session that got the last lease; 0 for none. */
         long heldBy();
 
@@ -432,12 +436,13 @@ public sealed interface Response {
      * @param pushedMs when it was pushed
      * @param reservedFirstMs when it was first leased
      * @param reservedLastMs when it was last leased
+     * @param editedMs when it was last edited
      * @param heldBy the session that got the last lease; 0 for none
      * @param reason the last reason given with a RELEASE or BURY
      */
     record Listed(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
             String key, byte[] attributes, byte[] body, int bodyBytes, long pushedMs, long reservedFirstMs, long reservedLastMs,
-            long heldBy, String reason) implements Shown, Past {
+            long editedMs, long heldBy, String reason) implements Shown, Past {
     }
 
     /**

@@ -91,7 +91,7 @@ public final class ResponseDecoder {
         int bodyLength = in.u32();
         return new Response.Job(job, dueMs, state, buried, priority, attempts, ttrMs, ttrLeftMs, in.text(topicLength),
                 in.text(keyLength), in.raw(attributesLength), in.raw(bodyLength), in.isOver() ? 0 : in.u64(),
-                in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(),
+                in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(),
                 in.isOver() ? "" : in.text16(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64());
     }
 
@@ -206,7 +206,7 @@ public final class ResponseDecoder {
     }
 
     private static List<Response.Listed> listedItems(FrameReader in) throws MalformedFrameException {
-        int fixed = in.fixed(81);
+        int fixed = in.fixed(89);
         int size = in.size(fixed);
         List<Response.Listed> items = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
@@ -227,12 +227,13 @@ public final class ResponseDecoder {
             long pushedMs = in.u64();
             long reservedFirstMs = in.u64();
             long reservedLastMs = in.u64();
+            long editedMs = in.u64();
             long heldBy = in.u64();
             int reasonLength = in.u16();
             in.endFixed(end);
             items.add(new Response.Listed(job, dueMs, state, buried, priority, attempts, ttrMs, ttrLeftMs, in.text(topicLength),
                     in.text(keyLength), in.raw(attributesLength), in.raw(bodyLength), bodyBytes, pushedMs, reservedFirstMs,
-                    reservedLastMs, heldBy, in.text(reasonLength)));
+                    reservedLastMs, editedMs, heldBy, in.text(reasonLength)));
         }
         return items;
     }

@@ -1,0 +1,266 @@
+//! `PATCH` of a job: changes parts of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use axum::extract::Request;
+use serde_json::value::RawValue;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::super::caller::Caller;
+use super::super::connection::connection;
+use super::super::input::{self, Number, Part, Parts2};
+use super::super::problem::{Problem, ProblemJson};
+use super::change::{by_key, change};
+use super::new_job::NewJobJson;
+use super::push::bytes_max;
+use super::{Answer, version};
+use adjourn_json::{CONTENT_TYPE, ChangedJson};
+use adjourn_protocol::{Edit, JobRef, JobReport, Request as Asked};
+use adjourn_types::{AttributeSet, Attributes, AttributesBuilder, JobId, Key, TopicName};
+
+/// The fields of a new job that no edit changes.
+const FIXED: [&str; 4] = ["key", "if_exists", "postpone_max", "postpone_max_ms"];
+/// The fields of a due time, of which an edit has at most one.
+const DUE: [&str; 4] = ["due", "due_ms", "delay", "delay_ms"];
+/// The fields that are attributes.
+const ATTRIBUTES: [(&str, AttributeSet); 6] = [
+    ("headers", AttributeSet::HEADERS),
+    ("expires", AttributeSet::EXPIRES),
+    ("attempts_max", AttributeSet::ATTEMPTS_MAX),
+    ("backoff", AttributeSet::BACKOFF),
+    ("remember", AttributeSet::DEDUPE_RETENTION),
+    ("remember_ms", AttributeSet::DEDUPE_RETENTION),
+];
+
+/// The fields of a job that change, for the `OpenAPI` document: those of a new job, but for the [fixed](FIXED) ones.
+pub(super) struct EditJson;
+
+impl PartialSchema for EditJson {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = NewJobJson::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object.properties.retain(|name, _| !FIXED.contains(&&**name));
+            object.description =
+                Some("What changes. Fields that are left out stay; `null` takes a setting away.".to_owned());
+            object.examples = vec![serde_json::json!({"priority": 1, "attempts_max": null})];
+        }
+        schema
+    }
+}
+
+impl ToSchema for EditJson {
+    fn name() -> Cow<'static, str> {
+        "EditJob".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        NewJobJson::schemas(schemas);
+    }
+}
+
+/// What a request changes.
+struct Changes {
+    edit: Edit,
+    /// True if the new body is JSON.
+    is_json: bool,
+}
+
+impl Changes {
+    /// Reads the fields of a request about this job.
+    fn read(job: JobRef, text: &[u8]) -> Result<Self, Problem> {
+        let new: NewJobJson<'_> = input::of_json(text)?;
+        let given: BTreeMap<Cow<'_, str>, &RawValue> = input::of_json(text)?;
+        let has_value = |name: &str| given.get(name).is_some_and(|value| value.get() != "null");
+        let is_given = |name: &str| given.contains_key(name);
+        if let Some(name) = FIXED.into_iter().find(|name| is_given(name)) {
+            return Err(Problem::at_pointer(&format!("/{name}"), "an edit cannot change it: leave it out"));
+        }
+        let is_due = DUE.into_iter().any(has_value);
+        if let Some(name) = DUE.into_iter().find(|name| is_given(name)).filter(|_| !is_due) {
+            let detail = "every job has a due time: give another one, or leave it out";
+            return Err(Problem::at_pointer(&format!("/{name}"), detail));
+        }
+        let (body, is_json) = new.body()?;
+        let new = new.with_body(body, None)?;
+        // Here `null` is a body, too.
+        let has_body = is_given("body") || has_value("body_base64");
+        let replaced = ATTRIBUTES.into_iter().filter(|(name, _)| is_given(name));
+        let edit = Edit {
+            due: is_due.then_some(new.due),
+            priority: is_given("priority").then_some(new.priority),
+            ttr_ms: (is_given("ttr") || is_given("ttr_ms")).then_some(new.ttr_ms),
+            body: has_body.then_some(new.body),
+            replaced: replaced.fold(AttributeSet::NONE, |set, (_, attribute)| set.and(attribute)),
+            attributes: new.attributes,
+            ..Edit::new(job)
+        };
+        if !edit.changes_something() {
+            return Err(Problem::malformed(
+                "give at least one field that changes, such as {\"priority\": 1}",
+            ));
+        }
+        Ok(Self { edit, is_json })
+    }
+
+    /// True if the job's headers decide what its headers are afterwards: the content type goes with the body, not with
+    /// the other headers.
+    fn needs_headers(&self) -> bool {
+        let has_new_headers = self.edit.replaced.has(AttributeSet::HEADERS);
+        has_new_headers != self.edit.body.is_some()
+    }
+
+    /// The edit, for a job that has these headers.
+    fn with_type(self, old: &Attributes) -> Result<Edit, Problem> {
+        let is_type = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case(CONTENT_TYPE);
+        let has_new_headers = self.edit.replaced.has(AttributeSet::HEADERS);
+        let headers = if has_new_headers { &self.edit.attributes } else { old };
+        let content_type = match self.edit.body {
+            _ if has_new_headers && headers.headers().any(|header| is_type(&header)) => {
+                return Ok(self.edit);
+            }
+            Some(_) => self.is_json.then_some((CONTENT_TYPE, "application/json")),
+            None => old.headers().find(is_type),
+        };
+        let all = content_type.into_iter().chain(headers.headers().filter(|header| !is_type(header)));
+        let all = all.fold(AttributesBuilder::default(), |all, (name, value)| all.header(name, value));
+        let attributes =
+            all.build().and_then(|headers| self.edit.attributes.edited(AttributeSet::HEADERS, &headers));
+        let attributes = attributes.map_err(|error| Problem::at_pointer("/headers", error.to_string()))?;
+        let replaced = self.edit.replaced.and(AttributeSet::HEADERS);
+        Ok(Edit { attributes, replaced, ..self.edit })
+    }
+}
+
+async fn edited(caller: &Caller, job: JobRef, request: Request) -> Answer {
+    let connection = connection(request.extensions())?;
+    let (parts, body) = request.into_parts();
+    input::check_json(&parts.headers)?;
+    let if_version = version::if_match(&parts.headers)?;
+    let text = input::read(body, bytes_max(caller), &connection).await?;
+    let changes = Changes::read(job.clone(), &text)?;
+    if !changes.needs_headers() {
+        let edit = changes.with_type(&Attributes::default())?;
+        return change(caller, Asked::Edit(Edit { if_version, ..edit })).await;
+    }
+    let old: JobReport = caller.ask(Asked::Get(job)).await?;
+    // The headers are those of this version.
+    let if_version = if_version.or(old.version.try_into().ok());
+    let edit = changes.with_type(&old.attributes)?;
+    change(caller, Asked::Edit(Edit { job: JobRef::Id(old.id), if_version, ..edit })).await
+}
+
+/// Change parts of a delayed, ready or buried job
+///
+/// Fields that are left out stay as they are, `null` takes a setting away: the topic's default then counts, if there is one. `headers` replaces all
+/// headers, but the content type, which goes with the body. With `If-Match`, only if the job has not changed since its `ETag` was shown.
+#[utoipa::path(
+    patch,
+    path = "/v1/jobs/{id}",
+    operation_id = "edit_job",
+    tag = "jobs",
+    params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
+    request_body = EditJson,
+    responses(
+        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn edit(caller: Caller, Part(Number(id)): Part<Number>, request: Request) -> Answer {
+    edited(&caller, JobRef::Id(JobId(id)), request).await
+}
+
+/// Change parts of a delayed, ready or buried job
+///
+/// As by its id.
+#[utoipa::path(
+    patch,
+    path = "/v1/topics/{topic}/keys/{key}",
+    operation_id = "edit_job_by_key",
+    tag = "jobs",
+    params(
+        ("topic" = String, Path, description = "The topic"),
+        ("key" = String, Path, description = "The job's key"),
+        ("If-Match" = Option<String>, Header, description = "The job's ETag"),
+    ),
+    request_body = EditJson,
+    responses(
+        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn edit_by_key(
+    caller: Caller,
+    Parts2(topic, key): Parts2<TopicName, Key>,
+    request: Request,
+) -> Answer {
+    edited(&caller, by_key(topic, key), request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adjourn_types::limits::PRIORITY_UNSAID;
+    use adjourn_types::{Millis, When};
+
+    fn read(text: &str) -> Result<Changes, String> {
+        Changes::read(JobRef::Id(JobId(1)), text.as_bytes()).map_err(|problem| problem.json().detail)
+    }
+
+    fn edit(text: &str, old: &[(&str, &str)]) -> Edit {
+        let old = old.iter().fold(AttributesBuilder::default(), |all, (name, value)| all.header(name, value));
+        read(text)
+            .and_then(|changes| {
+                changes.with_type(&old.build().expect("valid")).map_err(|problem| problem.json().detail)
+            })
+            .expect("an edit")
+    }
+
+    #[test]
+    fn fields_that_are_left_out_stay() {
+        let one = edit(r#"{"priority": 7}"#, &[]);
+        assert_eq!(one, Edit { priority: Some(7), ..Edit::new(JobRef::Id(JobId(1))) });
+        let all = edit(
+            r#"{"due_ms": 9, "ttr": null, "priority": null, "expires": null, "attempts_max": 3, "backoff": null, "remember": "1d"}"#,
+            &[("a", "1")],
+        );
+        assert_eq!((all.due, all.ttr_ms), (Some(When::At(Millis(9))), Some(0)));
+        assert_eq!((all.priority, all.body), (Some(PRIORITY_UNSAID), None));
+        assert!(!all.replaced.has(AttributeSet::HEADERS) && all.replaced.has(AttributeSet::EXPIRES));
+        assert_eq!(all.attributes.policy().attempts_max, Some(3));
+    }
+
+    #[test]
+    fn the_content_type_goes_with_the_body() {
+        const JSON: (&str, &str) = ("content-type", "application/json");
+        for (text, old, expected) in [
+            (r#"{"body": {}}"#, &[("a", "1")][..], &[JSON, ("a", "1")][..]),
+            (r#"{"body": null}"#, &[], &[JSON]),
+            (r#"{"body": "text"}"#, &[JSON, ("a", "1")], &[("a", "1")]),
+            (r#"{"headers": {"b": "2"}}"#, &[JSON, ("a", "1")], &[JSON, ("b", "2")]),
+            (r#"{"headers": null}"#, &[("a", "1")], &[]),
+            (r#"{"headers": {"Content-Type": "x"}}"#, &[JSON], &[("Content-Type", "x")]),
+            (r#"{"headers": {"b": "2"}, "body": []}"#, &[("a", "1")], &[JSON, ("b", "2")]),
+        ] {
+            let edit = edit(text, old);
+            assert_eq!(edit.attributes.headers().collect::<Vec<_>>(), expected, "{text}");
+            assert!(edit.replaced.has(AttributeSet::HEADERS));
+        }
+    }
+
+    #[test]
+    fn what_cannot_change_is_refused() {
+        for (text, reason) in [
+            ("{}", "give at least one field that changes"),
+            (r#"{"key": null}"#, "/key: an edit cannot change it"),
+            (r#"{"if_exists": "keep"}"#, "/if_exists: an edit cannot change it"),
+            (r#"{"delay": null}"#, "/delay: every job has a due time"),
+            (r#"{"due_ms": 1, "delay": "1s"}"#, "/due: give a delay or a due time, not both"),
+            (r#"{"colour": 1}"#, "/colour"),
+        ] {
+            let told = read(text).map(|_| ()).expect_err(text);
+            assert!(told.contains(reason), "{text}: {told}");
+        }
+    }
+}
