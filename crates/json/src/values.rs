@@ -14,23 +14,14 @@ use adjourn_types::limits::{
     BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, REASON_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN,
     WAIT_MS_MAX,
 };
-use adjourn_types::{Backoff, BackoffCurve, Millis};
+use adjourn_types::{Backoff, BackoffCurve, DurationError, Millis, duration_ms};
 
 /// Why a text is not a valid value.
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// Not a duration.
-    #[error("expected a number and a unit, for example 1500ms, 60s, 10m or 3d ({0})")]
-    Duration(#[from] humantime::DurationError),
-    /// `M`, which is a month in one program and a minute in another.
-    #[error("M might be minutes or months: write 15m for minutes, 30d for a month")]
-    Month,
-    /// The next flag of a command line.
-    #[error("expected a duration before the next flag")]
-    Missing,
-    /// A duration with a minus.
-    #[error("expected a duration that is not negative, for example 60s or 10m")]
-    Negative,
+    #[error(transparent)]
+    Duration(#[from] DurationError),
     /// A duration that the queue does not accept.
     #[error("expected a duration between {} and {}", spelled(*.0.start()), spelled(*.0.end()))]
     DurationRange(RangeInclusive<u64>),
@@ -84,7 +75,7 @@ pub enum ValueError {
 
 /// A duration within bounds, in milliseconds.
 pub fn duration_within(text: &str, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
-    let millis = millis_of(text)?;
+    let millis = duration_ms(text)?;
     if range.contains(&millis) { Ok(millis) } else { Err(ValueError::DurationRange(range)) }
 }
 
@@ -105,7 +96,7 @@ pub fn wait_ms(text: &str) -> Result<u64, ValueError> {
 
 /// A time to run, in milliseconds.
 pub fn ttr_ms(text: &str) -> Result<u32, ValueError> {
-    narrow(millis_of(text)?, TTR_MS_MIN..=TTR_MS_MAX)
+    narrow(duration_ms(text)?, TTR_MS_MIN..=TTR_MS_MAX)
 }
 
 /// Parses a time in RFC 3339, rounded up to the millisecond.
@@ -266,22 +257,8 @@ pub fn spelled(millis: u64) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
-fn millis_of(text: &str) -> Result<u64, ValueError> {
-    if text.starts_with("--") {
-        return Err(ValueError::Missing);
-    }
-    if text.starts_with('-') {
-        return Err(ValueError::Negative);
-    }
-    if text.split(|unit: char| !unit.is_ascii_alphabetic()).any(|unit| unit == "M") {
-        return Err(ValueError::Month);
-    }
-    let nanos = humantime::parse_duration(text)?.as_nanos();
-    Ok(u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX))
-}
-
 fn interval_ms(text: &str) -> Result<u32, ValueError> {
-    narrow(millis_of(text)?, 0..=u32::MAX)
+    narrow(duration_ms(text)?, 0..=u32::MAX)
 }
 
 fn narrow(millis: u64, range: RangeInclusive<u32>) -> Result<u32, ValueError> {

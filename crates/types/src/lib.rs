@@ -6,6 +6,7 @@
 mod attributes;
 mod call_back;
 mod condition;
+mod duration;
 mod filter;
 mod http_url;
 mod ids;
@@ -25,6 +26,7 @@ pub use attributes::{
 };
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Rules, Value};
+pub use duration::{DurationError, duration_ms};
 pub use filter::{Filter, ListOrder, Position, States};
 pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
