@@ -282,8 +282,17 @@ fn leases_are_settled_one_by_one_and_together() {
     assert_eq!(failed, [&json!(leases[1]), &json!(leases[3])], "it was finished before it was touched");
     assert_eq!(settled["failed"][0]["applied"], json!("no"));
     assert_eq!(settled["failed"][0]["code"], json!("STALE_LEASE"));
-    // What cannot be asked is refused before anything is done.
+    // A malformed lease fails alone.
     let lease = reserve(&mut web);
+    let settled = web.post("/v1/leases", &json!({"touch": [lease, "abc", 7], "finish": ["1-1"]})).json();
+    assert_eq!(settled["count"], json!(1), "{settled}");
+    let failed = settled["failed"].as_array().expect("failures");
+    let told = failed.iter().map(|one| (one["lease"].as_str(), one["code"].as_str(), &one["retryable"]));
+    let malformed = |lease| (Some(lease), Some("MALFORMED"), &Value::Bool(false));
+    let stale = (Some("1-1"), Some("STALE_LEASE"), &Value::Bool(false));
+    assert_eq!(told.collect::<Vec<_>>(), [malformed("abc"), malformed("7"), stale], "{settled}");
+    assert_eq!(failed[0]["errors"][0]["pointer"], json!("/touch/1"));
+    // What cannot be asked is refused before anything is done.
     let too_long = json!({"finish": [lease], "release": ["1-1"], "reason": "x".repeat(5000)});
     let refused = web.post("/v1/leases", &too_long);
     assert_eq!(refused.problem()["errors"][0]["pointer"], json!("/reason"), "{refused}");
@@ -323,12 +332,48 @@ fn many_jobs_are_changed_in_steps() {
             "/filter",
         ),
         (json!({"change": "kick", "all": true, "dry_run": true, "limit": 1}), "/dry_run"),
+        (json!({"change": "delete", "filter": {"state": LIVING}}), "/filter"),
+        (json!({"change": "kick", "delay": "1h", "filter": {"topic": "to"}}), "/due"),
     ] {
         let refused = web.post("/v1/jobs/bulk", &request);
         assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{request}");
         assert_eq!(refused.problem()["errors"][0]["pointer"], json!(pointer), "{refused}");
     }
     assert_eq!(web.get("/v1/jobs/count").json(), json!({"count": 5}));
+}
+
+/// The states of jobs in the queue: together they are no condition.
+const LIVING: [&str; 4] = ["delayed", "ready", "reserved", "buried"];
+
+#[test]
+fn many_jobs_get_another_delay_in_steps() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/t/jobs", &Value::from(vec![json!({}); 3]));
+    let mut step = json!({"change": "reschedule", "delay": "1h", "filter": {"topic": "t"}, "limit": 2});
+    let first = web.post("/v1/jobs/bulk", &step).json();
+    step["cursor"] = first["cursor"].clone();
+    let mut other = step.clone();
+    other["delay"] = json!("2h");
+    assert_eq!(web.post("/v1/jobs/bulk", &other).problem()["errors"][0]["pointer"], json!("/cursor"));
+    let second = web.post("/v1/jobs/bulk", &step).json();
+    assert_eq!((&first["changed"], &second["changed"]), (&json!(2), &json!(1)), "{second}");
+    assert_eq!(web.get("/v1/jobs/count?state=delayed").json(), json!({"count": 3}));
+    let job = web.get("/v1/jobs/3").json();
+    let time = |name: &str| job[name].as_str().expect("a time").parse::<jiff::Timestamp>().expect("RFC 3339");
+    let delay = time("due").duration_since(time("pushed"));
+    assert!((3600..3630).contains(&delay.as_secs()), "{job}");
+}
+
+#[test]
+fn what_a_job_is_pushed_with_is_shown_as_a_time() {
+    let site = Site::new();
+    let mut web = site.web();
+    web.post("/v1/topics/t/jobs", &json!([{"expires": "2h"}, {"expires": "2100-01-01T00:00:00Z"}]));
+    let job = web.get("/v1/jobs/1").json();
+    let time = |name: &str| job[name].as_str().expect("a time").parse::<jiff::Timestamp>().expect("RFC 3339");
+    assert_eq!(time("expires").duration_since(time("pushed")).as_secs(), 7200, "{job}");
+    assert_eq!(web.get("/v1/jobs/2").json()["expires"], json!("2100-01-01T00:00:00.000Z"));
 }
 
 #[test]
@@ -416,6 +461,8 @@ fn a_topic_has_a_policy_and_a_pause() {
         (json!({"call_back_paused": "true"}), "/call_back_paused"),
         (json!({"late": "soon"}), "/late"),
         (json!({"leases-max": 1}), "/leases-max"),
+        (json!({"a/b": 1}), "/a~1b"),
+        (json!({"rate": 1.5}), "/rate"),
         (json!({"ttr": "30s", "ttr_ms": 1000}), "/ttr_ms"),
     ] {
         let refused = web.ask("PATCH", "/v1/topics/t", Some(&wrong));

@@ -122,6 +122,8 @@ fn a_caller_that_has_closed_its_side_gets_its_answer() {
     }
     let reserved = ask("POST /v1/reserve?topics=t HTTP/1.1\r\nHost: localhost\r\n\r\n").json();
     assert_eq!(reserved["jobs"][0]["id"], json!(1), "it does not wait");
+    let reserved = ask("POST /v1/reserve?topics=t&wait=30s HTTP/1.1\r\nHost: localhost\r\n\r\n").json();
+    assert_eq!(reserved["jobs"][0]["id"], json!(2), "it need not wait");
     let half = ask(&format!("{push}Content-Length: 3\r\n\r\n{{}}"));
     assert_eq!(half.refusal(), (400, "MALFORMED".to_owned()));
     assert_eq!(site.web().get("/v1/topics").json()["topics"][0]["pushed"], json!(20));

@@ -72,7 +72,8 @@ fn parts(request: &str) -> (&str, &str, String, &str) {
 fn told(reply: &Reply) -> String {
     let answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     // In a list the answer is that of its last element.
-    let problem = answer["results"].as_array().and_then(|results| results.last()).unwrap_or(&answer);
+    let outcomes = answer["results"].as_array().or(answer["failed"].as_array());
+    let problem = outcomes.and_then(|outcomes| outcomes.last()).unwrap_or(&answer);
     let detail = problem["detail"].as_str().unwrap_or("no problem");
     for word in INNER_WORDS {
         assert!(!detail.contains(word), "{word:?} is no word of the API: {detail}");

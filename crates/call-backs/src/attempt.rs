@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 
 /// One attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = AttemptJson)]
 pub struct Attempt {
     /// The job.
     pub job: u64,

@@ -1,13 +1,15 @@
 //! The caller of a request: its token, its rights, and its access to the queue.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::connection::{HttpConnection, busy, connection};
 use super::memory::{json_bytes_at_most, with_memory};
@@ -23,6 +25,8 @@ use adjourn_types::{Access, Right};
 
 /// The second attempt uses the node's new session, if there is one.
 const TRIES: usize = 2;
+/// An answer that comes within this time is written also to a caller that has closed its side: jobs that are ready need no wait.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// The state that all requests share.
 #[derive(Clone, Debug)]
@@ -206,11 +210,11 @@ impl Caller {
         self.check(&request)?;
         // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
         let answer = if let Request::Reserve(reserve) = &request {
-            // A caller that leaves while it waits gets no job.
-            let _watch = (reserve.wait_ms > 0).then(|| self.watch());
+            let waits = reserve.wait_ms > 0;
+            let asking = self.ask_until_answered(request);
             tokio::select! {
                 biased;
-                answered = self.ask_until_answered(request) => self.with_memory(answered?)?,
+                answered = self.watched(waits, asking) => self.with_memory(answered?)?,
                 () = self.client.ended() => {
                     let ended = "the token was changed, revoked or has expired: show another one";
                     return Err(ErrorReply::new(ErrorCode::Unauthenticated, ended).into());
@@ -220,6 +224,16 @@ impl Caller {
             self.ask_until_answered(request).await?
         };
         answer.try_into().map_err(unexpected)
+    }
+
+    /// The outcome of a reserve. A caller that leaves while it waits gets no job.
+    async fn watched<T>(&self, waits: bool, asking: impl Future<Output = T>) -> T {
+        let mut asking = pin!(asking);
+        if let Ok(answered) = timeout(AT_ONCE, &mut asking).await {
+            return answered;
+        }
+        let _watch = waits.then(|| self.watch());
+        asking.await
     }
 
     /// Takes the memory that these jobs need as JSON. Without it the jobs are given back, not started.

@@ -4,12 +4,15 @@ use std::sync::LazyLock;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::HttpState;
+use super::fields::{JobKey, LeaseText, Topic, text_schema};
 use super::{api, watch};
 
 #[derive(OpenApi)]
@@ -48,12 +51,36 @@ impl Modify for Security {
 
 /// All routes that the document describes, itself included.
 pub(super) fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::with_openapi(Document::openapi())
+    let mut routes = OpenApiRouter::with_openapi(Document::openapi())
         .merge(api::routes())
         .routes(routes!(show))
         .routes(routes!(watch::metrics))
         .routes(routes!(watch::health))
-        .routes(routes!(watch::readiness))
+        .routes(routes!(watch::readiness));
+    describe_parts(routes.get_openapi_mut());
+    routes
+}
+
+/// Gives the variable parts of paths their schemas: those of the same values elsewhere.
+fn describe_parts(document: &mut utoipa::openapi::OpenApi) {
+    let operations = document.paths.paths.values_mut().flat_map(|item| {
+        [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete]
+            .into_iter()
+            .flatten()
+    });
+    for parameter in operations.flat_map(|operation| operation.parameters.iter_mut().flatten()) {
+        let RefOr::T(parameter) = parameter else { continue };
+        if parameter.parameter_in != ParameterIn::Path {
+            continue;
+        }
+        let schema = match parameter.name.as_str() {
+            "topic" => text_schema::<Topic>().into(),
+            "key" => text_schema::<JobKey>().into(),
+            "lease" => text_schema::<LeaseText>().into(),
+            _ => continue,
+        };
+        parameter.schema = Some(schema);
+    }
 }
 
 /// The document as JSON.

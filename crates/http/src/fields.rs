@@ -44,8 +44,8 @@ pub(crate) enum Form {
     Pattern(&'static str),
     /// RFC 3339.
     DateTime,
-    /// At least one byte, and at most so many.
-    Bytes(usize),
+    /// A regular expression, and at most this many bytes.
+    Name(&'static str, usize),
 }
 
 /// A type of duration: its bounds in milliseconds.
@@ -123,7 +123,7 @@ impl<B: Bounds> Text for Span<B> {
     type Error = ValueError;
     const EXPECTED: &'static str = "a duration with a unit, such as \"15m\"";
     const EXAMPLE: &'static str = B::EXAMPLE;
-    const FORM: Form = Form::Pattern(r"^\s*\d+\s*[a-zµ]+(\s*\d+\s*[a-zµ]+)*\s*$");
+    const FORM: Form = Form::Pattern(r"^\s*(\d+([.,]\d+)?\s*[a-zµ]+[\s,]*)+$");
 
     fn of_text(text: &str) -> Result<u64, ValueError> {
         values::duration_within(text, B::MILLIS)
@@ -185,7 +185,7 @@ impl Text for Topic {
     type Error = NameError;
     const EXPECTED: &'static str = "a topic's name";
     const EXAMPLE: &'static str = "orders";
-    const FORM: Form = Form::Bytes(TOPIC_BYTES_MAX);
+    const FORM: Form = Form::Name("^[A-Za-z0-9._:/][A-Za-z0-9._:/-]*$", TOPIC_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<TopicName, NameError> {
         text.parse()
@@ -197,7 +197,7 @@ impl Text for JobKey {
     type Error = NameError;
     const EXPECTED: &'static str = "a key";
     const EXAMPLE: &'static str = "order-17";
-    const FORM: Form = Form::Bytes(KEY_BYTES_MAX);
+    const FORM: Form = Form::Name(r"^[^\u0000-\u001F\u007F-\u009F]+$", KEY_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<Key, NameError> {
         text.parse()
@@ -318,6 +318,22 @@ pub(crate) fn either_time(
     only_one(name, text.map(|text| text.0), millis.map(|millis| Millis(millis.0)))
 }
 
+/// A due time: how long from now, or when. Each is a text or a number, as in [`either`].
+///
+/// # Errors
+///
+/// If it is more than one of these.
+pub(crate) fn when(
+    delay: (Option<&Field<Span<Delay>>>, Option<&SpanMs<Delay>>),
+    due: (Option<&Field<Time>>, Option<TimeMs>),
+) -> Result<Option<When>, Problem> {
+    match (either("delay", delay.0, delay.1)?, either_time("due", due.0, due.1)?) {
+        (Some(_), Some(_)) => Err(Problem::at_pointer("/due", "give a delay or a due time, not both")),
+        (Some(delay_ms), None) => Ok(Some(When::After(delay_ms))),
+        (None, at) => Ok(at.map(When::At)),
+    }
+}
+
 fn only_one<T>(name: &str, text: Option<T>, millis: Option<T>) -> Result<Option<T>, Problem> {
     if text.is_some() && millis.is_some() {
         return Err(not_both(name));
@@ -339,7 +355,8 @@ fn optional(of: Type) -> SchemaType {
     SchemaType::from_iter([of, Type::Null])
 }
 
-fn text_schema<K: Text>() -> ObjectBuilder {
+/// The schema of a text of this type.
+pub(crate) fn text_schema<K: Text>() -> ObjectBuilder {
     let text = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(K::EXPECTED))
@@ -349,7 +366,7 @@ fn text_schema<K: Text>() -> ObjectBuilder {
         Form::Pattern(pattern) => text.pattern(Some(pattern)),
         Form::DateTime => text
             .format(Some(utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::DateTime))),
-        Form::Bytes(most) => text.min_length(Some(1)).max_length(Some(most)),
+        Form::Name(pattern, most) => text.min_length(Some(1)).max_length(Some(most)).pattern(Some(pattern)),
     }
 }
 
@@ -373,6 +390,7 @@ pub(crate) fn schema_time_ms() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(optional(Type::Integer))
         .minimum(Some(0))
+        .maximum(Some(i64::MAX))
         .description(Some("milliseconds since 1970"))
         .into()
 }

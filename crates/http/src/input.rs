@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde::de::value::MapDeserializer;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, UnitDeserializer};
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tokio::time::timeout;
 
 use super::connection::{HttpConnection, connection};
@@ -54,7 +55,7 @@ pub(crate) struct Number(pub u64);
 
 /// Not a number.
 #[derive(Debug, thiserror::Error)]
-#[error("expected a whole number")]
+#[error("expected a whole number from 0 to {}", u64::MAX)]
 pub(crate) struct NumberError;
 
 impl FromStr for Number {
@@ -119,9 +120,9 @@ impl Pairs {
         self.0.contains_key(name)
     }
 
-    /// The first name, if there is any.
-    pub(crate) fn first(&self) -> Option<&str> {
-        self.0.keys().next().map(String::as_str)
+    /// The names, each once.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// Takes out the values of these names.
@@ -213,6 +214,18 @@ fn not_text(_: axum::extract::rejection::PathRejection) -> Problem {
     Problem::malformed("the path is not UTF-8: escape bytes as %XX")
 }
 
+/// Checks that a request has no body.
+///
+/// # Errors
+///
+/// If there is one.
+pub(crate) async fn no_body(mut body: Body) -> Result<(), Problem> {
+    match timeout(BODY_TIME_MAX, body.frame()).await {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) | Err(_) => Err(Problem::malformed("this request has no body: leave it out")),
+    }
+}
+
 /// Reads a whole body of at most this size. Memory is taken for what has arrived, not for what was announced.
 ///
 /// # Errors
@@ -255,12 +268,52 @@ pub(crate) async fn read(
     })
 }
 
-/// Parses JSON.
+/// Parses a JSON object.
 ///
 /// # Errors
 ///
 /// If it is not JSON, or not of this type: the problem names the field.
 pub(crate) fn of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    any_of_json(bytes).map(|Object(read)| read)
+}
+
+/// An object and nothing else: what serde derives reads a struct from a list of its values, too, in which no field has a name.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        object(source).map(Self)
+    }
+}
+
+/// Reads a field that is an object: see [`of_json`].
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Result<T, D::Error> {
+    struct OfObject<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for OfObject<T> {
+        type Value = T;
+
+        /// What the type itself expects, as it says when it finds something else.
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let nothing = UnitDeserializer::<serde::de::value::Error>::new();
+            let told = T::deserialize(nothing).err().map(|error| error.to_string()).unwrap_or_default();
+            f.write_str(told.split_once(", expected ").map_or("an object", |(_, expected)| expected))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(fields))
+        }
+    }
+
+    source.deserialize_map(OfObject(PhantomData))
+}
+
+/// Parses any JSON.
+///
+/// # Errors
+///
+/// If it is not JSON, or not of this type: the problem names the field.
+pub(crate) fn any_of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     let mut source = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut source);
     let read = read.map_err(|error| {
@@ -297,7 +350,8 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     segments.collect()
 }
 
-fn segment(name: &str) -> String {
+/// A name as the part of a JSON pointer.
+pub(crate) fn segment(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 

@@ -8,6 +8,7 @@ mod api;
 mod caller;
 mod connection;
 mod cors;
+mod declared;
 mod dialects;
 mod document;
 mod exposition;
@@ -28,10 +29,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
 use jiff::tz::TimeZone;
 use tracing::{info, warn};
 
 use self::caller::HttpState;
+use self::declared::Declared;
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 pub use self::document::openapi;
@@ -174,10 +177,11 @@ async fn dialect(
     Ok(Some(port))
 }
 
-/// All routes of the API.
+/// All routes of the API. Each takes what the document declares.
 fn router(state: HttpState) -> Router {
-    let (router, _) = document::routes().split_for_parts();
-    router.fallback(no_route).method_not_allowed_fallback(no_method).with_state(state)
+    let (router, document) = document::routes().split_for_parts();
+    let declared = from_fn_with_state(Arc::new(Declared::of(&document)), declared::check);
+    router.route_layer(declared).fallback(no_route).method_not_allowed_fallback(no_method).with_state(state)
 }
 
 async fn no_route(uri: Uri) -> Problem {

@@ -180,7 +180,9 @@ impl Site {
             return Err(ErrorReply::new(ErrorCode::Forbidden, message).into());
         }
         if self.hosts.as_ref().is_some_and(|hosts| !is_this_server(&host, hosts)) {
-            let message = format!("this server does not know itself as {host:?}: add the name to http_hosts");
+            let message = format!(
+                "Host is {host:?}, which is no name of this server: add it to http_hosts, or use the address"
+            );
             return Err(ErrorReply::new(ErrorCode::Forbidden, message).into());
         }
         Ok(())

@@ -7,6 +7,8 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
 
 use adjourn_protocol::{Applied, DecodeError, ErrorCode, ErrorReply};
 use adjourn_types::JobId;
@@ -42,7 +44,7 @@ pub(crate) enum Place {
 #[derive(Serialize, ToSchema)]
 #[schema(as = FieldError)]
 pub(crate) struct FieldErrorJson {
-    /// Where it stands in the body: a JSON pointer (RFC 6901).
+    /// Its place in the body: a JSON pointer (RFC 6901).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "/1/ttr")]
     pub pointer: Option<String>,
@@ -75,7 +77,8 @@ pub(crate) struct ProblemJson {
     pub code: &'static str,
     /// Whether the same request may succeed later, as it is.
     pub retryable: bool,
-    /// Whether anything was changed: `no` or `unknown`.
+    /// Whether anything was changed.
+    #[schema(schema_with = schema_applied)]
     pub applied: &'static str,
     /// Try again after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,16 @@ pub(crate) struct ProblemJson {
     /// The existing job that prevents it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
+}
+
+/// The schema of a text that is one of these.
+pub(crate) fn names(all: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(all)).into()
+}
+
+/// The schema of [`Applied`].
+pub(crate) fn schema_applied() -> RefOr<Schema> {
+    names(["no", "unknown"])
 }
 
 impl Problem {
@@ -279,9 +292,15 @@ pub(crate) fn about(code: ErrorCode) -> &'static str {
         ErrorCode::KeyExists => "a job with this key is in the queue: say if_exists, or choose another key",
         ErrorCode::Reserved => "the job is reserved: wait until its consumer is done, or delete it",
         ErrorCode::StaleLease => "the lease is over: another consumer has the job, or it was settled",
-        ErrorCode::TooLarge => "the body is larger than the topic allows",
-        ErrorCode::Quota => "the topic has as many jobs, or bytes of them, as its policy allows",
-        ErrorCode::ExpiresBeforeDue => "the job would expire before it is due",
+        ErrorCode::TooLarge => {
+            "the body is larger than body_max of the topic: send a smaller one, or raise the setting (GET /v1/topics/TOPIC shows it)"
+        }
+        ErrorCode::Quota => {
+            "the topic has reached jobs_max or bytes_max: finish or delete jobs, or raise the setting (GET /v1/topics/TOPIC shows it)"
+        }
+        ErrorCode::ExpiresBeforeDue => {
+            "the job would expire before it is due: let it expire later, or be due earlier"
+        }
         ErrorCode::OutcomeUnknown => "the queue has forgotten whether this push was applied",
         ErrorCode::SequenceReused => "another job was pushed under the same Idempotency-Key",
         ErrorCode::WrongState => "the job is not in a state that allows this",

@@ -4,6 +4,8 @@ use serde::de::value::{Error, SeqDeserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::wording::TWICE;
+
 /// The values of one name; more than one if it was repeated.
 pub(super) struct QueryValue(Vec<String>);
 
@@ -14,7 +16,7 @@ impl QueryValue {
 
     fn one(mut self) -> Result<String, Error> {
         let last = self.0.pop().unwrap_or_default();
-        if self.0.is_empty() { Ok(last) } else { Err(de::Error::custom("it stands there more than once")) }
+        if self.0.is_empty() { Ok(last) } else { Err(de::Error::custom(TWICE)) }
     }
 }
 

@@ -49,7 +49,7 @@ struct Metrics {
     resident_bytes: Option<u64>,
     disk_free_bytes: Option<u64>,
     /// The end of the certificate of the clients' port, and the time of this node.
-    certificate_ends: Option<Millis>,
+    certificate_ends: Vec<(&'static str, Millis)>,
     now: Millis,
 }
 
@@ -219,10 +219,11 @@ impl Metrics {
         if let Some(bytes) = self.resident_bytes {
             sheet.gauge("memory_resident", "Memory of the process", Some(&Unit::Bytes), bytes)?;
         }
-        let left = self.certificate_ends.into_iter().flat_map(|end| none(seconds_until(end, self.now)));
+        let ends = self.certificate_ends.iter();
+        let left = ends.map(|(port, end)| ([("port", *port)], seconds_until(*end, self.now)));
         sheet.gauges(
             "tls_certificate_expires",
-            "Until the certificate of the clients' port ends",
+            "Until the certificate of the port ends",
             Some(&Unit::Seconds),
             left,
         )

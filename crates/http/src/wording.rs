@@ -1,25 +1,23 @@
 //! What serde says is wrong, in the words of the API: expected ..., found ...
 
+/// A name has a value more than once.
+pub(super) const TWICE: &str = "it is given more than once: give it once";
+
 /// The field that a message of serde names, if it names one, and what is wrong.
 pub(super) fn of(message: &str) -> (Option<String>, String) {
     let quoted = |rest: &str| rest.split('`').nth(1).unwrap_or_default().to_owned();
     if let Some(rest) = message.strip_prefix("unknown field ") {
-        return (Some(quoted(rest)), unknown(&quoted(rest), rest));
+        return (Some(quoted(rest)), no_such("field", &quoted(rest), &choices(rest)));
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
         return (Some(quoted(rest)), "it is missing".to_owned());
     }
     if let Some(rest) = message.strip_prefix("duplicate field ") {
-        return (Some(quoted(rest)), "it stands there more than once".to_owned());
+        return (Some(quoted(rest)), TWICE.to_owned());
     }
     if let Some(rest) = message.strip_prefix("unknown variant ") {
         let expected = choices(rest).join(", ");
         return (None, format!("expected one of {expected}, found {:?}", quoted(rest)));
-    }
-    if let Some((_, expected)) =
-        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
-    {
-        return (None, format!("expected {expected}, found a list"));
     }
     let of_type = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = of_type.and_then(|rest| rest.rsplit_once(", expected ")) {
@@ -31,14 +29,16 @@ pub(super) fn of(message: &str) -> (Option<String>, String) {
 /// A longer name is like none that is known.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Names the known field that is most like an unknown one.
-fn unknown(field: &str, rest: &str) -> String {
-    let known = choices(rest);
-    let short = Some(field).filter(|field| field.len() <= NAME_BYTES_MAX);
-    match short.and_then(|field| adjourn_server::config::nearest(field, known.iter().copied())) {
-        Some(meant) => format!("there is no such field: is {meant} meant?"),
-        None if known.is_empty() => "there is no such field here".to_owned(),
-        None => format!("there is no such field: there are {}", known.join(", ")),
+/// Says that there is no field or parameter of this name, and names the known one that is most like it.
+pub(super) fn no_such(what: &str, name: &str, known: &[&str]) -> String {
+    let is_short = name.len() <= NAME_BYTES_MAX;
+    // A much shorter name is like every longer one that begins with it.
+    let alike = known.iter().copied().filter(|known| is_short && known.len() * 2 > name.len());
+    match (adjourn_server::config::nearest(name, alike), known) {
+        (Some(meant), _) => format!("there is no such {what}: is {meant} meant?"),
+        (None, []) => format!("there is no such {what} here"),
+        (None, [only]) => format!("there is no such {what}: there is only {only}"),
+        (None, known) => format!("there is no such {what}: there are {}", known.join(", ")),
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     fn messages_are_in_words_of_the_api() {
         for (theirs, field, ours) in [
             ("unknown field `dealy`, expected one of `key`, `delay`", Some("dealy"), "is delay meant?"),
-            ("unknown field `x`, expected `url`", Some("x"), "there are url"),
+            ("unknown field `x`, expected `url`", Some("x"), "there is only url"),
             ("unknown field `x`, there are no fields", Some("x"), "there is no such field here"),
             ("missing field `url`", Some("url"), "it is missing"),
             ("unknown variant `maybe`, expected `a` or `b`", None, "expected one of a, b, found \"maybe\""),
@@ -96,7 +96,6 @@ mod tests {
             ("invalid type: null, expected a key", None, "expected a key, found null"),
             ("invalid type: boolean `true`, expected a key", None, "expected a key, found true"),
             ("invalid type: map, expected a list", None, "expected a list, found an object"),
-            ("invalid length 0, expected a job", None, "expected a job, found a list"),
             ("invalid type: sequence, expected a map", None, "expected an object, found a list"),
             ("anything else", None, "anything else"),
         ] {

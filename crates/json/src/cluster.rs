@@ -7,6 +7,7 @@ use adjourn_protocol::{ClusterReport, MemberReport, Role};
 
 /// The cluster as one node sees it. What it does not know is `null`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Cluster)]
 pub struct ClusterJson<'a> {
     /// The node that reports.
     pub node: u64,
@@ -28,6 +29,7 @@ pub struct ClusterJson<'a> {
 
 /// One member of the cluster.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Member)]
 pub struct MemberJson<'a> {
     /// Its number.
     pub node: u64,

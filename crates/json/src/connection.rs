@@ -9,6 +9,7 @@ use adjourn_types::TopicName;
 
 /// A connected client.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Connection)]
 pub struct ConnectionJson<'a> {
     /// The connection's number on its node.
     pub connection: u64,

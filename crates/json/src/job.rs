@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{ArrayBuilder, Discriminator, ObjectBuilder, OneOfB
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::values::{backoff_text, spelled, time_text};
+use super::values::{backoff_text, time_text};
 use adjourn_protocol::{Delivered, JobReport};
 use adjourn_types::{Attributes, JobId, JobState, Key, Millis, States, When};
 
@@ -85,8 +85,9 @@ pub struct DetailsJson<'a> {
     pub due: String,
     /// How long a lease on it lasts, in milliseconds.
     pub ttr_ms: u32,
-    /// When it expires: a time, or a duration after its push.
+    /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     pub expires: Option<String>,
     /// How often it may be attempted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,9 +250,9 @@ impl<'a> DetailsJson<'a> {
             priority: job.priority,
             due: time_text(job.due),
             ttr_ms: job.ttr_ms,
-            expires: policy.expires.map(|expires| match expires {
-                When::After(retention_ms) => spelled(retention_ms),
-                When::At(at) => time_text(at),
+            expires: policy.expires.and_then(|expires| match expires {
+                When::After(after_ms) => history.pushed.map(|pushed| time_text(pushed.after(after_ms))),
+                When::At(at) => Some(time_text(at)),
             }),
             attempts_max: policy.attempts_max,
             backoff: policy.backoff.as_ref().map(backoff_text),

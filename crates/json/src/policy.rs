@@ -53,7 +53,7 @@ pub enum SettingError {
         /// What the setting has.
         expected: String,
         /// What is there.
-        found: &'static str,
+        found: String,
     },
     /// Not a rule for late jobs.
     #[error(
@@ -130,19 +130,19 @@ pub fn setting_of_json(name: &str, value: &Value) -> Result<PolicyChange, Settin
 
 fn wrong_type(setting: Setting, form: &SettingForm, name: &str, found: &Value) -> SettingError {
     let expected = match form {
-        SettingForm::Duration(_) if name.ends_with("_ms") => "a number of milliseconds".to_owned(),
+        SettingForm::Duration(_) if name.ends_with("_ms") => "a whole number of milliseconds".to_owned(),
         SettingForm::Duration(_) => format!("a text such as \"30s\", or {}_ms with a number", setting.name()),
-        SettingForm::Number(range) => format!("a number from {} to {}", range.start(), range.end()),
+        SettingForm::Number(range) => format!("a whole number from {} to {}", range.start(), range.end()),
         SettingForm::Flag => "true, false or null".to_owned(),
         SettingForm::Text => "a text".to_owned(),
     };
     let found = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(_) => "a text".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
     };
     SettingError::Type { expected, found }
 }
@@ -229,7 +229,8 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
 /// Encodes a setting of call-backs.
 fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     Ok(match setting {
-        Setting::CallBackTimeout => ttr_ms(text)?.to_le_bytes().to_vec(),
+        // The bounds are checked later, as those of all settings.
+        Setting::CallBackTimeout => u32::try_from(delay_ms(text)?).unwrap_or(u32::MAX).to_le_bytes().to_vec(),
         Setting::CallBackConcurrency | Setting::CallBackRate => {
             number::<u32>(setting, text)?.to_le_bytes().to_vec()
         }
@@ -364,5 +365,15 @@ mod tests {
             assert!(setting_change(Setting::Late, text).is_err(), "{text}");
         }
         assert!(setting_change(Setting::Rate, "-1").is_err());
+        for (name, value, told) in [
+            ("rate", Value::from(-1), "expected a whole number from 1 to 1000000, found the number -1"),
+            ("rate", Value::from(1.0), "expected a whole number from 1 to 1000000, found the number 1.0"),
+            ("rate", Value::from("none"), "expected a whole number from 1 to 1000000, found a text"),
+            ("call_back_timeout", Value::from("0s"), "must be 100 ms to 5 minutes"),
+            ("call_back_timeout_ms", Value::from(400_000), "must be 100 ms to 5 minutes"),
+        ] {
+            let error = setting_of_json(name, &value).expect_err(name).to_string();
+            assert!(error.ends_with(told), "{error}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use adjourn_protocol::{StageReport, StatsReport, TopicReport, Totals};
 
 /// The counts of a whole queue: the totals at the top level, then each topic's.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Stats)]
 pub struct StatsJson<'a> {
     /// The sums over all topics.
     #[serde(flatten)]
@@ -41,6 +42,7 @@ pub struct StatsJson<'a> {
 
 /// How long one stage of the work took, over the last one to two minutes.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Stage)]
 pub struct StageJson {
     /// How many durations there are.
     pub count: u64,
@@ -56,6 +58,7 @@ pub struct StageJson {
 
 /// The counts of a topic, under its name.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Pausable)]
 pub struct PausableJson {
     /// Its counts.
     #[serde(flatten)]
@@ -66,6 +69,7 @@ pub struct PausableJson {
 
 /// One topic.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Topic)]
 pub struct TopicJson<'a> {
     /// Its name.
     pub topic: &'a str,
@@ -78,6 +82,7 @@ pub struct TopicJson<'a> {
 
 /// Counts of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Totals)]
 pub struct TotalsJson {
     /// Jobs whose due time lies ahead.
     pub delayed: u64,

@@ -348,7 +348,7 @@ async fn launch<F: Folder>(
     let (signal_ready, ready) = oneshot::channel();
     let talking = CancellationToken::new();
     let alone = ports.peers.is_none();
-    let Gate { clients, members, tokens } = gate;
+    let tokens = Arc::clone(&gate.tokens);
     let (callers, arriving) = tokio::sync::mpsc::channel(callers::WAITING_MAX);
     let reachable = ports.peers.zip(config.peer_listen.as_ref()).zip(opened.incoming.clone());
     let peers = reachable.map(|((reserved, address), incoming)| {
@@ -357,7 +357,7 @@ async fn launch<F: Folder>(
             cluster_id: opened.identity.cluster_id,
             own,
             places: SnapshotFiles { file: config.data.join("incoming.pull"), incoming },
-            tls: members,
+            tls: gate.members.clone(),
             core: to_core.clone(),
             checkpoint: channels.to_checkpoint.clone(),
             callers,
@@ -379,8 +379,7 @@ async fn launch<F: Folder>(
     })?;
     threads.spawn_apart("audit", move || auditor.run())?;
     tell_of_memory(&memory, to_core.clone());
-    let connections =
-        Arc::new(connection_config(config, &to_core, clients, &tokens, audit, memory, node_clock));
+    let connections = Arc::new(connection_config(config, &to_core, gate, audit, memory, node_clock));
     let mut running = Running {
         address: ports.address,
         peer_address: ports.peer_address,
@@ -413,8 +412,7 @@ fn tell_of_memory(memory: &MemoryAccount, core: CoreMailbox) {
 fn connection_config(
     config: &Config,
     core: &CoreMailbox,
-    tls: Option<Acceptor>,
-    tokens: &Arc<Tokens>,
+    gate: Gate,
     audit: Audit,
     memory: MemoryAccount,
     clock: NodeClock,
@@ -423,9 +421,10 @@ fn connection_config(
         core: core.clone(),
         numbers: ConnectionNumbers::new(),
         clock,
-        tls,
+        tls: gate.clients,
+        members: gate.members,
         handshakes: Rate::new(config.handshakes_per_second),
-        tokens: Arc::clone(tokens),
+        tokens: gate.tokens,
         room: Arc::new(Semaphore::new(config.connections_max)),
         unauthenticated_max: config.unauthenticated_max,
         addresses: Addresses::new(config.connections_per_address_max),

@@ -56,6 +56,7 @@ use adjourn_protocol::{
 use adjourn_replica::{Arrival, ConnectionId, Input};
 use adjourn_storage::CALL_BACKS;
 use adjourn_transport::Stream;
+use adjourn_transport::tls::Acceptor;
 use adjourn_types::{Access, Lease, Millis, SessionSecret, whole_ms};
 
 /// Requests of one session that may wait for their answer; further ones wait before they are sent.
@@ -172,10 +173,13 @@ impl Local {
         self.config.tls.is_some()
     }
 
-    /// The last moment in which the certificate of the clients' port is valid; `None` without TLS.
-    pub fn certificate_ends(&self) -> Option<Millis> {
-        let end = self.config.tls.as_ref()?.certificate_ends()?;
-        Some(Millis(end.as_secs() * 1000))
+    /// The ports that have a certificate, each with the last moment in which it is valid.
+    pub fn certificate_ends(&self) -> Vec<(&'static str, Millis)> {
+        let clients = self.config.tls.as_ref().and_then(Acceptor::certificate_ends);
+        let members = self.config.members.as_ref().and_then(|members| members.certificate_ends());
+        let ends = [("clients", clients), ("members", members)];
+        let known = ends.into_iter().filter_map(|(port, end)| Some((port, Millis(end?.as_secs() * 1000))));
+        known.collect()
     }
 
     /// The largest body of a job, in bytes.

@@ -23,13 +23,12 @@ async fn end_of(
 }
 
 fn running(core: &CoreMailbox, threads: Threads) -> Running {
-    let tokens = Tokens::read(None).expect("none");
+    let gate = Gate { clients: None, members: None, tokens: Tokens::read(None).expect("none") };
     let (audit, _) = Audit::new(None, 1).expect("no file");
     let connections = connection_config(
         &Config::default(),
         core,
-        None,
-        &tokens,
+        gate,
         audit,
         MemoryAccount::default(),
         NodeClock::new(Clock::start(), ClockChoice::Real),

@@ -110,7 +110,7 @@ impl fmt::Display for Lease {
 
 /// Why a text is not a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a lease is JOB-FENCE as `adjourn reserve` prints it, for example 42-7")]
+#[error("a lease is JOB-FENCE as a reserve shows it, for example 42-7")]
 pub struct LeaseParseError;
 
 impl FromStr for Lease {

@@ -305,13 +305,19 @@ impl Setting {
             Self::Ttr => "100 ms to 7 days",
             Self::Priority => "0 to 4294967294",
             Self::AttemptsMax | Self::JobsMax | Self::BytesMax | Self::BodyMax => {
-                "at least 1; none takes the limit away"
+                "at least 1; without the setting there is no limit"
             }
-            Self::LeasesMax => "at least 1: none takes it away, and pausing the topic stops its deliveries",
+            Self::LeasesMax => {
+                "at least 1; without the setting there is no limit, and pausing the topic stops its deliveries"
+            }
             Self::Backoff => "1 to 32 waits, and a jitter of at most 100 percent",
             Self::ExpiresAfter | Self::CallBackDelay => "1 ms to 10 years",
-            Self::Rate => "1 to 1000000: none takes it away, and pausing the topic stops its deliveries",
-            Self::CallBackRate => "1 to 1000000: none takes it away, and call_back_paused stops the calls",
+            Self::Rate => {
+                "1 to 1000000; without the setting there is no limit, and pausing the topic stops its deliveries"
+            }
+            Self::CallBackRate => {
+                "1 to 1000000; without the setting there is no limit, and call_back_paused stops the calls"
+            }
             Self::Late => "up to 10 years, and an action: with a value from 1 on; with 0 for bury and drop",
             Self::DeadLetters => "the name of another topic",
             Self::Remember => "1 ms to 30 days",

@@ -5,9 +5,10 @@ use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::fields::{
-    Field, Time, TimeMs, Topic, Whole, either_time, schema, schema_number, schema_time_ms,
+    Delay, Field, Span, SpanMs, Time, TimeMs, Topic, Whole, schema, schema_ms, schema_number, schema_time_ms,
+    when,
 };
-use super::super::input::JsonBody;
+use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
 use super::filter::FilterJson;
 use super::list::conditions;
@@ -15,7 +16,7 @@ use super::page::Cursor;
 use super::{Answer, ok};
 use adjourn_protocol::{Bulk, Change, Counted, Request, Step};
 use adjourn_types::limits::BULK_JOBS_MAX;
-use adjourn_types::{Filter, JobState, States};
+use adjourn_types::{Filter, JobState, Millis, States, When};
 
 const LIMIT_MAX: u64 = BULK_JOBS_MAX as u64;
 
@@ -29,6 +30,12 @@ const LIMIT_MAX: u64 = BULK_JOBS_MAX as u64;
 pub(super) struct BulkJson {
     /// The change to each job.
     change: ChangeJson,
+    /// With reschedule: how long from now the jobs are due. Each step counts from its own time.
+    #[schema(schema_with = schema::<Span<Delay>>)]
+    delay: Option<Field<Span<Delay>>>,
+    /// The same in milliseconds.
+    #[schema(schema_with = schema_ms::<Delay>)]
+    delay_ms: Option<SpanMs<Delay>>,
     /// With reschedule: when the jobs are due.
     #[schema(schema_with = schema::<Time>)]
     due: Option<Field<Time>>,
@@ -39,7 +46,7 @@ pub(super) struct BulkJson {
     #[schema(schema_with = schema::<Topic>)]
     to: Option<Field<Topic>>,
     /// The jobs. At least one condition, or `all`, must be given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     filter: FilterJson,
     /// All jobs of the queue.
     all: Option<bool>,
@@ -100,17 +107,17 @@ pub(super) struct BulkedJson {
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> Answer {
-    let change = json.change()?;
+pub(super) async fn bulk(caller: Caller, JsonBody(mut json): JsonBody<BulkJson>) -> Answer {
+    let change = json.change(Millis(0))?;
     let is_all = json.all.unwrap_or_default();
     let is_dry_run = json.dry_run.unwrap_or_default();
-    let filter = json.filter.filter().map_err(|problem| problem.within("/filter"))?;
-    let has_conditions = filter != Filter::default();
+    let filter = std::mem::take(&mut json.filter).filter().map_err(|problem| problem.within("/filter"))?;
+    let has_conditions = excludes_some(&filter);
     if has_conditions == is_all {
         let detail = if is_all {
             "give conditions or \"all\": true, not both"
         } else {
-            "give a condition, for example {\"topic\": \"orders\"}, or \"all\": true for all jobs of the queue"
+            "give a condition that excludes some jobs, for example {\"topic\": \"orders\"}, or \"all\": true for all jobs of the queue"
         };
         return Err(Problem::at_pointer(if is_all { "/all" } else { "/filter" }, detail));
     }
@@ -122,12 +129,22 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
         return dry_run(&caller, &change, filter).await;
     }
     let mut bulk = Bulk { change, filter, jobs_max: BULK_JOBS_MAX, cursor: bytes::Bytes::new() };
+    // The conditions have a delay as it is: it is the same in each step.
     let conditions = conditions(&Request::Bulk(bulk.clone()));
-    bulk.cursor = conditions.open(json.cursor)?;
+    if json.delay.is_some() || json.delay_ms.is_some() {
+        bulk.change = json.change(caller.ask(Request::Ping).await?)?;
+    }
+    bulk.cursor = conditions.open(json.cursor.take())?;
     bulk.jobs_max = json.limit.map_or(BULK_JOBS_MAX, Whole::narrow);
     let Step { jobs, skipped, cursor } = caller.ask(Request::Bulk(bulk)).await?;
     let (changed, skipped) = (u64::from(jobs), u64::from(skipped));
     ok(&BulkedJson { matched: changed + skipped, changed, skipped, cursor: conditions.cursor(&cursor) })
+}
+
+/// True if a filter has a condition. All states that a job in the queue can have are none, with or without finished jobs.
+fn excludes_some(filter: &Filter) -> bool {
+    let excludes_a_state = States::ALL.iter().any(|state| !filter.states.contains(state));
+    excludes_a_state || *filter != (Filter { states: filter.states, ..Filter::default() })
 }
 
 /// Counts the jobs that match, and those in a state that allows the change.
@@ -154,19 +171,25 @@ async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
 }
 
 impl BulkJson {
-    fn change(&self) -> Result<Change, Problem> {
-        let missing =
-            |what| Problem::at_pointer(&format!("/{what}"), format!("give {what} with this change"));
-        let due = either_time("due", self.due.as_ref(), self.due_ms)?;
+    /// The change. A delay counts from `now`.
+    fn change(&self, now: Millis) -> Result<Change, Problem> {
+        let missing = |field, what| Problem::at_pointer(field, format!("give {what} with this change"));
+        let (delay, due) = ((self.delay.as_ref(), self.delay_ms.as_ref()), (self.due.as_ref(), self.due_ms));
+        let due = when(delay, due)?.map(|due| match due {
+            When::After(delay_ms) => now.after(delay_ms),
+            When::At(at) => at,
+        });
         let to = self.to.as_ref().map(|to| to.0.clone());
         Ok(match (self.change, due, to) {
             (ChangeJson::Delete, None, None) => Change::Delete,
             (ChangeJson::Kick, None, None) => Change::Kick,
             (ChangeJson::RunNow, None, None) => Change::RunNow,
             (ChangeJson::Reschedule, due, None) => {
-                Change::Reschedule { due: due.ok_or_else(|| missing("due"))? }
+                Change::Reschedule { due: due.ok_or_else(|| missing("/due", "a delay or a due time"))? }
             }
-            (ChangeJson::Move, None, to) => Change::Move { to: to.ok_or_else(|| missing("to"))? },
+            (ChangeJson::Move, None, to) => {
+                Change::Move { to: to.ok_or_else(|| missing("/to", "the other topic as \"to\""))? }
+            }
             (_, Some(_), _) => return Err(Problem::at_pointer("/due", "only reschedule has a due time")),
             (_, None, Some(_)) => return Err(Problem::at_pointer("/to", "only move has another topic")),
         })

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::fields::{
-    Delay, Field, Span, SpanMs, Time, TimeMs, either, either_time, schema, schema_ms, schema_time_ms,
+    Delay, Field, Span, SpanMs, Time, TimeMs, schema, schema_ms, schema_time_ms, when,
 };
 use super::super::input::{JsonBody, Number, Part, Parts2};
 use super::super::problem::{Place, Problem, ProblemJson};
@@ -38,13 +38,8 @@ pub(super) struct RescheduleJson {
 
 impl RescheduleJson {
     fn when(&self) -> Result<When, Problem> {
-        let delay_ms = either("delay", self.delay.as_ref(), self.delay_ms.as_ref())?;
-        match (delay_ms, either_time("due", self.due.as_ref(), self.due_ms)?) {
-            (Some(delay_ms), None) => Ok(When::After(delay_ms)),
-            (None, Some(due)) => Ok(When::At(due)),
-            (Some(_), Some(_)) => Err(Problem::at_pointer("/due", "give a delay or a due time, not both")),
-            (None, None) => Err(Problem::at_pointer("/due", "give a delay or a due time")),
-        }
+        let (delay, due) = ((self.delay.as_ref(), self.delay_ms.as_ref()), (self.due.as_ref(), self.due_ms));
+        when(delay, due)?.ok_or_else(|| Problem::at_pointer("/due", "give a delay or a due time"))
     }
 }
 

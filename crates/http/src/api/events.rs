@@ -47,7 +47,6 @@ const WAITING_MAX: usize = 16;
 
 /// What is watched.
 #[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventsQuery {
     /// Names of topics, or prefixes with `*`. The default is all topics.

@@ -107,6 +107,9 @@ impl FilterJson {
     /// The filter with these conditions.
     pub(super) fn filter(self) -> Result<Filter, Problem> {
         let states = self.state.map(|states| States::of(states.into_iter().map(|state| state.0)));
+        if states.is_some_and(|states| states.iter().next().is_none()) {
+            return Err(Problem::at_pointer("/state", "give at least one state, or leave it out for all"));
+        }
         Ok(Filter {
             topic: self.topic.map(|topic| topic.0),
             states: states.unwrap_or(States::ALL),
@@ -153,6 +156,8 @@ mod tests {
         assert_eq!(json.filter().expect("a filter"), expected);
         let none: FilterJson = serde_json::from_str("{}").expect("a filter");
         assert_eq!(none.filter().expect("a filter"), Filter::default());
+        let no_state: FilterJson = serde_json::from_str(r#"{"state":[]}"#).expect("a filter");
+        assert!(no_state.filter().is_err());
         assert!(State::of_text("asleep").is_err());
     }
 }

@@ -4,7 +4,10 @@ use axum::extract::Request as AxumRequest;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use tokio::time::Instant;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
@@ -15,6 +18,7 @@ use super::super::fields::{
 };
 use super::super::input::{self, JsonBody, MaybeJson, Pairs, Part};
 use super::super::problem::{Place, Problem, ProblemJson, about};
+use super::push::RefusalJson;
 use super::{Answer, ok};
 use adjourn_json::DeliveredJson;
 use adjourn_protocol::{Delivered, ErrorCode, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
@@ -52,13 +56,19 @@ pub(super) struct ReserveJson {
     #[param(schema_with = schema_ms::<Ttr>, required = false)]
     lease_ms: Option<SpanMs<Ttr>>,
     /// A weight for each topic: topics take turns by them.
-    #[schema(value_type = Option<Vec<u16>>)]
-    #[param(value_type = Option<Vec<u16>>)]
+    #[schema(schema_with = schema_weights)]
+    #[param(schema_with = schema_weights, required = false)]
     weights: Option<Vec<Whole<1, WEIGHT_MAX>>>,
 }
 
 const JOBS_MAX: u64 = RESERVE_JOBS_MAX as u64;
 const WEIGHT_MAX: u64 = u16::MAX as u64;
+
+fn schema_weights() -> RefOr<Schema> {
+    let weight = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(WEIGHT_MAX));
+    let list = SchemaType::from_iter([Type::Array, Type::Null]);
+    ArrayBuilder::new().schema_type(list).items(weight).into()
+}
 
 /// Leased jobs.
 #[derive(Serialize, ToSchema)]
@@ -137,7 +147,8 @@ pub(super) struct SettleJson {
     reason: Option<Field<Reason>>,
 }
 
-type Leases = Vec<Field<LeaseText>>;
+/// Leases in a request. Each is read alone: one may be malformed without stopping the others.
+type Leases = Vec<Box<RawValue>>;
 
 /// The outcome of many leases.
 #[derive(Serialize, ToSchema)]
@@ -153,18 +164,16 @@ pub(super) struct SettledJson {
 #[derive(Serialize, ToSchema)]
 #[schema(as = FailedLease)]
 pub(super) struct FailedJson {
-    /// The lease.
+    /// The lease, as it was sent.
     lease: String,
-    /// The error's name, as in problems.
-    #[schema(example = "STALE_LEASE")]
-    code: &'static str,
-    /// Whether it may have been settled all the same: no or unknown.
-    applied: &'static str,
+    /// Why.
+    #[serde(flatten)]
+    refusal: RefusalJson,
 }
 
 /// Reserve jobs
 ///
-/// Waits for jobs (long poll), and leases them to the caller. Who has a lease settles it. What to reserve stands in the query, or in
+/// Waits for jobs (long poll), and leases them to the caller, who settles each job by its lease. Say what to reserve in the query or in
 /// JSON.
 #[utoipa::path(
     post,
@@ -190,6 +199,9 @@ pub(super) async fn reserve(caller: Caller, request: AxumRequest) -> Answer {
         let detail = format!("give one weight for each of the {} topics", topics.len());
         return Err(place(Problem::at_pointer("/weights", detail)));
     }
+    if topics.is_empty() {
+        return Err(place(Problem::at_pointer("/topics", "give at least one topic")));
+    }
     let jobs_max = asked.max.map_or(1, Whole::narrow);
     let reserve = Request::Reserve(Reserve { topics, jobs_max, wait_ms: wait_ms.unwrap_or(0), weights });
     let mut jobs: Vec<Delivered> = caller.ask(reserve).await?;
@@ -210,7 +222,7 @@ async fn read_reserve(request: AxumRequest) -> Result<(ReserveJson, bool), Probl
     if body.is_empty() {
         return query.read(Place::Parameter).map(|asked| (asked, true));
     }
-    if let Some(name) = query.first() {
+    if let Some(name) = query.names().next() {
         let detail = "the body says what to reserve: leave the query out";
         return Err(Problem::at(Place::Parameter(name.to_owned()), detail));
     }
@@ -249,7 +261,7 @@ async fn with_lease(caller: &Caller, jobs: Vec<Delivered>, ttr_ms: u32) -> Vec<D
     path = "/v1/leases/{lease}/finish",
     operation_id = "finish",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    params(("lease" = String, Path, description = "The lease: ID-FENCE")),
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -265,7 +277,7 @@ pub(super) async fn finish(caller: Caller, Part(lease): Part<Lease>) -> Answer {
     path = "/v1/leases/{lease}/release",
     operation_id = "release",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    params(("lease" = String, Path, description = "The lease: ID-FENCE")),
     request_body = Option<ReleaseJson>,
     responses(
         (status = 204, description = "Done"),
@@ -291,13 +303,13 @@ pub(super) async fn release(
     settled(&caller, Request::Release { kind, leases: vec![lease], reason }).await
 }
 
-/// Begin the time to run anew
+/// Start the time to run again
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/touch",
     operation_id = "touch",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    params(("lease" = String, Path, description = "The lease: ID-FENCE")),
     request_body = Option<TouchJson>,
     responses(
         (status = 204, description = "Done"),
@@ -314,13 +326,13 @@ pub(super) async fn touch(
     settled(&caller, Request::Touch { ttr_ms, leases: vec![lease] }).await
 }
 
-/// Set a job aside until somebody kicks it
+/// Set a job aside until it is kicked
 #[utoipa::path(
     post,
     path = "/v1/leases/{lease}/bury",
     operation_id = "bury",
     tag = "leases",
-    params(("lease" = String, Path, description = "The lease: ID-FENCE", pattern = "^[0-9]+-[0-9]+$", example = "42-7")),
+    params(("lease" = String, Path, description = "The lease: ID-FENCE")),
     request_body = Option<BuryJson>,
     responses(
         (status = 204, description = "Done"),
@@ -352,7 +364,10 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
     let delay_ms = either("delay", delay.as_ref(), delay_ms.as_ref())?;
     let kind = delay_ms.map_or(ReleaseKind::Backoff, ReleaseKind::After);
     let reason = reason.map(|reason| reason.0);
-    let [finish, release, touch, bury] = [finish, release, touch, bury].map(leases);
+    let mut all = SettledJson { count: 0, failed: Vec::new() };
+    let mut read = |name, list| all.read(name, list);
+    let (finish, release) = (read("finish", finish), read("release", release));
+    let (touch, bury) = (read("touch", touch), read("bury", bury));
     let mut requests = vec![
         (finish.clone(), Request::Finish { leases: finish }),
         (release.clone(), Request::Release { kind, leases: release, reason: reason.clone() }),
@@ -364,41 +379,55 @@ pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>)
     for (_, request) in &requests {
         caller.check(request)?;
     }
-    let mut all = SettledJson { count: 0, failed: Vec::new() };
+    let mut is_first = true;
     for (leases, request) in requests {
         match caller.ask::<Vec<SettleResult>>(request).await {
             Ok(results) => {
                 for (lease, result) in leases.into_iter().zip(results) {
                     match result {
                         Ok(()) => all.count += 1,
-                        Err(code) => all.failed.push(FailedJson::new(lease, code.name(), "no")),
+                        Err(code) => all.fail(&lease, &refused(code)),
                     }
                 }
             }
-            Err(problem) if all.count == 0 && all.failed.is_empty() => return Err(problem),
-            Err(problem) => {
-                let ProblemJson { code, applied, .. } = problem.json();
-                all.failed.extend(leases.into_iter().map(|lease| FailedJson::new(lease, code, applied)));
-            }
+            Err(problem) if is_first => return Err(problem),
+            Err(problem) => leases.iter().for_each(|lease| all.fail(lease, &problem)),
         }
+        is_first = false;
     }
     ok(&all)
 }
 
-impl FailedJson {
-    fn new(lease: Lease, code: &'static str, applied: &'static str) -> Self {
-        Self { lease: lease.to_string(), code, applied }
+impl SettledJson {
+    /// The leases of a list that are well formed. The others fail.
+    fn read(&mut self, name: &str, list: Option<Leases>) -> Vec<Lease> {
+        let mut leases = Vec::new();
+        for (index, text) in list.into_iter().flatten().enumerate() {
+            match input::any_of_json::<Field<LeaseText>>(text.get().as_bytes()) {
+                Ok(Field(lease)) => leases.push(lease),
+                Err(problem) => {
+                    let lease = serde_json::from_str(text.get()).unwrap_or_else(|_| text.get().to_owned());
+                    self.fail(&lease, &problem.of_element(index).within(&format!("/{name}")));
+                }
+            }
+        }
+        leases
+    }
+
+    fn fail(&mut self, lease: &impl ToString, problem: &Problem) {
+        self.failed.push(FailedJson { lease: lease.to_string(), refusal: RefusalJson::of(problem) });
     }
 }
 
-fn leases(leases: Option<Leases>) -> Vec<Lease> {
-    leases.into_iter().flatten().map(|lease| lease.0).collect()
+/// Why a single lease is refused.
+fn refused(code: ErrorCode) -> Problem {
+    ErrorReply::new(code, about(code)).into()
 }
 
 async fn settled(caller: &Caller, request: Request) -> Answer {
     let results: Vec<SettleResult> = caller.ask(request).await?;
     match results.first() {
-        Some(Err(code)) => Err(ErrorReply::new(*code, about(*code)).into()),
+        Some(Err(code)) => Err(refused(*code)),
         _ => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }

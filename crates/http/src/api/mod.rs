@@ -12,6 +12,7 @@ mod list;
 mod new_job;
 mod page;
 mod push;
+mod raw_job;
 mod server;
 mod test_clock;
 mod topics;

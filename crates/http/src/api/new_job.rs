@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 
 use super::super::fields::{
     Delay, Field, JobKey, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits, Whole, either,
-    either_time, schema, schema_ms, schema_number, schema_time_ms,
+    schema, schema_ms, schema_number, schema_time_ms, when,
 };
 use super::super::problem::Problem;
 use adjourn_json::{CONTENT_TYPE, HeaderJson};
 use adjourn_protocol::NewJob;
-use adjourn_types::limits::PRIORITY_UNSAID;
-use adjourn_types::{Attributes, AttributesBuilder, IfExists, When};
+use adjourn_types::limits::{ATTRIBUTES_BYTES_MAX, PRIORITY_UNSAID};
+use adjourn_types::{AttributeError, Attributes, AttributesBuilder, IfExists, When};
 
 /// The maximum length of a header's name, in bytes.
 const HEADER_NAME_BYTES_MAX: usize = 255;
@@ -64,7 +64,7 @@ pub(crate) struct NewJobJson<'a> {
     ttr_ms: Option<SpanMs<Ttr>>,
     /// What to do if the topic has a job with this key.
     if_exists: Option<IfExistsJson>,
-    /// With `if_exists` postpone: due at the latest so long after the first push.
+    /// With `if_exists` postpone: due at most this long after the first push.
     #[schema(schema_with = schema::<Span<Delay>>)]
     postpone_max: Option<Field<Span<Delay>>>,
     /// The same in milliseconds.
@@ -161,6 +161,7 @@ impl NewJobJson<'_> {
 
     /// The job with this body, and its type. A type among the headers wins.
     pub(crate) fn with_body(self, body: Bytes, content_type: Option<&str>) -> Result<NewJob, Problem> {
+        self.check_key()?;
         let ttr_ms = either("ttr", self.ttr.as_ref(), self.ttr_ms.as_ref())?;
         Ok(NewJob {
             due: self.due()?,
@@ -171,6 +172,25 @@ impl NewJobJson<'_> {
             key: self.key.map(|key| key.0),
             body,
         })
+    }
+
+    /// Refuses what would have no effect without a key, or without `postpone`.
+    fn check_key(&self) -> Result<(), Problem> {
+        let has_max = self.postpone_max.is_some() || self.postpone_max_ms.is_some();
+        if self.key.is_none() && (self.if_exists.is_some() || has_max) {
+            let name = if self.if_exists.is_some() { "/if_exists" } else { "/postpone_max" };
+            return Err(Problem::at_pointer(
+                name,
+                "it is about a job with the same key: give a key, or leave it out",
+            ));
+        }
+        if has_max && !matches!(self.if_exists, Some(IfExistsJson::Postpone)) {
+            return Err(Problem::at_pointer(
+                "/postpone_max",
+                "only postpone has it: give if_exists postpone, or leave it out",
+            ));
+        }
+        Ok(())
     }
 
     /// Adds a header.
@@ -189,8 +209,9 @@ impl NewJobJson<'_> {
                 Err(Problem::at_pointer("/body_base64", "give body or body_base64, not both"))
             }
             (Some(json), None) if json.get().starts_with('"') => {
-                let text: Cow<'_, str> = serde_json::from_str(json.get())
-                    .map_err(|error| Problem::at_pointer("/body", format!("it is no text: {error}")))?;
+                let text: Cow<'_, str> = serde_json::from_str(json.get()).map_err(|error| {
+                    Problem::at_pointer("/body", format!("it is not valid text: {error}"))
+                })?;
                 Ok((Bytes::copy_from_slice(text.as_bytes()), false))
             }
             (Some(json), None) => Ok((Bytes::copy_from_slice(json.get().as_bytes()), true)),
@@ -205,12 +226,8 @@ impl NewJobJson<'_> {
     }
 
     fn due(&self) -> Result<When, Problem> {
-        let delay_ms = either("delay", self.delay.as_ref(), self.delay_ms.as_ref())?;
-        match (delay_ms, either_time("due", self.due.as_ref(), self.due_ms)?) {
-            (Some(_), Some(_)) => Err(Problem::at_pointer("/due", "give a delay or a due time, not both")),
-            (None, Some(at)) => Ok(When::At(at)),
-            (delay_ms, None) => Ok(When::After(delay_ms.unwrap_or(0))),
-        }
+        let (delay, due) = ((self.delay.as_ref(), self.delay_ms.as_ref()), (self.due.as_ref(), self.due_ms));
+        Ok(when(delay, due)?.unwrap_or(When::After(0)))
     }
 
     fn attributes(&self, content_type: Option<&str>) -> Result<Attributes, Problem> {
@@ -245,8 +262,14 @@ impl NewJobJson<'_> {
         if let Some(ms) = either("postpone_max", self.postpone_max.as_ref(), self.postpone_max_ms.as_ref())? {
             attributes = attributes.postpone_max(ms);
         }
-        // What remains is the size of all headers.
-        attributes.build().map_err(|error| Problem::at_pointer("/headers", error.to_string()))
+        // What remains is the size of all headers, and a job's other fields beside them.
+        attributes.build().map_err(|error| {
+            let detail = match error {
+                AttributeError::TooLarge => format!("headers and the job's other fields take at most {ATTRIBUTES_BYTES_MAX} bytes: move data to the body"),
+                error => error.to_string(),
+            };
+            Problem::at_pointer("/headers", detail)
+        })
     }
 }
 
@@ -277,7 +300,7 @@ mod tests {
     fn every_field_reaches_the_job() {
         let full = job(concat!(
             r#"{"body":"a\nb","key":"k","delay":"15m","priority":7,"ttr_ms":30000,"if_exists":"replace_any","#,
-            r#""expires":"2h","attempts_max":5,"backoff":"1s..10m","remember":"1d","postpone_max_ms":60000,"#,
+            r#""expires":"2h","attempts_max":5,"backoff":"1s..10m","remember":"1d","#,
             r#""headers":{"a":"1","b":["2","3"]}}"#
         ))
         .expect("a job");
@@ -295,6 +318,9 @@ mod tests {
                 .expect("a job");
         assert_eq!((&at.body[..], at.due), (&b"\xff\x00"[..], When::At(Millis(1000))));
         assert_eq!(at.attributes.policy().expires, Some(When::At(Millis(2000))));
+        let postponed = job(r#"{"key":"k","if_exists":"postpone","postpone_max_ms":60000}"#).expect("a job");
+        assert_eq!(postponed.if_exists, IfExists::Postpone);
+        assert_eq!(Attributes::postpone_max_of(postponed.attributes.as_bytes()), Some(60_000));
         assert_eq!(job("{}").expect("a job"), NewJob::new(""));
         assert_eq!(
             job(r#"{"due_ms":1900000000000}"#).expect("a job").due,
@@ -323,7 +349,7 @@ mod tests {
     fn what_is_wrong_is_told() {
         for (text, reason) in [
             (r#"{"body":"a","body_base64":"YQ=="}"#, "/body_base64: give body or body_base64"),
-            (r#"{"body":"\ud800"}"#, "/body: it is no text"),
+            (r#"{"body":"\ud800"}"#, "/body: it is not valid text"),
             (r#"{"delay":"1s","due":"2030-12-24T18:00:00Z"}"#, "/due: give a delay or a due time"),
             (r#"{"delay":"1s","delay_ms":1000}"#, "/delay_ms: give delay or delay_ms"),
             (r#"{"due":"2030-12-24T18:00:00Z","due_ms":1}"#, "/due_ms: give due or due_ms"),
@@ -357,7 +383,15 @@ mod tests {
                 r#"{"if_exists":"maybe"}"#,
                 "/if_exists: expected one of reject, keep, replace, replace_any, postpone",
             ),
+            (r#"{"if_exists":"keep"}"#, "/if_exists: it is about a job with the same key: give a key"),
+            (r#"{"postpone_max":"1h"}"#, "/postpone_max: it is about a job with the same key"),
+            (r#"{"postpone_max_ms":1,"key":"k"}"#, "/postpone_max: only postpone has it"),
+            (r#"{"postpone_max_ms":1,"key":"k","if_exists":"keep"}"#, "/postpone_max: only postpone has it"),
             (r#"{"body_base64":"?"}"#, "/body_base64: it is not base64"),
+            (
+                r#"["a"]"#,
+                "the body: expected a job: an object such as {\"body\": \"close order 17\"}, found a list",
+            ),
             (r#"{"dealy":"1s"}"#, "/dealy: there is no such field: is delay meant?"),
             (r#"{"headers":{"":"x"}}"#, "/headers: a header's name has 1 to 255 bytes"),
             (r#"{"headers":{"a":[1]}}"#, "/headers/a/0: "),

@@ -35,7 +35,6 @@ impl Text for Cursor {
 
 /// The page that a query asks for, of a list without conditions.
 #[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery<const MAX: u64, const DEFAULT: u32> {
     /// At most this many elements.

@@ -1,25 +1,25 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU128;
 
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use bytes::Bytes;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use ring::digest::{SHA256, digest};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
 
 use super::super::caller::Caller;
 use super::super::connection::connection;
-use super::super::input::Part;
-use super::super::input::{self, Pairs};
-use super::super::problem::{FieldErrorJson, Place, Problem, ProblemJson, about};
+use super::super::input::{self, Pairs, Part};
+use super::super::problem::{FieldErrorJson, Place, Problem, ProblemJson, about, names, schema_applied};
+use super::super::wording::TWICE;
 use super::new_job::NewJobJson;
+use super::raw_job::{JobParameters, options, raw_job};
 use super::{Answer, json, ok};
 use adjourn_protocol::frame::frame_bytes_max;
 use adjourn_protocol::{ErrorCode, ErrorReply, Idempotency, NewJob, Push, PushResult, Request as Asked};
@@ -34,10 +34,6 @@ const JOBS_MAX: usize = 100_000;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The maximum length of its value, in bytes.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
-/// The headers that have fields of a job.
-const OPTION_PREFIX: &str = "adjourn-";
-/// The content type that `curl` states by itself.
-const FORM: &str = "application/x-www-form-urlencoded";
 /// The bytes of a job in a frame, beside its body, key and attributes.
 const JOB_BYTES: usize = 64;
 
@@ -47,9 +43,13 @@ const JOB_BYTES: usize = 64;
 pub(super) struct PushedJson {
     /// Its id; of a job that was kept or postponed, the one that is in the queue.
     id: u64,
-    /// pushed, kept, replaced or postponed.
-    #[schema(example = "pushed")]
+    /// What became of the push.
+    #[schema(schema_with = schema_result)]
     result: &'static str,
+}
+
+fn schema_result() -> RefOr<Schema> {
+    names(["pushed", "kept", "replaced", "postponed"])
 }
 
 /// The outcome of one job of several.
@@ -60,21 +60,22 @@ pub(super) enum OutcomeJson {
     /// It is in the queue.
     Pushed(PushedJson),
     /// It is not.
-    Refused(RefusedJson),
+    Refused(RefusalJson),
 }
 
-/// Why a job of several was refused.
+/// Why one job, or one lease, of several was refused.
 #[derive(Serialize, ToSchema)]
-#[schema(as = RefusedJob)]
-pub(super) struct RefusedJson {
+#[schema(as = Refusal)]
+pub(super) struct RefusalJson {
     /// The error's name, as in problems.
     #[schema(example = "KEY_EXISTS")]
     code: &'static str,
     /// The error and its remedy, for a person.
     detail: String,
-    /// Whether the job may be pushed later, as it is.
+    /// Whether the same may succeed later, as it is.
     retryable: bool,
-    /// Whether it may be in the queue all the same: no or unknown.
+    /// Whether anything was changed all the same.
+    #[schema(schema_with = schema_applied)]
     applied: &'static str,
     /// The fields that are wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -112,15 +113,16 @@ enum Brought {
 
 /// Push jobs
 ///
-/// In JSON: one job as an object, several as an array of such objects, or several as a line each (`application/x-ndjson`). Of several
-/// jobs each has its own outcome. A body of any other content type is the job's body as it is; the fields of the job then stand in the query, or
-/// in headers: `Adjourn-Delay`, `Adjourn-Key` and so on, and `Adjourn-Header-NAME` for a header of the job.
+/// In JSON: one job as an object, several as an array of such objects, or one such object per line (`application/x-ndjson`). Each of
+/// several jobs has its own outcome. With any other content type, the request's body is the job's body as it is. The fields of the job are
+/// then parameters of the query or headers: `Adjourn-Delay`, `Adjourn-Key` and so on, and `Adjourn-Header-NAME` for a header of the job.
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/jobs",
     operation_id = "push",
     tag = "jobs",
     params(
+        JobParameters,
         ("topic" = String, Path, description = "The topic; it is created if it is new"),
         ("Idempotency-Key" = Option<String>, Header, description = "A new random text for this push: if the request is repeated with it, the jobs are pushed once, and the answer is the same", min_length = 1, max_length = 255),
     ),
@@ -150,7 +152,7 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     let kind = input::media_type(&parts.headers);
     let query = Pairs::of_query(parts.uri.query().unwrap_or_default());
     let (is_json, is_lines) = (kind == "application/json", kind == "application/x-ndjson");
-    if let Some(name) = query.first().filter(|_| is_json || is_lines) {
+    if let Some(name) = query.names().next().filter(|_| is_json || is_lines) {
         let detail = "in JSON the options are fields of the job: leave the query out";
         return Err(Problem::at(Place::Parameter(name.to_owned()), detail));
     }
@@ -165,7 +167,7 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
         return Jobs::of_lines(&bytes).map(Brought::Many);
     }
     if is_json && bytes.trim_ascii_start().starts_with(b"[") {
-        return input::of_json(&bytes).map(Brought::Many);
+        return input::any_of_json(&bytes).map(Brought::Many);
     }
     if is_json {
         return input::of_json::<NewJobJson<'_>>(&bytes)?.job().map(Brought::One);
@@ -176,11 +178,6 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
 /// The maximum length of a request's body that brings a job, in bytes.
 pub(super) fn bytes_max(caller: &Caller) -> usize {
     JSON_BYTES_MAX.max(caller.body_bytes_max().saturating_mul(2))
-}
-
-/// The headers that have fields of a job.
-fn options(headers: &HeaderMap) -> impl Iterator<Item = &HeaderName> {
-    headers.keys().filter(|name| name.as_str().starts_with(OPTION_PREFIX))
 }
 
 /// The jobs of a list. Each is read alone: one may be malformed without stopping the others.
@@ -238,59 +235,6 @@ impl<'de> Deserialize<'de> for Jobs {
     }
 }
 
-/// A job whose body is that of the request, and whose fields stand in the query and in headers.
-fn raw_job(mut fields: Pairs, headers: &HeaderMap, kind: &str, body: Bytes) -> Result<NewJob, Problem> {
-    let says_nothing = fields.first().is_none() && options(headers).next().is_none();
-    if says_nothing && is_common(kind) && looks_like_json(&body) {
-        let message = "the body looks like JSON: say Content-Type: application/json if it describes a job, as curl --json does, or application/octet-stream if it is the body of the job";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::Unsupported, message));
-    }
-    let (mut in_headers, mut job_headers) = (BTreeSet::new(), Vec::new());
-    for (name, value) in headers {
-        let Some(option) = name.as_str().strip_prefix(OPTION_PREFIX) else { continue };
-        let place = || Place::Header(name.to_string());
-        let value = str::from_utf8(value.as_bytes()).map_err(|_| Problem::at(place(), "it is not UTF-8"))?;
-        if let Some(header) = option.strip_prefix("header-") {
-            job_headers.push((header.to_owned(), value.to_owned()));
-            continue;
-        }
-        let field = option.replace('-', "_");
-        if fields.has(&field) && !in_headers.contains(&field) {
-            return Err(Problem::at(place(), "the query has it, too: give it once"));
-        }
-        fields.add(field.clone(), value.to_owned());
-        in_headers.insert(field);
-    }
-    let place = |field: String| {
-        if in_headers.contains(&field) {
-            return Place::Header(format!("{OPTION_PREFIX}{}", field.replace('_', "-")));
-        }
-        Place::Parameter(field)
-    };
-    for field in ["body", "body_base64", "headers"] {
-        if fields.has(field) {
-            let detail = "the request's body is that of the job, and Adjourn-Header-NAME a header of it";
-            return Err(Problem::at(place(field.to_owned()), detail));
-        }
-    }
-    let mut job: NewJobJson<'static> = fields.read(place)?;
-    for (name, value) in job_headers {
-        job.add_header(name, value);
-    }
-    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok());
-    job.with_body(body, said).map_err(|problem| problem.elsewhere(place))
-}
-
-/// True for the content types that programs state by themselves, and for those that mean the same as `application/json`.
-fn is_common(kind: &str) -> bool {
-    ["", FORM, "text/plain"].contains(&kind) || (kind.contains("json") && !kind.ends_with("+json"))
-}
-
-/// True if a body was probably meant to describe a job, or several.
-fn looks_like_json(body: &[u8]) -> bool {
-    body.trim_ascii_start().first().is_some_and(|first| b"{[".contains(first))
-}
-
 /// Pushes jobs. One that is malformed or too large does not stop the others.
 async fn push_all(
     caller: &Caller,
@@ -318,7 +262,7 @@ async fn push_all(
     }
     let mut outcomes = push_fitting(caller, topic, fitting, key).await?.into_iter();
     let each = refusals.into_iter().filter_map(|refusal| match refusal {
-        Some(problem) => Some(OutcomeJson::Refused(RefusedJson::of(&problem))),
+        Some(problem) => Some(OutcomeJson::Refused(RefusalJson::of(&problem))),
         None => outcomes.next(),
     });
     Ok(each.collect())
@@ -352,14 +296,14 @@ async fn push_fitting(
                     let reused =
                         ErrorReply::new(ErrorCode::SequenceReused, about(ErrorCode::SequenceReused)).into();
                     outcomes
-                        .extend(parts.flatten().map(|_| OutcomeJson::Refused(RefusedJson::untried(&reused))));
+                        .extend(parts.flatten().map(|_| OutcomeJson::Refused(RefusalJson::untried(&reused))));
                     break;
                 }
             }
             Err(problem) if outcomes.is_empty() => return Err(problem),
             Err(problem) => {
-                outcomes.extend((0..count).map(|_| OutcomeJson::Refused(RefusedJson::of(&problem))));
-                let rest = parts.flatten().map(|_| OutcomeJson::Refused(RefusedJson::untried(&problem)));
+                outcomes.extend((0..count).map(|_| OutcomeJson::Refused(RefusalJson::of(&problem))));
+                let rest = parts.flatten().map(|_| OutcomeJson::Refused(RefusalJson::untried(&problem)));
                 outcomes.extend(rest);
                 break;
             }
@@ -402,11 +346,15 @@ async fn push_part(
 
 /// The number of an Idempotency-Key. The core separates the numbers of different tokens.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<NonZeroU128>, Problem> {
-    let Some(text) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let wrong = |detail: String| Err(Problem::at(Place::Header("Idempotency-Key".to_owned()), detail));
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).into_iter();
+    let Some(text) = keys.next() else { return Ok(None) };
+    if keys.next().is_some() {
+        return wrong(TWICE.to_owned());
+    }
     let text = text.as_bytes().trim_ascii();
     if !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()) {
-        let message = format!("Idempotency-Key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} characters");
-        return Err(Problem::malformed(message));
+        return wrong(format!("it has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} characters"));
     }
     let hash = digest(&SHA256, text);
     let number = hash.as_ref().first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
@@ -443,15 +391,16 @@ impl OutcomeJson {
             PushResult::Postponed(id) => (id, "postponed"),
             PushResult::Refused(code, id) => {
                 let error = ErrorReply::new(code, about(code));
-                return Self::Refused(RefusedJson::of(&Problem::from(error).about_job(id)));
+                return Self::Refused(RefusalJson::of(&Problem::from(error).about_job(id)));
             }
         };
         Self::Pushed(PushedJson { id, result })
     }
 }
 
-impl RefusedJson {
-    fn of(problem: &Problem) -> Self {
+impl RefusalJson {
+    /// The refusal of a job or a lease.
+    pub(super) fn of(problem: &Problem) -> Self {
         let ProblemJson { code, detail, retryable, applied, errors, job, .. } = problem.json();
         Self { code, detail, retryable, applied, errors, job }
     }
@@ -469,7 +418,6 @@ mod tests {
 
     use super::*;
     use adjourn_protocol::RequestId;
-    use adjourn_types::{Key, When};
 
     fn topic() -> TopicName {
         "orders".parse().expect("a name")
@@ -506,76 +454,5 @@ mod tests {
             assert_eq!(refused.errors[0].pointer.as_deref(), Some(pointer));
         }
         assert!(Jobs::of_lines(&b"{}\n".repeat(JOBS_MAX + 1)).is_err());
-    }
-
-    #[test]
-    fn a_body_of_another_type_is_the_job_s_body() {
-        let raw = |query: &str, headers: &[(&'static str, &'static str)], body: &'static [u8]| {
-            let map = headers
-                .iter()
-                .map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value)));
-            let mut all = HeaderMap::new();
-            map.for_each(|(name, value): (HeaderName, _)| {
-                all.append(name, value);
-            });
-            let map = all;
-            let kind = input::media_type(&map);
-            raw_job(Pairs::of_query(query), &map, &kind, body.into())
-        };
-        let job = raw(
-            "delay=15m&priority=7",
-            &[("content-type", "image/jpeg"), ("adjourn-key", "k"), ("adjourn-header-trace", "x")],
-            b"\xff\xd8",
-        )
-        .expect("a job");
-        assert_eq!((&job.body[..], job.priority), (&b"\xff\xd8"[..], 7));
-        assert_eq!((job.due, job.key.as_ref().map(Key::as_str)), (When::After(900_000), Some("k")));
-        let headers: Vec<_> = job.attributes.headers().collect();
-        assert_eq!(headers, [("content-type", "image/jpeg"), ("trace", "x")]);
-        assert_eq!(raw("", &[], b"").expect("a job"), NewJob::new(""));
-        for (query, headers, body, expected) in [
-            ("dealy=1s", &[][..], &b""[..], "dealy: there is no such field: is delay meant?"),
-            ("delay=1s", &[("adjourn-delay", "2s")], b"", "adjourn-delay: the query has it, too"),
-            ("delay=1s&delay=2s", &[], b"", "delay: it stands there more than once"),
-            (
-                "delay_ms=x",
-                &[],
-                b"",
-                "delay_ms: expected a whole number from 0 to 315360000000, found the text \"x\"",
-            ),
-            ("", &[("adjourn-if-exists", "maybe")], b"", "adjourn-if-exists: expected one of reject, keep"),
-            (
-                "delay=1s",
-                &[("adjourn-due", "2030-12-24T18:00:00Z")],
-                b"",
-                "adjourn-due: give a delay or a due",
-            ),
-            ("body=x", &[], b"", "body: the request's body is that of the job"),
-            (
-                "",
-                &[],
-                br#" {"delay": "15m"}"#,
-                "the body looks like JSON: say Content-Type: application/json",
-            ),
-            ("", &[("content-type", "application/x-www-form-urlencoded")], b"[]", "the body looks like JSON"),
-            (
-                "",
-                &[("content-type", "text/plain;charset=UTF-8")],
-                br#"{"delay": "15m",}"#,
-                "the body looks like",
-            ),
-            ("", &[("content-type", "text/json")], b"{}", "the body looks like JSON"),
-            ("", &[("content-type", "application/jsonl")], b"{}\n{}", "the body looks like JSON"),
-        ] {
-            let refused = raw(query, headers, body).expect_err(expected).json().detail;
-            assert!(refused.starts_with(expected), "{refused}");
-        }
-        assert!(raw("", &[("content-type", "application/octet-stream")], b"{}").is_ok());
-        assert!(raw("", &[("content-type", "application/vnd.shop+json")], b"{}").is_ok());
-        assert!(raw("delay=1s", &[("content-type", "text/plain")], b"{}").is_ok(), "it is said what it is");
-        let tags = [("adjourn-header-tag", "a"), ("adjourn-header-tag", "b")];
-        let tagged = raw("", &tags, b"x").expect("a job");
-        assert_eq!(tagged.attributes.headers().collect::<Vec<_>>(), [("tag", "a"), ("tag", "b")]);
-        assert!(raw("", &[("content-type", "application/x-www-form-urlencoded")], b"a=1").is_ok());
     }
 }

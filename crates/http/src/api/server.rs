@@ -11,6 +11,7 @@ use super::page::{Conditions, PageQuery};
 use super::{Answer, done, ok};
 use adjourn_json::{ClusterJson, ConnectionJson, StatsJson};
 use adjourn_protocol::{ClusterReport, ConnectionList, Request, StatsReport};
+use adjourn_server::config::NODE_MAX;
 use adjourn_types::limits::CONNECTIONS_LISTED_MAX;
 
 /// A node to be added.
@@ -33,14 +34,11 @@ pub(super) struct TransferJson {
     node: Option<Whole<1, NODE_MAX>>,
 }
 
-const NODE_MAX: u64 = i64::MAX as u64;
-
 /// Which connections.
 type ConnectionsQuery = PageQuery<{ CONNECTIONS_LISTED_MAX as u64 }, CONNECTIONS_LISTED_MAX>;
 
 /// How a connection is closed.
 #[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DisconnectQuery {
     /// Ends its session, too: its leases are given back at once.
@@ -58,7 +56,7 @@ pub(super) struct ConnectionsJson<'a> {
     cursor: Option<String>,
 }
 
-/// Count everything
+/// Show counts of the whole queue
 #[utoipa::path(
     get,
     path = "/v1/stats",
@@ -106,7 +104,7 @@ pub(super) async fn add_member(caller: Caller, JsonBody(AddJson { address }): Js
     done(&caller, Request::ClusterAdd { address }).await
 }
 
-/// Remove a member from the cluster, for ever
+/// Remove a member from the cluster permanently
 #[utoipa::path(
     delete,
     path = "/v1/cluster/members/{node}",

@@ -8,15 +8,16 @@ use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::fields::{Whole, not_both, schema_number};
-use super::super::input::{JsonBody, MaybeJson, Part, QueryOf};
+use super::super::input::{JsonBody, MaybeJson, Part, QueryOf, segment};
 use super::super::problem::{Problem, ProblemJson};
+use super::super::wording::no_such;
 use super::list::CountJson;
 use super::page::{Conditions, PageQuery};
 use super::{Answer, done, ok};
 use adjourn_json::{JobJson, SettingError, SettingsJson, TopicJson, TopicSettingsJson, setting_of_json};
 use adjourn_protocol::{JobReport, Kicked, Request, TopicReport, TopicSet, TopicSettings};
 use adjourn_types::limits::KICK_JOBS_MAX;
-use adjourn_types::{PolicyChange, TopicName};
+use adjourn_types::{PolicyChange, Setting, TopicName};
 
 /// Which topics.
 type TopicsQuery = PageQuery<10_000, 1000>;
@@ -138,7 +139,7 @@ pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answ
     done(&caller, Request::TopicDelete { topic }).await
 }
 
-/// Stop the reserving of a topic's jobs
+/// Stop the delivery of a topic's jobs
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/pause",
@@ -154,7 +155,7 @@ pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answe
     done(&caller, Request::Pause { topic }).await
 }
 
-/// Start it again
+/// Resume the delivery of a topic's jobs
 #[utoipa::path(
     post,
     path = "/v1/topics/{topic}/resume",
@@ -211,17 +212,69 @@ pub(super) async fn peek(caller: Caller, Part(topic): Part<TopicName>) -> Answer
 }
 
 impl SettingsChange {
-    fn change(self) -> Result<PolicyChange, Problem> {
+    fn change(mut self) -> Result<PolicyChange, Problem> {
+        self.drop_null_twins();
         let mut all = PolicyChange::default();
         let twice = self.0.keys().find(|name| self.0.contains_key(&format!("{name}_ms")));
         if let Some(name) = twice {
             return Err(not_both(name));
         }
         for (name, value) in self.0 {
-            let change = setting_of_json(&name, &value);
-            let wrong = |error: SettingError| Problem::at_pointer(&format!("/{name}"), error.to_string());
-            all.add(&change.map_err(wrong)?);
+            let change = setting_of_json(&name, &value).map_err(|error| {
+                let detail = match error {
+                    SettingError::Unknown => {
+                        let known: Vec<&str> = Setting::ALL.iter().map(|setting| setting.name()).collect();
+                        no_such("setting", &name, &known)
+                    }
+                    error => error.to_string(),
+                };
+                Problem::at_pointer(&segment(&name), detail)
+            });
+            all.add(&change?);
         }
         Ok(all)
+    }
+
+    /// Of a duration that is given as a text and as a number, `null` means that the other one is given.
+    fn drop_null_twins(&mut self) {
+        let numbers: Vec<String> = self.0.keys().filter(|name| name.ends_with("_ms")).cloned().collect();
+        for in_ms in numbers {
+            let name = in_ms.trim_end_matches("_ms");
+            if self.0.get(&in_ms).is_some_and(Value::is_null) && self.0.contains_key(name) {
+                self.0.remove(&in_ms);
+            } else if self.0.get(name).is_some_and(Value::is_null) {
+                self.0.remove(name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn null_beside_the_other_form_of_a_duration_is_nothing() {
+        let change =
+            |value: Value| serde_json::from_value::<SettingsChange>(value).expect("an object").change();
+        for given in [json!({"ttr": "30s", "ttr_ms": null}), json!({"ttr": null, "ttr_ms": 30000})] {
+            let change = change(given).map_err(|problem| problem.json().detail).expect("one is given");
+            assert!(change.set.ttr_ms == Some(30_000) && change.unset.is_empty());
+        }
+        let none = change(json!({"ttr": null, "ttr_ms": null}));
+        assert!(none.is_ok_and(|none| none.unset.contains(&Setting::Ttr)), "both take it away");
+        assert!(change(json!({"ttr": "30s", "ttr_ms": 30000})).is_err());
+    }
+
+    #[test]
+    fn an_unknown_setting_is_told_with_the_one_that_is_meant() {
+        let told = |name: &str| {
+            let settings = SettingsChange(BTreeMap::from([(name.to_owned(), json!(1))]));
+            settings.change().map(drop).expect_err(name).json().detail
+        };
+        assert_eq!(told("attempts"), "/attempts: there is no such setting: is attempts_max meant?");
+        assert_eq!(told("call-back"), "/call-back: there is no such setting: is call_back meant?");
+        assert!(told("a/b").starts_with("/a~1b: there is no such setting: there are ttr, priority"));
     }
 }

@@ -35,7 +35,7 @@ use super::unauthenticated::{Addresses, Counted, UnauthenticatedSlot};
 use adjourn_protocol::{ErrorCode, ErrorReply, GoingAway, RequestId, Response, heartbeat_ms};
 use adjourn_replica::{ConnectionId, Input, MemoryAccount};
 use adjourn_transport::Stream;
-use adjourn_transport::tls::{Acceptor, is_of_tls};
+use adjourn_transport::tls::{Acceptor, Members, is_of_tls};
 use adjourn_types::SessionSecret;
 
 pub(super) use input::{InputRoom, InputShare};
@@ -54,6 +54,8 @@ pub(super) struct ConnectionConfig {
     pub(super) clock: NodeClock,
     /// For the handshake of TLS; `None` serves plain connections.
     pub(super) tls: Option<Acceptor>,
+    /// The TLS of the members' port. Only its certificate is of interest here.
+    pub(super) members: Option<Arc<Members>>,
     /// The rate limit of TLS handshakes.
     pub(super) handshakes: Rate,
     /// The tokens of clients that may connect.

@@ -36,6 +36,7 @@ impl Rig {
             numbers: ConnectionNumbers::new(),
             clock: NodeClock::new(Clock::start(), ClockChoice::Real),
             tls: None,
+            members: None,
             handshakes: Rate::new(1000),
             tokens: Tokens::read(tokens).expect("tokens"),
             room: Arc::new(Semaphore::new(8)),

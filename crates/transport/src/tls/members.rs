@@ -62,6 +62,11 @@ impl Members {
         Ok(Self(Fresh::new(read.into_iter().flatten().collect(), make)?))
     }
 
+    /// The last second in which the certificate is valid; `None` if it does not say it.
+    pub fn certificate_ends(&self) -> Option<UnixTime> {
+        self.0.present().expiry.at()
+    }
+
     /// Warns of the end of the certificate once a day. Needs a tokio runtime.
     pub fn remind(&self) {
         remind(&self.0, |sides| &sides.expiry);
