@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -55,6 +55,9 @@ pub enum SettingError {
         /// What is there.
         found: &'static str,
     },
+    /// Not a number.
+    #[error("expected none, or a whole number without a unit, from {} to {}", .0.start(), .0.end())]
+    Number(RangeInclusive<u64>),
     /// Not a rule for late jobs.
     #[error(
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
@@ -262,8 +265,11 @@ fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
     }
 }
 
-fn number<T: FromStr>(setting: Setting, text: &str) -> Result<T, SettingError> {
-    text.parse().map_err(|_| PolicyError::OutOfRange { setting }.into())
+fn number<T: TryFrom<u64>>(setting: Setting, text: &str) -> Result<T, SettingError> {
+    let out_of_range = PolicyError::OutOfRange { setting };
+    let SettingForm::Number(range) = setting.form() else { return Err(out_of_range.into()) };
+    let number: u64 = text.parse().map_err(|_| SettingError::Number(range))?;
+    T::try_from(number).map_err(|_| out_of_range.into())
 }
 
 fn late(text: &str) -> Result<Late, SettingError> {
@@ -363,6 +369,14 @@ mod tests {
         for text in ["", "1h", "drop", "1h:", "1h:burn", "1h:spread", "1h:spread=0s", "1h:rate=0", "x:drop"] {
             assert!(setting_change(Setting::Late, text).is_err(), "{text}");
         }
-        assert!(setting_change(Setting::Rate, "-1").is_err());
+        for (text, told) in [
+            ("-1", "expected none, or a whole number without a unit, from 1 to 1000000"),
+            ("10k", "expected none, or a whole number without a unit, from 1 to 1000000"),
+            ("0", "rate of a topic must be 1 to 1000000"),
+            ("5000000000", "rate of a topic must be 1 to 1000000"),
+        ] {
+            let error = setting_change(Setting::Rate, text).expect_err(text).to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
     }
 }
