@@ -14,7 +14,7 @@ Examples:
   adjourn alerts test --file /etc/adjourn/alerts.toml --to chat
   adjourn serve --alerts-file alerts.toml
 
-docs/alerts.md says what the file has. A server reads it anew within five seconds of a change.";
+docs/alerts.md says what the file has. A server reads it again within five seconds of a change.";
 
 /// Try out the alerts that a server sends.
 #[derive(Debug, Subcommand)]

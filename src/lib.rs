@@ -97,8 +97,14 @@ fn read_arguments(command: &mut clap::Command) -> Result<Root, Failure> {
 }
 
 fn run(root: Root, command: &clap::Command) -> Result<(), Failure> {
+    let remarks = usage::unknown_variables(command);
+    if !matches!(root.command, Command::Serve(_)) {
+        for remark in &remarks {
+            output::complain(format_args!("adjourn: warning: {remark}"));
+        }
+    }
     match root.command {
-        Command::Serve(args) => serve::run(*args, &usage::unknown_variables(command)),
+        Command::Serve(args) => serve::run(*args, &remarks),
         Command::Demo(args) => demo::run(args),
         Command::Recover(args) => recover::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -69,7 +69,7 @@ pub(super) struct CreateArgs {
     /// Its rights, as RIGHTS:TOPICS; repeat it for several
     #[arg(long, value_name = "RIGHTS:TOPICS", required = true)]
     allow: Vec<Grant>,
-    /// How long it is valid, for example 90d; the default is for ever
+    /// How long it is valid, for example 90d; if not given, it never expires
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires_in: Option<Duration>,
     #[command(flatten)]

@@ -67,6 +67,9 @@ pub(crate) fn answer(command: &mut Command, mut error: Error) -> Failure {
         let usage = given(command, std::env::args_os()).render_usage();
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
+    if error.kind() == ErrorKind::UnknownArgument {
+        name_the_value(command, &mut error);
+    }
     let text = error.render();
     let shown = |is_terminal: bool| {
         let text = if is_terminal && has_colours() { text.ansi().to_string() } else { text.to_string() };
@@ -79,6 +82,17 @@ pub(crate) fn answer(command: &mut Command, mut error: Error) -> Failure {
         stdout().write_all(shown(stdout().is_terminal()).as_bytes())
     };
     std::process::exit(error.exit_code())
+}
+
+/// After a flag with the name of a value without a flag, says how to give that value. clap's tip is how to give the flag as a value.
+fn name_the_value(command: &mut Command, error: &mut Error) {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
+    let name = flag.trim_start_matches('-');
+    let command = given(command, std::env::args_os());
+    if command.get_positionals().any(|value| value.get_id() == name) {
+        let tip = format!("give <{}> without {flag}", name.to_uppercase());
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 /// False if the environment says that a terminal shows no colours.
@@ -143,7 +157,9 @@ pub(crate) fn unknown_variables(command: &Command) -> Vec<String> {
             Some(meant) => {
                 format!("{PREFIX}{name} is not a variable of Adjourn: do you mean {PREFIX}{meant}?")
             }
-            None => format!("{PREFIX}{name} is not a variable of Adjourn: `adjourn serve --help` lists them"),
+            None => {
+                format!("{PREFIX}{name} is not a variable of Adjourn: the help of each command lists them")
+            }
         })
         .collect()
 }

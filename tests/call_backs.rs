@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 mod bounds;
+mod document;
 mod receiver;
 mod retries;
 

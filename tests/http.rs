@@ -17,5 +17,6 @@ mod test_clock;
 mod tokens;
 mod watch;
 
+pub(crate) use examples::type_all;
 pub(crate) use rig::{Site, Web};
 pub(crate) use tokens::tokens_in;

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tokio::runtime::Runtime;
 
-pub(crate) use process::{Process, adjourn};
+pub(crate) use process::{Process, adjourn, unconfigured};
 pub(crate) use raw::{Raw, hello};
 
 /// A node in this process.

@@ -130,7 +130,7 @@ fn the_tour_of_backups_shows_what_is_printed() {
 }
 
 /// The first block of this kind.
-fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+pub(crate) fn block<'a>(text: &'a str, kind: &str) -> &'a str {
     let (_, rest) = text.split_once(&format!("```{kind}\n")).expect("a block");
     rest.split_once("```").expect("its end").0
 }

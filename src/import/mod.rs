@@ -11,6 +11,7 @@ use self::rows::Row;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::topics::policy::flag;
 use adjourn_http::escaped_topic;
 use adjourn_json::{NONE, SettingError, setting_change};
 use adjourn_types::{NameError, PolicyChange, Setting, TopicName};
@@ -123,7 +124,7 @@ fn report(imports: &[Import], left_out: &[&str], dry_run: bool) -> Result<(), Fa
             if dry_run {
                 write!(out, "adjourn topic set {topic}")?;
                 for (setting, text) in settings {
-                    write!(out, " --{} {}", setting.name().replace('_', "-"), quoted(text))?;
+                    write!(out, " --{} {}", flag(*setting), quoted(text))?;
                 }
                 writeln!(out)?;
             } else {

@@ -32,7 +32,7 @@ pub(super) enum RowsError {
 
 /// The table whose rows are read.
 const TABLE: &str = "dq_topic";
-/// The columns, unless the file names them.
+/// The columns, unless the file names or declares them.
 const COLUMNS: [&str; 12] = [
     "id",
     "t_name",
@@ -94,6 +94,7 @@ fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
     let text = &*blanked(text, false);
     // As long as the text, so that an offset in one is valid in the other.
     let small = blanked(text, true).to_ascii_lowercase();
+    let declared = declared(&small).unwrap_or_else(|| COLUMNS.map(str::to_owned).into());
     let (mut rows, mut from) = (Vec::new(), 0);
     while let Some(at) = small.get(from..).and_then(|rest| rest.find(" into ")) {
         let (into, behind) = (from + at, from + at + " into ".len());
@@ -104,7 +105,7 @@ fn dump(text: &str) -> Result<Vec<Row>, RowsError> {
         }
         let Some((named, values)) = of_table(small.get(behind..).unwrap_or_default()) else { continue };
         let columns: Vec<String> = if named.is_empty() {
-            COLUMNS.map(str::to_owned).into()
+            declared.clone()
         } else {
             named.split(',').map(|column| column.trim().trim_matches('`').to_owned()).collect()
         };
@@ -178,11 +179,44 @@ fn quoted_bytes(from: &str) -> usize {
 fn of_table(text: &str) -> Option<(&str, usize)> {
     let (target, _) = text.split_once("values")?;
     let (name, columns) = target.split_once('(').unwrap_or((target, ""));
-    let name = name.trim();
-    let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
-    let is_table = name.trim_matches('`') == TABLE;
-    is_table.then(|| (columns.trim().trim_end_matches(')'), target.len() + "values".len()))
+    is_table(name).then(|| (columns.trim().trim_end_matches(')'), target.len() + "values".len()))
 }
+
+/// True for the name of the table, in quotes or not, with the name of its database or without.
+fn is_table(name: &str) -> bool {
+    let name = name.trim();
+    name.rsplit_once('.').map_or(name, |(_, name)| name).trim_matches('`') == TABLE
+}
+
+/// The columns of the statement that creates the table, in their order. `None` if there is no such statement.
+fn declared(small: &str) -> Option<Vec<String>> {
+    let mut statements = small.split("create table ").skip(1).filter_map(|rest| rest.split_once('('));
+    let (_, body) = statements.find(|(name, _)| is_table(name.trim().trim_start_matches("if not exists")))?;
+    let (mut columns, mut depth, mut begins) = (Vec::new(), 1, true);
+    for word in
+        body.split_inclusive(['(', ')', ',']).flat_map(|piece| piece.split_inclusive(char::is_whitespace))
+    {
+        let name = word.trim_matches(|end: char| end.is_whitespace() || "(),".contains(end));
+        if begins && !name.is_empty() {
+            if !NO_COLUMNS.contains(&name) {
+                columns.push(name.trim_matches('`').to_owned());
+            }
+            begins = false;
+        }
+        match word.chars().last() {
+            Some('(') => depth += 1,
+            Some(')') if depth == 1 => break,
+            Some(')') => depth -= 1,
+            Some(',') if depth == 1 => begins = true,
+            _ => {}
+        }
+    }
+    Some(columns)
+}
+
+/// With these words begin the parts of a table's declaration that are no columns.
+const NO_COLUMNS: [&str; 9] =
+    ["primary", "unique", "key", "index", "constraint", "fulltext", "spatial", "foreign", "check"];
 
 /// The values up to the closing parenthesis, and the rest of the text.
 fn tuple(text: &str) -> Option<(Vec<String>, &str)> {
@@ -254,7 +288,7 @@ mod tests {
 
     #[test]
     fn dumps_are_read() {
-        let text = "-- MySQL dump\nDROP TABLE IF EXISTS `dq_topic`;\nCREATE TABLE `dq_topic` (\n `id` int(11) NOT NULL\n);\n\
+        let text = "-- MySQL dump\nDROP TABLE IF EXISTS `dq_topic`;\nCREATE TABLE `dq_other` (\n `id` int(11) NOT NULL\n);\n\
             INSERT INTO `dq_other` VALUES (1,'x');\nINSERT INTO `dq_topic_bak` VALUES (1);\n\
             INSERT INTO `dq_topic` VALUES (1,'Name, (a)',300,'http://a/x?y=1',3000,'','orders','{res.code} != \\'200\\' && {res.a} == ''b''','me',1,'GET',2),\
             (2,'',0,'http://b',0,NULL,'mails','','',1,'POST',1);\ninsert ignore into `dq`.`dq_topic` (`topic`, `Delay`, t_name) values ('more', 5, 'x INSERT INTO dq_topic VALUES (');\n";
@@ -267,6 +301,21 @@ mod tests {
                 of("mails", "", "0"),
                 of("more", "", "5")
             ]
+        );
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_the_table() {
+        let text = "CREATE TABLE `dq_bak` (`status` int);\nCREATE TABLE IF NOT EXISTS `dq`.`dq_topic` (\n\
+             `status` tinyint(1) NOT NULL DEFAULT '1' COMMENT 'one, (two)',\n  Topic varchar(20),\n\
+             `delay` decimal(10,2) DEFAULT (1 + (2)),\n `key` enum('a','b'),\n `re_notify_flag` text,\n\
+             PRIMARY KEY (`status`,`topic`),\n KEY `x` (`delay`)\n) ENGINE=InnoDB;\n\
+            INSERT INTO `dq_topic` VALUES (1,'orders',300,'a','{status} != 200');\n";
+        let row = ("orders".to_owned(), "{status} != 200".to_owned(), "300".to_owned());
+        assert_eq!(topics(text), Ok(vec![row]));
+        assert_eq!(
+            topics("CREATE TABLE dq_topic (topic text, delay int); INSERT INTO dq_topic VALUES ('a');"),
+            Err(RowsError::Columns { row: 1, found: 1, columns: 2 })
         );
     }
 

@@ -30,9 +30,9 @@ Examples:
 
 Clients on other machines reach it only with TLS (`adjourn cert`) and tokens (`adjourn token`), or with --insecure.
 
-A flag overrides the environment, the environment the file, the file the default. adjourn.example.toml documents
-every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
-second signal ends it at once. On SIGHUP it reads the file of tokens anew.
+Flags override the environment, the environment overrides the file, and the file overrides the defaults.
+adjourn.example.toml documents every key. On SIGTERM or SIGINT the server stops when everything that it accepted is durable and answered; a
+second signal ends it at once. On SIGHUP it reads the file of tokens again.
 
 With --memory it writes no file, and prints one line on standard output when it serves: its addresses, as JSON.
 A test harness starts a server with a pipe as standard input and --end-with-stdin: then it does not outlive the harness.";

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
-use adjourn_json::{SettingError, TopicSettingsJson, defaults_text, setting_change, settings_text};
+use adjourn_json::{TopicSettingsJson, defaults_text, setting_change, settings_text};
 use adjourn_types::{PolicyChange, Setting, TopicName};
 
 const SET_EXAMPLE: &str = "\
@@ -131,8 +131,22 @@ pub(crate) struct ShowArgs {
     server: ServerArgs,
 }
 
-fn to(setting: Setting) -> impl Fn(&str) -> Result<PolicyChange, SettingError> + Clone {
-    move |text: &str| setting_change(setting, text)
+fn to(setting: Setting) -> impl Fn(&str) -> Result<PolicyChange, String> + Clone {
+    move |text: &str| setting_change(setting, text).map_err(|error| with_flags(error.to_string()))
+}
+
+/// A reason with the names of flags in place of those of settings.
+fn with_flags(reason: String) -> String {
+    // The longer names come last, and begin with shorter ones.
+    Setting::ALL
+        .into_iter()
+        .rev()
+        .fold(reason, |reason, setting| reason.replace(setting.name(), &flag(setting)))
+}
+
+/// The name of a setting on the command line.
+pub(crate) fn flag(setting: Setting) -> String {
+    setting.name().replace('_', "-")
 }
 
 impl SetArgs {

@@ -35,7 +35,7 @@ finished, deleted, expired (jobs so far); oldest_ready_ms (time since the oldest
 p50_us, p99_us, p999_us and max_us (microseconds; 0 if the count is) of
   wait      per commit: from when its oldest request was taken up until the write began
   commit    per commit: writing and syncing it
-  apply     per turn of the core: applying entries, with all else that the turn did
+  apply     per turn of the core: applying entries, and all other work of the turn
   lateness  per job, first attempt: from its due time until it was handed over to be sent; also large if nobody \
 asked for the job
 

@@ -68,7 +68,7 @@ impl Scene {
 }
 
 /// Files that the commands name.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 18] = [
     ("text.txt", "no backup, no certificate, no configuration\n"),
     ("unit.toml", "heartbeat_ms = \"3s\"\n"),
     ("bytes.toml", "body_bytes_max = \"10MB\"\n"),
@@ -81,6 +81,11 @@ const FILES: [(&str, &str); 13] = [
     ("peer.toml", "peer_address = \"10.0.0.1:7441\"\n"),
     ("alerts.toml", "[[rule]]\nname = \"late\"\nwhen = \"lateness\"\nabove = \"30s\"\n"),
     ("tokens.toml", "tokens_file = \"some.toml\"\n"),
+    ("number.toml", "listen = 7440\n"),
+    ("flag.toml", "insecure = \"yes\"\n"),
+    ("list.toml", "join = \"127.0.0.1:1\"\n"),
+    ("webhok.toml", "[[target]]\nname = \"chat\"\nwebhok = \"http://127.0.0.1:1\"\n"),
+    ("sha257.toml", "[[token]]\nname = \"shop\"\nsha257 = \"0b\"\nallow = [\"push\"]\n"),
     ("level.toml", "log_level = \"loud\"\n"),
 ];
 
@@ -127,10 +132,12 @@ fn each_mistake_is_named_and_so_is_its_remedy() {
 }
 
 /// What is set up before the mistakes.
-const PREPARED: [&str; 7] = [
+const PREPARED: [&str; 9] = [
     "adjourn topic set full --jobs-max 1",
     "adjourn push full x",
     "adjourn topic set small --body-max 4",
+    "adjourn topic set heavy --bytes-max 4",
+    "adjourn push heavy 1234",
     "adjourn topic set busy --leases-max 1",
     "adjourn push busy x --key k",
     "adjourn push busy y",

@@ -108,6 +108,26 @@ fn mistakes_say_what_was_expected() {
 }
 
 #[test]
+fn a_variable_that_does_not_exist_is_named_by_every_command() {
+    let data = tempfile::tempdir().expect("a directory");
+    let server = Process::start(data.path(), &[]);
+    let warned = |name: &str| {
+        let mut count = adjourn(&["count", "--server", &server.address.to_string()]);
+        let output = count.env(name, "127.0.0.1:1").output().expect("the binary");
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"0\n"[..]), "{output:?}");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    assert_eq!(
+        warned("ADJOURN_SERVR"),
+        "adjourn: warning: ADJOURN_SERVR is not a variable of Adjourn: do you mean ADJOURN_SERVER?\n"
+    );
+    assert!(
+        warned("ADJOURN_COLOUR").contains("ADJOURN_COLOUR is not a variable of Adjourn: the help of each")
+    );
+    assert_eq!(warned("ADJOURN_DEFAULT_ATTEMPTS_MAX"), "");
+}
+
+#[test]
 fn a_server_that_is_told_something_wrong_ends_with_2() {
     let data = tempfile::tempdir().expect("a directory");
     for (arguments, expected) in [

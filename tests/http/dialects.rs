@@ -55,7 +55,7 @@ fn the_document_shows_what_is_answered() {
     let site = site();
     let places =
         [("127.0.0.1:9277", site.node.ouqiang_address()), ("127.0.0.1:9278", site.node.youzan_address())];
-    type_all(DOCUMENT, &places);
+    type_all(DOCUMENT, &site, &places);
 }
 
 #[test]

@@ -1,30 +1,38 @@
 //! The commands of documents about HTTP, typed word for word with the real `curl`.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use adjourn_types::RetryDefaults;
 use serde_json::Value;
 
 use super::rig::Site;
+use crate::server_rig::unconfigured;
 use crate::tour::{Step, shape, typed};
 
 const DOCUMENT: &str = include_str!("../../docs/http.md");
 
-/// Types what a document shows, with these servers in place of those that it names, and compares what they answer.
-pub(super) fn type_all(document: &str, places: &[(&str, SocketAddr)]) {
+/// Types what a document shows, for this node, with these addresses in place of those that it names, and compares what is answered.
+pub(crate) fn type_all(document: &str, site: &Site, places: &[(&str, SocketAddr)]) {
     if Command::new("curl").arg("--version").output().is_err() {
         assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "curl is not installed");
         println!("skipped: curl is not installed");
         return;
     }
     let steps = typed(document);
-    assert!(steps.len() > 8, "only {} commands were found", steps.len());
+    assert!(!steps.is_empty(), "no command was found");
+    let binaries = Path::new(env!("CARGO_BIN_EXE_adjourn")).parent().expect("a folder").to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)));
+    let path = path.expect("a path");
     for Step { command, shown } in steps {
         let there = places
             .iter()
             .fold(command.to_owned(), |there, (named, address)| there.replace(named, &address.to_string()));
-        let output = Command::new("sh").args(["-c", &there]).output().expect("a shell");
+        let mut shell = unconfigured("sh");
+        shell.env("PATH", &path).env("ADJOURN_SERVER", site.node.address.to_string());
+        let output = shell.args(["-c", &there]).output().expect("a shell");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{command}");
         let printed = String::from_utf8(output.stdout).expect("text");
@@ -45,5 +53,5 @@ fn plain(answer: &str) -> String {
 #[test]
 fn the_document_shows_what_is_answered() {
     let site = Site::with(|config| config.retry_defaults = RetryDefaults::default());
-    type_all(DOCUMENT, &[("127.0.0.1:7480", site.node.http_address())]);
+    type_all(DOCUMENT, &site, &[("127.0.0.1:7480", site.node.http_address())]);
 }

@@ -72,7 +72,9 @@ def check_requests(document_file, address, seed):
     command += ["run", document_file, "--url", address]
     command += ["--phases", "examples,coverage,fuzzing", "--max-examples", "20"]
     command += ["--seed", str(seed), "--continue-on-failure", "--warnings", "off", "--no-color", "--request-timeout", "20", *left_out]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # It leaves its cache where it runs.
+    folder = Path(document_file).parent
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder)
     if done.returncode != 0:
         raise SystemExit(f"{done.stdout}\nseed {seed}")
 

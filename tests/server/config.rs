@@ -53,6 +53,21 @@ fn the_example_names_every_key() {
 }
 
 #[test]
+fn every_key_has_the_flag_and_the_variable_of_its_name() {
+    let command = <Settings as clap::Args>::augment_args(clap::Command::new(""));
+    let mut variables = 0;
+    for flag in command.get_arguments() {
+        let key = flag.get_id().as_str();
+        assert_eq!(flag.get_long(), Some(key.replace('_', "-").as_str()), "{key}");
+        if let Some(variable) = flag.get_env() {
+            assert_eq!(variable.to_str(), Some(format!("ADJOURN_{}", key.to_uppercase()).as_str()), "{key}");
+            variables += 1;
+        }
+    }
+    assert!(variables > Settings::keys().len(), "the keys of the file, and found");
+}
+
+#[test]
 fn the_cluster_s_configurations_are_valid_and_name_each_other() {
     let load = |node: u64| {
         let path = format!("{}/cluster/node{node}.toml", env!("CARGO_MANIFEST_DIR"));

@@ -207,8 +207,7 @@ fn a_token_may_do_what_it_grants() {
         assert_eq!(client.refusal().code, ErrorCode::Unauthenticated, "{unknown:?}");
     }
     let stranger = rig.run("adjourn_0", &["stats"]);
-    let told =
-        "adjourn: UNAUTHENTICATED: the token is missing or unknown: ask the operator of the server for one\n";
+    let told = "adjourn: UNAUTHENTICATED: the token is unknown: ask the operator of the server for another\n";
     assert_eq!((stranger.code, stranger.errors.as_str()), (Some(1), told));
     let shop = shop.clone();
     let audited = rig.audited();
@@ -239,6 +238,17 @@ fn log_of_start(data: &Path, arguments: &[&str]) -> String {
     server.kill().unwrap();
     server.wait().unwrap();
     log.join("\n")
+}
+
+#[test]
+fn a_limit_of_memory_that_leaves_no_room_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |arguments: &[&str]| log_of_start(&folder.path().join("data"), arguments);
+    let warning = "memory_max_bytes leaves no room for jobs";
+    assert!(start(&["--memory-max-bytes", "33554432"]).contains(warning));
+    assert!(start(&["--memory-max-bytes", "67108864", "--body-bytes-max", "8388608"]).contains(warning));
+    assert!(!start(&["--memory-max-bytes", "67108864"]).contains(warning));
+    assert!(!start(&[]).contains(warning));
 }
 
 #[test]
@@ -347,7 +357,7 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     std::fs::write(&file, text.replace("allow", "alow")).unwrap();
     let (code, log) =
         Process::try_start(data.path(), &["--tokens-file", file.to_str().unwrap()]).err().unwrap();
-    assert!(code == Some(2) && log.contains("unknown field"), "{code:?}: {log}");
+    assert!(code == Some(2) && log.contains("there is no key alow: do you mean allow?"), "{code:?}: {log}");
 }
 
 #[test]

@@ -19,8 +19,14 @@ pub(crate) struct Process {
 
 /// The real binary with these arguments, and nothing of this process's configuration.
 pub(crate) fn adjourn(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_adjourn"));
+    let mut command = unconfigured(env!("CARGO_BIN_EXE_adjourn"));
     command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// A program that gets nothing of this process's configuration.
+pub(crate) fn unconfigured(program: &str) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ADJOURN_") {
             command.env_remove(name);

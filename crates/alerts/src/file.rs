@@ -14,6 +14,7 @@ use super::rule::{Measure, Rule};
 use super::target::{Target, Way, WrittenTarget};
 use adjourn_call_backs::{HookError, Hooks};
 use adjourn_json::values;
+use adjourn_server::config::toml_reason;
 use adjourn_transport::tls::TlsError;
 use adjourn_types::TopicPattern;
 
@@ -331,7 +332,7 @@ fn malformed(path: &Path, text: &str, error: &toml::de::Error) -> AlertsError {
     let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;
     let says_names = ["unknown field", "missing field", "duplicate key"];
     let hint = match error.message() {
-        message if says_names.iter().any(|begin| message.starts_with(begin)) => message.to_owned(),
+        message if says_names.iter().any(|begin| message.starts_with(begin)) => toml_reason(error),
         _ => "expected [[target]] and [[rule]] tables as docs/alerts.md shows".to_owned(),
     };
     AlertsError::Malformed { path: path.to_owned(), line, hint }
@@ -383,7 +384,7 @@ mod tests {
     #[test]
     fn the_line_of_an_error_is_told() {
         let error = read("# 1\n# 2\n[[rule]]\nname = \"r\"\nunknown = 1\n").expect_err("wrong").to_string();
-        assert!(error.contains("line 5: unknown field `unknown`"), "{error}");
+        assert!(error.contains("line 5: there is no key unknown: expected name, when,"), "{error}");
     }
 
     #[test]
@@ -401,7 +402,7 @@ mod tests {
             ("when = \"buried\"\nfor = \"x\"", "for: "),
             ("when = \"buried\"\nrepeat = \"5s\"", "repeat must be at least 1m"),
             ("when = \"buried\"\ntell = [\"pager\"]", "no target \"pager\""),
-            ("when = \"buried\"\nunknown = 1", "unknown field `unknown`"),
+            ("when = \"buried\"\nrepaet = 1", "there is no key repaet: do you mean repeat?"),
             ("when = \"buried\"\n[[rule]]\nname = \"r\"\nwhen = \"buried\"", "a unique name"),
         ] {
             let error = rule(wrong).expect_err(wrong);

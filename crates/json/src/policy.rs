@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -55,6 +55,9 @@ pub enum SettingError {
         /// What is there.
         found: String,
     },
+    /// Not a number.
+    #[error("expected none, or a whole number without a unit, from {} to {}", .0.start(), .0.end())]
+    Number(RangeInclusive<u64>),
     /// Not a rule for late jobs.
     #[error(
         "expected a time and what happens to jobs that are later: 1h:drop, 1h:bury, 1h:spread=2h or 1h:rate=50"
@@ -263,8 +266,11 @@ fn call_back_text(setting: Setting, call_back: &CallBack) -> Option<String> {
     }
 }
 
-fn number<T: FromStr>(setting: Setting, text: &str) -> Result<T, SettingError> {
-    text.parse().map_err(|_| PolicyError::OutOfRange { setting }.into())
+fn number<T: TryFrom<u64>>(setting: Setting, text: &str) -> Result<T, SettingError> {
+    let out_of_range = PolicyError::OutOfRange { setting };
+    let SettingForm::Number(range) = setting.form() else { return Err(out_of_range.into()) };
+    let number: u64 = text.parse().map_err(|_| SettingError::Number(range))?;
+    T::try_from(number).map_err(|_| out_of_range.into())
 }
 
 fn late(text: &str) -> Result<Late, SettingError> {
@@ -374,6 +380,15 @@ mod tests {
         ] {
             let error = setting_of_json(name, &value).expect_err(name).to_string();
             assert!(error.ends_with(told), "{error}");
+        }
+        for (text, told) in [
+            ("-1", "expected none, or a whole number without a unit, from 1 to 1000000"),
+            ("10k", "expected none, or a whole number without a unit, from 1 to 1000000"),
+            ("0", "rate of a topic must be 1 to 1000000"),
+            ("5000000000", "rate of a topic must be 1 to 1000000"),
+        ] {
+            let error = setting_change(Setting::Rate, text).expect_err(text).to_string();
+            assert!(error.starts_with(told), "{text}: {error}");
         }
     }
 }

@@ -30,6 +30,12 @@ pub enum ValueError {
         "expected a time that exists with its offset, as in RFC 3339, for example 2030-12-24T18:00:00Z or 2030-12-24T18:00:00+01:00"
     )]
     Time,
+    /// Not a point in time, where one may also be given with a zone.
+    #[error(
+        "expected a time with its offset or its zone, for example 2030-12-24T18:00:00Z, 2030-12-24T18:00:00+01:00 or \
+         '2030-12-24 18:00 Europe/Berlin'"
+    )]
+    TimeOfPeople,
     /// A number, which might count seconds or milliseconds.
     #[error("expected a time as 2030-12-24T18:00:00Z: a number alone might be seconds or milliseconds")]
     BareTime,
@@ -118,7 +124,10 @@ fn millis_at(instant: Timestamp) -> Result<Millis, ValueError> {
 pub fn time_of_people(text: &str) -> Result<Millis, ValueError> {
     let Some((local, zone)) = text.rsplit_once(' ').filter(|(_, zone)| zone.starts_with(char::is_alphabetic))
     else {
-        return time(text);
+        return time(text).map_err(|error| match error {
+            ValueError::Time => ValueError::TimeOfPeople,
+            other => other,
+        });
     };
     let rules = TimeZone::get(zone).map_err(|_| ValueError::Zone(zone.to_owned()))?;
     let local = local.replacen('T', " ", 1);
@@ -297,7 +306,10 @@ mod tests {
             ("", "with its offset"),
             ("2030-12-24 18:00 Berlin", "no time zone Berlin"),
             ("tomorrow Europe/Berlin", "expected a date, a time and a zone"),
-            ("2030-12-24 18:00", "with its offset"),
+            (
+                "2030-12-24 18:00",
+                "for example 2030-12-24T18:00:00Z, 2030-12-24T18:00:00+01:00 or '2030-12-24 18:00 Europe/Berlin'",
+            ),
             ("1900000000", "seconds or milliseconds"),
         ] {
             let refused = utc(text).expect_err(text);

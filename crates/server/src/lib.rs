@@ -171,15 +171,7 @@ impl Server {
     /// Opens the data directory, or memory, and serves it. A node that stays alone can be used when this returns; any other one
     /// listens by then, and reports the leader. Needs a tokio runtime of several threads.
     pub async fn start(config: Config) -> Result<Running, ServerError> {
-        if !config.grace_fits_heartbeat() {
-            let (session_grace_ms, heartbeat_ms) = (config.session_grace_ms, config.heartbeat_ms);
-            warn!(
-                session_grace_ms,
-                heartbeat_ms,
-                "the grace is shorter than three heartbeats: clients give up their leases when a connection falters. Raise \
-                 session_grace_ms, or lower heartbeat_ms"
-            );
-        }
+        warn_of(&config);
         config.check_memory()?;
         // Addresses come first: a mistake there should not cost the time of a recovery.
         let ports = Ports::reserve(&config).await?;
@@ -198,6 +190,33 @@ impl Server {
         launch(&config, ports, gate, recovered, clock).await
     }
 }
+
+/// Warns of settings that are valid and do not work well.
+fn warn_of(config: &Config) {
+    if !config.grace_fits_heartbeat() {
+        let (session_grace_ms, heartbeat_ms) = (config.session_grace_ms, config.heartbeat_ms);
+        warn!(
+            session_grace_ms,
+            heartbeat_ms,
+            "the grace is shorter than three heartbeats: clients give up their leases when a connection falters. Raise \
+             session_grace_ms, or lower heartbeat_ms"
+        );
+    }
+    let (memory_max_bytes, kept) =
+        (config.memory_max_bytes, MemoryAccount::within(config.memory_max_bytes, config.body_bytes_max));
+    let needed_bytes = PROCESS_BYTES + kept.bytes_max() as u64;
+    if (1..needed_bytes).contains(&memory_max_bytes) {
+        warn!(
+            memory_max_bytes,
+            needed_bytes,
+            "memory_max_bytes leaves no room for jobs, beside the process itself and what is kept for requests and answers: pushes \
+             may get BUSY"
+        );
+    }
+}
+
+/// The memory of a process with few jobs, and as much again for what it does at the time.
+const PROCESS_BYTES: u64 = 40 << 20;
 
 /// The certificates and tokens that are checked at the two ports.
 struct Gate {

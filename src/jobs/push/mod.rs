@@ -1,6 +1,7 @@
 //! `adjourn push`: one job, or a job per line of standard input.
 
 mod batches;
+mod limits;
 mod lines;
 mod settings;
 
@@ -129,7 +130,15 @@ impl PushArgs {
 }
 
 fn push_one(server: &ServerArgs, topic: &TopicName, job: NewJob) -> Result<(), Failure> {
-    let id = server.with_client(Session::None, async |client| client.push_one(topic, job).await)?;
+    let body_bytes = job.body.len() as u64;
+    let id =
+        server.with_client(Session::None, async |client| match client.push_one(topic, job).await {
+            Ok(id) => Ok(Ok(id)),
+            Err(error) => match limits::exceeded(client, topic, body_bytes, &error).await {
+                Some(told) => Ok(Err(Failure::new(Exit::Refused, told))),
+                None => Err(error),
+            },
+        })??;
     print(|out| writeln!(out, "{}", id.0))
 }
 

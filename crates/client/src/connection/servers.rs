@@ -49,9 +49,7 @@ impl FromStr for Servers {
             }
             let address = address.trim_end_matches('/');
             if !is_host_and_port(address) {
-                return Err(refused(
-                    "write HOST:PORT; the port for clients is 7440 unless the server says otherwise",
-                ));
+                return Err(refused(advice(address)));
             }
             addresses.push(address.to_owned());
         }
@@ -59,6 +57,19 @@ impl FromStr for Servers {
             return Err(refused("name a server as HOST:PORT"));
         }
         Ok(Self { addresses, tls: tls == Some(true) })
+    }
+}
+
+/// What to write instead of this address.
+fn advice(address: &str) -> &'static str {
+    match address.rsplit_once(':') {
+        Some((host, _)) if host.contains(':') && !host.starts_with('[') => {
+            "write an IPv6 address in brackets, for example [::1]:7440"
+        }
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_err() => {
+            "a port is a number from 1 to 65535; the port for clients is 7440 unless the server says otherwise"
+        }
+        _ => "write HOST:PORT; the port for clients is 7440 unless the server says otherwise",
     }
 }
 
@@ -90,6 +101,22 @@ mod tests {
             "adjourns://a:1,adjourn://b:2",
         ] {
             assert!(matches!(text.parse::<Servers>(), Err(ClientError::Address { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_are_told_what_to_write() {
+        for (address, told) in [
+            ("localhost", "write HOST:PORT"),
+            (":7440", "write HOST:PORT"),
+            ("::1:7440", "write an IPv6 address in brackets"),
+            ("::1", "write an IPv6 address in brackets"),
+            ("a:99999", "a port is a number from 1 to 65535"),
+            ("a:clients", "a port is a number from 1 to 65535"),
+            ("[::1]:", "a port is a number from 1 to 65535"),
+        ] {
+            let error = address.parse::<Servers>().expect_err(address).to_string();
+            assert!(error.contains(told), "{error}");
         }
     }
 }

@@ -67,7 +67,7 @@ pub enum ClientError {
     #[error("this client has no session: leave out without_session to reserve jobs")]
     NoSession,
     /// More than the server takes at once. Nothing was sent.
-    #[error("{what} of {found}: the server takes at most {max}. Send less at once")]
+    #[error("{}", too_large(*.what, *.found, *.max))]
     TooLarge {
         /// The part that is too large.
         what: Excess,
@@ -94,22 +94,17 @@ pub enum ClientError {
 }
 
 /// The part that was too large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// A job's body, in bytes.
-    #[error("a body in bytes")]
     Body,
     /// A request as a whole, in bytes.
-    #[error("a request in bytes")]
     Frame,
     /// The jobs of one push.
-    #[error("a number of jobs")]
     Jobs,
     /// The leases of one request.
-    #[error("a number of leases")]
     Leases,
     /// The reason of a release or a bury, in bytes.
-    #[error("a reason in bytes")]
     Reason,
 }
 
@@ -183,6 +178,17 @@ impl ClientError {
     }
 }
 
+fn too_large(what: Excess, found: usize, max: usize) -> String {
+    let (what, unit, remedy) = match what {
+        Excess::Body => ("body", "bytes", "send less, or raise body_bytes_max of the server"),
+        Excess::Frame => ("request", "bytes", "send less at once"),
+        Excess::Jobs => ("request", "jobs", "send fewer at once"),
+        Excess::Leases => ("request", "leases", "send fewer at once"),
+        Excess::Reason => ("reason", "bytes", "shorten it"),
+    };
+    format!("the {what} has {found} {unit}, and the server takes at most {max}: {remedy}")
+}
+
 fn protocol_text(fault: &ProtocolFault) -> String {
     if *fault == ProtocolFault::Http {
         return "an HTTP server answers at this address. Give the address for clients: `listen` in the server's configuration, \
@@ -231,7 +237,10 @@ mod tests {
             "refused: KEY_EXISTS, for job 17. Take that job, or push with if-exists keep or replace"
         );
         let large = ClientError::TooLarge { what: Excess::Body, found: 9, max: 8 };
-        assert_eq!(large.to_string(), "a body in bytes of 9: the server takes at most 8. Send less at once");
+        assert_eq!(
+            large.to_string(),
+            "the body has 9 bytes, and the server takes at most 8: send less, or raise body_bytes_max of the server"
+        );
         let wrong = ClientError::WrongCluster { expected: [0x11; 16], found: [2; 16] };
         assert!(wrong.to_string().contains("02020202020202020202020202020202 instead of 1111"));
     }

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The least limit of memory, but for none: an empty node takes about 20 MiB.
-pub(super) const MEMORY_BYTES_MIN: u64 = 32 << 20;
+use super::toml_reason::shown;
 
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +17,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// A key is unknown, or a value is impossible. The text shows the line.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), shown(source))]
     Wrong {
         /// Path of the file.
         path: PathBuf,
@@ -45,11 +44,6 @@ pub enum ConfigError {
         /// The key.
         key: &'static str,
     },
-    /// The process needs more memory without a single job.
-    #[error(
-        "memory_max_bytes is {0}, so every push would be refused: set at least {MEMORY_BYTES_MIN} (32 MiB), or 0 for no limit"
-    )]
-    TooLittleMemory(u64),
     /// Producers cannot show a token, and none is set for them.
     #[error(
         "php_delayqueue_listen needs dialects_token, because its callers cannot send a token: name a token of tokens_file"

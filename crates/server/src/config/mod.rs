@@ -8,6 +8,7 @@ mod call_backs;
 mod error;
 mod in_memory;
 mod tls;
+mod toml_reason;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -20,10 +21,10 @@ use adjourn_types::{FEATURE_LEVEL, RetryDefaults};
 
 pub use call_backs::{Allowed, CallBackConfig, Egress, PortRange};
 pub use error::ConfigError;
-use error::MEMORY_BYTES_MIN;
+pub use toml_reason::toml_reason;
 pub use value::{
-    Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, Origin, ServerName,
-    ValueError, Waits, Within, ZoneName, nearest,
+    Attempts, ClockChoice, HostName, HostPort, LogFormat, LogLevel, MaybeHostPort, MemoryBytes, Origin,
+    ServerName, ValueError, Waits, Within, ZoneName, nearest,
 };
 
 /// The highest number of a node.
@@ -119,7 +120,7 @@ pub struct Config {
     pub handshakes_per_second: u32,
     /// File of the audit log; `None` writes it to the log.
     pub audit_log: Option<PathBuf>,
-    /// Size at which the audit log goes on with a new file, in bytes.
+    /// Size at which the audit log is rotated, in bytes.
     pub audit_log_bytes: u64,
     /// Most unanswered requests per connection.
     pub in_flight_max: u32,
@@ -243,7 +244,7 @@ pub struct Settings {
     #[arg(long, env = "ADJOURN_SESSION_GRACE_MS", value_name = "MS")]
     pub session_grace_ms: Option<Within<0, 600_000>>,
     /// Attempts before a job is buried, unless the job or its topic sets them; none for no limit
-    #[arg(long, env = "ADJOURN_DEFAULT_ATTEMPTS", value_name = "N")]
+    #[arg(long, env = "ADJOURN_DEFAULT_ATTEMPTS_MAX", value_name = "N")]
     pub default_attempts_max: Option<Attempts>,
     /// Wait between attempts, unless the job or its topic sets it; none for no wait
     #[arg(long, env = "ADJOURN_DEFAULT_BACKOFF", value_name = "WAITS")]
@@ -255,7 +256,7 @@ pub struct Settings {
     #[arg(long, env = "ADJOURN_TOKENS_FILE", value_name = "FILE", value_parser = file())]
     pub tokens_file: Option<PathBuf>,
     /// Listen beyond this machine without TLS or tokens: everyone who reaches the address can use the queue
-    #[arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, env = "ADJOURN_INSECURE", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub insecure: Option<bool>,
     /// Certificate for clients (PEM); turns on TLS
     #[arg(long, env = "ADJOURN_TLS_CERT", value_name = "FILE", value_parser = file())]
@@ -293,7 +294,7 @@ pub struct Settings {
     /// File of the audit log; without one it goes to the log
     #[arg(long, env = "ADJOURN_AUDIT_LOG", value_name = "FILE", value_parser = file())]
     pub audit_log: Option<PathBuf>,
-    /// Size at which the audit log goes on with a new file, in bytes
+    /// Size at which the audit log is rotated, in bytes
     #[arg(long, env = "ADJOURN_AUDIT_LOG_BYTES", value_name = "BYTES")]
     pub audit_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
     /// Most unanswered requests per connection
@@ -310,7 +311,7 @@ pub struct Settings {
     pub uncommitted_bytes_max: Option<Within<{ 16 << 20 }, { 4 << 30 }>>,
     /// Memory limit of the process in bytes; at the limit pushes are refused; 0 for no limit
     #[arg(long, env = "ADJOURN_MEMORY_MAX_BYTES", value_name = "BYTES")]
-    pub memory_max_bytes: Option<Within<0, { 1 << 50 }>>,
+    pub memory_max_bytes: Option<MemoryBytes>,
     /// Log growth in bytes after which a checkpoint is taken and the log truncated
     #[arg(long, env = "ADJOURN_CHECKPOINT_LOG_BYTES", value_name = "BYTES")]
     pub checkpoint_log_bytes: Option<Within<{ 64 << 10 }, { 64 << 30 }>>,
@@ -419,9 +420,6 @@ impl Config {
         if config.peer_address.is_some() && config.peer_listen.is_none() {
             return Err(ConfigError::Incomplete { set: "peer_address", missing: "peer_listen" });
         }
-        if (1..MEMORY_BYTES_MIN).contains(&config.memory_max_bytes) {
-            return Err(ConfigError::TooLittleMemory(config.memory_max_bytes));
-        }
         config.tls()?;
         config.peer_tls()?;
         Ok(config)
@@ -477,7 +475,7 @@ impl Config {
         set(&mut self.output_bytes_max, settings.output_bytes_max.map(Within::as_usize));
         set(&mut self.frame_deadline_ms, settings.frame_deadline_ms.map(Within::as_u64));
         set(&mut self.uncommitted_bytes_max, settings.uncommitted_bytes_max.map(Within::as_usize));
-        set(&mut self.memory_max_bytes, settings.memory_max_bytes.map(Within::as_u64));
+        set(&mut self.memory_max_bytes, settings.memory_max_bytes.map(|limit| limit.0));
         set(&mut self.checkpoint_log_bytes, settings.checkpoint_log_bytes.map(Within::as_u64));
         set(&mut self.disk_free_min_bytes, settings.disk_free_min_bytes.map(Within::as_u64));
         set(&mut self.worker_threads, settings.worker_threads.map(Within::as_usize));

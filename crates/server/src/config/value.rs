@@ -16,9 +16,16 @@ use adjourn_types::{Backoff, is_host_and_port};
 /// Longest server name, in bytes.
 pub(super) const SERVER_NAME_BYTES_MAX: usize = 64;
 
+/// The lowest limit of memory: an empty node takes about 20 MiB.
+const MEMORY_BYTES_MIN: u64 = 32 << 20;
+
 /// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Within<const MIN: u64, const MAX: u64>(u64);
+
+/// A limit of memory, in bytes; 0 for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryBytes(pub u64);
 
 /// An address: a host name or an IP address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +105,11 @@ pub enum ValueError {
         /// The value found.
         found: String,
     },
+    /// The process needs more without a single job.
+    #[error(
+        "{0} is too little, so every push would be refused: set at least {MEMORY_BYTES_MIN} (32 MiB), or 0 for no limit"
+    )]
+    Memory(u64),
     /// Not an address.
     #[error("expected HOST:PORT, for example 127.0.0.1:7440 or [::1]:7440, found {0:?}")]
     Address(String),
@@ -182,6 +194,29 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Within<MIN, MAX> 
         let value = toml::Value::deserialize(source)?;
         let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
         Self::checked(number, value).map_err(D::Error::custom)
+    }
+}
+
+impl MemoryBytes {
+    fn checked(limit: Within<0, { 1 << 50 }>) -> Result<Self, ValueError> {
+        match limit.0 {
+            too_little @ 1..MEMORY_BYTES_MIN => Err(ValueError::Memory(too_little)),
+            limit => Ok(Self(limit)),
+        }
+    }
+}
+
+impl FromStr for MemoryBytes {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        text.parse().and_then(Self::checked)
+    }
+}
+
+impl<'de> Deserialize<'de> for MemoryBytes {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Self::checked(Within::deserialize(source)?).map_err(D::Error::custom)
     }
 }
 

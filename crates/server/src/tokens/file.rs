@@ -24,6 +24,7 @@ use ring::digest::{SHA256, digest};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::super::config::toml_reason;
 use super::super::entropy::{self, NoEntropy};
 use adjourn_types::{Grant, Millis};
 
@@ -178,7 +179,7 @@ impl TokenFile {
     pub fn parse(text: &str, path: &Path) -> Result<Self, TokenError> {
         let file: Self = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let (line, reason) = (before.matches('\n').count() + 1, without_values(error.message()));
+            let (line, reason) = (before.matches('\n').count() + 1, without_values(&toml_reason(&error)));
             TokenError::Wrong { path: path.to_owned(), line, reason }
         })?;
         let mut tokens: Vec<&TokenEntry> = file.tokens.iter().collect();
@@ -362,7 +363,8 @@ allow = ["consume:mail"]
             ("2bb8", "2bbx", "64 hex digits"),
             ("\"shop\"", "\"a shop\"", "a token's name has"),
             ("2027-01-31T", "some day ", "integer as year"),
-            ("connections", "conections", "unknown field"),
+            ("connections", "conections", "do you mean connections?"),
+            ("sha256", "sha257", "there is no key sha257: do you mean sha256?"),
             ("\"mail\"", "\"shop\"", "two tokens are called shop"),
         ] {
             let error = read(&WHOLE.replacen(from, to, 1)).expect_err(reason).to_string();
@@ -370,7 +372,10 @@ allow = ["consume:mail"]
             assert!(error.contains("line") || error.contains("two"), "{error}");
         }
         let wrong = read(&WHOLE.replace("\"mail\"", "1")).expect_err("no name");
-        assert!(wrong.to_string().contains("tokens.toml, line 12: invalid type: integer `1`"), "{wrong}");
+        assert!(
+            wrong.to_string().contains("tokens.toml, line 12: expected a text in quotation marks, found 1"),
+            "{wrong}"
+        );
         assert!(read("").expect("none").tokens.is_empty());
     }
 

@@ -62,6 +62,11 @@ struct Token {
 #[derive(Debug)]
 pub struct AdmittedClient(Arc<Token>);
 
+/// What callers are told who send no token, or a wrong one.
+const MISSING: &str = "this server requires a token: send `Authorization: Bearer TOKEN` in HTTP, set ADJOURN_TOKEN for the command line, \
+                       or the token of a client's configuration";
+const UNKNOWN: &str = "the token is unknown: ask the operator of the server for another";
+
 impl Tokens {
     /// Reads the file, if there is one.
     pub(super) fn read(file: Option<&Path>) -> Result<Arc<Self>, TokenError> {
@@ -81,8 +86,8 @@ impl Tokens {
     }
 
     /// Admits a client that shows the secret of a token. Compares all tokens, so that the time reveals nothing.
-    pub(super) fn admit(&self, shown: &[u8]) -> Result<AdmittedClient, ErrorReply> {
-        let (shown, now) = (SecretHash::of(shown), wall());
+    pub(super) fn admit(&self, secret: &[u8]) -> Result<AdmittedClient, ErrorReply> {
+        let (shown, now) = (SecretHash::of(secret), wall());
         let mut found = None;
         for token in &self.held().tokens {
             if token.entry.as_ref().is_none_or(|entry| entry.sha256.matches(&shown)) {
@@ -90,8 +95,8 @@ impl Tokens {
             }
         }
         let Some(token) = found else {
-            let unknown = "the token is missing or unknown: ask the operator of the server for one";
-            return Err(ErrorReply::new(ErrorCode::Unauthenticated, unknown));
+            let why = if secret.is_empty() { MISSING } else { UNKNOWN };
+            return Err(ErrorReply::new(ErrorCode::Unauthenticated, why));
         };
         Self::let_in(token, now)
     }
