@@ -26,6 +26,7 @@ mod output;
 mod recover;
 mod replace;
 mod restore;
+mod schedule;
 mod serve;
 mod token;
 mod topics;
@@ -63,6 +64,9 @@ enum Command {
     /// Make a CA and certificates for TLS
     #[command(subcommand)]
     Cert(cert::CertCommand),
+    /// Show when a schedule would fire
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleCommand),
     /// Create, list and revoke the tokens that clients show
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -111,6 +115,7 @@ fn run(root: Root, command: &clap::Command) -> Result<(), Failure> {
         Command::Backup(command) => backup::run(command),
         Command::Restore(args) => restore::run(&args),
         Command::Cert(command) => cert::run(command),
+        Command::Schedule(command) => schedule::run(&command),
         Command::Token(command) => token::run(command),
         Command::Alerts(command) => alerts::run(command),
         Command::Import(command) => import::run(command),

@@ -329,6 +329,35 @@ fn a_key_finds_its_job() {
 }
 
 #[test]
+fn a_schedule_shows_when_it_would_fire() {
+    let next = |arguments: &[&str]| {
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_adjourn"))
+            .args(["schedule", "next"])
+            .args(arguments)
+            .output()
+            .expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (done.status.code(), text(done.stdout), text(done.stderr))
+    };
+    let from = ["--from", "2027-03-27T00:00:00Z", "--count", "2"];
+    let (code, out, _) = next(&[&["30 2 * * *", "--zone", "europe/berlin"], &from[..]].concat());
+    let expected = "2027-03-27T01:30:00.000Z  2027-03-27 02:30:00 +01:00 CET\n\
+                    2027-03-28T01:00:00.000Z  2027-03-28 03:00:00 +02:00 CEST\nzone data 2";
+    assert!(code == Some(0) && out.starts_with(expected), "{out}");
+    let (_, out, _) =
+        next(&[&["30 2 * * *", "--zone", "Europe/Berlin", "--dst", "literal"], &from[..]].concat());
+    assert!(out.contains("2027-03-29T00:30:00.000Z  2027-03-29 02:30:00 +02:00 CEST"), "{out}");
+    for (wrong, told) in [
+        (&["0 9 * * 1-5", "--zone", "Berlin"][..], "Europe/Berlin"),
+        (&["0 9 * *"], "5 or 6 fields"),
+        (&["0 0 31 2 *"], "never"),
+    ] {
+        let (code, _, errors) = next(wrong);
+        assert!(code == Some(2) && errors.contains(told), "{errors}");
+    }
+}
+
+#[test]
 fn parts_of_a_job_are_edited() {
     let rig = Rig::start();
     let push =
