@@ -232,7 +232,8 @@ impl<N: Network> Cluster<N> {
             let node = cluster.nodes.iter().find(|node| node.number == leader)?;
             let mut raw = Raw::try_connect(node.place.asked_at)?;
             raw.send(&[Request::Hello(hello())])?;
-            raw.receive()?;
+            // A node that leads no longer refuses it.
+            let Response::Welcome(_) = raw.receive()?.1 else { return None };
             raw.send(std::slice::from_ref(request))?;
             match raw.receive()?.1 {
                 Response::Done => Some(Ok(())),

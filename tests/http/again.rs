@@ -125,7 +125,7 @@ fn parts_of_a_job_change() {
     };
     assert_eq!(edit(&mut web).status, 200);
     let again = edit(&mut web);
-    assert_eq!((again.status, &again.json()["code"]), (412, &json!("CHANGED")));
+    assert_eq!(again.refusal(), (412, "CHANGED".to_owned()));
     assert_eq!(web.get(by_key).json()["headers"], json!({"b": "2"}));
 }
 
