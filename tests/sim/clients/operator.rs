@@ -13,6 +13,9 @@ use super::{Board, Endpoint, Kept, Role, any_topic, many};
 /// The header in which an edit has its number.
 pub(in super::super) const EDIT_HEADER: &str = "edit";
 
+/// Kinds of requests that are drawn. Edits stand behind them: to draw them, too, is a change of every seed.
+const KINDS: u64 = 35;
+
 /// The requests of somebody who only looks.
 const LOOKS: [u64; 7] = [0, 21, 22, 23, 25, 26, 27];
 
@@ -44,7 +47,7 @@ impl Operator {
             return next;
         }
         let name = any_topic(&mut endpoint.random);
-        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(39) };
+        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(KINDS) };
         match what {
             // Moving jobs or pausing a topic would make jobs late.
             8..=20 if self.calm => Request::Delete(job(endpoint, board)),
