@@ -290,9 +290,14 @@ impl World {
         };
         let base = restored.as_ref().map(|restored| restored.base);
         if node.lives > 0 {
+            let mut ended = None;
             spoil(mutant, base, &mut recovered, &mut log, |batch| {
-                node.disk.persist(batch).expect("nothing else is broken");
+                ended = ended.take().or(node.disk.persist(batch).err());
             });
+            // The power may fail while the mutant writes.
+            if let Some(why) = ended {
+                return self.end(id, why);
+            }
         }
         node.lives += 1;
         node.lost_state = restored.as_ref().is_some_and(|restored| restored.lost.is_some());

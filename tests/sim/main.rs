@@ -167,11 +167,11 @@ fn repeats(seeds: Seeds, plan: impl Fn(u64) -> Plan) -> bool {
 
 #[test]
 fn every_invariant_holds() {
-    if repeats(seeds::NODE, Plan::drawn) {
+    if repeats(seeds::NODE, |seed| Plan::drawn(seed).with_edits()) {
         return;
     }
     let seeds = seeds::NODE.all();
-    let tally = all_hold(seeds.clone(), Plan::drawn);
+    let tally = all_hold(seeds.clone(), |seed| Plan::drawn(seed).with_edits());
     println!("{tally:?}");
     let often = tally.brought_forward.min(tally.not_started) >= seeds.end - seeds.start;
     assert!(often || !seeds::NODE.are_usual(&seeds), "too little has happened: {tally:?}");
@@ -179,11 +179,11 @@ fn every_invariant_holds() {
 
 #[test]
 fn every_invariant_holds_in_a_cluster() {
-    if repeats(seeds::CLUSTER, Plan::of_nodes) {
+    if repeats(seeds::CLUSTER, |seed| Plan::of_nodes(seed).with_edits()) {
         return;
     }
     let seeds = seeds::CLUSTER.all();
-    let tally = all_hold(seeds.clone(), Plan::of_nodes);
+    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes(seed).with_edits());
     println!("{tally:?}");
     let (Tally { kicked, kicks_refused, .. }, runs) = (&tally, seeds.end - seeds.start);
     let often = kicked * 20 >= runs && kicks_refused * 60 >= runs;
@@ -202,11 +202,11 @@ fn a_power_cut_at_every_write_and_sync_loses_nothing() {
 
 #[test]
 fn every_invariant_holds_for_hours_with_spilled_jobs() {
-    if repeats(seeds::SLOW, Plan::slow) {
+    if repeats(seeds::SLOW, |seed| Plan::slow(seed).with_edits()) {
         return;
     }
     let seeds = seeds::SLOW.all();
-    let tally = all_hold(seeds.clone(), Plan::slow);
+    let tally = all_hold(seeds.clone(), |seed| Plan::slow(seed).with_edits());
     println!("{tally:?}");
     let often = tally.each_at_least(seeds.end - seeds.start);
     assert!(often || !seeds::SLOW.are_usual(&seeds), "too little has happened: {tally:?}");
@@ -214,11 +214,11 @@ fn every_invariant_holds_for_hours_with_spilled_jobs() {
 
 #[test]
 fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
-    if repeats(seeds::SLOW_CLUSTER, Plan::of_nodes_for_hours) {
+    if repeats(seeds::SLOW_CLUSTER, |seed| Plan::of_nodes_for_hours(seed).with_edits()) {
         return;
     }
     let seeds = seeds::SLOW_CLUSTER.all();
-    let tally = all_hold(seeds.clone(), Plan::of_nodes_for_hours);
+    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes_for_hours(seed).with_edits());
     println!("{tally:?}");
     let Tally { installs, leaders, memory_refusals, .. } = tally;
     let runs = seeds.end - seeds.start;

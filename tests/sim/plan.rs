@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) mutant: Mutant,
     /// Nothing goes wrong, and somebody always waits for jobs.
     pub(super) calm: bool,
+    /// Operators edit jobs, too. Not so in runs that were chosen for what they draw otherwise.
+    pub(super) edits: bool,
     /// How long the clients work and things go wrong.
     pub(super) turmoil_us: Us,
     pub(super) producers: u64,
@@ -182,6 +184,11 @@ impl Plan {
         Self { mutant, strangers: self.strangers.max(u64::from(needs_strangers)), ..self }
     }
 
+    /// The same one, in which operators edit jobs, too.
+    pub(super) fn with_edits(self) -> Self {
+        Self { edits: true, ..self }
+    }
+
     /// The same one with these strikes.
     pub(super) fn struck(self, strikes: &[(Part, u64, Fault)]) -> Self {
         Self { strikes: strikes.to_vec(), ..self }
@@ -192,6 +199,7 @@ impl Plan {
         let calm = Self::calm(seed, &mut Random::new(seed));
         Self {
             calm: false,
+            edits: false,
             turmoil_us: 2 * SECOND,
             producers: 2,
             pollers: 1,
@@ -229,6 +237,7 @@ impl Plan {
             seed,
             mutant: Mutant::None,
             calm: true,
+            edits: false,
             turmoil_us: random.within((5, 20)) * SECOND,
             producers: random.within((1, 3)),
             pollers: random.within((0, 2)),
@@ -270,6 +279,7 @@ impl Plan {
             (*random.pick(&[300, 3 * MS, 40 * MS]), *random.pick(&[MS, 15 * MS, 200 * MS]));
         Self {
             calm: false,
+            edits: false,
             turmoil_us: random.within((5, 40)) * SECOND,
             producers: random.within((1, 4)),
             pollers: random.within((1, 4)),

@@ -13,9 +13,6 @@ use super::{Board, Endpoint, Kept, Role, any_topic, many};
 /// The header in which an edit has its number.
 pub(in super::super) const EDIT_HEADER: &str = "edit";
 
-/// Kinds of requests that are drawn. Edits stand behind them: to draw them, too, is a change of every seed.
-const KINDS: u64 = 35;
-
 /// The requests of somebody who only looks.
 const LOOKS: [u64; 7] = [0, 21, 22, 23, 25, 26, 27];
 
@@ -26,6 +23,8 @@ pub(super) struct Operator {
     pace: Pace,
     /// It only changes jobs, so that no other client has to wait.
     calm: bool,
+    /// How many kinds of requests it draws from: edits are among the last.
+    kinds: u64,
     draining: bool,
     /// The next page of a list, and the next step of a change to many jobs.
     next_requests: Vec<Request>,
@@ -33,8 +32,9 @@ pub(super) struct Operator {
 
 impl Operator {
     pub(super) fn new(plan: &Plan) -> Self {
-        let (pace, calm) = (plan.pace, plan.calm);
-        Self { next: 0, only_looks: false, pace, calm, draining: false, next_requests: Vec::new() }
+        let Plan { pace, calm, .. } = *plan;
+        let kinds = if plan.edits { 40 } else { 35 };
+        Self { next: 0, only_looks: false, pace, calm, kinds, draining: false, next_requests: Vec::new() }
     }
 
     /// Somebody who only looks.
@@ -47,7 +47,8 @@ impl Operator {
             return next;
         }
         let name = any_topic(&mut endpoint.random);
-        let what = if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(KINDS) };
+        let what =
+            if self.only_looks { *endpoint.random.pick(&LOOKS) } else { endpoint.random.below(self.kinds) };
         match what {
             // Moving jobs or pausing a topic would make jobs late.
             8..=20 if self.calm => Request::Delete(job(endpoint, board)),
@@ -68,7 +69,7 @@ impl Operator {
             19 | 20 => Request::Resume { topic: name },
             21 => Request::Peek { topic: name },
             22 => Request::Topics,
-            24 | 32 => Request::BackupBegin,
+            24 | 32 | 39 => Request::BackupBegin,
             25 | 26 => Request::List(many::list(&mut endpoint.random)),
             27 => Request::Count(many::filter(&mut endpoint.random)),
             28..=30 => Request::Bulk(many::bulk(endpoint, self.pace)),
@@ -77,7 +78,7 @@ impl Operator {
                 topic: name,
                 change: Box::new(policy_change(&mut endpoint.random)),
             }),
-            35.. => Request::Edit(edit(endpoint, board, self.pace, self.calm)),
+            35..=38 => Request::Edit(edit(endpoint, board, self.pace, self.calm)),
             _ => Request::Stats,
         }
     }
